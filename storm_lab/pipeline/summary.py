@@ -8,6 +8,7 @@ missing and leaves that.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,9 @@ from storm_lab.tuplelog.reader import Problem, Run, RunRefused, open_run
 if TYPE_CHECKING:
     # PySpark takes long to import, and most calls need none.
     from pyspark.sql import SparkSession
+
+_LOOK_S = 0.5
+"""Time between two looks for metrics that another process computes."""
 
 _BRIEF_ROWS = 5_000_000
 """Rows of all logs up to which a session for them alone is brief (see `spark_session`)."""
@@ -139,6 +143,26 @@ def missing_metrics(
     runs, _ = _opened(list(wanted))
     lacking = {run.folder: _lacking(place_of(run, cache, digest), wanted[run.folder]) for run in runs}
     return {folder: names for folder, names in lacking.items() if names}
+
+
+def await_metrics(
+    wanted: Mapping[Path, Collection[str]], over: Callable[[], bool], *, cache: Path | None = None
+) -> None:
+    """Wait until the wanted tables of some run folders are kept, or ``over`` says that no more will come."""
+    digest = code_digest()
+    runs, _ = _opened(list(wanted))
+    left = [(place_of(run, cache, digest), wanted[run.folder]) for run in runs]
+    while not over():
+        left = [(place, names) for place, names in left if _lacking(place, names)]
+        if not left:
+            return
+        time.sleep(_LOOK_S)
+
+
+def order_of(wanted: Mapping[Path, Collection[str]]) -> dict[Path, int]:
+    """When `keep_metrics` comes to a folder, as a number; folders of one number are computed together."""
+    kinds: dict[tuple[str, ...], int] = {}
+    return {folder: kinds.setdefault(tuple(wanted[folder]), len(kinds)) for folder in sorted(wanted)}
 
 
 def _lacking(place: Path, names: Collection[str]) -> tuple[str, ...]:

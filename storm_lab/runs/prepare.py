@@ -1,15 +1,16 @@
 """What several experiments need before their notebooks: all runs played, the metrics that they read computed.
 
 The runs of all experiments go through one pool of processes, and the metrics of all runs through one Spark
-session in a process of its own, which is gone with its memory when the notebooks start. A notebook finds both
-and starts no Spark.
+session in a process of its own. A notebook finds both and starts no Spark. It begins as soon as the metrics
+of its own runs are there, for Spark leaves a core idle while it plans.
 """
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 
 from storm_lab.errors import StormLabError
 from storm_lab.machine.progress import progress_bar
-from storm_lab.pipeline.summary import keep_metrics, missing_metrics
+from storm_lab.pipeline.summary import await_metrics, keep_metrics, missing_metrics, order_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.expected import Cost
 from storm_lab.runs.pool import Advance, Pool
@@ -35,18 +36,22 @@ def _pass_on(number: int, error: StormLabError) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Meanwhile:
-    """Tasks for another process, and who is told of them, by number: of a share done, and of a failure."""
+    """Tasks for other processes, and who is told of them, by number: of a share done, and of a failure.
+
+    ``reads`` is the place of the study whose metrics a task reads, by number; a task without one reads none.
+    """
 
     tasks: Sequence[Task] = ()
     advance: Callable[[int, float], None] = lambda number, share: None
     fail: Callable[[int, StormLabError], None] = _pass_on
+    reads: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """The runs of each study, in the order of the studies, and where the time went.
 
-    ``meanwhile`` are the results of what was done beside the metrics, by number.
+    ``meanwhile`` are the results of what was done beside the metrics and after them, by number.
     ``emulation_s`` is what playing each study's runs took, one after the other. ``metrics_s`` is the wall
     time of the one Spark process, its start included; ``shares`` is what part of it belongs to each study, by
     the bytes of the logs that were read. A run that several studies read counts for the first of them.
@@ -85,7 +90,7 @@ def prepare(
 ) -> Prepared:
     """Have all runs of the studies on disk, and the metrics of those that ``needs_metrics`` names.
 
-    ``meanwhile`` needs neither, and is done beside the metrics, which leave a core idle while Spark plans.
+    ``meanwhile`` is done beside the metrics, each task as soon as what it reads is there, and after them.
 
     A run that is damaged is named to ``say`` and played again: the same parameters and seed give the same
     bytes.
@@ -116,10 +121,13 @@ def prepare(
             wanted[run.folder] = tuple(dict.fromkeys(names))
     missing = missing_metrics(wanted)
     metrics_s, beside = 0.0, dict[int, Any]()
-    if missing or (meanwhile and meanwhile.tasks):
+    meanwhile = meanwhile or Meanwhile()
+    if missing or meanwhile.tasks:
         say(f"metrics of {len(missing)} runs")
-        with progress_bar(1, show_progress, "metrics") as show:
-            metrics_s, beside = _metrics(missing, meanwhile or Meanwhile(), partial(show, 0))
+        reads = {number: [run.folder for run in runs[place]] for number, place in meanwhile.reads.items()}
+        what = "metrics and notebooks" if meanwhile.tasks else "metrics"
+        with progress_bar(1 + len(meanwhile.tasks), show_progress, what) as show:
+            metrics_s, beside = _metrics(missing, meanwhile, reads, show)
     own_first = _firsts(runs)
     emulation_s = tuple(sum(run.seconds for run in own) for own in own_first)
     return Prepared(runs, emulation_s, metrics_s, _shares(own_first, missing), beside)
@@ -136,37 +144,65 @@ def _firsts(runs: Sequence[Sequence[PlayedRun]]) -> list[list[PlayedRun]]:
 
 
 def _metrics(
-    missing: Mapping[Path, Sequence[str]], meanwhile: Meanwhile, show: Advance
+    missing: Mapping[Path, Sequence[str]],
+    meanwhile: Meanwhile,
+    reads: Mapping[int, Sequence[Path]],
+    show: Callable[[int, float], None],
 ) -> tuple[float, dict[int, Any]]:
-    """Compute them in one process, and do in another what is to be done meanwhile; its results by number."""
-    metrics: Task = partial(_keep, dict(missing))
-    tasks = list(enumerate((metrics, *meanwhile.tasks), -1))
+    """Compute them in one process, and do in others what is to be done meanwhile; its results by number.
 
-    def told(place: int, share: float) -> None:
-        if place:
-            meanwhile.advance(place - 1, share)
-        else:
-            show(share)
+    ``reads`` are the run folders whose metrics a task waits for. What waits for least begins first.
+    """
+    order = order_of(missing)
+    awaited = {
+        number: {folder: missing[folder] for folder in folders if folder in missing}
+        for number, folders in reads.items()
+    }
+    last = {number: max((order[folder] for folder in own), default=-1) for number, own in awaited.items()}
+    numbers = sorted(range(len(meanwhile.tasks)), key=lambda number: last.get(number, -1))
+    with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
+        over = Path(scratch) / "over"
+        tasks: list[tuple[int, Task]] = [(-1, partial(_keep, dict(missing), over))]
+        tasks += [
+            (number, partial(_after, awaited.get(number, {}), over, meanwhile.tasks[number]))
+            for number in numbers
+        ]
 
-    def failed(task: tuple[int, Task], error: StormLabError) -> None:
-        if task[0] < 0:
-            raise error
-        meanwhile.fail(task[0], error)
+        def told(place: int, share: float) -> None:
+            number = tasks[place][0]
+            show(number + 1, share)
+            if number >= 0:
+                meanwhile.advance(number, share)
 
-    pool: Pool[tuple[int, Task], Any] = Pool(
-        JOBS, _do, name=lambda task: "the metrics" if task[0] < 0 else f"notebook {task[0]}"
-    )
-    results = pool.do(tasks, told, failed)
-    return results.pop(0), {place - 1: result for place, result in results.items()}
+        def failed(task: tuple[int, Task], error: StormLabError) -> None:
+            if task[0] < 0:
+                raise error
+            meanwhile.fail(task[0], error)
+
+        # Two processes, whatever plays: a kernel with its figures takes some hundred MB.
+        pool: Pool[tuple[int, Task], Any] = Pool(
+            JOBS, _do, name=lambda task: "the metrics" if task[0] < 0 else f"notebook {task[0]}"
+        )
+        results = pool.do(tasks, told, failed)
+    found = {tasks[place][0]: result for place, result in results.items()}
+    return found.pop(-1), found
 
 
 def _do(task: tuple[int, Task], advance: Advance) -> Any:
     return task[1](advance)
 
 
-def _keep(wanted: Mapping[Path, Sequence[str]], advance: Advance) -> float:
+def _after(wanted: Mapping[Path, Sequence[str]], over: Path, task: Task, advance: Advance) -> Any:
+    """Do a task once these metrics are there, or the process that computes them has ended."""
+    await_metrics(wanted, over.exists)
+    return task(advance)
+
+
+def _keep(wanted: Mapping[Path, Sequence[str]], over: Path, advance: Advance) -> float:
     began = time.perf_counter()
     keep_metrics(wanted, advance=advance)
+    # What could not be written has to be computed again by who needs it, who must not wait for it.
+    over.touch()
     return time.perf_counter() - began
 
 

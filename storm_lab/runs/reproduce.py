@@ -24,7 +24,6 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.machine.places import checkout, reports_folder, runs_folder
-from storm_lab.machine.progress import progress_bar
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.papers.registry import experiments, module_of
 from storm_lab.reporting.chosen import ConstantRecord
@@ -34,7 +33,7 @@ from storm_lab.runs.execute import JOBS
 from storm_lab.runs.expected import expected_costs, keep_cost
 from storm_lab.runs.namespace import CHOICE, CONSTANTS
 from storm_lab.runs.notebook import is_current, notebook_digest, notebooks_folder
-from storm_lab.runs.pool import Advance, Pool
+from storm_lab.runs.pool import Advance
 from storm_lab.runs.prepare import Meanwhile, Say, prepare
 from storm_lab.runs.refused_runs import refused_runs
 from storm_lab.runs.study import Study
@@ -93,9 +92,9 @@ def reproduce(
 ) -> tuple[Reproduced, ...]:
     """Play the runs of some studies, compute their metrics in one Spark session and execute their notebooks.
 
-    ``jobs`` emulations, and then notebooks, at a time. With the default parameters verdicts, figures and
-    notebook are published in ``reports/``; with others they stay in the study's workspace, for the report
-    compares with the papers.
+    ``jobs`` emulations at a time; a notebook as soon as its metrics are there. With the default parameters
+    verdicts, figures and notebook are published in ``reports/``; with others they stay in the study's
+    workspace, for the report compares with the papers.
 
     Raises:
         StormLabError: a run fails, or a notebook did. The other notebooks are executed and published
@@ -115,17 +114,19 @@ def reproduce(
             shutil.rmtree(studies[place].workspace / made, ignore_errors=True)
     failed: dict[Path, StormLabError] = {}
 
-    def publish(place: int, share: float) -> None:
-        # As soon as it is whole, so that an interruption does not take it away.
-        if share >= 1.0 and studies[place].is_default and planned[place].executed not in failed:
-            _publish(studies[place], reports_folder())
+    begun: set[int] = set()
 
-    # Notebooks without runs wait for nobody.
-    free = [place for place in waiting if not studies[place].specs()]
-    waiting = [place for place in waiting if place not in free]
+    def told(number: int, share: float) -> None:
+        study, job = studies[waiting[number]], planned[waiting[number]]
+        if number not in begun:
+            begun.add(number)
+            say(f"{study.experiment.slug}: executing {study.experiment.notebook}")
+        # As soon as it is whole, so that an interruption does not take it away.
+        if share >= 1.0 and study.is_default and job.executed not in failed:
+            _publish(study, reports_folder())
 
     def fail(number: int, error: StormLabError) -> None:
-        failed[planned[free[number]].executed] = error
+        failed[planned[waiting[number]].executed] = error
 
     prepared = prepare(
         studies,
@@ -135,30 +136,13 @@ def reproduce(
         needs_metrics=lambda study: study.workspace in stale,
         say=say,
         meanwhile=Meanwhile(
-            [partial(_execute, planned[place]) for place in free],
-            lambda number, share: publish(free[number], share),
+            [partial(_execute, planned[place]) for place in waiting],
+            told,
             fail,
+            reads=dict(enumerate(waiting)),
         ),
     )
-    for place in waiting:
-        say(f"{studies[place].experiment.slug}: executing {studies[place].experiment.notebook}")
-    # At most two: a kernel with its figures takes some hundred MB.
-    pool: Pool[NotebookJob, tuple[float, float]] = Pool(
-        max(1, min(jobs, JOBS)), _execute, name=lambda job: job.executed.name
-    )
-    with progress_bar(len(waiting), show_progress, "notebooks") as advance:
-
-        def finished(number: int, share: float) -> None:
-            publish(waiting[number], share)
-            advance(number, share)
-
-        times = pool.do(
-            [planned[place] for place in waiting],
-            finished,
-            lambda job, error: failed.update({job.executed: error}),
-        )
-    taken = {waiting[number]: seconds for number, seconds in times.items()}
-    taken |= {free[number]: seconds for number, seconds in prepared.meanwhile.items()}
+    taken = {waiting[number]: seconds for number, seconds in prepared.meanwhile.items()}
     for place, (notebook_s, _) in taken.items():
         cost = prepared.cost_of(place, notebook_s)
         if cost is not None:
@@ -231,6 +215,7 @@ def _was_judged_here(study: Study) -> bool:
 
 def _execute(job: NotebookJob, advance: Advance) -> tuple[float, float]:
     """Execute one notebook; the seconds that it took, and those of its cells."""
+    advance(0.0)
     began = time.perf_counter()
     cells = job.execute_at(job.executed)
     return time.perf_counter() - began, cells

@@ -10,6 +10,9 @@ import pytest
 from storm_lab.experiments.experiment import Experiment
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.machine.places import DATA_VARIABLE
+from storm_lab.pipeline.summary import await_metrics, order_of
+from storm_lab.runs import execute
+from storm_lab.runs.digest import identity_of
 from storm_lab.runs.prepare import Meanwhile, prepare
 from storm_lab.runs.study import Study
 from tests.runs import tiny_runs
@@ -77,3 +80,25 @@ def test_who_asks_for_prepared_metrics_needs_no_spark(data: Path) -> None:
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert answer.stdout.split() == ["3", "3", "False"]
     assert prepare([study("one", 1, 2)]).shares == (0.0,), "nothing is left to compute"
+
+
+def test_what_reads_metrics_waits_for_them_and_no_longer_than_they_are_computed(tmp_path: Path) -> None:
+    over = tmp_path / "over"
+    looks: list[bool] = []
+
+    def ended() -> bool:
+        looks.append(over.exists())
+        over.touch()
+        return looks[-1]
+
+    run = execute.play(
+        (spec("a", tiny_runs.quick), identity_of(spec("a", tiny_runs.quick))), tmp_path / "runs"
+    )
+    await_metrics({run: ("steady",)}, ended)
+    assert looks == [False, True], "nobody computes them"
+    await_metrics({run: ()}, lambda: False)
+
+
+def test_what_reads_what_is_computed_first_begins_first() -> None:
+    wanted = {Path("b"): ("steady",), Path("a"): ("events",), Path("c"): ("events",)}
+    assert order_of(wanted) == {Path("a"): 0, Path("b"): 1, Path("c"): 0}
