@@ -103,7 +103,7 @@ class Experiment:
         """
         specs = {spec.key: spec for spec in self.runs(parameters)}
         for settling in self._settling(parameters):
-            for spec in self.runs(settling.parameters(parameters)):
+            for spec in self.runs(settling.played(parameters)):
                 if settling.needs(spec.variant):
                     specs.setdefault(spec.key, spec)
         return tuple(specs.values())

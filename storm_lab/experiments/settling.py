@@ -24,17 +24,24 @@ class Settling:
 
     ``variants`` are patterns (``S6-*``) of the variants that the claims are measured from, ``seeds`` is how
     many of 1, 2, 3, ... these are played with, and ``reading`` the reading under which the claims are
-    unsettled; by default the experiment's own setting.
+    unsettled; by default the experiment's own setting. Where ``until_s`` is given, all that the claims are
+    measured from is there by then, and the further seeds are played no longer.
     """
 
     claims: tuple[str, ...]
     variants: tuple[str, ...] = ("*",)
     seeds: int = MOST_SEEDS
     reading: str = ""
+    until_s: float = 0.0
 
     def parameters(self, parameters: Parameters) -> Parameters:
         """The parameters with as many seeds."""
         return parameters.changed(seeds=tuple(range(1, self.seeds + 1)))
+
+    def played(self, parameters: Parameters) -> Parameters:
+        """The parameters that the further seeds are played with."""
+        more = self.parameters(parameters)
+        return more.changed(duration_s=self.until_s) if self.until_s else more
 
     def needs(self, variant: str) -> bool:
         """Whether the claims are measured from this variant's runs."""

@@ -8,7 +8,7 @@ import pytest
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measured, Measurement
-from storm_lab.experiments.parameter import Parameters, seed_parameter
+from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.settling import MOST_SEEDS, Settling
 from storm_lab.machine.places import checkout
 from storm_lab.model.version import StormVersion
@@ -59,6 +59,20 @@ def seeds_of(own: Experiment, **given: object) -> dict[str, int]:
 def test_more_seeds_play_the_variants_that_an_unsettled_claim_is_measured_from():
     assert seeds_of(TINY) == {"near-a": 10, "near-b": 10, "far": 5}
     assert seeds_of(replace(TINY, settling=())) == {"near-a": 5, "near-b": 5, "far": 5}
+
+
+def test_further_seeds_end_when_all_that_a_claim_is_measured_from_is_there():
+    shorter = replace(
+        TINY,
+        parameters=(*TINY.parameters, Parameter("duration_s", 600.0, "length", low=1, high=900)),
+        runs=lambda parameters: tuple(
+            replace(spec, parameters=parameters.only(["duration_s"])) for spec in runs(parameters)
+        ),
+        settling=(replace(SETTLED, until_s=240.0),),
+    )
+    assert seeds_of(shorter) == {"near-a": 10, "near-b": 10, "far": 5}
+    played = {spec.key: spec.parameters["duration_s"] for spec in shorter.planned(shorter.checked())}
+    assert [played["tiny", "near-a", seed] for seed in (1, 5, 6, 10)] == [600.0, 600.0, 240.0, 240.0]
 
 
 def test_seeds_of_the_readers_own_are_played_as_they_are():

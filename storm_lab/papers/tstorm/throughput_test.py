@@ -290,15 +290,17 @@ EXPERIMENT = Experiment(
     settling=(
         Settling(("tstorm-fig5a-storm-stable",), variants=(STORM,)),
         Settling(
-            ("tstorm-fig5a-storm-ms",),
-            variants=(f"{STORM}-half", f"{tstorm_variant(1.0)}-half"),
-            reading=HALF_HEAPS_NAME,
-        ),
-        Settling(
             ("tstorm-fig5b-speedup",),
             variants=(f"{STORM}-half", f"{tstorm_variant(REASSIGNED)}-half"),
             seeds=15,
             reading=HALF_HEAPS_NAME,
+        ),
+        # The minute is over long before; runs of the entry above are played to the end.
+        Settling(
+            ("tstorm-fig5a-storm-ms",),
+            variants=(f"{STORM}-half", f"{tstorm_variant(1.0)}-half"),
+            reading=HALF_HEAPS_NAME,
+            until_s=240.0,
         ),
     ),
     chosen=TRIED,
