@@ -172,7 +172,7 @@ EXPERIMENT = Experiment(
         Settling(
             ("nstorm-fig13-decline", "nstorm-fig14-order"),
             ("nstorm-plus2-*-kept",),
-            seeds=15,
+            seeds=12,
             reading=KEPT.label,
         ),
     ),
