@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from storm_lab.calibration.constants_file import Fit, constants_path
 from storm_lab.calibration.evaluation import Evaluation, played_code
-from storm_lab.calibration.search import Ranges, evaluations_of, search
+from storm_lab.calibration.search import Ranges, search, steps_of
 from storm_lab.calibration.target import targets
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
@@ -37,7 +37,7 @@ def fitted_ranges() -> Ranges:
     )
 )
 @click.option(
-    "--rounds", default=4, show_default=True, type=click.IntRange(0, 50), help="Rounds of the search."
+    "--rounds", default=3, show_default=True, type=click.IntRange(0, 50), help="Rounds of the search."
 )
 @click.option(
     "--seed", default=1, show_default=True, type=click.IntRange(0, 2**31 - 1), help="Of the emulations."
@@ -80,7 +80,7 @@ def calibrate(
     present = {c.name: c.value for c in constants_of(CostModel()) if c.name in ranges}
     with (
         tqdm(
-            total=evaluations_of(ranges, rounds),
+            total=steps_of(ranges, rounds) + 1,
             disable=None,
             bar_format="calibrating {percentage:3.0f}% |{bar}| {elapsed}<{remaining}",
             file=sys.stderr,

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.calibration.search import Found, Ranges, Values, search_stepwise, steps_of
+from storm_lab.calibration.search import Found, Ranges, Values, search, steps_of
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
@@ -161,7 +161,7 @@ def _fit(own: Sequence[Recorded], generation: str, start: Values, ranges: Ranges
             tell()
         return found
 
-    best: Found = search_stepwise(start, ranges, evaluate, ROUNDS)
+    best: Found = search(start, ranges, evaluate, ROUNDS)
     constants = whole(best.values)
     return LiveFit(constants, before, _rows(looks, constants))
 

@@ -1,6 +1,7 @@
-"""The search: least squares on the logarithms of the constants, inside their physical ranges.
+"""The search for constants inside their physical ranges: one after the other is moved up or down.
 
-Deterministic: the slopes are finite differences with a fixed step, and the constants are rounded to what is
+It needs no slopes. Latencies under a spout that sleeps lie on a staircase, and which of a flooded topology's
+queues fill turns over at a point; neither has a slope. Deterministic: the constants are rounded to what is
 worth writing down before they are tried.
 """
 
@@ -12,13 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
-
-STEP = 0.15
-"""Of the finite differences, in logarithms: queues and batches make finer ones noise."""
 
 FIRST_STEP = 0.6
-"""Of the search by steps, in logarithms; the next ones are a half of it, a third, ..."""
+"""In logarithms; the next ones are a half of it, a third, ..."""
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, float]
@@ -41,55 +38,13 @@ class Found:
         return float(self.residuals @ self.residuals)
 
 
-def evaluations_of(ranges: Ranges, rounds: int) -> int:
-    """How many sets of constants a search tries at most."""
-    return 1 + rounds + (rounds + 1) * len(ranges) if rounds else 1
-
-
 def steps_of(ranges: Ranges, rounds: int) -> int:
-    """How many sets of constants a search by steps tries at most."""
+    """How many sets of constants a search tries at most."""
     return 1 + 2 * rounds * len(ranges)
 
 
 def search(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Found:
-    """The best constants found in ``rounds`` steps; each looks at a set per slope and at where it leads."""
-    (first,) = evaluate([start])
-    best = Found(dict(start), first)
-    lows, highs = np.log(np.array(list(ranges.values()), dtype=float)).T
-
-    def values_at(place: Floats) -> Values:
-        rounded = (float(f"{math.exp(x):.3g}") for x in place)
-        kept = zip(ranges.items(), rounded, strict=True)
-        return {**start, **{name: min(high, max(low, x)) for (name, (low, high)), x in kept}}
-
-    def residuals(place: Floats) -> Floats:
-        nonlocal best
-        values = values_at(place)
-        if values != best.values:
-            (reached,) = evaluate([values])
-            best = min(best, Found(values, reached), key=lambda found: found.loss)
-            return reached
-        return best.residuals
-
-    def slopes(place: Floats) -> Floats:
-        here = residuals(place)
-        # Down where the range ends.
-        steps = np.where(place + STEP <= highs, STEP, -STEP)
-        moved = [values_at(place + step * unit) for step, unit in zip(steps, np.eye(len(steps)), strict=True)]
-        made = [math.log(v[name] / values_at(place)[name]) for name, v in zip(ranges, moved, strict=True)]
-        return np.stack([(r - here) / step for r, step in zip(evaluate(moved), made, strict=True)], axis=1)
-
-    if rounds:
-        place = np.clip(np.log([start[name] for name in ranges]), lows, highs)
-        least_squares(residuals, place, slopes, (lows, highs), method="dogbox", max_nfev=rounds + 1)
-    return best
-
-
-def search_stepwise(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Found:
-    """The best constants found by moving one after the other, in steps that grow smaller with each round.
-
-    Needs no slopes: latencies under a spout that sleeps lie on a staircase, which has none.
-    """
+    """The best constants found by moving one after the other, in steps that grow smaller with each round."""
     (first,) = evaluate([start])
     best = Found(dict(start), first)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from storm_lab.papers.rstorm.recording import RecordedRun, Recordings
 
-RATIO_WEIGHT = 1.0
+RATIO_WEIGHT = 2.0
 SINK_WEIGHT = 1.0
 COMPONENT_WEIGHT = 0.25
 """Of all components of a run together: they keep the fit from buying a sink with impossible spouts."""

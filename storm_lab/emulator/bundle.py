@@ -53,6 +53,7 @@ _PER_TUPLE = (
     "spout_ack",
     "poll",
     "switch",
+    "slice",
     "wait_work",
     "empty_batch",
     "uplink_ps_per_byte",

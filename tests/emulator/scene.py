@@ -43,6 +43,7 @@ PLAIN = CostModel(
     read_us=0.0,
     write_us=0.0,
     switch_us=10.0,
+    slice_us=0.0,
     full_heap_cost=0.0,
     silent_heap_share=1.0,
     service_cv=0.0,

@@ -195,41 +195,49 @@ def test_a_thread_that_is_still_busy_when_more_arrives_pays_no_more() -> None:
     assert costs[1] - costs[0] == 7 * US
 
 
-@pytest.mark.parametrize(("version", "wakes"), [(V0_9_7, 245), (V1_0_6, 0)])
-def test_a_worker_with_a_thread_that_waits_for_room_looks_for_it(version: StormVersion, wakes: int) -> None:
-    taken = []
-    for per_s in (0.0, 245.0):
-        scene = start(
-            chain((1, 1), ackers=0),
-            chain_trace([constant_work(MS)]),
-            SourcePlan(SourceKind.SATURATED, anchored=False),
-            nodes(1, cores=4),
-            together,
-            version=version,
-            cost=replace(QUIET, consumer_wake_us=5.0, publisher_wakes_per_s=per_s),
-        )
-        k = scene.plane.kernel
-        scene.plane.run_until(4 * SECOND)
-        housekeeping = k.worker[scene.workers[Slot("node0", 6700)]].housekeeping_thread
-        before = int(scene.plane.kernel.thread[housekeeping].cpu)
-        scene.plane.run_until(8 * SECOND)
-        taken.append(int(scene.plane.kernel.thread[housekeeping].cpu) - before)
-    assert taken[1] - taken[0] == pytest.approx(4 * wakes * 5 * US, rel=0.1)
-
-
-def test_no_thread_waits_for_room_once_the_queue_is_gone() -> None:
+def flooded(version: StormVersion, cost: CostModel) -> Scene:
+    """A spout without pause and a bolt that takes 1 ms, in one worker: its queue is full after a while."""
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([constant_work(MS)]),
         SourcePlan(SourceKind.SATURATED, anchored=False),
-        nodes(1, cores=4),
+        nodes(1, cores=8),
         together,
-        version=V0_9_7,
-        cost=QUIET,
+        version=version,
+        cost=cost,
     )
-    scene.plane.run_until(4 * SECOND)
-    worker = scene.workers[Slot("node0", 6700)]
-    assert scene.plane.kernel.worker[worker].blocked > 0
+    scene.plane.run_until(10 * SECOND)
+    return scene
+
+
+def sending_us(scene: Scene, seconds: int) -> float:
+    """CPU of all send threads in the next so many seconds."""
+    scene.plane.sample()
+    before = len(scene.tape.column("cpu", "cpu_ms"))
+    scene.plane.run_until(scene.plane.now_ns + seconds * SECOND)
+    scene.plane.sample()
+    threads, taken = (scene.tape.column("cpu", name)[before:] for name in ("thread", "cpu_ms"))
+    return 1000 * float(taken[threads == "send"].sum())
+
+
+def test_a_thread_that_waits_for_room_looks_for_it_again_and_again() -> None:
+    # It parks for a nanosecond, which takes 55 us, is woken in 30 and looks for 5.
+    looks = replace(QUIET, consumer_wake_us=5.0, timer_slack_us=55.0, wake_us=30.0)
+    free = replace(looks, consumer_wake_us=0.0)
+    taken = sending_us(flooded(V0_9_7, looks), 4) - sending_us(flooded(V0_9_7, free), 4)
+    assert taken == pytest.approx(4e6 / 90 * 5, rel=0.1)
+
+
+def test_from_1_0_on_waiting_for_room_is_free() -> None:
+    looks = replace(QUIET, consumer_wake_us=5.0)
+    free = replace(looks, consumer_wake_us=0.0)
+    taken = sending_us(flooded(V1_0_6, looks), 4)
+    assert taken == pytest.approx(sending_us(flooded(V1_0_6, free), 4), rel=0.1)
+
+
+def test_no_thread_waits_for_room_once_the_queue_is_gone() -> None:
+    scene = flooded(V0_9_7, replace(QUIET, consumer_wake_us=5.0))
+    assert scene.plane.kernel.node[0].lookers > 0
     for executor in scene.view:
-        scene.plane.stop_executor(worker, executor)
-    assert scene.plane.kernel.worker[worker].blocked == 0
+        scene.plane.stop_executor(scene.workers[Slot("node0", 6700)], executor)
+    assert scene.plane.kernel.node[0].lookers == 0

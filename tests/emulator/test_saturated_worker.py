@@ -162,7 +162,7 @@ def spout_and_bolt_of_one_log(turn: int) -> tuple[int, int]:
     )
     scene.plane.kernel.cost["log_receive"] = 2 * MS
     scene.plane.kernel.cost["log_emit"] = MS
-    scene.plane.kernel.cost["log_turn"] = turn
+    scene.plane.kernel.cost["slice"] = turn
     scene.plane.run_until(9 * SECOND)
     return int(scene.plane.kernel.task["emitted"][0]), executed(scene, "bolt1")
 

@@ -244,9 +244,22 @@ def work_off(k: State, thread: int) -> None:
 
 
 @jit
+def _serve_next(k: State, node: int) -> None:
+    """A core is free: the first of the threads that wait for one runs as soon as it is awake."""
+    s = s_at(k, 0)
+    t = thread_at(k, node_at(k, node).wake_head)
+    at = max(s.now, t.awake)
+    if t.since > at:
+        t.since = at
+        schedule(k, s.nodes + node, at)
+
+
+@jit
 def reschedule(k: State, node: int) -> None:
     """Tell the event heap when the node's next burst ends."""
     p = node_at(k, node)
+    if p.wake_head >= 0 and p.active < p.threads:
+        _serve_next(k, node)
     if p.active == 0:
         unschedule(k, node)
         return

@@ -6,7 +6,7 @@ executors of a worker share its log, whatever share of the CPU each would get.
 
 Java's locks are not fair: a thread that lets go and comes back at once gets the lock again, before those it
 has woken are there. On a single core it does so as long as it has the processor: it keeps the log for a
-*turn* (``log_turn``), or until it has nothing to do; then the next one has it, in the order in which they
+*turn* (``slice``), or until it has nothing to do; then the next one has it, in the order in which they
 came. With several hardware threads the lock changes hands after every tuple.
 """
 
@@ -59,7 +59,7 @@ def log_written(k: State, thread: int, work: int) -> None:
     t = thread_at(k, thread)
     w = worker_at(k, t.worker)
     w.log_turn += work
-    if node_at(k, t.node).threads == 1 and w.log_turn < cost_at(k, 0).log_turn:
+    if node_at(k, t.node).threads == 1 and w.log_turn < cost_at(k, 0).slice:
         t.log_work = 0
         t.log = LOG_TURN
     else:

@@ -74,8 +74,6 @@ def period_rings(k: State, thread: int, source: int) -> None:
         work = c.housekeeping_work + w.periodic + warm_up(k, t.worker)
         if w.connections > 0 and s.now - w.started >= c.flush_from:
             work += w.connections * c.flush_work
-        if w.blocked > 0:
-            work += c.publish_work
         work = (work * node_at(k, t.node).system) >> 16
         filled = _filled(k, t.worker)
         w.heap_excess = _heap_excess(k, filled)

@@ -64,8 +64,12 @@ def _look(k: State, thread: int) -> int:
     """CPU of one look of an idle thread, or of a spout's empty turn, on its node."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
-    work = cost_at(k, 0).empty_turn if t.role == SPOUT else cost_at(k, 0).look
-    work += long_sleep_work(k, t.look_slept)
+    if t.role != SPOUT and t.waits != 0:
+        # What it waits for keeps its core awake.
+        work = cost_at(k, 0).room_look
+    else:
+        work = cost_at(k, 0).empty_turn if t.role == SPOUT else cost_at(k, 0).look
+        work += long_sleep_work(k, t.look_slept)
     return (((work * p.system) >> 16) * p.slow * p.extra) >> 20
 
 
@@ -106,6 +110,18 @@ def sleep_between_turns(k: State, thread: int, every: int) -> None:
     """An idle spout begins to sleep between empty turns, which come every so many ns."""
     if cost_at(k, 0).empty_turn != 0:
         set_polling(k, thread, every)
+
+
+@jit
+def look_for_room(k: State, thread: int) -> None:
+    """A thread begins to wait for room in a queue.
+
+    Up to 0.10 it parks for a nanosecond and looks again (Disruptor 2's ``MultiThreadedClaimStrategy``); a
+    spout sleeps as between empty turns.
+    """
+    c = cost_at(k, 0)
+    if c.room_look > 0 and thread_at(k, thread).role != SPOUT:
+        set_polling(k, thread, c.fine_look + c.wake + _look(k, thread))
 
 
 @inline

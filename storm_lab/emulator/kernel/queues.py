@@ -13,7 +13,7 @@ import numpy as np
 from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.prefetch import fetch_emissions, fetch_queued
 from storm_lab.emulator.events.schedule import schedule, scheduled_at
-from storm_lab.emulator.kernel.polling import look_later, looks_for_itself
+from storm_lab.emulator.kernel.polling import look_for_room, look_later, looks_for_itself, set_polling
 from storm_lab.emulator.state.arrays import (
     cost_at,
     executor_at,
@@ -29,7 +29,7 @@ from storm_lab.emulator.state.arrays import (
     worker_at,
 )
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import DEAD, IDLE, MAIN, POLLING, RECEIVE, SEND, WAKING
+from storm_lab.emulator.state.kinds import DEAD, IDLE, MAIN, POLLING, RECEIVE, SEND, SPOUT, WAKING
 from storm_lab.emulator.state.layout import State
 
 
@@ -118,14 +118,22 @@ def add_output(k: State, thread: int, m: int) -> None:
 
 @inline
 def wake(k: State, thread: int) -> None:
-    """Let an idle thread notice its queue: it runs after the node's wake-up latency."""
+    """Let an idle thread notice its queue: it runs after the node's wake-up latency.
+
+    If all its cores are taken then, it waits until one is free, or has been another's for a time slice.
+    """
     t = thread_at(k, thread)
     s = s_at(k, 0)
     t.state = WAKING
     t.woken = 1
-    t.since = s.now + cost_at(k, 0).wake
     node = t.node
     p = node_at(k, node)
+    c = cost_at(k, 0)
+    t.since = t.awake = s.now + c.wake
+    if p.active >= p.threads:
+        t.since += c.slice // p.threads
+    if p.wake_head >= 0:
+        t.since = max(t.since, thread_at(k, p.wake_tail).since)
     if p.wake_head < 0:
         p.wake_head = thread
         schedule(k, s.nodes + node, t.since)
@@ -240,7 +248,7 @@ def wait_for_room(k: State, thread: int, full: int) -> None:
     """Put a thread on the list of those that wait for room in the queue of thread ``full``."""
     t = thread_at(k, thread)
     t.waits = 1
-    worker_at(k, t.worker).blocked += 1
+    look_for_room(k, thread)
     t.next_waiter = -1
     f = thread_at(k, full)
     if f.waiters < 0:
@@ -258,8 +266,9 @@ def release_waiter(k: State, thread: int) -> None:
         w = t.waiters
         waiter = thread_at(k, w)
         t.waiters = waiter.next_waiter
+        if waiter.role != SPOUT and waiter.look_every > 0:
+            set_polling(k, w, 0)
         waiter.waits = 0
-        worker_at(k, waiter.worker).blocked -= 1
         if waiter.state != DEAD:
             s = s_at(k, 0)
             ready_at(k, (s.ready_head + s.ready_n) % s.threads).value = w

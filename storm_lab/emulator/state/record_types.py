@@ -78,14 +78,17 @@ SCALARS = record(
 
 COSTS = record(
     *each(I8, "dispatch", "emit", "serialise", "serialise_kb", "deserialise", "deserialise_kb", "send"),
-    *each(I8, "transfer", "receive", "read", "write", "log_turn", "deliver", "log_emit", "log_receive"),
-    *each(I8, "acker", "spout_ack", "poll", "wake", "switch", "header_bytes", "uplink_ps_per_byte"),
+    *each(I8, "transfer", "receive", "read", "write", "deliver", "log_emit", "log_receive"),
+    *each(I8, "acker", "spout_ack", "poll", "wake", "slice", "switch", "header_bytes", "uplink_ps_per_byte"),
     *each(I8, "idle_sleep", "inactive_sleep", "housekeeping_period", "housekeeping_work"),
     ("wait_work", I8),  # CPU of a thread whose wait ends, by time or because it is woken
     ("asleep", I8),  # what that costs more after a long sleep
     ("sleep_half", I8),  # half of that after one so long
     ("consumer_work", I8),  # of a thread whose wait for its queue ends every 10 ms, a housekeeping period
-    ("publish_work", I8),  # of a worker with a thread that waits for room, a housekeeping period
+    (
+        "room_look",
+        I8,
+    ),  # 0.8, 0.9: CPU of a look of a thread that waits for room in a queue; 0 = it does not look
     ("flush_work", I8),  # of a connection's flush timer, a housekeeping period
     ("flush_from", I8),  # age of a worker at which these timers begin
     ("warm_excess", I8),  # extra cost of cold code, of 65536
@@ -174,7 +177,6 @@ WORKER = lined_record(
     ("rack", I4),  # of its node
     ("periodic", I4),  # CPU of its timers and waits in a housekeeping period, ns
     ("connections", I4),  # to workers that its executors send to
-    ("blocked", I4),  # threads that wait for room in a queue
     ("housekeeping_thread", I4),
     ("parked_head", I4),  # messages to executors out of reach that wait
     ("parked_tail", I4),
@@ -215,7 +217,8 @@ EXECUTOR = lined_record(
 
 THREAD = lined_record(
     ("cpu", I8),  # CPU used since the last sample
-    ("since", I8),  # start of the present execute, or when it will be awake
+    ("since", I8),  # start of the present execute, or when it will run at the latest
+    ("awake", I8),  # of a thread that was woken: from when on it can run
     *each(I4, "node", "worker", "head", "tail", "out_head", "out_tail", "length", "capacity"),
     ("places", I4),  # of its queue that are in use, those of the present batch too
     ("waiters", I4),
