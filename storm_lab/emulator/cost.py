@@ -126,7 +126,7 @@ class CostModel:
         source="how long a thread keeps a core that others want: the shortest time slice of Linux up to 6.5 "
         "on one CPU (sysctl_sched_min_granularity of fair.c). A thread that wakes waits so long for a core, "
         "if none falls free, and one that writes into a log on a single core keeps that so long. Flooded "
-        "live Storm 0.9.2 on hosts of one core: threads that send or receive run 400 to 1,400 times a second, "
+        "live Storm 0.9.2 on hosts of one core: threads that send or receive run 400 to 1,400 times a second "
         "and handle 8 to 50 tuples each time; 0 = whoever wakes runs at once",
     )
     wake_us: float = constant(30.0, "us", 5, 100, "futex wake to running, Linux")
