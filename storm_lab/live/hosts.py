@@ -48,6 +48,9 @@ class HostOptions:
 
     ``cpu_scale`` is how much of a node's clock it is given: 1 = a node of one core at 2,000 MHz gets 2,000
     MHz of this machine. None means 1, or as much less for all nodes as it takes to fit on the machine.
+    ``pinned`` gives each node as many cores of the machine as it has, and no others, in place of a quota: who
+    is held by a quota stands still for most of each period, and finds more waiting for it than it would on a
+    core of its own.
     ``weight`` is the cluster's CPU weight beside other programs, of which each has 100.
     ``latency_us`` is added one way between any two hosts, ``rack_latency_us`` further between racks.
     """
@@ -55,6 +58,7 @@ class HostOptions:
     kind: HostKind = "auto"
     cpu_scale: float | None = None
     limit_cpu: bool = True
+    pinned: bool = False
     weight: int = WEIGHT
     latency_us: float = 0.0
     rack_latency_us: float = 0.0
@@ -73,10 +77,14 @@ class Host:
     """Cores of this machine that its processes may use together; None: as they come."""
     visible_cores: int | None = None
     """Cores that its JVMs are told of."""
+    own_cores: tuple[int, ...] = ()
+    """Numbers of the machine's cores that its processes run on; without, on all."""
 
     def command(self, program: Sequence[str]) -> list[str]:
         """The command that runs a program on this host: what it starts in its turn is there, too."""
         command = list(program)
+        if self.own_cores:
+            command = ["taskset", "--cpu-list", ",".join(map(str, self.own_cores)), *command]
         if self.namespace is not None:
             command = ["nsenter", f"--net={RUN / self.namespace}", "--", *command]
         if self.group is None:
@@ -97,6 +105,11 @@ class Host:
 
 
 _ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@"'
+
+
+def usable_cores() -> list[int]:
+    """Numbers of the machine's cores that this process may use."""
+    return sorted(os.sched_getaffinity(0))
 
 
 def cpu_quotas(cluster: Cluster, options: HostOptions) -> dict[str, float]:
@@ -146,6 +159,10 @@ def check_hosts(cluster: Cluster, options: HostOptions) -> None:
         raise UserError("must be above 0", field="cpu_scale", value=options.cpu_scale)
     if not 1 <= options.weight <= 10_000:
         raise UserError("must be 1 to 10,000", field="weight", value=options.weight)
+    wanted, there = sum(node.cores for node in cluster.nodes), len(usable_cores())
+    if options.pinned and wanted > there:
+        message = f"this machine has {there} for nodes of their own cores"
+        raise UserError(message, field="cores of all nodes", value=wanted, remedy="pin a smaller cluster")
     for node in cluster.nodes:
         if node.memory_mb < _LEAST_MEMORY_MB:
             raise UserError(

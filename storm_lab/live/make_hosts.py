@@ -8,7 +8,7 @@ import socket
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.cgroups import Group, GroupTree, hierarchies
 from storm_lab.live.conf import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
-from storm_lab.live.hosts import MACHINE_SHARE, MASTER, Host, HostOptions, cpu_quotas
+from storm_lab.live.hosts import MACHINE_SHARE, MASTER, Host, HostOptions, cpu_quotas, usable_cores
 from storm_lab.live.netns import Network, why_no_namespaces
 from storm_lab.live.processes import NOBODYS_ADDRESS, listens
 from storm_lab.live.records import Place
@@ -129,7 +129,9 @@ class _NamespaceHosts(Hosts):
                 missing[f"CPU and memory of nodes (control groups cannot be made: {error.strerror})"] = None
         else:
             missing["CPU and memory of nodes (no control groups that this process may make)"] = None
-        quotas = cpu_quotas(self._cluster, self._options) if with_groups and self._options.limit_cpu else {}
+        limits = self._options.limit_cpu and not self._options.pinned
+        quotas = cpu_quotas(self._cluster, self._options) if with_groups and limits else {}
+        free_cores = usable_cores()
         if with_groups and "cpu" in tree.controllers:
             whole.limit_cpu(MACHINE_SHARE * (os.cpu_count() or 1))
             whole.weigh(self._options.weight)
@@ -149,13 +151,17 @@ class _NamespaceHosts(Hosts):
                 missing |= dict.fromkeys(_limit_memory(group, node))
             if node is not None and with_groups and "cpu" not in tree.controllers:
                 missing["CPU of nodes (no control group for it)"] = None
+            own_cores: tuple[int, ...] = ()
+            if node is not None and self._options.pinned:
+                own_cores, free_cores = tuple(free_cores[: node.cores]), free_cores[node.cores :]
             self._hosts[name] = Host(
                 name,
                 address,
                 namespace,
                 group,
                 quotas.get(name),
-                None if node is None or not self._options.limit_cpu else node.cores * node.threads_per_core,
+                node.cores * node.threads_per_core if node is not None and limits else None,
+                own_cores,
             )
         for name in self._cluster.racks:
             missing |= dict.fromkeys(self._network.shape_rack(name, self._options.rack_latency_us))

@@ -157,6 +157,7 @@ def conditions(storm: RunningStorm, samples: Sequence[Sample]) -> dict[str, Any]
         "cores": os.cpu_count(),
         "core_mhz": round(machine_mhz()),
         "quota_cores": quotas,
+        "own_cores": {node: list(storm.host(node).own_cores) for node in quotas},
         "unrealised": list(storm.unrealised),
         # Of the cluster, not of this run alone: a worker that does not fit its node.
         "memory_kills": {node: kills for node in quotas if (kills := storm.host(node).memory_kills())},

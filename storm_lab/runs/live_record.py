@@ -93,10 +93,10 @@ def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Generato
     Raises `UserError` if a cluster cannot be started, `StormLabError` if Storm does not do what it should.
     """
     mhz = machine_mhz()
-    for (version, held, c1_only, _), group in groupby(played_order(chosen), key=_cluster_of):
+    for (version, held, pinned, c1_only, _), group in groupby(played_order(chosen), key=_cluster_of):
         members = list(group)
         cluster = members[0].describe(mhz).cluster
-        hosts = HostOptions(weight=WEIGHT, limit_cpu=held)
+        hosts = HostOptions(weight=WEIGHT, limit_cpu=held, pinned=pinned)
         settings = {"topology.worker.childopts": _C1_FLAGS} if c1_only else {}
         with open_stage(version, cluster, hosts=hosts, settings=settings, say=say) as stage:
             scratch = stage.storm.new_folder("played")
@@ -127,9 +127,10 @@ def played_order(chosen: Sequence[Play]) -> list[Play]:
     return sorted(chosen, key=_cluster_of)
 
 
-def _cluster_of(play: Play) -> tuple[str, bool, bool, int]:
+def _cluster_of(play: Play) -> tuple[str, bool, bool, bool, int]:
     nodes = play.describe(machine_mhz()).cluster.nodes
-    return play.release.version, play.sitting.held, play.sitting.c1_only, len(nodes)
+    sitting = play.sitting
+    return play.release.version, sitting.held, sitting.pinned, sitting.c1_only, len(nodes)
 
 
 def _described(spec: EmulationSpec, version: StormVersion, mhz: float) -> EmulationSpec:

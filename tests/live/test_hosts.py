@@ -41,6 +41,19 @@ def test_nodes_that_do_not_fit_are_all_scaled_alike(monkeypatch: pytest.MonkeyPa
     assert cpu_quotas(cluster(1), HostOptions(cpu_scale=0.145)) == pytest.approx({"n0": 0.145})
 
 
+def test_who_is_pinned_runs_on_its_own_cores_only():
+    assert Host("n0", "10.77.0.2", own_cores=(1, 3)).command(["java"]) == [
+        "taskset", "--cpu-list", "1,3", "java",
+    ]  # fmt: skip
+
+
+def test_more_cores_than_the_machine_has_are_not_pinned(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hosts, "usable_cores", lambda: [0, 1])
+    check_hosts(cluster(1, 1), HostOptions(pinned=True))
+    with pytest.raises(UserError, match=r"cores of all nodes = 3: this machine has 2 for nodes of their own"):
+        check_hosts(cluster(1, 2), HostOptions(pinned=True))
+
+
 def test_the_clock_is_the_kernels(tmp_path: Path):
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("cpu MHz\t\t: 2596.1\nmodel name\t: x\ncpu MHz\t\t: 2600.0\n")

@@ -276,7 +276,7 @@ class DataPlane(Playing):
 
     def sample(self, *, traffic_read: bool = True) -> WindowSample:
         """Counters since the previous sample; writes the traffic and CPU rows."""
-        if self._kernel.cost[0].empty_turn > 0:
+        if self._kernel.cost[0].empty_turn > 0 or self._kernel.cost[0].room_look > 0:
             count_all_looks(self._state(), self._threads)
         return self._log.sample(self._kernel, traffic_read=traffic_read)
 

@@ -52,8 +52,8 @@ def price_list(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
     if version < V1_0_0:
         c.empty_batch = c.wait_work
         c.consumer_work = round(rounds * cost.consumer_wake_us * NS_PER_US)
-        # Disruptor 2 (MultiThreadedClaimStrategy); to wait for room is to wait for the time to pass.
-        c.room_look = c.wait_work
+        # Disruptor 2 (MultiThreadedClaimStrategy): who waits for room parks as idle threads of 2.x do.
+        c.room_look = c.look
     if V0_9_0 <= version < V0_9_3:
         c.flush_work = round(rounds * cost.flush_us * NS_PER_US)
     c.flush_from = FLUSH_FROM_NS
@@ -64,12 +64,11 @@ def price_list(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
     c.spread = int(cost.service_cv > 0)
     # Who parks for a nanosecond is late by the slack.
     c.fine_look = max(slack, NS_PER_US)
-    c.look_beside = 1024
+    c.look_beside = round(1024 * cost.look_beside)
     if version < V2_0_0:
         c.look = 0
     elif cost.look_us > 0:
         c.empty_turn = c.look
-        c.look_beside = round(1024 * cost.look_beside)
         c.fine_time = FINE_LOOKS * c.fine_look
         c.coarse_look = c.idle_sleep
     c.receive_batch = round(cost.receive_batch)

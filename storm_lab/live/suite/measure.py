@@ -191,7 +191,8 @@ class Look:
         at = np.floor(np.asarray(windows["end_s"]) - 0.5).astype(np.int64)
         full = _FULL * float(facts["cores"])
         held = any(quota is not None for quota in facts["quota_cores"].values())
-        # Under quotas hosts are due the machine together, else each of them all of it.
+        held |= any(facts.get("own_cores", {}).values())
+        # Under quotas, or on cores of their own, hosts are due the machine together, else each all of it.
         used = (np.sum if held else np.max)([host["used_cores"] for host in hosts], axis=0)
         waiting = np.sum(
             [np.where(np.asarray(host["throttled"]) < _HELD, host["waiting"], 0.0) for host in hosts], axis=0

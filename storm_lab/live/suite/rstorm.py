@@ -39,6 +39,12 @@ _OFFER = Resources(100.0, 20480.0)
 """As in the recordings: each host offers one core, and memory enough."""
 
 
+LOGGED = ("linear", "diamond")
+"""Topologies that are played with the debug log, as in the recordings, on hosts of a core each."""
+_WORKERS = {"one-worker": 1, "two-workers": 2}
+"""Workers a host of these, by the end of a scene's name."""
+_LOGGED_START_S = 60.0
+
 _EFFORT = Effort(character_us=0.7)
 """What the player's bolts take for a character in the recorded sittings, on real Storm and here alike."""
 
@@ -106,3 +112,66 @@ def scenes(topology: str, version: StormVersion) -> tuple[Scene, ...]:
     """Scenes of `describe`."""
     measures = (Measure.THROUGHPUT, Measure.CPU)
     return tuple(Scene(name, name, *span, measures) for name, span in _turns(topology)[1].items())
+
+
+def _logged_plan(topology: str, workers: str) -> TopologyPlan:
+    """Two executors of each component, one for each host; flooded, with the debug log."""
+    found = layout(topology, debug=True)
+    components = tuple(replace(each, executors=2, tasks=2) for each in found.topology.components)
+    named = replace(
+        found.topology,
+        id=f"logged-{topology}-{workers}",
+        components=components,
+        workers=2 * _WORKERS[workers],
+        ackers=0,
+        max_spout_pending=None,
+    )
+    return topology_plan(named, found.definitions, lines_of(load_recordings().line_lengths), effort=_EFFORT)
+
+
+def _logged_placement(plan: TopologyPlan, machines: Cluster, version: StormVersion, first: int) -> Assignment:
+    """One executor of each component on each host; components go to its workers in turn."""
+    order = [component.id for component in plan.topology.components]
+    workers = plan.topology.workers // len(machines.nodes)
+    placed: dict[Executor, Slot] = {}
+    for number, executor in enumerate(sorted(executors_of(plan.topology, version))):
+        port = first + order.index(executor.component) % workers
+        placed[executor] = Slot(machines.nodes[number % len(machines.nodes)].id, port)
+    return Assignment.of(placed.items())
+
+
+def _logged_turns() -> tuple[Turns, dict[str, tuple[float, float]]]:
+    turns = Turns(0.0)
+    names = [f"logged-{topology}-{workers}" for topology in LOGGED for workers in _WORKERS]
+    return turns, {name: turns.flood(name, start_s=_LOGGED_START_S) for name in names}
+
+
+def describe_logged(version: StormVersion, mhz: float) -> EmulationSpec:
+    """Linear and Diamond on two hosts that have a core each, in one worker a host and in two, in turns."""
+    machines, (turns, spans) = held_cluster(mhz), _logged_turns()
+    plans: list[TopologyPlan] = []
+    placed: dict[Executor, Slot] = {}
+    for number, (name, span) in enumerate(spans.items()):
+        topology, workers = next((t, w) for t in LOGGED for w in _WORKERS if name == f"logged-{t}-{w}")
+        plan = replace(_logged_plan(topology, workers), submit_s=span[0] - _LOGGED_START_S)
+        plans.append(plan)
+        placed |= _logged_placement(plan, machines, version, 6700 + 2 * number).slots
+    return EmulationSpec(
+        cluster=machines,
+        version=version,
+        topologies=tuple(plans),
+        scheduler=DefaultScheduler(),
+        cost=SUITE_COST,
+        duration_s=turns.now_s + 1.0,
+        faults=FaultPlan(tuple(turns.faults)),
+        timers=real_timers(version),
+        placement=Assignment.of(placed.items()),
+        window_s=1.0,
+        sample_every=100_000,
+    )
+
+
+def logged_scenes(version: StormVersion) -> tuple[Scene, ...]:
+    """Scenes of `describe_logged`."""
+    measures = (Measure.THROUGHPUT, Measure.CPU)
+    return tuple(Scene(name, name, *span, measures) for name, span in _logged_turns()[1].items())

@@ -93,6 +93,7 @@ class Sitting:
             on the first one; on the others it is played on request.
         orderings: pairs of scenes between which a placement decides, each with the measure that tells.
         held: nodes are held to their share of the machine by quotas; else each may use all of it.
+        pinned: each node has a core of the machine to itself.
         c1_only: workers' JVMs use HotSpot's first compiler (C1) and not the second: their code is slower, and
             settled within seconds.
         in_suite: whether it is part of the suite.
@@ -105,6 +106,7 @@ class Sitting:
     generations: tuple[str, ...]
     orderings: tuple[tuple[Measure, str, str], ...] = ()
     held: bool = False
+    pinned: bool = False
     c1_only: bool = False
     in_suite: bool = True
 

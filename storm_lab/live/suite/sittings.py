@@ -99,6 +99,19 @@ SITTINGS: dict[str, Sitting] = {
             for topology in rstorm.TOPOLOGIES
         ),
         Sitting(
+            "logged",
+            "R-Storm's Linear and Diamond with debug logs, hosts of one core, one worker each and two",
+            rstorm.describe_logged,
+            rstorm.logged_scenes,
+            ("0.9.2",),
+            tuple(
+                (_THROUGHPUT, f"logged-{topology}-two-workers", f"logged-{topology}-one-worker")
+                for topology in rstorm.LOGGED
+            ),
+            pinned=True,
+            c1_only=True,
+        ),
+        Sitting(
             CALIBRATION,
             "A machine's constants in three minutes",
             chains.calibration,
