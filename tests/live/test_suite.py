@@ -37,7 +37,7 @@ def test_there_are_forty_scenes_over_both_generations():
     assert min(generations.values()) >= 20
 
 
-def test_the_suite_plays_forty_scenes_of_both_generations_in_half_an_hour():
+def test_the_suite_plays_forty_scenes_of_both_generations_in_35_minutes():
     chosen = plays(None, None, 1)
     scenes = [scene for play in chosen for scene in play.sitting.scenes(play.release.storm)]
     seconds = sum(play.sitting.describe(play.release.storm, MHZ).duration_s for play in chosen)
@@ -49,7 +49,7 @@ def test_the_suite_plays_forty_scenes_of_both_generations_in_half_an_hour():
     )
     assert len({scene.name for scene in scenes}) == len(scenes) >= 40
     assert {play.release.generation for play in chosen} == {"0.9", "2.8"}
-    assert seconds + starts_s < 30 * 60
+    assert seconds + starts_s < 35 * 60
 
 
 def test_a_machine_is_calibrated_in_five_minutes_on_scenes_that_the_suite_has():
