@@ -29,7 +29,8 @@ class Trial:
     ``only``: the one scheduler or setting whose runs it changes; others are not played again. ``claims``:
     those that it explains. ``reading``: it is another reading of the paper, played with every seed; without
     ``claims`` it explains all. ``chosen_on``: the claims whose printed values chose it, so that what comes
-    out for them is no prediction. ``asked``: a parameter of its own asks for it, whatever ``trials`` says.
+    out for them is no prediction. ``indifferent``: parameters of which other values give the same, so that
+    nothing could choose them. ``asked``: a parameter of its own asks for it, whatever ``trials`` says.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Trial:
     claims: tuple[str, ...] = ()
     reading: bool = False
     chosen_on: tuple[str, ...] = ()
+    indifferent: tuple[str, ...] = ()
     asked: bool = False
 
     def basis(self, found: Measurement) -> Basis | None:

@@ -80,7 +80,8 @@ def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, .
         for trial in experiment.chosen:
             for name, value in trial.changes.items():
                 # A text names one of two ways to read a paper; only numbers can be fitted.
-                if trial.reading and trial.chosen_on and not isinstance(value, str):
+                free = not isinstance(value, str) and name not in trial.indifferent
+                if trial.reading and trial.chosen_on and free:
                     one = inputs.setdefault((name, value), _Input(replace(known[name], default=value)))
                     one.add(experiment.slug, trial.chosen_on, trial.label)
     return (*found, *(each.number for each in inputs.values()))

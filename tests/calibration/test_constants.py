@@ -74,7 +74,7 @@ def test_the_same_constants_and_seed_give_the_same_rates() -> None:
 
 
 def test_what_was_measured_elsewhere_is_not_fitted() -> None:
-    assert set(fitted_ranges()) == {"read_us", "write_us", "switch_us"}
+    assert set(fitted_ranges()) == {"read_us", "write_us"}
 
 
 def test_a_file_that_is_no_calibration_is_refused(tmp_path: Path) -> None:
