@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from storm_lab.experiments.settling import Settling
 from storm_lab.papers.mfstorm.grid import exclaim_parameter, tweet_sleep_parameter
 from storm_lab.papers.mfstorm.grid_experiment import grid_experiment
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, RAS
@@ -18,4 +19,5 @@ EXPERIMENT = grid_experiment(
     per_node="fig10",
     baselines=(DEFAULT, ISOLATION, RAS),
     further={"mfstorm-fig10-s6-ras": RAS},
+    settling=(Settling(("mfstorm-fig10-s6-ras",), variants=("S6-mf-storm", "S6-resource-aware"), seeds=12),),
 )

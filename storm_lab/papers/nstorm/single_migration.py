@@ -264,13 +264,12 @@ LEFT = ((KEPT, "nstorm-fig6-nstorm-stop"), (KEPT, _CUT))
 """What unhurried callers alone reproduce, and thirty seeds would not settle with kept messages."""
 
 SETTLING: tuple[Settling, ...] = (
-    _settling(
-        (_CUT, "nstorm-fig6-storm-stop", "nstorm-fig7-storm-60", "nstorm-fig8-nstorm-storm"), _METHODS, 15
-    ),
-    _settling(("nstorm-fig7-storm-100",), _METHODS[:1], 30),
+    _settling((_CUT, "nstorm-fig6-storm-stop", "nstorm-fig8-nstorm-storm"), _METHODS, 15),
+    _settling(("nstorm-fig7-storm-60", "nstorm-fig7-storm-100"), _METHODS[:1], 30),
     _settling(
         (
             _CUT,
+            "nstorm-fig6-steady-equal",
             "nstorm-fig6-storm-stop",
             "nstorm-stormstar-half",
             "nstorm-fig6-nstorm-stop",
@@ -287,7 +286,7 @@ SETTLING: tuple[Settling, ...] = (
         30,
         UNHURRIED,
     ),
-    _settling(("nstorm-fig7-storm-60",), _METHODS[:1], 6, KEPT),
+    _settling(("nstorm-fig7-storm-60",), _METHODS[:1], 30, KEPT),
 )
 """What five seeds leave unsettled: the phase of the supervisors decides how long each method stops."""
 

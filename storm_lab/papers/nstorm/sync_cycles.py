@@ -15,6 +15,7 @@ from storm_lab.papers.nstorm.multi_migration import moving
 from storm_lab.papers.nstorm.runs import (
     KEPT,
     READINGS,
+    UNHURRIED,
     measured_with_readings,
     run_specs,
     trial_tag,
@@ -174,6 +175,11 @@ EXPERIMENT = Experiment(
             ("nstorm-plus2-*-kept",),
             seeds=12,
             reading=KEPT.label,
+        ),
+        Settling(
+            ("nstorm-fig13-best-60", "nstorm-fig13-best-100", "nstorm-plus-82"),
+            ("nstorm-plus2-1-0.3-m16-unhurried", "nstorm-10-3-m16-unhurried"),
+            reading=UNHURRIED.label,
         ),
     ),
 )

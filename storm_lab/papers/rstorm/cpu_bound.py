@@ -90,9 +90,9 @@ times as much as the cost model's: 0.030 to 0.043.
 TRIED: tuple[Trial, ...] = (
     Trial("work10", "10 ms a tuple", {"work_ms": 10.0}),
     Trial(
-        "sleep46",
-        "spouts sleep 46 ms",
-        {"sleep_ms": 46.0},
+        "sleep47",
+        "spouts sleep 47 ms",
+        {"sleep_ms": 47.0},
         claims=("rstorm-fig10-star-cpu", "rstorm-star-bottleneck"),
         chosen_on=("rstorm-fig10-star-cpu",),
     ),

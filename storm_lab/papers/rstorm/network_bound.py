@@ -151,8 +151,8 @@ EXPERIMENT = Experiment(
     measure=measure,
     settling=(
         Settling(
-            ("rstorm-fig8b-diamond",),
-            variants=tuple(recorded_setup.recorded_variant("diamond", name) for name in SCHEDULERS),
+            ("rstorm-fig8a-linear", "rstorm-fig8b-diamond", "rstorm-headline-thr"),
+            variants=("*-recorded",),
             reading=recorded_setup.READING,
         ),
     ),

@@ -15,6 +15,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement
+from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import TRIALS, Trial, runs_of
 from storm_lab.papers.rstorm import recorded_setup
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of
@@ -129,4 +130,12 @@ EXPERIMENT = Experiment(
     metrics=("component_throughput_10s", "steady_cpu", "steady"),
     runs=runs,
     measure=measure,
+    settling=(
+        Settling(
+            ("rstorm-fig12b-processing",),
+            variants=("processing-*-recorded",),
+            seeds=15,
+            reading=recorded_setup.READING,
+        ),
+    ),
 )

@@ -192,7 +192,15 @@ EXPERIMENT = Experiment(
     # In one run of six Nimbus sees a removal in two rounds, and workers stand less evenly from then on.
     settling=(
         Settling(
-            ("twitter-lat-13m", "twitter-thr-10m", "twitter-lat-10m", "twitter-lat-7m", "twitter-spike-size"),
+            (
+                "twitter-thr-13m",
+                "twitter-lat-13m",
+                "twitter-thr-10m",
+                "twitter-lat-10m",
+                "twitter-thr-7m",
+                "twitter-lat-7m",
+                "twitter-spike-size",
+            ),
             variants=(VARIANT + FETCH_TAG,),
             reading=FETCH_READING,
         ),

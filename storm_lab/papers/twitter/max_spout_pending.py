@@ -28,6 +28,7 @@ from storm_lab.experiments.readings import (
     of_run,
     quotients,
 )
+from storm_lab.experiments.settling import Settling
 from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.monitoring.pending_tuner import CommittedOffset, PendingTuning, TunerSettings
@@ -263,4 +264,5 @@ EXPERIMENT = Experiment(
     metrics=("latency_60s", "throughput_60s", "component_throughput_60s", "failures_60s", "control"),
     runs=runs,
     measure=measure,
+    settling=(Settling(("twitter-msp-autotune",), variants=("static-*", "tuner-*")),),
 )
