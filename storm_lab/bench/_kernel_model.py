@@ -52,11 +52,14 @@ COST = CostModel(
     write_us=0.0,
     service_cv=0.0,
     consumer_wake_us=0.0,
+    slice_us=0.0,
+    look_us=0.0,
     idle_jvm_share=0.02,
     zeromq_factor=1.0,
 )
 """The cost model as it stands, with warm code; a batch's calls are left to its tuples, whose works the model
-draws itself, and housekeeping is one burst of a size."""
+draws itself, and housekeeping is one burst of a size. Whoever wakes runs at once, and who waits for room does
+not look."""
 
 _PORT = 6700
 
