@@ -85,10 +85,7 @@ COSTS = record(
     ("asleep", I8),  # what that costs more after a long sleep
     ("sleep_half", I8),  # half of that after one so long
     ("consumer_work", I8),  # of a thread whose wait for its queue ends every 10 ms, a housekeeping period
-    (
-        "room_look",
-        I8,
-    ),  # 0.8, 0.9: CPU of a look of a thread that waits for room in a queue; 0 = it does not look
+    ("room_look", I8),  # 0.8, 0.9: CPU of a look of a thread that waits for room; 0 = it does not look
     ("flush_work", I8),  # of a connection's flush timer, a housekeeping period
     ("flush_from", I8),  # age of a worker at which these timers begin
     ("warm_excess", I8),  # extra cost of cold code, of 65536
