@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PERIOD_US = 20_000
-"""Quotas are given out anew every 20 ms: short beside a window, long beside a time slice of the kernel."""
+"""Quotas are given out anew every 20 ms where nothing else is said."""
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _OWN = Path("/proc/self/cgroup")
@@ -85,14 +85,14 @@ class Group:
         """Files that a process writes its id into to become a member."""
         return tuple(folder / "cgroup.procs" for folder in dict.fromkeys(self._folders.values()))
 
-    def limit_cpu(self, cores: float | None) -> None:
+    def limit_cpu(self, cores: float | None, period_us: int = PERIOD_US) -> None:
         """Let the members use so many cores together in each period; all there are if None."""
-        quota = None if cores is None else max(1000, round(cores * PERIOD_US))
+        quota = None if cores is None else max(1000, round(cores * period_us))
         folder = self._folders["cpu"]
         if self._version == 2:
-            (folder / "cpu.max").write_text(f"{'max' if quota is None else quota} {PERIOD_US}")
+            (folder / "cpu.max").write_text(f"{'max' if quota is None else quota} {period_us}")
             return
-        (folder / "cpu.cfs_period_us").write_text(str(PERIOD_US))
+        (folder / "cpu.cfs_period_us").write_text(str(period_us))
         (folder / "cpu.cfs_quota_us").write_text(str(-1 if quota is None else quota))
 
     def weigh(self, weight: int) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from storm_lab.errors import UserError
-from storm_lab.live.cgroups import CpuUse, Group
+from storm_lab.live.cgroups import PERIOD_US, CpuUse, Group
 from storm_lab.live.netns import RUN
 from storm_lab.model.cluster import Cluster
 
@@ -75,6 +75,8 @@ class Host:
     group: Group | None = None
     cores: float | None = None
     """Cores of this machine that its processes may use together; None: as they come."""
+    period_us: int = PERIOD_US
+    """In which they may use so much."""
     visible_cores: int | None = None
     """Cores that its JVMs are told of."""
     own_cores: tuple[int, ...] = ()
@@ -113,10 +115,10 @@ def usable_cores() -> list[int]:
 
 
 def cpu_quotas(cluster: Cluster, options: HostOptions) -> dict[str, float]:
-    """Cores of this machine that each node may use: its cores by its clock, scaled so that all fit."""
+    """Cores of this machine that each node may use: its own by their clock, scaled so that all fit."""
     clock = machine_mhz()
     cores = MACHINE_SHARE * (os.cpu_count() or 1)
-    wanted = {node.id: node.cores * node.core_mhz / clock for node in cluster.nodes}
+    wanted = {node.id: node.capacity_mhz / clock for node in cluster.nodes}
     scale = options.cpu_scale if options.cpu_scale is not None else min(1.0, cores / sum(wanted.values()))
     return {name: share * scale for name, share in wanted.items()}
 

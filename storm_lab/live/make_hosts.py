@@ -6,7 +6,7 @@ import os
 import socket
 
 from storm_lab.errors import StormLabError, UserError
-from storm_lab.live.cgroups import Group, GroupTree, hierarchies
+from storm_lab.live.cgroups import PERIOD_US, Group, GroupTree, hierarchies
 from storm_lab.live.conf import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
 from storm_lab.live.hosts import MACHINE_SHARE, MASTER, Host, HostOptions, cpu_quotas, usable_cores
 from storm_lab.live.netns import Network, why_no_namespaces
@@ -159,9 +159,10 @@ class _NamespaceHosts(Hosts):
                 address,
                 namespace,
                 group,
-                quotas.get(name),
-                node.cores * node.threads_per_core if node is not None and limits else None,
-                own_cores,
+                cores=quotas.get(name),
+                period_us=_period_us(node),
+                visible_cores=node.cores * node.threads_per_core if node is not None and limits else None,
+                own_cores=own_cores,
             )
         for name in self._cluster.racks:
             missing |= dict.fromkeys(self._network.shape_rack(name, self._options.rack_latency_us))
@@ -170,7 +171,7 @@ class _NamespaceHosts(Hosts):
     def hold_back(self) -> None:
         for host in self._hosts.values():
             if host.cores is not None and host.group is not None and "cpu" in host.group.controllers:
-                host.group.limit_cpu(host.cores)
+                host.group.limit_cpu(host.cores, host.period_us)
 
     def set_link(self, one: str, other: str | None, *, up: bool) -> None:
         if other is None:
@@ -179,6 +180,11 @@ class _NamespaceHosts(Hosts):
         for here, there in ((one, other), (other, one)):
             namespace = str(self._hosts[here].namespace)
             self._network.set_path(namespace, self._hosts[there].address, up)
+
+
+def _period_us(node: Node | None) -> int:
+    """In which a host may use its quota: its own, if the node states one."""
+    return PERIOD_US if node is None or node.cpu_quota is None else round(node.quota_period_ms * 1000)
 
 
 def _limit_memory(group: Group, node: Node) -> tuple[str, ...]:

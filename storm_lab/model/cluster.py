@@ -39,7 +39,9 @@ class Node:
     ``cores`` physical cores at ``core_mhz``; ``threads_per_core`` hardware threads; ``memory_mb`` of RAM;
     ``nic_mbps`` network card speed in each direction, in megabits per second. ``work_per_clock`` is how much
     of Storm's own code a core gets done in a cycle of ``core_mhz``, against the cores of about 2006 for which
-    the cost model holds; what user code costs is stated for the machine itself.
+    the cost model holds; what user code costs is stated for the machine itself. Processes of a node with a
+    ``cpu_quota`` may use so many cores' worth of CPU in each ``quota_period_ms``, and then stand still until
+    the next, as those of a container do (Linux's ``cpu.max``); None: as much as its cores have.
 
     Raises:
         UserError: a figure is no number or out of range, or a port is there twice; names node and field.
@@ -55,6 +57,8 @@ class Node:
     memory_mb: float = 4096.0
     nic_mbps: float = 1000.0
     work_per_clock: float = 1.0
+    cpu_quota: float | None = None
+    quota_period_ms: float = 100.0
     offer: Resources = DEFAULT_OFFER
 
     def __post_init__(self) -> None:
@@ -68,6 +72,9 @@ class Node:
         check_number(owner, "memory_mb", self.memory_mb, low=1.0, high=1e9, unit="MB")
         check_number(owner, "nic_mbps", self.nic_mbps, low=0.001, high=1e7, unit="Mbit/s")
         check_number(owner, "work_per_clock", self.work_per_clock, low=0.1, high=10.0)
+        check_number(owner, "quota_period_ms", self.quota_period_ms, low=1.0, high=1000.0, unit="ms")
+        if self.cpu_quota is not None:
+            check_number(owner, "cpu_quota", self.cpu_quota, low=0.01, high=self.cores, unit="cores")
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -77,7 +84,7 @@ class Node:
     @property
     def capacity_mhz(self) -> float:
         """CPU capacity of the whole node in MHz, as T-Storm's load monitor counts it."""
-        return self.cores * self.core_mhz
+        return (self.cpu_quota or self.cores) * self.core_mhz
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,19 @@ links: {between_racks_us: 500, rack_uplink_mbps: 2000}
     assert found.core_mhz is None
 
 
+def test_a_container_has_a_quota_of_its_cores() -> None:
+    found = read_machines(
+        """
+storm_lab: machines/1
+types: {pod: {like: m5.xlarge, cpu_quota: 0.5}}
+nodes: [{name: a, type: pod}, {name: b, type: pod, cpu_quota: 1.5, quota_period_ms: 20}]
+""",
+        "m.yaml",
+    )
+    held = [(node.cpu_quota, node.quota_period_ms) for node in found.cluster.nodes]
+    assert held == [(0.5, 100.0), (1.5, 20.0)]
+
+
 def test_a_type_begins_with_another_and_changes_what_it_says() -> None:
     found = read_machines(
         """

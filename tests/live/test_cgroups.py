@@ -90,6 +90,8 @@ def test_quota_and_limit_of_version_2(group_2: Group, tmp_path: Path):
     assert (folder / "memory.max").read_text() == str(512 * 2**20)
     assert (folder / "cpu.weight").read_text() == "1000"
     assert group_2.entrances == (folder / "cgroup.procs",)
+    group_2.limit_cpu(1.5, 100_000)
+    assert (folder / "cpu.max").read_text() == "150000 100000"
     group_2.limit_cpu(None)
     assert (folder / "cpu.max").read_text() == "max 20000"
 

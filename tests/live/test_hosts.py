@@ -33,6 +33,13 @@ def test_a_node_gets_its_clock_of_the_machine(monkeypatch: pytest.MonkeyPatch):
     assert quotas == {"n0": 0.5, "n1": 1.0}
 
 
+def test_a_node_with_a_quota_gets_that_of_the_machine(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hosts, "machine_mhz", lambda: 2000.0)
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    held = Cluster((Node("n0", cores=4, core_mhz=2000.0, cpu_quota=0.5),))
+    assert cpu_quotas(held, HostOptions()) == {"n0": 0.5}
+
+
 def test_nodes_that_do_not_fit_are_all_scaled_alike(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hosts, "machine_mhz", lambda: 2000.0)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)

@@ -4,7 +4,7 @@ With n such threads and c cores every thread runs at speed ``share = min(1, capa
 threads beyond the cores add ``ht_gain`` of a core each. This is the fluid limit of a fair operating-system
 scheduler with a small time slice. A node keeps one *virtual time* that advances at ``share``; a thread that
 starts a burst of work w finishes when virtual time has advanced by w, whatever comes and goes meanwhile. So
-a change of n moves one number, not n finish times.
+a change of n moves one number, not n finish times. It stands still while a node's quota is used up (`quota`).
 
 Virtual time is an integer in units of 2**-SHARE_BITS ns: exact ties, same bytes everywhere.
 """
@@ -12,6 +12,7 @@ Virtual time is an integer in units of 2**-SHARE_BITS ns: exact ties, same bytes
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
+from storm_lab.emulator.kernel.quota import quota_turn, use_quota
 from storm_lab.emulator.state.arrays import (
     cost_at,
     node_at,
@@ -21,7 +22,7 @@ from storm_lab.emulator.state.arrays import (
     worker_at,
 )
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import RUNNING, SHARE_BITS
+from storm_lab.emulator.state.kinds import NEVER, RUNNING, SHARE_BITS
 from storm_lab.emulator.state.layout import State
 
 
@@ -67,6 +68,8 @@ def _share_beside_looks(k: State, node: int) -> int:
 def look_speed(k: State, node: int) -> int:
     """How fast idle threads of a node look at their queues, of 1024: as often as they want to."""
     p = node_at(k, node)
+    if p.held != 0:
+        return 0
     if _has_room(k, node):
         return 1024
     return max(1, _taken_by_looks(k, node) * 1024 // p.polling) if p.polling > 0 else 1024
@@ -77,6 +80,8 @@ def share_of(k: State, node: int) -> int:
     """Speed of each active thread, of 2**SHARE_BITS."""
     p = node_at(k, node)
     n = p.active
+    if p.held != 0:
+        return 0
     if _has_room(k, node):
         return 1 << SHARE_BITS
     if p.polling > 0:
@@ -100,6 +105,8 @@ def advance(k: State, node: int) -> None:
             p.look_work += (looked * p.look_part) >> 10
         if p.active > 0:
             p.v += passed * share_of(k, node)
+        if p.quota > 0:
+            use_quota(k, node, passed)
 
 
 @inline
@@ -254,24 +261,32 @@ def _serve_next(k: State, node: int) -> None:
         schedule(k, s.nodes + node, at)
 
 
+@inline
+def _burst_ends(k: State, node: int) -> int:
+    """When the first burst of a node that is not held back ends, if nothing comes between."""
+    p = node_at(k, node)
+    missing = run_queue_at(k, node * s_at(k, 0).queue_width).v_finish - p.v
+    if missing <= 0:
+        return p.v_at
+    if _has_room(k, node):
+        # Full speed: a division less, and the same number.
+        return p.v_at + ((missing + (1 << SHARE_BITS) - 1) >> SHARE_BITS)
+    share = share_of(k, node)
+    return p.v_at + (missing + share - 1) // share
+
+
 @jit
 def reschedule(k: State, node: int) -> None:
     """Tell the event heap when the node's next burst ends."""
     p = node_at(k, node)
     if p.wake_head >= 0 and p.active < p.threads:
         _serve_next(k, node)
-    if p.active == 0:
+    if p.active == 0 and (p.quota == 0 or p.polling == 0):
         unschedule(k, node)
         return
     advance(k, node)
-    missing = run_queue_at(k, node * s_at(k, 0).queue_width).v_finish - p.v
-    time = p.v_at
-    if missing > 0:
-        if _has_room(k, node):
-            # Full speed: a division less, and the same number.
-            time += (missing + (1 << SHARE_BITS) - 1) >> SHARE_BITS
-        else:
-            share = share_of(k, node)
-            time += (missing + share - 1) // share
+    time = quota_turn(k, node) if p.quota > 0 else NEVER
+    if p.active > 0 and p.held == 0:
+        time = min(time, _burst_ends(k, node))
     if scheduled_at(k, node) != time:
         schedule(k, node, time)

@@ -11,6 +11,7 @@ from storm_lab.emulator.events.schedule import move_horizon, schedule, unschedul
 from storm_lab.emulator.kernel.cpu import advance, leave_cpu, reschedule, work_off
 from storm_lab.emulator.kernel.network import put_on_channel
 from storm_lab.emulator.kernel.period import period_rings
+from storm_lab.emulator.kernel.quota import is_quota_turn
 from storm_lab.emulator.kernel.source_queue import line_found
 from storm_lab.emulator.kernel.spout import TURN_MOST, spout_turn
 from storm_lab.emulator.kernel.threads import arrive, burst_done, go_on, resume, timer_rings
@@ -143,8 +144,9 @@ def run(k: State, until: int, budget: int) -> int:
             burst = run_queue_at(k, node * s_at(k, 0).queue_width)
             thread, work = burst.thread, burst.work
             advance(k, node)
-            leave_cpu(k, node, 0)
-            burst_done(k, thread, work)
+            if not is_quota_turn(k, node):
+                leave_cpu(k, node, 0)
+                burst_done(k, thread, work)
         elif source < 2 * s.nodes:
             node = source - s.nodes
             _wake_due(k, node)

@@ -85,7 +85,11 @@ def _charge(k: State, thread: int) -> None:
 @inline
 def _until(k: State, thread: int, left: int) -> int:
     """When its node's ``looked`` will have gone on by ``left`` (of 1024 a ns), at its present speed."""
-    speed = look_speed(k, thread_at(k, thread).node)
+    node = thread_at(k, thread).node
+    p = node_at(k, node)
+    if p.held != 0:
+        return p.quota_from + p.quota_period + (left >> 10)
+    speed = look_speed(k, node)
     return s_at(k, 0).now + (left + speed - 1) // speed
 
 

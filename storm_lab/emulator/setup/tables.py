@@ -251,6 +251,11 @@ def _lay_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: Co
         p.system = round(65536 / node.work_per_clock)
         p.storm = round(65536 * (cost.storm_2_factor if version >= V2_0_0 else 1.0) / node.work_per_clock)
         p.wake_head = p.wake_tail = -1
+        if node.cpu_quota is not None:
+            p.quota_period = round(node.quota_period_ms * 1e6)
+            p.quota = p.quota_left = round(node.cpu_quota * 1024 * p.quota_period)
+            # Who is given its quota when is chance.
+            p.quota_from = -p.quota_period * i // n
         p.nic_ps_per_byte = round(8e6 / node.nic_mbps)
         p.rack = racks[node.rack]
         first = p.first_channel = i * (r + 1)

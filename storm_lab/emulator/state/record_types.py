@@ -128,6 +128,10 @@ NODE = lined_record(
     ("look_part", I4),  # what looks cost, of 1024 that one costs whose core was asleep
     ("looked", I8),  # a clock that runs as fast as they look, in ns / 1024: threads wait for instants of it
     ("look_work", I8),  # and one that runs as fast as they take CPU, in ns / 1024
+    # Of a node whose control group may use so much CPU in each period, in ns / 1024; 0: as much as there is.
+    *each(I8, "quota", "quota_left"),
+    *each(I8, "quota_period", "quota_from"),  # ns
+    ("held", I4),  # whether it has used its quota up
     # What follows only the network touches.
     *each(I8, "nic_out_free", "nic_in_free", "nic_ps_per_byte"),
     ("rack", I4),

@@ -41,6 +41,8 @@ two cores give to hosts (`storm_lab.live.hosts.MACHINE_SHARE`), less what Nimbus
 """
 CORES = 2
 """Of the machine that the suite is meant for; larger ones have some left over."""
+QUOTA_PERIOD_MS = 20.0
+"""Of held nodes: short beside a window, long beside a time slice of the kernel."""
 
 WATCHED_NS = 20_000
 """User code of the player from here on is watched by its thread's CPU clock (`Burner.java`)."""
@@ -60,13 +62,13 @@ SILENT = SourcePlan(SourceKind.RATE, rate_per_s=0.0)
 """A source that waits for its turn."""
 
 
-def held_cluster(mhz: float, nodes: int = 2) -> Cluster:
-    """Equal nodes of one core each, held to their share of a machine of two cores by quotas.
+def held_cluster(mhz: float, nodes: int = 2, cores: int = CORES) -> Cluster:
+    """Equal nodes that each may use the whole machine, but are held to their share of it by quotas.
 
     For scenes that saturate: who is held waits for the next period of the quota, which spoils latencies.
     """
-    part = MACHINE_PART * CORES / nodes
-    return Cluster(tuple(_node(number, 1, mhz * part) for number in range(1, nodes + 1)))
+    quota = MACHINE_PART * CORES / nodes
+    return Cluster(tuple(_node(number, cores, mhz, quota) for number in range(1, nodes + 1)))
 
 
 def free_cluster(mhz: float, nodes: int = 2) -> Cluster:
@@ -74,7 +76,7 @@ def free_cluster(mhz: float, nodes: int = 2) -> Cluster:
     return Cluster(tuple(_node(number, CORES, mhz) for number in range(1, nodes + 1)))
 
 
-def _node(number: int, cores: int, mhz: float) -> Node:
+def _node(number: int, cores: int, mhz: float, quota: float | None = None) -> Node:
     return Node(
         f"n{number}",
         ports=_PORTS,
@@ -82,6 +84,8 @@ def _node(number: int, cores: int, mhz: float) -> Node:
         core_mhz=mhz,
         memory_mb=_MEMORY_MB,
         work_per_clock=LIVE,
+        cpu_quota=quota,
+        quota_period_ms=QUOTA_PERIOD_MS,
     )
 
 

@@ -148,7 +148,7 @@ def _logged_turns() -> tuple[Turns, dict[str, tuple[float, float]]]:
 
 def describe_logged(version: StormVersion, mhz: float) -> EmulationSpec:
     """Linear and Diamond on two hosts that have a core each, in one worker a host and in two, in turns."""
-    machines, (turns, spans) = held_cluster(mhz), _logged_turns()
+    machines, (turns, spans) = held_cluster(mhz, cores=1), _logged_turns()
     plans: list[TopologyPlan] = []
     placed: dict[Executor, Slot] = {}
     for number, (name, span) in enumerate(spans.items()):

@@ -120,6 +120,8 @@ def _type(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> No
         cores=cores,
         core_mhz=mhz,
         threads_per_core=int(entry.get("threads_per_core", base.threads_per_core)),
+        cpu_quota=float(entry["cpu_quota"]) if "cpu_quota" in entry else base.cpu_quota,
+        quota_period_ms=float(entry.get("quota_period_ms", base.quota_period_ms)),
         memory_mb=memory,
         nic_mbps=float(entry.get("nic_mbps", base.nic_mbps)),
         offer=Resources(

@@ -1,0 +1,51 @@
+"""CPU quotas: a node whose control group may use so much CPU in each period, and then stands still.
+
+As Linux has it for containers (``cpu.max``): what all threads use together is counted, on two cores twice as
+fast as on one, and who has used it up is held back until the next period begins. What arrives meanwhile
+gathers. The kernel's slices of 5 ms a core, in which a quota is handed to cores, are not played.
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.state.arrays import node_at, run_queue_at, s_at
+from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.layout import State
+
+
+@inline
+def _use(k: State, node: int) -> int:
+    """What a node's threads use of its quota in a ns while it is not held back, of 1024 a core."""
+    p = node_at(k, node)
+    return min(p.polling + p.active * 1024, p.threads * 1024)
+
+
+@jit
+def use_quota(k: State, node: int, passed: int) -> None:
+    """Count what a node has used in the last ``passed`` ns, and hold it back or let it go on."""
+    p = node_at(k, node)
+    if p.held == 0:
+        p.quota_left -= passed * _use(k, node)
+        p.held = 1 if p.quota_left <= 0 else 0
+    periods = (s_at(k, 0).now - p.quota_from) // p.quota_period
+    if periods > 0:
+        p.quota_from += periods * p.quota_period
+        p.quota_left = p.quota
+        p.held = 0
+
+
+@jit
+def quota_turn(k: State, node: int) -> int:
+    """When a node's quota will be used up, or be there anew."""
+    p = node_at(k, node)
+    anew = p.quota_from + p.quota_period
+    use = _use(k, node)
+    if p.held != 0 or use == 0:
+        return anew
+    return min(anew, p.v_at + (p.quota_left + use - 1) // use)
+
+
+@inline
+def is_quota_turn(k: State, node: int) -> bool:
+    """Whether a node's event is its quota's, and no burst of it has ended."""
+    p = node_at(k, node)
+    return p.quota > 0 and (p.active == 0 or run_queue_at(k, node * s_at(k, 0).queue_width).v_finish > p.v)

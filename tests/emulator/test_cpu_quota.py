@@ -1,0 +1,112 @@
+"""A node with a CPU quota stands still once it has used that up, until the next period begins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scene import MS, PLAIN, SECOND, Scene, chain, chain_trace, nodes, start
+
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.model import Executor, Slot
+from storm_lab.model.version import V0_9_7, V2_8_8
+
+
+def bolts_apart(executor: Executor) -> Slot:
+    return Slot("node1" if executor.component == "spout" else "node0", 6700)
+
+
+def calls(
+    calls_ns: list[int],
+    *,
+    bolts: int = 1,
+    cores: int = 1,
+    quota: float | None = 0.25,
+    period_ms: float = 100.0,
+) -> Scene:
+    """Bolts on a node get tuples at 200 ms, at once; periods of its quota begin at whole multiples."""
+    scene = start(
+        chain((1, bolts), ackers=0),
+        chain_trace([np.array(calls_ns)]),
+        SourcePlan(
+            SourceKind.TRACE,
+            arrivals_ns=np.full(len(calls_ns), 200 * MS),
+            arrival_period_ns=3600 * SECOND,
+            anchored=False,
+        ),
+        nodes(2, cores=cores, cpu_quota=quota, quota_period_ms=period_ms),
+        bolts_apart,
+        version=V0_9_7,
+        ideal=True,
+    )
+    scene.plane.run_until(2 * SECOND)
+    scene.plane.finish()
+    return scene
+
+
+def ends_ms(scene: Scene) -> list[float]:
+    """When calls ended, after the first tuple came."""
+    return [float(ns) / MS for ns in np.sort(scene.tape.column("executions", "end_ns")) - 200 * MS]
+
+
+def test_a_quarter_of_a_core_is_a_whole_core_for_a_quarter_of_each_period():
+    # 25 ms of each 100: 60 ms of work are done 10 ms into the third period.
+    assert ends_ms(calls([60 * MS])) == pytest.approx([210])
+
+
+def test_work_within_the_quota_is_not_held_back():
+    assert ends_ms(calls([24 * MS])) == pytest.approx([24])
+
+
+def test_two_cores_use_a_quota_up_in_half_of_the_time():
+    # Both run for 12.5 ms of each period, and have 10 ms left to do in the second.
+    assert ends_ms(calls([22_500_000] * 2, bolts=2, cores=2)) == pytest.approx([110, 110])
+
+
+def test_short_periods_make_the_same_share_smoother():
+    assert ends_ms(calls([60 * MS], period_ms=4.0)) == pytest.approx([237])
+
+
+def test_without_a_quota_nobody_stands_still():
+    assert ends_ms(calls([60 * MS], quota=None)) == pytest.approx([60])
+
+
+def cpu_of_looks(quota: float | None) -> float:
+    """Cores that a bolt of 2.x takes on a node of its own, for a tuple every 20 ms that costs nothing."""
+    scene = start(
+        chain((1, 1), ackers=0),
+        chain_trace([np.zeros(10, np.int64)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=50.0, anchored=False),
+        nodes(2, cores=2, cpu_quota=quota, quota_period_ms=20.0),
+        bolts_apart,
+        version=V2_8_8,
+        cost=replace(PLAIN, idle_jvm_share=0.0, look_us=10.0, look_beside=1.0, timer_slack_us=55.0),
+    )
+    scene.plane.run_until(SECOND)
+    used = scene.plane.sample().executor_cpu_ns.items()
+    return sum(cpu for (_, executor), cpu in used if executor.component == "bolt0") / SECOND
+
+
+def test_idle_threads_that_look_use_the_quota_up_as_well():
+    # A look of 10 us every 55.
+    assert cpu_of_looks(None) == pytest.approx(10 / 55, rel=0.1)
+    assert cpu_of_looks(0.05) == pytest.approx(0.05, rel=0.1)
+
+
+@given(
+    calls_ms=st.lists(st.integers(1, 40), min_size=1, max_size=6),
+    quota=st.floats(0.1, 1.0),
+    period_ms=st.floats(2.0, 100.0),
+)
+def test_what_is_used_is_never_more_than_the_quota_of_the_periods_begun(
+    calls_ms: list[int], quota: float, period_ms: float
+):
+    scene = calls([ms * MS for ms in calls_ms], quota=quota, period_ms=period_ms)
+    ends = ends_ms(scene)
+    done_ms = np.cumsum(calls_ms)
+    periods = np.floor((np.array(ends) + 200) / period_ms) - np.floor(200 / period_ms) + 1
+    assert len(ends) == len(calls_ms)
+    assert (done_ms <= periods * quota * period_ms + 0.001 * len(ends)).all()
