@@ -42,7 +42,7 @@ def calls(
         version=V0_9_7,
         ideal=True,
     )
-    scene.plane.run_until(2 * SECOND)
+    scene.plane.run_until(3 * SECOND)
     scene.plane.finish()
     return scene
 

@@ -239,16 +239,29 @@ def sitting_of(
     found: dict[Executor, Slot] = {}
     for chain, plan in zip(chains, plans, strict=True):
         found |= placed(executors_of(plan.topology, version), chain.where()).slots
+    cluster = held_cluster(mhz) if held else free_cluster(mhz)
+    return in_turns(cluster, version, plans, Assignment.of(found.items()), turns, sample_every)
+
+
+def in_turns(
+    cluster: Cluster,
+    version: StormVersion,
+    plans: Sequence[TopologyPlan],
+    placement: Assignment,
+    turns: Turns,
+    sample_every: int,
+) -> EmulationSpec:
+    """The description of a sitting: topologies that stay where they are placed, and take turns."""
     return EmulationSpec(
-        cluster=held_cluster(mhz) if held else free_cluster(mhz),
+        cluster=cluster,
         version=version,
-        topologies=plans,
+        topologies=tuple(plans),
         scheduler=DefaultScheduler(),
         cost=SUITE_COST,
         duration_s=turns.now_s + 1.0,
         faults=FaultPlan(tuple(turns.faults)),
         timers=real_timers(version),
-        placement=Assignment.of(found.items()),
+        placement=placement,
         window_s=1.0,
         sample_every=sample_every,
     )

@@ -13,10 +13,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.suite.build import SUITE_COST, Turns, held_cluster, real_timers
+from storm_lab.live.suite.build import Turns, held_cluster, in_turns
 from storm_lab.live.suite.scene import Measure, Scene
 from storm_lab.model import Assignment, Cluster, Executor, Resources, Slot, StormVersion, executors_of
 from storm_lab.papers.rstorm.layouts import layout
@@ -25,7 +24,6 @@ from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.usercode import Effort, lines_of
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.papers.rstorm import RStormScheduler
-from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.schedulers.storm.even import EvenScheduler
 
 TOPOLOGIES = ("linear", "diamond", "page-load")
@@ -44,6 +42,8 @@ LOGGED = ("linear", "diamond")
 _WORKERS = {"one-worker": 1, "two-workers": 2}
 """Workers a host of these, by the end of a scene's name."""
 _LOGGED_START_S = 60.0
+_SAMPLE_EVERY = 100_000
+"""Root tuples for one that leaves its latency: floods without acks have none."""
 
 _EFFORT = Effort(character_us=0.7)
 """What the player's bolts take for a character in the recorded sittings, on real Storm and here alike."""
@@ -93,19 +93,8 @@ def describe(topology: str, version: StormVersion, mhz: float) -> EmulationSpec:
         )
         for placement in PLACEMENTS
     }
-    return EmulationSpec(
-        cluster=machines,
-        version=version,
-        topologies=tuple(plans.values()),
-        scheduler=DefaultScheduler(),
-        cost=SUITE_COST,
-        duration_s=turns.now_s + 1.0,
-        faults=FaultPlan(tuple(turns.faults)),
-        timers=real_timers(version),
-        placement=_placement(plans, machines, version),
-        window_s=1.0,
-        sample_every=100_000,
-    )
+    placement = _placement(plans, machines, version)
+    return in_turns(machines, version, tuple(plans.values()), placement, turns, _SAMPLE_EVERY)
 
 
 def scenes(topology: str, version: StormVersion) -> tuple[Scene, ...]:
@@ -156,19 +145,7 @@ def describe_logged(version: StormVersion, mhz: float) -> EmulationSpec:
         plan = replace(_logged_plan(topology, workers), submit_s=span[0] - _LOGGED_START_S)
         plans.append(plan)
         placed |= _logged_placement(plan, machines, version, 6700 + 2 * number).slots
-    return EmulationSpec(
-        cluster=machines,
-        version=version,
-        topologies=tuple(plans),
-        scheduler=DefaultScheduler(),
-        cost=SUITE_COST,
-        duration_s=turns.now_s + 1.0,
-        faults=FaultPlan(tuple(turns.faults)),
-        timers=real_timers(version),
-        placement=Assignment.of(placed.items()),
-        window_s=1.0,
-        sample_every=100_000,
-    )
+    return in_turns(machines, version, plans, Assignment.of(placed.items()), turns, _SAMPLE_EVERY)
 
 
 def logged_scenes(version: StormVersion) -> tuple[Scene, ...]:
