@@ -11,14 +11,15 @@ compiling takes (``compile_s``) is measured: the CPU of the compilers' threads; 
 housekeeping takes (``idle_jvm_share``), and how long a message takes between hosts (``lan_us``) and within
 one (``loopback_us``).
 
-Code that HotSpot's first compiler alone has worked on is slower: for sittings played so, the speed of
-the framework's code is fitted once more, with the other constants as they were found.
+Code that HotSpot's first compiler alone has worked on is slower: for sittings played so, the speed of the
+framework's code is fitted once more, with the other constants as they were found. Where they write a log
+(R-Storm's, which also flood many connections), so is what a line takes, and what writing to another worker.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,7 +35,7 @@ from storm_lab.live.suite.build import SUITE_COST
 from storm_lab.live.suite.compare import Row, compare_sitting
 from storm_lab.live.suite.measure import Look
 from storm_lab.live.suite.scene import Half, Measure, Scene, half_of
-from storm_lab.live.suite.sittings import CALIBRATION, release_of
+from storm_lab.live.suite.sittings import CALIBRATION, LOGGED, release_of
 from storm_lab.model.machines import LIVE
 from storm_lab.model.version import V2_0_0
 from storm_lab.runs.live_trust import Recorded, emulated
@@ -74,6 +75,7 @@ _FIXED: Values = {"switch_us": 0.0, "process_penalty": SUITE_COST.process_penalt
 """No switch for each burst: a thread of Linux 6.18 keeps one of two full CPUs for 1.4 ms (fair.c), in which
 it handles hundreds of tuples, and what waking it costs is told by `consumer_wake_us`. And further processes
 as in the suite."""
+_FITTED_LOGGED = ("write_us", "log_emit_us", "log_receive_us")
 _C1_CALLS = 200.0
 """Calls after which HotSpot's first compiler takes a method up (Tier3InvocationThreshold of Java 17)."""
 _BUSY = 20_000
@@ -102,7 +104,12 @@ class LiveFit:
 
 def ranges_of(generation: str) -> Ranges:
     """The constants that are fitted for a generation, with their ranges."""
-    names = _FITTED + (_FITTED_FROM_2 if find_release(generation).storm >= V2_0_0 else _FITTED_BEFORE_2)
+    return _ranges(
+        _FITTED + (_FITTED_FROM_2 if find_release(generation).storm >= V2_0_0 else _FITTED_BEFORE_2)
+    )
+
+
+def _ranges(names: Sequence[str]) -> Ranges:
     return {c.name: (max(c.low, 1e-3), c.high) for c in constants_of(CostModel()) if c.name in names}
 
 
@@ -111,25 +118,44 @@ def tries_of(generation: str) -> int:
     return steps_of(ranges_of(generation), ROUNDS) + 1
 
 
-def fit_live(recorded: Sequence[Recorded], generation: str, *, tell: Told = lambda: None) -> LiveFit:
-    """A generation's constants from its recorded runs; `UserError` if no calibrating scene tells anything."""
+def fit_live(
+    recorded: Sequence[Recorded], generation: str, known: Values | None = None, *, tell: Told = lambda: None
+) -> LiveFit:
+    """A generation's constants from its recorded runs; `UserError` if no calibrating scene tells anything.
+
+    The search begins at ``known`` values, which an earlier one may have found.
+    """
     own = [each for each in recorded if each.generation == generation and each.sitting.name in _FITTED_ON]
     ranges = ranges_of(generation)
-    begin = {name: _BEGIN.get(name, float(getattr(CostModel(), name))) for name in ranges}
-    return _fit(own, generation, {**links_of(own), **_FIXED, **begin}, ranges, tell)
+    return _fit(
+        own,
+        generation,
+        {**links_of(own), **_FIXED, **_begun(ranges, {**_BEGIN, **(known or {})})},
+        ranges,
+        tell,
+    )
 
 
-def fit_c1(recorded: Sequence[Recorded], generation: str, found: Values) -> LiveFit | None:
-    """How fast a generation's code is where only the first compiler worked on it; `UserError` as `fit_live`.
+def _begun(names: Iterable[str], given: Values) -> Values:
+    """Where a search begins: at what is given, else at the cost model's own."""
+    return {name: given.get(name, float(getattr(CostModel(), name))) for name in names}
 
-    ``recorded`` are runs of any sittings, ``found`` the constants of `fit_live`. None where no run was
-    played so.
+
+def fit_c1(
+    recorded: Sequence[Recorded], generation: str, found: Values, known: Values | None = None
+) -> LiveFit | None:
+    """A generation's constants where only the first compiler worked on its code; `UserError` as `fit_live`.
+
+    ``recorded`` are runs of any sittings, ``found`` the constants of `fit_live`; what is fitted again begins
+    at ``known`` values. None where no run was played so.
     """
     own = [each for each in recorded if each.generation == generation and each.sitting.c1_only]
     if not own:
         return None
-    ranges = {name: limits for name, limits in ranges_of(generation).items() if name == "reference_mhz"}
-    return _fit(own, generation, {**found, "warm_up_calls": _C1_CALLS}, ranges, lambda: None)
+    logged = any(each.sitting.name == LOGGED for each in own)
+    ranges = _ranges(("reference_mhz", *(_FITTED_LOGGED if logged else ())))
+    begin = _begun(ranges, {**found, **(known or {})})
+    return _fit(own, generation, {**found, **begin, "warm_up_calls": _C1_CALLS}, ranges, lambda: None)
 
 
 def _fit(own: Sequence[Recorded], generation: str, start: Values, ranges: Ranges, tell: Told) -> LiveFit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from storm_lab.calibration.live import LiveFit, fit_c1, fit_live, ranges_of, tries_of
+from storm_lab.calibration.search import Values
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.live.records import Place
@@ -18,7 +19,7 @@ from storm_lab.live.suite.compare import FACTORS, median_factor
 from storm_lab.live.suite.scene import C1_ONLY
 from storm_lab.live.suite.sittings import CALIBRATION
 from storm_lab.machine.progress import progress_bar
-from storm_lab.runs.live_constants import MachineConstants
+from storm_lab.runs.live_constants import FILE_NAME, MachineConstants, read_constants
 from storm_lab.runs.live_record import plays, record_shown
 from storm_lab.runs.live_trust import Recorded, recorded_runs
 
@@ -47,7 +48,9 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> 
             message = "these are records of several machines"
             remedy = f"name the folder of one: {', '.join(machines)}"
             raise UserError(message, field="--records", value=str(home), remedy=remedy)
-        fits = {name: fit for generation in generations for name, fit in _fits(generation, found)}
+        beside = home / FILE_NAME
+        known = read_constants(beside).constants if beside.is_file() else {}
+        fits = {name: fit for generation in generations for name, fit in _fits(generation, found, known)}
     facts = found[0].run.manifest.conditions
     machine = {name: facts[name] for name in ("processor", "core_mhz", "cores") if name in facts}
     MachineConstants(
@@ -62,17 +65,23 @@ def _say(line: str) -> None:
     click.echo(f"storm-lab: {line}", err=True)
 
 
-def _fits(generation: str, found: Sequence[Recorded]) -> Iterator[tuple[str, LiveFit]]:
-    """The constants of a generation, and of its code under the first compiler alone, if that was played."""
+def _fits(
+    generation: str, found: Sequence[Recorded], known: Mapping[str, Values]
+) -> Iterator[tuple[str, LiveFit]]:
+    """The constants of a generation, and of its code under the first compiler alone, if that was played.
+
+    The search begins at those that are ``known``.
+    """
+    c1 = f"{generation}{C1_ONLY}"
     with progress_bar(tries_of(generation), True, f"fitting Storm {generation}") as advance:
         tried = count()
-        fit = fit_live(found, generation, tell=lambda: advance(next(tried), 1.0))
+        fit = fit_live(found, generation, known.get(generation, {}), tell=lambda: advance(next(tried), 1.0))
     _show(f"Storm {generation}", generation, fit)
     yield generation, fit
-    slower = fit_c1(found, generation, fit.constants)
+    slower = fit_c1(found, generation, fit.constants, known.get(c1, {}))
     if slower is not None:
         _show(f"Storm {generation}, first compiler alone", generation, slower)
-        yield f"{generation}{C1_ONLY}", slower
+        yield c1, slower
 
 
 def _show(what: str, generation: str, fit: LiveFit) -> None:

@@ -15,6 +15,8 @@ _NEW_FIRST = ("2.8", "0.9.2")
 
 CALIBRATION = "calibration"
 """The sitting whose scenes, all of the calibrating half, are those of others, in the least time."""
+LOGGED = "logged"
+"""The sitting whose topologies write a log."""
 
 _THROUGHPUT, _CPU, _P50 = Measure.THROUGHPUT, Measure.CPU, Measure.P50
 
@@ -99,7 +101,7 @@ SITTINGS: dict[str, Sitting] = {
             for topology in rstorm.TOPOLOGIES
         ),
         Sitting(
-            "logged",
+            LOGGED,
             "R-Storm's Linear and Diamond with debug logs, hosts of one core, one worker each and two",
             rstorm.describe_logged,
             rstorm.logged_scenes,

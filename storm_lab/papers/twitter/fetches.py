@@ -27,7 +27,7 @@ WINDOWS = 2
 FETCH_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "fetch_ms",
-        21.0,
+        23.0,
         "reading with Kafka's fetches: how long a fetch of two windows of pending tuples takes. Chosen on "
         "the row of 16 machines",
         unit="ms",
@@ -37,7 +37,7 @@ FETCH_PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "fetch_bolt_us",
-        215.0,
+        240.0,
         "reading with Kafka's fetches: CPU of a call of a bolt, in place of distribute_us and count_us. "
         "Chosen on the row of 4 machines, whose processors are full",
         unit="us",
