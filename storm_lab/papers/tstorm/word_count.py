@@ -10,7 +10,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.settling import Settling
-from storm_lab.experiments.trial import TRIALS, under_trials
+from storm_lab.experiments.trial import TRIALS, under_trials, variant_of
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm.blade_runs import lines_from_queue, storm_or_tstorm
@@ -230,6 +230,11 @@ EXPERIMENT = Experiment(
             ("tstorm-fig6-gamma-order",),
             variants=(STORM, *(tstorm_variant(gamma) for gamma in (1.0, 1.8, 2.2))),
             seeds=8,
+        ),
+        Settling(
+            ("tstorm-fig6a-speedup",),
+            variants=tuple(variant_of(name, TRIED[0]) for name in (STORM, tstorm_variant(1.0))),
+            reading=TRIED[0].label,
         ),
     ),
     chosen=TRIED,
