@@ -227,11 +227,6 @@ EXPERIMENT = Experiment(
     measure=measure,
     settling=(
         Settling(
-            ("tstorm-fig6-gamma-order",),
-            variants=(STORM, *(tstorm_variant(gamma) for gamma in (1.0, 1.8, 2.2))),
-            seeds=8,
-        ),
-        Settling(
             ("tstorm-fig6a-speedup",),
             variants=tuple(variant_of(name, TRIED[0]) for name in (STORM, tstorm_variant(1.0))),
             reading=TRIED[0].label,
