@@ -261,7 +261,7 @@ def _settling(
 
 _CUT = "nstorm-fig7-reductions"
 SETTLING: tuple[Settling, ...] = (
-    _settling((_CUT, "nstorm-fig6-storm-stop", "nstorm-fig8-nstorm-storm"), _METHODS, 15),
+    _settling((_CUT, "nstorm-fig6-storm-stop", "nstorm-fig8-nstorm-storm"), _METHODS, 10),
     _settling(("nstorm-fig7-storm-60", "nstorm-fig7-storm-100"), _METHODS[:1], 30),
     _settling(
         (
