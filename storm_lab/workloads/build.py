@@ -112,6 +112,8 @@ class _Recording:
     servers: dict[str, int] = field(default_factory=dict)
     sources: dict[str, list[int]] = field(default_factory=dict)
     ticks: dict[str, int] = field(default_factory=dict)
+    keys: dict[str, int] = field(default_factory=dict)
+    """Keys of single texts by which tuples were grouped."""
     streams: dict[tuple[str, str], int] = field(init=False)
     routes: dict[tuple[str, str], tuple[_Route, ...]] = field(init=False)
     made: list[Emitted] = field(default_factory=list)
@@ -214,9 +216,9 @@ class _Recording:
     def _key(self, route: _Route, emitted: Emitted) -> tuple[int, int]:
         grouping = route.subscription.grouping
         selected = [emitted.values[position] for position in route.positions]
-        where = f"{route.subscription.source}.{emitted.stream} to {route.target.id}"
         tasks = route.target.task_count
         if grouping is Grouping.DIRECT:
+            where = _between(route, emitted)
             if not isinstance(emitted.task, int) or not 0 <= emitted.task < tasks:
                 message = "a direct stream needs a task to go to"
                 remedy = f"emit it with task= a number from 0 to {tasks - 1}"
@@ -224,11 +226,20 @@ class _Recording:
             return emitted.task, 0
         try:
             if grouping is Grouping.FIELDS:
-                return fields_key(selected, self.version), 0
+                return self._fields_key(selected), 0
             return partial_key_candidates(selected, emitted.values[0], tasks, self.version)
         except (TypeError, ValueError, RecursionError) as error:
             remedy = "group on texts, numbers or lists of them"
-            raise UserError(str(error), field=where, remedy=remedy) from None
+            raise UserError(str(error), field=_between(route, emitted), remedy=remedy) from None
+
+    def _fields_key(self, selected: list[object]) -> int:
+        """`fields_key`, computed once for a text: words come again and again."""
+        if len(selected) != 1 or type(text := selected[0]) is not str:
+            return fields_key(selected, self.version)
+        key = self.keys.get(text)
+        if key is None:
+            key = self.keys[text] = fields_key(selected, self.version)
+        return key
 
     def _new_rows(self, count: int) -> int:
         first = len(self.records)
@@ -264,6 +275,10 @@ class _Recording:
             reference_mhz=reference_mhz,
             digest=digest.hexdigest(),
         )
+
+
+def _between(route: _Route, emitted: Emitted) -> str:
+    return f"{route.subscription.source}.{emitted.stream} to {route.target.id}"
 
 
 def _told(error: Exception, component: str, call: str, given: str) -> StormLabError:

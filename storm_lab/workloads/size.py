@@ -13,7 +13,7 @@ from storm_lab.model.javahash import JavaLong
 
 def payload_bytes(values: Iterable[object]) -> int:
     """Bytes of a tuple's values; `TypeError` for a class of unknown size: emit it with a size of its own."""
-    listed = tuple(values)
+    listed = values if type(values) is tuple else tuple(values)
     total = _whole(len(listed)) + len(listed)
     for value in listed:
         total += _content(value)
@@ -54,4 +54,4 @@ def _zigzag(number: int) -> int:
 
 def _whole(number: int) -> int:
     """Bytes of a non-negative whole number in sevens of bits."""
-    return max(1, -(-number.bit_length() // 7))
+    return 1 if number < 128 else -(-number.bit_length() // 7)

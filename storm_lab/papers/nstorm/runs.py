@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from storm_lab.emulator.control.migration.method import MigrationMethod
@@ -211,22 +211,11 @@ def other_readings(parameters: Parameters, readings: Sequence[Trial]) -> Sequenc
 
 
 def measured_with_readings(
-    measure: Measure,
-    tables: Tables,
-    parameters: Parameters,
-    readings: Sequence[Trial] = READINGS,
-    left: Collection[tuple[Trial, str]] = (),
+    measure: Measure, tables: Tables, parameters: Parameters, readings: Sequence[Trial] = READINGS
 ) -> tuple[Measurement, ...]:
-    """What ``measure`` finds in the experiment's own setting, and under each other reading of it.
-
-    ``left`` are claims that a reading does not explain, for another one does as well.
-    """
+    """What ``measure`` finds in the experiment's own setting, and under each other reading of it."""
     others = other_readings(parameters, readings)
-    dropped = {(reading.label, claim) for reading, claim in left}
-    found = explained(measure, tables, parameters, others)
-    return measure(tables, parameters) + tuple(
-        each for each in found if (each.reading, each.claim_id) not in dropped
-    )
+    return measure(tables, parameters) + explained(measure, tables, parameters, others)
 
 
 def with_other_readings(

@@ -134,7 +134,7 @@ EXPERIMENT = Experiment(
         Settling(
             ("rstorm-fig12b-processing",),
             variants=("processing-*-recorded",),
-            seeds=15,
+            seeds=11,
             reading=recorded_setup.READING,
         ),
     ),

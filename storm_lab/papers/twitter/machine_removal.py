@@ -202,6 +202,7 @@ EXPERIMENT = Experiment(
                 "twitter-spike-size",
             ),
             variants=(VARIANT + FETCH_TAG,),
+            seeds=20,
             reading=FETCH_READING,
         ),
     ),

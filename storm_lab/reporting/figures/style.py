@@ -15,7 +15,6 @@ from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_hex
@@ -53,6 +52,27 @@ MACHINES = (
 )  # fmt: skip
 """Fills for machines and components, after Paul Tol's light scheme: dark labels are legible on each."""
 
+_WHITE_GRID: dict[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.linewidth": 1.0,
+    "grid.linestyle": "-",
+    "legend.title_fontsize": 9.6,
+    "lines.markersize": 4.8,
+    "lines.solid_capstyle": "round",
+    "patch.edgecolor": "w",
+    "patch.force_edgecolor": True,
+    "patch.linewidth": 0.8,
+    **{f"axes.spines.{side}": True for side in ("left", "bottom", "right", "top")},
+    **{f"{axis}tick.direction": "out" for axis in "xy"},
+    **dict.fromkeys(("xtick.major.width", "ytick.major.width"), 1.0),
+    **dict.fromkeys(("xtick.minor.width", "ytick.minor.width"), 0.8),
+    **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 4.8),
+    **dict.fromkeys(("xtick.minor.size", "ytick.minor.size"), 3.2),
+    **dict.fromkeys(("xtick.bottom", "xtick.top", "ytick.left", "ytick.right"), False),
+}
+"""Seaborn's style "whitegrid" in its context "paper", as far as it is not set below."""
+
 
 @dataclass(frozen=True, slots=True)
 class About:
@@ -89,9 +109,8 @@ class About:
 @contextmanager
 def house_style() -> Iterator[None]:
     """Draw in house style inside the block, and leave the caller's matplotlib settings as they were."""
-    settings = {
-        **sns.axes_style("whitegrid"),
-        **sns.plotting_context("paper"),
+    settings: Any = {
+        **_WHITE_GRID,
         "figure.facecolor": PAPER,
         "axes.facecolor": PAPER,
         "savefig.facecolor": PAPER,
@@ -255,7 +274,10 @@ def colour_of(names: Sequence[str]) -> dict[str, str]:
     if len(names) <= len(MACHINES):
         return dict(zip(names, MACHINES, strict=False))
     # As many hues as names; every other one is paler, so that neighbours differ in more than hue.
-    hues = [tuple(hue) for hue in sns.husl_palette(len(names), s=0.75, l=0.78)]
+    # Here, for seaborn takes as long to import as all else together, and few figures need it.
+    from seaborn import husl_palette
+
+    hues = [tuple(hue) for hue in husl_palette(len(names), s=0.75, l=0.78)]
     pale = [
         hue if place % 2 else tuple((1 + float(part)) / 2 for part in hue) for place, hue in enumerate(hues)
     ]

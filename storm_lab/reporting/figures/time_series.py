@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -145,10 +144,13 @@ def _top(values: pd.DataFrame, panels: Sequence[Panel], value: str, warm_up_s: f
 def _draw_values(
     axes: Axes, values: pd.DataFrame, panel: Panel, value: str, top: float | None, logarithmic: bool
 ) -> None:
+    # Here, for seaborn takes as long to import as all else together.
+    from seaborn import lineplot
+
     for place, (label, variant) in enumerate(panel.variants.items()):
         rows = values[values["variant"] == variant]
         look = style.line_look(place, marked=False)
-        sns.lineplot(
+        lineplot(
             rows, x="t_s", y=value, ax=axes, errorbar=style.seed_interval, label=label, dashes=False,
             legend=False, err_kws={"alpha": 0.25, "linewidth": 0}, **look,
         )  # fmt: skip
