@@ -184,7 +184,7 @@ def test_readings_play_the_other_order_and_kafkas_fetches_with_a_few_seeds() -> 
     assert slots.parameters.text("slot_order") == MOST_FREE_FIRST
     assert specs[VARIANT].parameters.text("slot_order") == fetch.parameters.text("slot_order") == IN_TURN
     source = plan(fetch).sources["spout"]
-    assert (source.fetch_ns, source.fetch_lines, source.fetch_thread) == (21_000_000, 18, True)
+    assert (source.fetch_ns, source.fetch_lines, source.fetch_thread) == (23_000_000, 18, True)
     assert plan(fetch).topology.max_spout_pending == 9
     assert plan(slots).sources["spout"].fetch_ns == 0
     assert (slots.seed, fetch.seed) == (2, 5)
