@@ -88,15 +88,12 @@ class ZooKeeperPlan:
     writes_per_s: float = constant(
         733.0,
         unit="writes/s",
-        low=100.0,
-        high=1000.0,
+        allowed=(100.0, 1000.0),
         source="Storm@Twitter: 1200 workers at 3 s and 333 Kafka writes/s, database-class disk; arithmetic",
     )
     sync_s: float = constant(
         0.010,
-        unit="s",
-        low=0.005,
-        high=0.030,
+        allowed=(0.005, 0.030),
         source="one sync of the transaction log; SATA disk, RAID with cache at the low end",
     )
     offset_writes_per_s: float = 0.0
