@@ -18,6 +18,7 @@ from functools import partial
 from storm_lab.emulator.constant import constant
 from storm_lab.emulator.control.clock import SECOND, Rank, VirtualClock, ns
 from storm_lab.model import Executor, Slot
+from storm_lab.model.grouped import grouped
 
 
 class Origin(Enum):
@@ -55,13 +56,9 @@ class StoredAssignment:
         self.origin = origin
         index = {slot: place for place, slot in enumerate(sorted(set(slots.values())))}
         self.place = tuple(index[slot] for slot in self.slots.values())
-        grouped: dict[Slot, list[Executor]] = {slot: [] for slot in index}
-        for executor, slot in self.slots.items():
-            grouped[slot].append(executor)
-        self.workers = {slot: tuple(own) for slot, own in grouped.items()}
-        self.nodes: dict[str, list[Slot]] = {}
-        for slot in index:
-            self.nodes.setdefault(slot.node, []).append(slot)
+        members = grouped(self.slots, self.slots.__getitem__)
+        self.workers = {slot: tuple(members[slot]) for slot in index}
+        self.nodes = grouped(index, lambda slot: slot.node)
 
 
 class Record(StrEnum):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from storm_lab.errors import UserError
 from storm_lab.model import ACKER, Executor, Grouping, Slot, Topology
+from storm_lab.model.grouped import grouped
 from storm_lab.schedulers.contract import SchedulingView
 
 Pairs = Mapping[tuple[Executor, Executor], float]
@@ -99,10 +100,7 @@ def estimated_traffic(
     Raises:
         UserError: the topology has a cycle.
     """
-    members: dict[str, list[Executor]] = {}
-    for executor in executors:
-        if executor.component != ACKER:
-            members.setdefault(executor.component, []).append(executor)
+    members = grouped((e for e in executors if e.component != ACKER), lambda e: e.component)
     rate: dict[Executor, float] = {e: 0.0 for group in members.values() for e in group}
     pairs: dict[tuple[Executor, Executor], float] = {}
     for component_id in component_order(topology):

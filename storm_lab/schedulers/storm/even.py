@@ -55,7 +55,7 @@ _SCORE = "turns until the slot is dealt to (lowest wins)"
 def _round_robin(state: ClusterState, topology: Topology) -> tuple[list[Executor], list[Slot]]:
     """The executors to place, by first task, and the new slots to deal them to."""
     available = state.available_slots()
-    held = len(set(state.held(topology.id).values()))
+    held = len(set(state.held[topology.id].values()))
     total = min(topology.workers, len(available) + held)
     # Storm 2.x throws when more slots are held than asked for; like the older code, take none.
     new_slots = sort_slots(available, state.version)[: max(0, total - held)]

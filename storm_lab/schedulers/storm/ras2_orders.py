@@ -136,14 +136,19 @@ class NodeOrder:
         self._rank = rank
         # A copy: walks that are repeated later see the numbers of now.
         self._on_node = dict(state.executors_on(topology_id))
-        self._racks = self._ranked(places.nodes_of_rack, self._on_rack)
+        self._racks = self._ranked(
+            places.nodes_of_rack, lambda rack: sum(map(self._on, places.in_rack[rack]))
+        )
         self._hosts: dict[str, Iterable[str]] = {}
         self._nodes: dict[str, Iterable[str]] = {}
 
     def __iter__(self) -> Iterator[str]:
         for rack in self._racks:
             if rack not in self._hosts:
-                self._hosts[rack] = self._ranked(self._places.nodes_of_host[rack], self._on_host)
+                self._hosts[rack] = self._ranked(
+                    self._places.nodes_of_host[rack],
+                    lambda host: sum(map(self._on, self._places.alone[host])),
+                )
             for host in self._hosts[rack]:
                 alone = self._places.alone[host]
                 if len(alone) == 1:
@@ -155,12 +160,6 @@ class NodeOrder:
 
     def _on(self, node: str) -> int:
         return self._on_node.get(node, 0)
-
-    def _on_host(self, host: str) -> int:
-        return sum(map(self._on, self._places.alone[host]))
-
-    def _on_rack(self, rack: str) -> int:
-        return sum(map(self._on, self._places.in_rack[rack]))
 
     def _ranked(self, members: Mapping[str, list[str]], executors_on: Callable[[str], int]) -> Iterable[str]:
         """The places in order of preference, from the nodes of each in the order in which they add up."""
