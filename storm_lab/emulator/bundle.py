@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from storm_lab.emulator.state.layout import Kernel
 from storm_lab.errors import UserError
+from storm_lab.model.checks import check_whole
 
 LARGEST = 10_000
 """Tuples in the largest bundle: a tuple of 10 microseconds then takes a tenth of a second."""
@@ -74,9 +75,7 @@ class Bundle:
 
     def check(self) -> None:
         """Refuse a size that cannot be played: `UserError` names size and range."""
-        if not 1 <= self.size <= LARGEST:
-            message = "that many tuples cannot be played as one"
-            raise UserError(message, field="bundle.size", value=self.size, remedy=f"give 1 to {LARGEST}")
+        check_whole("a bundle", "bundle.size", self.size, low=1, high=LARGEST)
 
     def delay_ns(self, delay_ns: int) -> int:
         """A delay that costs nobody anything, as it is played."""

@@ -21,6 +21,7 @@ import yaml
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.claim import Chain, Claim, Kind, Relation, Target, band_by_rule, literal
+from storm_lab.model.checks import check_distinct
 
 _NEEDED = ("id", "figure", "experiment", "topology", "metric", "kind", "statement")
 _NUMBER_KEYS = {"expected", "band", "neutral"}
@@ -38,11 +39,7 @@ class Ledger:
     claims: tuple[Claim, ...]
 
     def __post_init__(self) -> None:
-        seen: set[str] = set()
-        for claim in self.claims:
-            if claim.id in seen:
-                raise UserError("two claims have the same id", field="id", value=claim.id)
-            seen.add(claim.id)
+        check_distinct("the ledger", "id", [claim.id for claim in self.claims])
 
     def __len__(self) -> int:
         return len(self.claims)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from storm_lab.errors import UserError
+from storm_lab.model.checks import check_distinct
 
 CONFIDENCE = 0.95
 """Level of the interval over seeds."""
@@ -102,15 +103,11 @@ class Measurement:
         labels = [value.label for value in self.values]
         if not labels:
             raise UserError("a measurement needs at least one value", field=self.claim_id)
-        if len(set(labels)) != len(labels):
-            raise UserError("two values carry the same label", field=self.claim_id, value=labels)
+        check_distinct(self.claim_id, "label", labels)
 
     def value(self, label: str = "") -> Measured:
         """The value with this label; `KeyError` if there is none."""
-        for value in self.values:
-            if value.label == label:
-                return value
-        raise KeyError(label)
+        return {value.label: value for value in self.values}[label]
 
 
 def over_seeds(samples: Sequence[float], *, label: str = "") -> Measured:
