@@ -31,9 +31,14 @@ are 32 MB, beyond there is no limit to them.
 """
 
 
+def _kept(make: Callable[[_Shared], DataFrame]) -> cached_property[DataFrame]:
+    """What is made when the first metric asks for it, and kept by Spark from then on."""
+    return cached_property(lambda shared: shared._keep(make(shared)))
+
+
 def _short_table(name: str) -> cached_property[DataFrame]:
     """A table of few rows is kept: opening the files of hundreds of runs costs more than reading them."""
-    return cached_property(lambda shared: shared._keep(shared.logs.table(name)))
+    return _kept(lambda of: of.logs.table(name))
 
 
 class _Shared:
@@ -67,25 +72,12 @@ class _Shared:
     def traffic(self) -> DataFrame:
         return self.logs.table("traffic")
 
-    @cached_property
-    def disturbances(self) -> DataFrame:
-        return self._keep(events(self.control))
-
-    @cached_property
-    def counted(self) -> DataFrame:
-        return self._keep(outcomes(self.roots, self.runs, self.scopes))
-
-    @cached_property
-    def seconds(self) -> DataFrame:
-        return self._keep(throughput(self.counted, self.scopes, 1.0))
-
-    @cached_property
-    def components(self) -> DataFrame:
-        return self._keep(by_component(self.counts))
-
-    @cached_property
-    def localities(self) -> DataFrame:
-        return self._keep(by_locality(self.traffic))
+    disturbances = _kept(lambda of: events(of.control))
+    counted = _kept(lambda of: outcomes(of.roots, of.runs, of.scopes))
+    seconds = _kept(lambda of: throughput(of.counted, of.scopes, 1.0))
+    components = _kept(lambda of: by_component(of.counts))
+    localities = _kept(lambda of: by_locality(of.traffic))
+    steps = _kept(lambda of: occupancy(of.placements, of.runs))
 
     @cached_property
     def took(self) -> Latencies:
@@ -93,10 +85,6 @@ class _Shared:
         found = latencies(self.roots, self.runs, self.scopes, SHORT, MINUTE, two_passes=large)
         self._kept += found.kept
         return found
-
-    @cached_property
-    def steps(self) -> DataFrame:
-        return self._keep(occupancy(self.placements, self.runs))
 
 
 _METRICS: Mapping[str, Callable[[_Shared], DataFrame]] = {
