@@ -94,7 +94,6 @@ def metrics_of(
 
 def keep_metrics(
     wanted: Mapping[Path, Collection[str]],
-    spark: SparkSession | None = None,
     *,
     cache: Path | None = None,
     advance: Callable[[float], None] = lambda share: None,
@@ -118,8 +117,7 @@ def keep_metrics(
     missing, changed = _unchanged([run for run in runs if lacking[run.run]])
     if changed:
         raise changed[0]
-    if missing and spark is None:
-        spark = _session_for(missing)
+    spark = _session_for(missing) if missing else None
     with keeping() as keep:
         for name, computed in in_batches([(run, lacking[run.run]) for run in missing], spark, advance):
             keep(places[name], computed)
@@ -145,13 +143,11 @@ def missing_metrics(
     return {folder: names for folder, names in lacking.items() if names}
 
 
-def await_metrics(
-    wanted: Mapping[Path, Collection[str]], over: Callable[[], bool], *, cache: Path | None = None
-) -> None:
+def await_metrics(wanted: Mapping[Path, Collection[str]], over: Callable[[], bool]) -> None:
     """Wait until the wanted tables of some run folders are kept, or ``over`` says that no more will come."""
     digest = code_digest()
     runs, _ = _opened(list(wanted))
-    left = [(place_of(run, cache, digest), wanted[run.folder]) for run in runs]
+    left = [(place_of(run, None, digest), wanted[run.folder]) for run in runs]
     while not over():
         left = [(place, names) for place, names in left if _lacking(place, names)]
         if not left:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -104,9 +105,7 @@ def settings_of(
         if name in fixed:
             raise UserError("is both set and varied", field=f"parameter {name}", remedy="do one of the two")
         axes[name] = _axis(subject.parameter(name), values)
-    size = 1
-    for values in axes.values():
-        size *= len(values)
+    size = math.prod(map(len, axes.values()))
     if size > MOST_SETTINGS:
         remedy = f"at most {MOST_SETTINGS}"
         raise UserError("the sweep has too many settings", field="vary", value=size, remedy=remedy)
