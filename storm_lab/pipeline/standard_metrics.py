@@ -47,16 +47,11 @@ class _Shared:
     def __init__(self, logs: Logs) -> None:
         self.logs = logs
         self.runs, self.scopes = logs.runs, logs.scopes
-        self._kept: list[DataFrame] = []
+        self.kept: list[DataFrame] = []
 
     def _keep(self, frame: DataFrame) -> DataFrame:
-        self._kept.append(frame.cache())
+        self.kept.append(frame.cache())
         return frame
-
-    def let_go(self) -> None:
-        """Let Spark forget all of it."""
-        for frame in self._kept:
-            frame.unpersist()
 
     placements = _short_table("placements")
     nodes = _short_table("nodes")
@@ -83,7 +78,7 @@ class _Shared:
     def took(self) -> Latencies:
         large = self.logs.most_rows("roots") > TWO_PASSES_ABOVE
         found = latencies(self.roots, self.runs, self.scopes, SHORT, MINUTE, two_passes=large)
-        self._kept += found.kept
+        self.kept += found.kept
         return found
 
 
@@ -138,4 +133,5 @@ def standard_metrics(logs: Logs, names: Collection[str]) -> Iterator[Mapping[str
     try:
         yield {name: _METRICS[name](shared) for name in names}
     finally:
-        shared.let_go()
+        for frame in shared.kept:
+            frame.unpersist()
