@@ -58,7 +58,7 @@ def execute_notebook(
     with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
         raw = Path(scratch) / template.name
         _run(template, raw, values)
-        notebook = _read(raw)
+        notebook = nbformat.read(raw, as_version=4)  # type: ignore[no-untyped-call]
     seconds = sum(cell.metadata.get("papermill", {}).get("duration") or 0.0 for cell in notebook.cells)
     clean(notebook)
     found = machine_traces(notebook)
@@ -182,11 +182,6 @@ def machine_traces(notebook: nbformat.NotebookNode) -> list[str]:
             for text in texts:
                 lines += [line for line in text.splitlines() if any(sign in line for sign in signs)]
     return lines
-
-
-def _read(path: Path) -> nbformat.NotebookNode:
-    notebook: nbformat.NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    return notebook
 
 
 def _node(content: Mapping[str, Any]) -> nbformat.NotebookNode:
