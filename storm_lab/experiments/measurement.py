@@ -55,11 +55,8 @@ class Measured:
         if self.low is not None and self.high is not None:
             slack = 1e-9 * max(1.0, abs(self.low), abs(self.high))
             if self.value is None or not self.low - slack <= self.value <= self.high + slack:
-                raise UserError(
-                    "the interval must contain the value",
-                    field=self.label or "interval",
-                    value=(self.low, self.value, self.high),
-                )
+                message, value = "the interval must contain the value", (self.low, self.value, self.high)
+                raise UserError(message, field=self.label or "interval", value=value)
 
     @property
     def bottom(self) -> float | None:

@@ -21,12 +21,8 @@ class StormVersion:
 
     def __post_init__(self) -> None:
         if self.parts[:2] not in _RELEASED or not 0 <= self.parts[2] < 100:
-            raise UserError(
-                "is no version of Storm that is known here",
-                field="storm version",
-                value=".".join(map(str, self.parts)),
-                remedy="choose one from 0.8.0 to 2.8",
-            )
+            message, remedy = "is no version of Storm that is known here", "choose one from 0.8.0 to 2.8"
+            raise UserError(message, field="storm version", value=str(self), remedy=remedy)
 
     @classmethod
     def parse(cls, text: str) -> StormVersion:
@@ -38,7 +34,7 @@ class StormVersion:
         return cls((int(pieces[0]), int(pieces[1]), int(pieces[2])))
 
     def __str__(self) -> str:
-        return ".".join(str(part) for part in self.parts)
+        return ".".join(map(str, self.parts))
 
 
 V0_8_2 = StormVersion((0, 8, 2))

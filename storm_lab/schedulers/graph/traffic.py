@@ -71,11 +71,8 @@ def component_order(topology: Topology) -> list[str]:
     while waiting:
         ready = next((c for c, sources in waiting.items() if not sources & waiting.keys()), None)
         if ready is None:
-            raise UserError(
-                f"topology {topology.id!r} has a cycle where an acyclic one is needed: {_a_cycle(waiting)}",
-                field="topology",
-                value=topology.id,
-            )
+            message = f"has a cycle where an acyclic one is needed: {_a_cycle(waiting)}"
+            raise UserError(f"topology {topology.id!r} {message}", field="topology", value=topology.id)
         ordered.append(ready)
         del waiting[ready]
     return ordered

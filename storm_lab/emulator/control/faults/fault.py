@@ -117,12 +117,9 @@ class FaultPlan:
             fields = dict(row)
             kind = fields.pop("fault", None)
             if not isinstance(kind, str):
-                raise UserError(
-                    "the entry does not say what happens",
-                    field=f"{entry}.fault",
-                    value=kind,
-                    remedy=f"choose one of {', '.join(FAULTS.names())}",
-                )
+                message = "the entry does not say what happens"
+                remedy = f"choose one of {', '.join(FAULTS.names())}"
+                raise UserError(message, field=f"{entry}.fault", value=kind, remedy=remedy)
             faults.append(FAULTS.build(kind, fields, field=entry))
         return cls(tuple(faults))
 
@@ -136,12 +133,9 @@ class FaultPlan:
             at: object = fault.at_s  # Plain data may hold anything here.
             number = isinstance(at, int | float) and not isinstance(at, bool) and math.isfinite(at)
             if not number or not 0 <= fault.at_s < world.duration_s:
-                raise UserError(
-                    f"{fault.name} is outside the run",
-                    field=f"faults[{index}].at_s",
-                    value=at,
-                    remedy=f"give a time in seconds from 0 to less than the run's {world.duration_s:g}",
-                )
+                field, message = f"faults[{index}].at_s", f"{fault.name} is outside the run"
+                remedy = f"give a time in seconds from 0 to less than the run's {world.duration_s:g}"
+                raise UserError(message, field=field, value=at, remedy=remedy)
         for index, fault in sorted(enumerate(self.faults), key=lambda item: item[1].at_s):
             fault.check(world, f"faults[{index}]")
 
