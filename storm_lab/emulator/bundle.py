@@ -36,29 +36,10 @@ LARGEST = 10_000
 """Tuples in the largest bundle: a tuple of 10 microseconds then takes a tenth of a second."""
 
 _PER_TUPLE = (
-    "dispatch",
-    "emit",
-    "serialise",
-    "deserialise",
-    "serialise_kb",
-    "deserialise_kb",
-    "send",
-    "transfer",
-    "receive",
-    "read",
-    "write",
-    "deliver",
-    "log_emit",
-    "log_receive",
-    "acker",
-    "spout_ack",
-    "poll",
-    "switch",
-    "slice",
-    "wait_work",
-    "empty_batch",
-    "uplink_ps_per_byte",
-)
+    "dispatch", "emit", "serialise", "deserialise", "serialise_kb", "deserialise_kb", "send", "transfer",
+    "receive", "read", "write", "deliver", "log_emit", "log_receive", "acker", "spout_ack", "poll", "switch",
+    "slice", "wait_work", "empty_batch", "uplink_ps_per_byte",
+)  # fmt: skip
 """Costs that every tuple pays anew."""
 
 
@@ -98,11 +79,9 @@ class Bundle:
         k.source["origin"][rated] *= self.size
         self._thin_arrivals(k)
         if self.delays:
+            waits = ("wake", "idle_sleep", "empty_turn", "look", "fine_look", "fine_time", "coarse_look")
             for table, names in (
-                (
-                    k.cost,
-                    ("wake", "idle_sleep", "empty_turn", "look", "fine_look", "fine_time", "coarse_look"),
-                ),
+                (k.cost, waits),
                 (k.channel, ("latency", "undisturbed")),
                 (k.server, ("latency",)),
                 (k.source, ("pause", "sleep", "fetch", "apart", "answer")),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 import pandas as pd
 import pyarrow as pa
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, check_known
 from storm_lab.machine.progress import progress_bar
 from storm_lab.pipeline.batches import heap, in_batches
 from storm_lab.pipeline.metric_cache import code_digest, keeping, kept, kept_names, place_of
@@ -170,9 +170,7 @@ def _lacking(place: Path, names: Collection[str]) -> tuple[str, ...]:
 
 def _check_names(names: Collection[str]) -> None:
     for name in names:
-        if name not in TABLE_NAMES:
-            remedy = f"one of {', '.join(TABLE_NAMES)}"
-            raise UserError("there is no metric of this name", field="names", value=name, remedy=remedy)
+        check_known("metric", name, TABLE_NAMES, "the pipeline", field="names")
 
 
 def _run_frame(runs: Sequence[Run]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known, unknown_name
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, ParameterValue, check_parameters
 from storm_lab.league.entrant import Entrant
@@ -62,8 +62,7 @@ class Subject:
     def parameter(self, name: str) -> Parameter:
         """A declared parameter; `UserError` if there is none of that name."""
         known = {item.name: item for item in self.declared}
-        if name not in known:
-            raise unknown_name("parameter", name, known, self.slug)
+        check_known("parameter", name, known, self.slug)
         return known[name]
 
     def runs(self, given: Mapping[str, ParameterValue]) -> tuple[RunSpec, ...]:

@@ -159,17 +159,11 @@ class Timers:
                 check_number("a timer", f"timers.{item.name}", value, low=least, high=LONGEST_S, unit="s")
 
 
-_MAY_BE_NOTHING = frozenset(
-    {
-        "worker_shutdown_s",
-        "rebalance_wait_s",
-        "task_launch_s",
-        "slot_running_s",
-        "statistics_s",
-        "supervisors_apart_s",
-    }
-)
-_MAY_BE_NONE = frozenset({"rebalance_wait_s", "supervisors_apart_s"})
+_MAY_BE_NOTHING = {
+    "worker_shutdown_s", "rebalance_wait_s", "task_launch_s", "slot_running_s", "statistics_s",
+    "supervisors_apart_s",
+}  # fmt: skip
+_MAY_BE_NONE = {"rebalance_wait_s", "supervisors_apart_s"}
 
 
 def timers_of(version: StormVersion, settings: Mapping[str, SettingValue] = MappingProxyType({})) -> Timers:

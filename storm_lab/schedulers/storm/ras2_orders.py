@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known
 from storm_lab.model import ACKER, Executor, Topology
 from storm_lab.model.cluster import DEFAULT_RACK
 from storm_lab.model.javahash import string_hash
@@ -111,9 +111,8 @@ def strategy_of(topology: Topology) -> Strategy:
         UserError: it is not built, or the topology asks for an order of executors that is not.
     """
     name = str(topology.settings.get(STRATEGY, _DEFAULT)).rsplit(".", 1)[-1]
-    if name not in _STRATEGIES:
-        owner = f"topology {topology.id!r} asks for a strategy that is not built: storm_lab"
-        raise unknown_name("strategy", name, _STRATEGIES, owner, field=STRATEGY)
+    owner = f"topology {topology.id!r} asks for a strategy that is not built: storm_lab"
+    check_known("strategy", name, _STRATEGIES, owner, field=STRATEGY)
     if flag_of(topology.settings, BY_PROXIMITY):
         message = f"topology {topology.id!r} asks for an executor order that is not built"
         raise UserError(message, field=BY_PROXIMITY, value=True, remedy="leave it out")

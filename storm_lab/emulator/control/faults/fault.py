@@ -17,7 +17,7 @@ from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.decision_log import Fact
 from storm_lab.emulator.control.registry import Registry
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known
 from storm_lab.model import Cluster, Slot, StormVersion, Topology
 
 ACTOR = "fault"
@@ -78,8 +78,7 @@ def check_node(name: str, world: PlannedWorld, entry: str) -> None:
         UserError: there is no such node.
     """
     known = [node.id for node in world.cluster.nodes]
-    if name not in known:
-        raise unknown_name("node", name, known, "the cluster", field=entry)
+    check_known("node", name, known, "the cluster", field=entry)
 
 
 def check_topology(topology_id: str, world: PlannedWorld, entry: str) -> Topology:
@@ -89,8 +88,7 @@ def check_topology(topology_id: str, world: PlannedWorld, entry: str) -> Topolog
         UserError: the run has none.
     """
     known = {topology.id: topology for topology in world.topologies}
-    if topology_id not in known:
-        raise unknown_name("topology", topology_id, known, "the run", field=f"{entry}.topology")
+    check_known("topology", topology_id, known, "the run", field=f"{entry}.topology")
     return known[topology_id]
 
 
