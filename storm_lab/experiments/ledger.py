@@ -145,14 +145,14 @@ def _claim(entry: Mapping[str, Any], paper: str, file: str) -> Claim:
 def _targets(entry: Mapping[str, Any], kind: Kind, unit: str, where: str) -> tuple[Target, ...]:
     total = bool(entry.get("total", False))
     if "targets" in entry:
-        if {"expected", "band", "neutral"} & set(entry):
+        if _NUMBER_KEYS & entry.keys():
             raise UserError("give targets or expected/band/neutral, not both", field=where)
         return tuple(
             _target(label, {**part, "total": total}, kind, unit, f"{where}.{label}")
             for label, part in entry["targets"].items()
         )
     if "expected" in entry or "band" in entry:
-        part = {key: entry[key] for key in ("expected", "band", "neutral") if key in entry}
+        part = {key: entry[key] for key in _NUMBER_KEYS & entry.keys()}
         return (_target("", {**part, "total": total}, kind, unit, where),)
     return ()
 

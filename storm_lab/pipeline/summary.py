@@ -119,20 +119,17 @@ def keep_metrics(
     missing, changed = open_runs((run.folder for run in runs if lacking[run.run]), verify=True)
     if changed:
         raise changed[0]
-    spark = _session_for(missing) if missing else None
+    spark = None
+    if missing:
+        # Importing PySpark takes longer than reading kept metrics.
+        from storm_lab.pipeline.session import spark_session
+
+        brief = sum(run.rows for run in missing) <= _BRIEF_ROWS
+        spark = spark_session(driver_memory=heap(), brief=brief, thorough=True)
     with keeping() as keep:
         for name, computed in in_batches([(run, lacking[run.run]) for run in missing], spark, advance):
             keep(places[name], computed)
     return len(missing)
-
-
-def _session_for(runs: Sequence[Run]) -> SparkSession:
-    """A session for these runs and nothing else."""
-    # Importing PySpark takes longer than reading kept metrics.
-    from storm_lab.pipeline.session import spark_session
-
-    brief = sum(run.rows for run in runs) <= _BRIEF_ROWS
-    return spark_session(driver_memory=heap(), brief=brief, thorough=True)
 
 
 def missing_metrics(

@@ -126,13 +126,7 @@ def _claim_json(verdict: Verdict) -> dict[str, Any]:
         "unit": verdict.claim.unit,
         "how": "" if measurement is None else measurement.how,
         "values": [
-            {
-                "label": value.label,
-                "value": value.value,
-                "low": value.low,
-                "high": value.high,
-                "seeds": value.seeds,
-            }
+            {name: getattr(value, name) for name in ("label", "value", "low", "high", "seeds")}
             for value in values
         ],
         **({"reading": verdict.reading} if verdict.reading else {}),
