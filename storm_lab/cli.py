@@ -145,14 +145,10 @@ def bench() -> None:
     """Measure the tools and the emulator itself."""
 
 
-def _is_not_of_py4j(record: logging.LogRecord) -> bool:
-    """Whether a line of the root log comes from elsewhere: what PySpark's gateway logs, it raises, too."""
-    return Path(record.pathname).parent.name != "py4j"
-
-
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Entry point of the program: runs a command and turns what it raises into an exit status."""
-    logging.getLogger().addFilter(_is_not_of_py4j)
+    # What PySpark's gateway logs, it raises, too.
+    logging.getLogger().addFilter(lambda record: Path(record.pathname).parent.name != "py4j")
     # Asked to end, unwind like Ctrl-C does: half-written runs are removed on the way out.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import sysconfig
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -130,6 +130,14 @@ def unknown_name(
     listed = ", ".join([*names[:_MOST_NAMES], *["..."] * (len(names) > _MOST_NAMES)]) or "none"
     remedy = f"{guess}there are: {listed}"
     return UserError(f"{owner} has no such {noun}", field=field or noun, value=name, remedy=remedy)
+
+
+def check_known(
+    noun: str, name: object, known: Collection[object], owner: str, *, field: str | None = None
+) -> None:
+    """Raise `unknown_name` unless the name is one of the known."""
+    if name not in known:
+        raise unknown_name(noun, name, known, owner, field=field)
 
 
 _LONGEST_VALUE = 160

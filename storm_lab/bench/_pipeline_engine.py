@@ -64,11 +64,11 @@ def _spark(folder: Path) -> list[Query]:
     from storm_lab.pipeline.outcomes import outcomes
     from storm_lab.pipeline.session import spark_session
     from storm_lab.pipeline.standard_metrics import TWO_PASSES_ABOVE
-    from storm_lab.pipeline.tables import read_logs
+    from storm_lab.pipeline.tables import Logs
     from storm_lab.pipeline.throughput import throughput
     from storm_lab.tuplelog import open_run
 
-    logs = read_logs(spark_session(), [open_run(folder)])
+    logs = Logs(spark_session(), [open_run(folder)])
     roots, executions = logs.table("roots"), logs.table("executions")
     placements = logs.table("placements")
     large = logs.most_rows("roots") > TWO_PASSES_ABOVE

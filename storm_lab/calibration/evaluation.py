@@ -28,15 +28,10 @@ def played_code() -> str:
     return value_digest(_play)
 
 
-def cost_with(values: Mapping[str, float]) -> CostModel:
-    """The cost model with these constants set; `UserError` if one is outside its range."""
-    return replace(CostModel(), **values)
-
-
 def _play(job: tuple[str, Mapping[str, float], int]) -> dict[str, tuple[float, float]]:
     variant, values, seed = job
     run = next(run for run in load_recordings().runs if run.variant == variant)
-    return steady_rates(run, cost_with(values), seed)
+    return steady_rates(run, replace(CostModel(), **values), seed)
 
 
 class Evaluation:

@@ -30,34 +30,16 @@ from numpy.typing import NDArray
 
 from storm_lab.emulator.state.layout import Kernel
 from storm_lab.errors import UserError
+from storm_lab.model.checks import check_whole
 
 LARGEST = 10_000
 """Tuples in the largest bundle: a tuple of 10 microseconds then takes a tenth of a second."""
 
 _PER_TUPLE = (
-    "dispatch",
-    "emit",
-    "serialise",
-    "deserialise",
-    "serialise_kb",
-    "deserialise_kb",
-    "send",
-    "transfer",
-    "receive",
-    "read",
-    "write",
-    "deliver",
-    "log_emit",
-    "log_receive",
-    "acker",
-    "spout_ack",
-    "poll",
-    "switch",
-    "slice",
-    "wait_work",
-    "empty_batch",
-    "uplink_ps_per_byte",
-)
+    "dispatch", "emit", "serialise", "deserialise", "serialise_kb", "deserialise_kb", "send", "transfer",
+    "receive", "read", "write", "deliver", "log_emit", "log_receive", "acker", "spout_ack", "poll", "switch",
+    "slice", "wait_work", "empty_batch", "uplink_ps_per_byte",
+)  # fmt: skip
 """Costs that every tuple pays anew."""
 
 
@@ -74,9 +56,7 @@ class Bundle:
 
     def check(self) -> None:
         """Refuse a size that cannot be played: `UserError` names size and range."""
-        if not 1 <= self.size <= LARGEST:
-            message = "that many tuples cannot be played as one"
-            raise UserError(message, field="bundle.size", value=self.size, remedy=f"give 1 to {LARGEST}")
+        check_whole("a bundle", "bundle.size", self.size, low=1, high=LARGEST)
 
     def delay_ns(self, delay_ns: int) -> int:
         """A delay that costs nobody anything, as it is played."""
@@ -99,11 +79,9 @@ class Bundle:
         k.source["origin"][rated] *= self.size
         self._thin_arrivals(k)
         if self.delays:
+            waits = ("wake", "idle_sleep", "empty_turn", "look", "fine_look", "fine_time", "coarse_look")
             for table, names in (
-                (
-                    k.cost,
-                    ("wake", "idle_sleep", "empty_turn", "look", "fine_look", "fine_time", "coarse_look"),
-                ),
+                (k.cost, waits),
                 (k.channel, ("latency", "undisturbed")),
                 (k.server, ("latency",)),
                 (k.source, ("pause", "sleep", "fetch", "apart", "answer")),

@@ -22,8 +22,19 @@ class Constant:
     fitted: bool
 
 
-def constant(value: float, unit: str, low: float, high: float, source: str, *, fitted: bool = False) -> Any:
-    """A dataclass field that carries a constant's unit, range and source."""
+_UNITS = {"mb": "MB", "mhz": "MHz"} | {unit: unit for unit in ("us", "ms", "s", "cores", "bytes", "calls")}
+"""Unit by the ending of a constant's name."""
+
+
+def constant(
+    value: float, allowed: tuple[float, float], source: str, *, unit: str = "", fitted: bool = False
+) -> Any:
+    """A dataclass field that carries a constant's unit, the range that is ``allowed``, and source.
+
+    Without a ``unit`` it is the one that the field's name ends with; a name that ends with none is of a pure
+    number.
+    """
+    low, high = allowed
     facts = {"unit": unit, "low": low, "high": high, "source": source, "fitted": fitted}
     return field(default=value, metadata=facts)
 
@@ -32,7 +43,9 @@ def constants_of(model: Any) -> Iterator[Constant]:
     """The constants of a cost model instance, in order of declaration."""
     for item in fields(model):
         if "unit" in item.metadata:
-            yield Constant(name=item.name, value=getattr(model, item.name), **item.metadata)
+            unit = item.metadata["unit"] or _UNITS.get(item.name.rpartition("_")[2], "1")
+            known = {**item.metadata, "unit": unit}
+            yield Constant(name=item.name, value=getattr(model, item.name), **known)
 
 
 def check_constants(model: Any) -> None:

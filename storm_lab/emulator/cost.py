@@ -20,43 +20,35 @@ _RANGE = "physical range of a JVM of that time on 2-3 GHz cores"
 class CostModel:
     """Costs of the message path, the acker, the operating system and the network."""
 
-    reference_mhz: float = constant(2000.0, "MHz", 500, 6000, "clock at which the CPU costs hold")
+    reference_mhz: float = constant(2000.0, (500, 6000), "clock at which the CPU costs hold")
     dispatch_us: float = constant(
-        4.0, "us", 1, 20, f"take a tuple from the receive queue and call execute; {_RANGE}"
+        4.0, (1, 20), f"take a tuple from the receive queue and call execute; {_RANGE}"
     )
-    emit_us: float = constant(3.0, "us", 0.5, 20, f"choose a target and hand one copy over; {_RANGE}")
+    emit_us: float = constant(3.0, (0.5, 20), f"choose a target and hand one copy over; {_RANGE}")
     serialise_us: float = constant(
         7.0,
-        unit="us",
-        low=5,
-        high=60,
+        allowed=(5, 60),
         source="Kryo, small record, sender's end; send threads of live Storm 0.9.2, flooded on hosts of one "
         "core, batches of 40 tuples and more: 3.5 us with `send_us`, on a core that does 2.6 times as much",
     )
-    serialise_us_per_kb: float = constant(5.0, "us/KB", 2, 15, f"Kryo, size part; {_RANGE}")
+    serialise_us_per_kb: float = constant(5.0, (2, 15), f"Kryo, size part; {_RANGE}", unit="us/KB")
     deserialise_us: float = constant(
         6.0,
-        unit="us",
-        low=5,
-        high=60,
+        allowed=(5, 60),
         source="Kryo, receiver's end; bolts of the same runs, all of whose tuples come from elsewhere, "
         "against those of which half do: 2.3 us",
     )
-    deserialise_us_per_kb: float = constant(5.0, "us/KB", 2, 15, f"Kryo, size part; {_RANGE}")
-    send_us: float = constant(2.0, "us", 0.5, 10, f"send thread, per tuple; {_RANGE}")
+    deserialise_us_per_kb: float = constant(5.0, (2, 15), f"Kryo, size part; {_RANGE}", unit="us/KB")
+    send_us: float = constant(2.0, (0.5, 10), f"send thread, per tuple; {_RANGE}")
     transfer_us: float = constant(
         0.5,
-        unit="us",
-        low=0.1,
-        high=30,
+        allowed=(0.1, 30),
         source="transfer thread, per tuple, beside the system call of its batch; the same runs, batches of 8 "
         "to 50 tuples: 8.7 us a batch and 0.15 us a tuple, on a core that does 2.6 times as much",
     )
     receive_us: float = constant(
         1.0,
-        unit="us",
-        low=0.1,
-        high=60,
+        allowed=(0.1, 60),
         source="decode an arriving tuple and pass it on, beside the system call of its batch; the same runs, "
         "batches of 13 to 60 tuples: 25 us a batch and 0.15 to 0.3 us a tuple, on a core that does 2.6 times "
         "as much. Receive thread (0.8, 2.x) or network thread (0.9 to 1.x), which does so whether or not the "
@@ -64,77 +56,61 @@ class CostModel:
     )
     zeromq_factor: float = constant(
         1.67,
-        unit="1",
-        low=1.0,
-        high=2.5,
+        allowed=(1.0, 2.5),
         source="what sending and receiving cost over ZeroMQ (0.8), against Netty (from 0.9 on): Yahoo's "
         "comparison of both in Storm, 3 to 408 workers: 40 to 100 percent more messages with Netty",
     )
     storm_2_factor: float = constant(
         0.1,
-        unit="1",
-        low=0.02,
-        high=1.0,
+        allowed=(0.02, 1.0),
         source="what Storm's own code costs in 2.x (JCTools queues, no send threads), against 0.9; live "
         "Storm 2.8.3, CPU of a chain of bolts that do nothing, six set-ups, 2.0 work per clock",
     )
     read_us: float = constant(
         37.0,
-        unit="us",
-        low=0,
-        high=100,
+        allowed=(0, 100),
         source="system call and turn of the event loop that read all that a batch holds from one worker, in "
         f"all versions; {_RANGE}; live Storm 0.9.2, flooded: 52, with the wake. 0 leaves it to the tuples",
         fitted=True,
     )
     write_us: float = constant(
         48.0,
-        unit="us",
-        low=0,
-        high=400,
+        allowed=(0, 400),
         source="wake of the event loop that writes all that a batch holds for one worker, and its system "
         f"call, in all versions; {_RANGE}; live Storm 0.9.2, flooded: 57. On idle virtual cores more",
         fitted=True,
     )
     deliver_us: float = constant(
-        2.0, "us", 0.5, 20, f"receive thread behind a network thread, per tuple; {_RANGE}"
+        2.0, (0.5, 20), f"receive thread behind a network thread, per tuple; {_RANGE}"
     )
-    acker_us: float = constant(5.0, "us", 3, 10, "hash map update; Storm@Twitter section 3.3.2 bounds it")
-    spout_ack_us: float = constant(5.0, "us", 1, 20, f"pending map and user ack; {_RANGE}")
-    poll_us: float = constant(5.0, "us", 1, 50, f"one nextTuple call without user code; {_RANGE}")
+    acker_us: float = constant(5.0, (3, 10), "hash map update; Storm@Twitter section 3.3.2 bounds it")
+    spout_ack_us: float = constant(5.0, (1, 20), f"pending map and user ack; {_RANGE}")
+    poll_us: float = constant(5.0, (1, 50), f"one nextTuple call without user code; {_RANGE}")
     log_emit_us: float = constant(
         20.0,
-        unit="us",
-        low=10,
-        high=200,
+        allowed=(10, 200),
         source="topology.debug: format and write the log line of an emit; spouts of live Storm 0.9.2 with "
         "and without it, HotSpot's first compiler: 7.6 us, on a core that does 2.6 times as much",
     )
     log_receive_us: float = constant(
         19.0,
-        unit="us",
-        low=10,
-        high=200,
+        allowed=(10, 200),
         source="topology.debug: format and write the log line of a received tuple; bolts of the same runs: "
         "15 us for both of a tuple's lines",
     )
     slice_us: float = constant(
         750.0,
-        unit="us",
-        low=0,
-        high=10000,
+        allowed=(0, 10000),
         source="how long a thread keeps a core that others want: the shortest time slice of Linux up to 6.5 "
         "on one CPU (sysctl_sched_min_granularity of fair.c). A thread that wakes waits so long for a core, "
         "if none falls free, and one that writes into a log on a single core keeps that so long. Flooded "
         "live Storm 0.9.2 on hosts of one core: threads that send or receive run 400 to 1,400 times a second "
         "and handle 8 to 50 tuples each time; 0 = whoever wakes runs at once",
     )
-    wake_us: float = constant(30.0, "us", 5, 100, "futex wake to running, Linux")
+    wake_us: float = constant(30.0, (5, 100), "futex wake to running, Linux")
     switch_us: float = constant(
         1.8,
-        unit="us",
-        low=0,
-        high=50,
+        allowed=(0, 50),
         source="context switch, per burst and run-queue round; Li, Ding and Shen, Quantifying the cost of "
         "context switch (2007): 3.8 us on a Xeon of 2.0 GHz and R-Storm's family. 0 on machines of recorded "
         "live runs: Linux 6.18 lets a thread of a full core run for 0.7 ms times (1 + log2 of the CPUs), in "
@@ -142,39 +118,28 @@ class CostModel:
     )
     loopback_us: float = constant(
         50.0,
-        unit="us",
-        low=1,
-        high=500,
+        allowed=(1, 500),
         source="loopback TCP between processes of a node; sockets that are polled: 4 and 9 us, by machine",
     )
     lan_us: float = constant(
         100.0,
-        unit="us",
-        low=1,
-        high=300,
+        allowed=(1, 300),
         source="switched Ethernet, one way, same rack; between network namespaces of one machine 11 us",
     )
-    inter_rack_us: float = constant(
-        0.0, "us", 0, 5000, "further one-way latency between racks; R-Storm: 2000"
-    )
-    uplink_mbps: float = constant(0.0, "Mbit/s", 0, 100000, "a rack's uplink; 0 = no limit")
-    header_bytes: float = constant(
-        90.0, "bytes", 40, 200, "TCP/IP/Ethernet and Storm's own header, per tuple"
-    )
+    inter_rack_us: float = constant(0.0, (0, 5000), "further one-way latency between racks; R-Storm: 2000")
+    uplink_mbps: float = constant(0.0, (0, 100000), "a rack's uplink; 0 = no limit", unit="Mbit/s")
+    header_bytes: float = constant(90.0, (40, 200), "TCP/IP/Ethernet and Storm's own header, per tuple")
     idle_jvm_share: float = constant(
         0.0062,
         unit="cores",
-        low=0.0,
-        high=0.1,
+        allowed=(0.0, 0.1),
         source="a worker's heartbeat, written to disk every second; 2.4 ms/s on live Storm 0.9.2, on a core "
         "that does 2.6 times as much. With all that a JVM's timers, ZooKeeper's client and its own threads "
         "take, 11 to 20 ms/s of workers of Java 17, at any rate of tuples",
     )
     consumer_wake_us: float = constant(
         13.2,
-        unit="us",
-        low=0,
-        high=120,
+        allowed=(0, 120),
         source="CPU of a thread whose wait ends: because it is woken, after 10 ms (0.8, 0.9: two a bolt, one "
         "a spout, three a worker), or between an idle spout's turns; live Storm 0.9.2: 5.6 ms/s of an idle "
         "worker, less its heartbeat, in 630 waits, on a core that does 2.6 times as much. On idle virtual "
@@ -182,9 +147,7 @@ class CostModel:
     )
     asleep_us: float = constant(
         0.0,
-        unit="us",
-        low=0,
-        high=1000,
+        allowed=(0, 1000),
         source="what ending a wait costs more after a long sleep of the thread and of the core that takes it "
         "up, which stays awake while others use it. Threads of Java 17 that wake each other, on idle virtual "
         "cores: 8 us after 0.2 ms of sleep, 15 after 0.5, 23 after 1, 32 to 38 from 5 ms on; of C, on two "
@@ -192,62 +155,50 @@ class CostModel:
         "hardware that is not virtual",
     )
     sleep_half_us: float = constant(
-        1500.0, "us", 100, 20000, "sleep after which ending it costs half as much more; the same measurement"
+        1500.0, (100, 20000), "sleep after which ending it costs half as much more; the same measurement"
     )
     timer_slack_us: float = constant(
         55.0,
-        unit="us",
-        low=0,
-        high=200,
+        allowed=(0, 200),
         source="how much later than asked a sleep ends: Linux's timer slack of 50 us, and the wake; "
         "parkNanos(1) of Java 17 takes 55 us, and a sleep of 1 ms in live Storm, 0.9.2 and 2.8.3, 1.06 ms",
     )
     flush_us: float = constant(
         26.0,
-        unit="us",
-        low=0,
-        high=80,
+        allowed=(0, 80),
         source="a turn of the flush timer of a Netty connection (0.9.0 to 0.9.2: 100 a second from 30 s on); "
         "live Storm 0.9.2: 1 ms/s for each connection, on a core that does 2.6 times as much",
     )
-    housekeeping_period_ms: float = constant(100.0, "ms", 10, 1000, "how often housekeeping runs")
+    housekeeping_period_ms: float = constant(100.0, (10, 1000), "how often housekeeping runs")
     hyper_thread_gain: float = constant(
-        0.25, "cores", 0.0, 0.5, "capacity that a core's second hardware thread adds"
+        0.25, (0.0, 0.5), "capacity that a core's second hardware thread adds", unit="cores"
     )
     process_penalty: float = constant(
         0.13,
-        unit="1",
-        low=0.0,
-        high=1.0,
+        allowed=(0.0, 1.0),
         source="how much dearer code is that shares its core's caches with another worker process; live "
         "Storm 0.9.2, executor threads beside a second JVM: 10 to 16 % more CPU a tuple. 0 on machines of "
         "recorded live runs, where all but one or two of a sitting's workers are idle",
     )
-    worker_memory_mb: float = constant(768.0, "MB", 256, 2048, "heap of a worker, Storm's default -Xmx768m")
+    worker_memory_mb: float = constant(768.0, (256, 2048), "heap of a worker, Storm's default -Xmx768m")
     resident_mb: float = constant(
         200.0,
-        unit="MB",
-        low=50,
-        high=2400,
+        allowed=(50, 2400),
         source="memory that a worker process really takes, most of its heap being empty; live Storm, 0.9.2 "
         "and 2.8.3: 105 to 290 MB",
     )
-    system_memory_mb: float = constant(300.0, "MB", 100, 800, "operating system and supervisor")
+    system_memory_mb: float = constant(300.0, (100, 800), "operating system and supervisor")
     memory_slowdown: float = constant(
-        2.0, "1", 0.0, 10.0, "slow-down per unit of memory demanded beyond a node's RAM, in units of that RAM"
+        2.0, (0.0, 10.0), "slow-down per unit of memory demanded beyond a node's RAM, in units of that RAM"
     )
     queued_tuple_bytes: float = constant(
         200.0,
-        unit="bytes",
-        low=100,
-        high=2000,
+        allowed=(100, 2000),
         source="heap that a queued tuple takes: byte array, message and queue node, with their headers",
     )
     full_heap_cost: float = constant(
         0.01,
-        unit="1",
-        low=0.0,
-        high=1.0,
+        allowed=(0.0, 1.0),
         source="what garbage collection adds to a worker's costs when queued tuples fill half of its heap; a "
         "queue that takes and gives tuples of 164 bytes in half of 768 MB, serial collector of a plain JVM: "
         "0.7 to 0.8 us of CPU a tuple, with 1 to 4 KB of other garbage alike, on a core that does 2.6 times "
@@ -255,9 +206,7 @@ class CostModel:
     )
     silent_heap_share: float = constant(
         0.98,
-        unit="1",
-        low=0.5,
-        high=1.0,
+        allowed=(0.5, 1.0),
         source="part of its heap that queued tuples fill when a worker does nothing but collect any more, "
         "gives no heartbeats and is killed for that; HotSpot's limit of 2 % free. Live Storm 0.9.2 in 64 MB: "
         "50 MB alive in a receiver that fell silent, 61 in its sender when it ended, some 10 MB of each its "
@@ -265,43 +214,33 @@ class CostModel:
     )
     warm_up_factor: float = constant(
         6.0,
-        unit="1",
-        low=1,
-        high=60,
+        allowed=(1, 60),
         source="cost of the framework's code when it is interpreted, against compiled; an identity bolt of "
         "10 KB tuples on a plain JVM 5 to 6.5, latency of a chain on live Storm 2.8.3 5.4 in its first "
         "calls; an identity bolt of 60 bytes 20 to 43",
     )
     warm_up_calls: float = constant(
         2400.0,
-        unit="calls",
-        low=200,
-        high=100000,
+        allowed=(200, 100000),
         source="calls of user code in a worker after which half of that excess is gone; identity bolt on a "
         "plain JVM with HotSpot's server compiler (threshold 10,000). Java 17, which compiles in tiers: "
         "fifteen times as many, fitted to floods and bursts of live Storm",
     )
     compile_s: float = constant(
         12.0,
-        unit="s",
-        low=0,
-        high=60,
+        allowed=(0, 60),
         source="CPU of the compiler threads while a worker's code warms up; live Storm: 0.1 to 0.4 cores in "
         "the first minute, on a core that does 2.6 times as much",
     )
     service_cv: float = constant(
         0.35,
-        unit="1",
-        low=0,
-        high=1.5,
+        allowed=(0, 1.5),
         source="coefficient of variation of a call of user code; an identity bolt of 10 KB tuples on a plain "
         "JVM: 0.30 to 0.39 in CPU, 0.34 and 0.35 in time without the longest in a thousand; 0 = no spread",
     )
     look_us: float = constant(
         15.0,
-        unit="us",
-        low=0,
-        high=40,
+        allowed=(0, 40),
         source="CPU of one look of a thread that parks for a nanosecond: an idle one at its queue (2.x), one "
         "that waits for room in a queue (up to 0.10); parkNanos of Java 17 and idle bolts of live Storm "
         "2.8.3: 5.9 us on a core that does 2.6 times as much; live Storm 0.9.2, threads that wait for room: "
@@ -309,20 +248,20 @@ class CostModel:
     )
     look_beside: float = constant(
         0.45,
-        unit="1",
-        low=0.0,
-        high=1.0,
+        allowed=(0.0, 1.0),
         source="CPU of a look on a core that many threads look on, of that of one alone, whose core is "
         "asleep; parkNanos(1) of Java 17 by 1, 2, 4, 8 and 16 threads on a core: 5.9, 4.0, 3.3, 2.8, 2.8 us",
     )
-    receive_batch: float = constant(8.0, "tuples", 1, 100, "topology.receiver.buffer.size, Storm 0.8-0.9")
+    receive_batch: float = constant(
+        8.0, (1, 100), "topology.receiver.buffer.size, Storm 0.8-0.9", unit="tuples"
+    )
     send_batch: float = constant(
-        100.0, "tuples", 1, 1000, "most tuples a transfer or network thread takes at once"
+        100.0, (1, 1000), "most tuples a transfer or network thread takes at once", unit="tuples"
     )
     server_places: float = constant(
-        0.0, "places", 0, 1000, "requests an external server handles at once; 0 = no limit"
+        0.0, (0, 1000), "requests an external server handles at once; 0 = no limit", unit="places"
     )
-    server_latency_us: float = constant(200.0, "us", 50, 2000, "round trip to a server in the same LAN")
+    server_latency_us: float = constant(200.0, (50, 2000), "round trip to a server in the same LAN")
 
     def __post_init__(self) -> None:
         check_constants(self)

@@ -212,10 +212,7 @@ class Claim:
 
     def target(self, label: str) -> Target:
         """The number with this label; `KeyError` if the claim has none."""
-        for target in self.targets:
-            if target.label == label:
-                return target
-        raise KeyError(label)
+        return {target.label: target for target in self.targets}[label]
 
 
 def literal(name: str) -> float | None:

@@ -12,6 +12,7 @@ import yaml
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.ledger import load_claims
+from storm_lab.model.checks import check_distinct
 
 
 class Followed(StrEnum):
@@ -54,9 +55,7 @@ def load_contradictions() -> tuple[Contradiction, ...]:
     file = resources.files("storm_lab.experiments") / "claims" / "contradictions.yaml"
     entries = yaml.safe_load(file.read_text(encoding="utf-8"))
     found = tuple(_contradiction(entry) for entry in entries)
-    ids = [entry.id for entry in found]
-    if len(set(ids)) != len(ids):
-        raise UserError("two contradictions have the same id", field="contradictions.yaml")
+    check_distinct("contradictions.yaml", "id", [entry.id for entry in found])
     return found
 
 

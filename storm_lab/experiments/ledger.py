@@ -21,6 +21,7 @@ import yaml
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.claim import Chain, Claim, Kind, Relation, Target, band_by_rule, literal
+from storm_lab.model.checks import check_distinct
 
 _NEEDED = ("id", "figure", "experiment", "topology", "metric", "kind", "statement")
 _NUMBER_KEYS = {"expected", "band", "neutral"}
@@ -38,11 +39,7 @@ class Ledger:
     claims: tuple[Claim, ...]
 
     def __post_init__(self) -> None:
-        seen: set[str] = set()
-        for claim in self.claims:
-            if claim.id in seen:
-                raise UserError("two claims have the same id", field="id", value=claim.id)
-            seen.add(claim.id)
+        check_distinct("the ledger", "id", [claim.id for claim in self.claims])
 
     def __len__(self) -> int:
         return len(self.claims)
@@ -148,14 +145,14 @@ def _claim(entry: Mapping[str, Any], paper: str, file: str) -> Claim:
 def _targets(entry: Mapping[str, Any], kind: Kind, unit: str, where: str) -> tuple[Target, ...]:
     total = bool(entry.get("total", False))
     if "targets" in entry:
-        if {"expected", "band", "neutral"} & set(entry):
+        if _NUMBER_KEYS & entry.keys():
             raise UserError("give targets or expected/band/neutral, not both", field=where)
         return tuple(
             _target(label, {**part, "total": total}, kind, unit, f"{where}.{label}")
             for label, part in entry["targets"].items()
         )
     if "expected" in entry or "band" in entry:
-        part = {key: entry[key] for key in ("expected", "band", "neutral") if key in entry}
+        part = {key: entry[key] for key in _NUMBER_KEYS & entry.keys()}
         return (_target("", {**part, "total": total}, kind, unit, where),)
     return ()
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from storm_lab.errors import UserError
+from storm_lab.model.checks import check_distinct
 
 CONFIDENCE = 0.95
 """Level of the interval over seeds."""
@@ -54,11 +55,8 @@ class Measured:
         if self.low is not None and self.high is not None:
             slack = 1e-9 * max(1.0, abs(self.low), abs(self.high))
             if self.value is None or not self.low - slack <= self.value <= self.high + slack:
-                raise UserError(
-                    "the interval must contain the value",
-                    field=self.label or "interval",
-                    value=(self.low, self.value, self.high),
-                )
+                message, value = "the interval must contain the value", (self.low, self.value, self.high)
+                raise UserError(message, field=self.label or "interval", value=value)
 
     @property
     def bottom(self) -> float | None:
@@ -102,15 +100,11 @@ class Measurement:
         labels = [value.label for value in self.values]
         if not labels:
             raise UserError("a measurement needs at least one value", field=self.claim_id)
-        if len(set(labels)) != len(labels):
-            raise UserError("two values carry the same label", field=self.claim_id, value=labels)
+        check_distinct(self.claim_id, "label", labels)
 
     def value(self, label: str = "") -> Measured:
         """The value with this label; `KeyError` if there is none."""
-        for value in self.values:
-            if value.label == label:
-                return value
-        raise KeyError(label)
+        return {value.label: value for value in self.values}[label]
 
 
 def over_seeds(samples: Sequence[float], *, label: str = "") -> Measured:

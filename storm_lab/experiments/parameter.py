@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known
 from storm_lab.model.checks import Allowed
 
 _LONGEST_RANGE = 10_000
@@ -209,8 +209,7 @@ def check_parameters(declared: Iterable[Parameter], given: Mapping[str, object],
     """
     known = {parameter.name: parameter for parameter in declared}
     for name in given:
-        if name not in known:
-            raise unknown_name("parameter", name, known, owner)
+        check_known("parameter", name, known, owner)
     return Parameters(
         {
             name: parameter.checked(given[name]) if name in given else parameter.default
@@ -234,8 +233,7 @@ def read_values(declared: Iterable[Parameter], texts: Iterable[str], owner: str)
         name = name.strip()
         if not equals:
             raise UserError("is not a parameter", field="param", value=text, remedy="write name=value")
-        if name not in known:
-            raise unknown_name("parameter", name, known, owner)
+        check_known("parameter", name, known, owner)
         if name in given:
             raise UserError("is given twice", field=f"parameter {name}", remedy="give it once")
         given[name] = known[name].parsed(value.strip())

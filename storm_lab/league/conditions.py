@@ -11,7 +11,7 @@ from storm_lab.emulator.control.faults import Fault, FaultPlan
 from storm_lab.emulator.control.times import ControlTimes, Timers
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known
 from storm_lab.model import Assignment
 from storm_lab.model.settings import SettingValue
 
@@ -85,8 +85,7 @@ def with_constants(model: Any, given: Mapping[str, float], field: str) -> Any:
     """A model with constants of one's own, whose ranges are checked at play; `UserError` for others."""
     known = [item.name for item in fields(model)]
     for name in given:
-        if name not in known:
-            raise unknown_name("constant", name, known, type(model).__name__, field=field)
+        check_known("constant", name, known, type(model).__name__, field=field)
     return replace(model, **given)
 
 

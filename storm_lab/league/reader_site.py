@@ -14,7 +14,7 @@ from typing import Any
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan, check_source
 from storm_lab.emulator.spec import EmulationSpec, check_spec
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.online_scheduling import PARAMETERS, STEADY_S
 from storm_lab.experiments.parameter import Parameter, Parameters
@@ -75,8 +75,7 @@ class Site:
         plans: dict[str, SourcePlan] = {}
         spouts = [spout.id for spout in topology.spouts]
         for name, given in sources.items():
-            if name not in spouts:
-                raise unknown_name("spout", name, spouts, "the topology", field="sources")
+            check_known("spout", name, spouts, "the topology", field="sources")
             plan = given if isinstance(given, SourcePlan) else SourcePlan(SourceKind.RATE, rate_per_s=given)
             check_source(name, plan)
             plans[name] = plan

@@ -25,6 +25,7 @@ from xml.sax.saxutils import quoteattr
 from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.live.mirrors import central_of, local_repository
 from storm_lab.machine.java import find_java
+from storm_lab.machine.places import user_cache
 
 SUMS_NAME = "SHA256SUMS"
 """File beside the jars with their checksums, as the program sha256sum writes and reads it."""
@@ -65,8 +66,7 @@ def jars_of(lock: str) -> tuple[Jar, ...]:
 
 def cache_folder() -> Path:
     """Where fetched and compiled jars lie: ``storm_lab/live`` in the user's cache."""
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "storm_lab" / "live"
+    return user_cache() / "live"
 
 
 def is_fetched(lock: str) -> bool:

@@ -53,17 +53,9 @@ class Finding:
 def run_checks() -> list[Finding]:
     """All checks, in the order in which their subjects come into play."""
     checks: tuple[Callable[[], list[Finding]], ...] = (
-        check_python,
-        check_packages,
-        check_lock,
-        check_java,
-        check_spark_environment,
-        check_memory,
-        check_disk,
-        check_write_access,
-        check_numba_cache,
-        check_kernel,
-    )
+        check_python, check_packages, check_lock, check_java, check_spark_environment,
+        check_memory, check_disk, check_write_access, check_numba_cache, check_kernel,
+    )  # fmt: skip
     return [finding for check in checks for finding in check()]
 
 

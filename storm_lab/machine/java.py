@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Literal
 
 from storm_lab.errors import UserError, refused_by_system
+from storm_lab.machine.places import user_cache
 
 OLDEST_JAVA = 17
 """Oldest major version that PySpark 4 starts with."""
@@ -179,11 +180,9 @@ def _is_whole(shim: Path, home: Path) -> bool:
 
 def _shim_folder(env: Mapping[str, str]) -> Path:
     """Inside the virtual environment, which goes when it goes; else the user's cache."""
-    in_environment = sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK)
-    if in_environment:
+    if sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK):
         return Path(sys.prefix) / "share" / "storm_lab"
-    cache = env.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "storm_lab"
+    return user_cache(env)
 
 
 def _candidates(env: Mapping[str, str], notes: list[str]) -> Iterator[tuple[JavaSource, Path]]:

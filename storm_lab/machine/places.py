@@ -81,6 +81,11 @@ def data_folder() -> Path:
     return folder
 
 
+def user_cache(env: Mapping[str, str] = os.environ) -> Path:
+    """Where all workspaces of a user keep what can be made again."""
+    return Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "storm_lab"
+
+
 def runs_folder() -> Path:
     """Where runs and their tuple logs land; never committed."""
     return data_folder() / "runs"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from storm_lab.model.cluster import Cluster, Slot
 from storm_lab.model.executor import Executor
+from storm_lab.model.grouped import grouped
 
 
 class InvalidAssignmentError(ValueError):
@@ -20,9 +21,9 @@ class Assignment:
 
     slots: Mapping[Executor, Slot] = field(default_factory=lambda: MappingProxyType({}))
 
-    def __reduce__(self) -> tuple[Callable[[dict[Executor, Slot]], Assignment], tuple[dict[Executor, Slot]]]:
+    def __reduce__(self) -> tuple[object, ...]:
         # A read-only view of a dictionary cannot be pickled; the dictionary can.
-        return _restore, (dict(self.slots),)
+        return Assignment.of, (list(self.slots.items()),)
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Executor, Slot]]) -> Assignment:
@@ -38,10 +39,8 @@ class Assignment:
 
     def workers(self) -> dict[Slot, tuple[Executor, ...]]:
         """Slot to its executors (ascending), slots in order of first appearance."""
-        grouped: dict[Slot, list[Executor]] = {}
-        for executor, slot in self.slots.items():
-            grouped.setdefault(slot, []).append(executor)
-        return {slot: tuple(sorted(executors)) for slot, executors in grouped.items()}
+        members = grouped(self.slots, self.slots.__getitem__)
+        return {slot: tuple(sorted(executors)) for slot, executors in members.items()}
 
     def nodes_used(self) -> tuple[str, ...]:
         """Ids of the nodes with at least one executor, sorted."""
@@ -56,10 +55,6 @@ class Assignment:
     def merged(self, other: Assignment) -> Assignment:
         """This assignment with ``other``'s executors added or moved."""
         return Assignment(MappingProxyType({**self.slots, **other.slots}))
-
-
-def _restore(slots: dict[Executor, Slot]) -> Assignment:
-    return Assignment(MappingProxyType(slots))
 
 
 def check_assignment(assignment: Assignment, cluster: Cluster, executors: Iterable[Executor]) -> None:

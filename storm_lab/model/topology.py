@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known
 from storm_lab.model.checks import check_distinct, check_name, check_number, check_whole
 from storm_lab.model.settings import SettingValue, check_topology_settings
 
@@ -156,9 +156,8 @@ class Topology:
         check_distinct(owner, "component", ids)
         for component in self.components:
             for subscription in component.inputs:
-                if subscription.source not in ids:
-                    reader = f"component {component.id!r} cannot read from it: {owner}"
-                    raise unknown_name("component", subscription.source, ids, reader, field="from")
+                reader = f"component {component.id!r} cannot read from it: {owner}"
+                check_known("component", subscription.source, ids, reader, field="from")
         tasks = sum(component.task_count for component in self.components)
         check_whole(owner, "tasks of all components", tasks, low=0, high=MOST_TASKS)
         check_whole(owner, "workers", self.workers, low=1, high=MOST_TASKS)

@@ -6,7 +6,6 @@ A version is compared by its numeric parts; the text is kept for messages and ma
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import total_ordering
 
 from storm_lab.errors import UserError
 
@@ -14,8 +13,7 @@ _RELEASED = {(0, 8), (0, 9), (0, 10), (1, 0), (1, 1), (1, 2)} | {(2, minor) for 
 """Major and minor numbers of the releases whose behaviour is known."""
 
 
-@total_ordering
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class StormVersion:
     """A release of Apache Storm from 0.8 to 2.8, as ``StormVersion.parse("0.9.7")``; `UserError` if none."""
 
@@ -23,12 +21,8 @@ class StormVersion:
 
     def __post_init__(self) -> None:
         if self.parts[:2] not in _RELEASED or not 0 <= self.parts[2] < 100:
-            raise UserError(
-                "is no version of Storm that is known here",
-                field="storm version",
-                value=".".join(map(str, self.parts)),
-                remedy="choose one from 0.8.0 to 2.8",
-            )
+            message, remedy = "is no version of Storm that is known here", "choose one from 0.8.0 to 2.8"
+            raise UserError(message, field="storm version", value=str(self), remedy=remedy)
 
     @classmethod
     def parse(cls, text: str) -> StormVersion:
@@ -39,11 +33,8 @@ class StormVersion:
             raise UserError("is no version of Storm", field="storm version", value=text, remedy=remedy)
         return cls((int(pieces[0]), int(pieces[1]), int(pieces[2])))
 
-    def __lt__(self, other: StormVersion) -> bool:
-        return self.parts < other.parts
-
     def __str__(self) -> str:
-        return ".".join(str(part) for part in self.parts)
+        return ".".join(map(str, self.parts))
 
 
 V0_8_2 = StormVersion((0, 8, 2))

@@ -240,19 +240,9 @@ class LoadDatabase:
     def write_schedule(self, schedule: GeneratedSchedule) -> int:
         """Add a schedule; returns its number."""
         with self._db as db:
-            cursor = db.execute(
-                "INSERT INTO schedule (generated_ns, scheduler, version, parameters, cause, adopted, verdict)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    schedule.generated_ns,
-                    schedule.scheduler,
-                    schedule.version,
-                    schedule.parameters,
-                    schedule.cause,
-                    int(schedule.adopted),
-                    schedule.verdict,
-                ),
-            )
+            columns = ("generated_ns", "scheduler", "version", "parameters", "cause", "adopted", "verdict")
+            values = [getattr(schedule, column) for column in columns]
+            cursor = db.execute("INSERT INTO schedule VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", values)
             number = cursor.lastrowid
             assert number is not None
             slots = schedule.assignment.slots.items()

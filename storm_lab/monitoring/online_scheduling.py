@@ -5,7 +5,6 @@ Monitors, load database, schedule generator and custom scheduler.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,8 +13,9 @@ from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.nimbus import Status
 from storm_lab.emulator.control.service import Sampler
-from storm_lab.errors import UserError
 from storm_lab.model import InvalidAssignmentError
+from storm_lab.model.checks import check_number
+from storm_lab.model.topology import SHORTEST_S
 from storm_lab.monitoring.database import LoadDatabase
 from storm_lab.monitoring.generator import ACTOR, ScheduleGenerator
 from storm_lab.monitoring.monitor import MonitorPlan
@@ -59,9 +59,7 @@ class OnlineScheduling:
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
         """Begin to watch, generate and fetch; `UserError`: no positive period, or a swap before the run."""
         for name in ("period_s", "fetch_s"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise UserError("a period must be positive", field=name, value=value, remedy="give seconds")
+            check_number("a period", name, getattr(self, name), low=SHORTEST_S, unit="s")
         monitor = self.monitor.begin(control, sampler)
         generator = ScheduleGenerator(
             control,
@@ -73,10 +71,7 @@ class OnlineScheduling:
         )
         CustomScheduler(control, monitor.database, self.fetch_s)
         for index, swap in enumerate(self.swaps):
-            if not (math.isfinite(swap.at_s) and swap.at_s >= 0):
-                message = "a swap cannot happen before the run"
-                remedy = "give seconds, 0 or more"
-                raise UserError(message, field=f"swaps[{index}].at_s", value=swap.at_s, remedy=remedy)
+            check_number("a swap", f"swaps[{index}].at_s", swap.at_s, unit="s")
             control.clock.at(
                 ns(swap.at_s), Rank.MONITOR, ACTOR, partial(generator.swap, swap.policy, "planned swap")
             )

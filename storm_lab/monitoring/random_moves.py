@@ -6,15 +6,15 @@ keeps the topology's set of workers: each chosen executor goes to another of the
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.nimbus import Status
 from storm_lab.emulator.control.service import Sampler
-from storm_lab.errors import UserError
 from storm_lab.model import Assignment, InvalidAssignmentError
+from storm_lab.model.checks import check_number, check_whole
+from storm_lab.model.topology import MOST_TASKS, SHORTEST_S
 
 ACTOR = "mover"
 
@@ -44,12 +44,9 @@ class RandomMoves:
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
         """Begin to move; `UserError`: a number of executors below one, or a time that cannot be."""
-        if self.executors < 1:
-            remedy = "give 1 or more"
-            raise UserError("nothing would move", field="executors", value=self.executors, remedy=remedy)
-        for name, value, least in (("first_s", self.first_s, 0.0), ("period_s", self.period_s, 1e-3)):
-            if not (math.isfinite(value) and value >= least):
-                raise UserError("that is no time", field=name, value=value, remedy="give seconds")
+        check_whole("a mover", "executors", self.executors, low=1, high=MOST_TASKS)
+        check_number("a mover", "first_s", self.first_s, unit="s")
+        check_number("a mover", "period_s", self.period_s, low=SHORTEST_S, unit="s")
         rng = control.random(f"random-moves/{self.topology}")
 
         def move() -> None:

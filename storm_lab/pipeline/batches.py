@@ -60,10 +60,10 @@ def _computed(
     from storm_lab.pipeline.java_process import told_of_its_end
     from storm_lab.pipeline.session import spark_session
     from storm_lab.pipeline.standard_metrics import standard_metrics
-    from storm_lab.pipeline.tables import read_logs
+    from storm_lab.pipeline.tables import Logs
 
     session = spark or spark_session(driver_memory=heap(), thorough=True)
-    logs = read_logs(session, batch)
+    logs = Logs(session, batch)
     with (
         told_of_its_end(session),
         standard_metrics(logs, names) as metrics,

@@ -99,6 +99,11 @@ def share_after(limit: str) -> Column:
     return (F.col("end_ns") - F.greatest("start_ns", limit)) / (F.col("end_ns") - F.col("start_ns"))
 
 
+def sums(*amounts: str) -> list[Column]:
+    """The sums of whole numbers, each under the name of what it sums."""
+    return [F.sum(name).alias(name) for name in amounts]
+
+
 def stable_sum(amount: str | Column) -> Column:
     """A sum of doubles, rounded so that the order of addition cannot show."""
     return F.round(F.sum(amount), 6)

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from storm_lab.pipeline.bins import sums
 from storm_lab.pipeline.percentiles import PERCENTILES, between, holds, in_ms, ranks
 from storm_lab.pipeline.tables import named, numbered
 
@@ -95,9 +96,7 @@ def _wanted(joint: DataFrame, levels: Sequence[str], measures: int) -> DataFrame
     each = joint.selectExpr(
         "scope", "inside", f"stack({len(parts)}, {', '.join(parts)}) as (level, member, measure, cell, sum)"
     ).where("member is not null")
-    counted = each.groupBy("scope", "level", "member", "measure", "cell").agg(
-        F.sum("inside").alias("inside"), F.sum("sum").alias("sum")
-    )
+    counted = each.groupBy("scope", "level", "member", "measure", "cell").agg(*sums("inside", "sum"))
     whole = Window.partitionBy("scope", "level", "member", "measure")
     ordered = whole.orderBy("cell").rowsBetween(Window.unboundedPreceding, -1)
     placed = counted.select(

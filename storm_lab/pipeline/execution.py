@@ -15,7 +15,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import NS, bin_ns
+from storm_lab.pipeline.bins import NS, bin_ns, sums
 
 _MS = 1e6
 
@@ -45,12 +45,7 @@ def execution_times(executions: DataFrame, placements: DataFrame, bin_s: float) 
     grouped = (
         _with_names(by_task, placements)
         .groupBy("run", "topology", "component", "bin_ns")
-        .agg(
-            F.sum("executions").alias("executions"),
-            F.sum("wait_ns").alias("wait_ns"),
-            F.sum("execute_ns").alias("execute_ns"),
-            F.max("wait_max_ns").alias("wait_max_ns"),
-        )
+        .agg(*sums("executions", "wait_ns", "execute_ns"), F.max("wait_max_ns").alias("wait_max_ns"))
     )
     return grouped.select(
         "run", "topology", "component", (F.col("bin_ns") / NS).alias("t_s"), "executions",

@@ -61,7 +61,8 @@ def told_of_its_end(session: SparkSession) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        process = _process_of(session)
+        gateway = getattr(getattr(session, "_sc", None), "_gateway", None)
+        process: subprocess.Popen[Any] | None = getattr(gateway, "proc", None)
         if process is None or not _ends(process):
             raise
         status = process.returncode
@@ -75,12 +76,6 @@ def told_of_its_end(session: SparkSession) -> Iterator[None]:
 
 _OUT_OF_MEMORY = 3
 """Status with which Java ends under ``-XX:+ExitOnOutOfMemoryError``."""
-
-
-def _process_of(session: SparkSession) -> subprocess.Popen[Any] | None:
-    gateway = getattr(getattr(session, "_sc", None), "_gateway", None)
-    process: subprocess.Popen[Any] | None = getattr(gateway, "proc", None)
-    return process
 
 
 def _ends(process: subprocess.Popen[Any]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import bin_ns, filled
+from storm_lab.pipeline.bins import bin_ns, filled, sums
 from storm_lab.pipeline.tables import named, numbered
 
 OUTCOMES = ("acked", "failed", "lost", "pending")
@@ -68,9 +68,7 @@ def failures(counted: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame:
     ).where("lost + replayed + failed > 0")  # fmt: skip
     ends = "stack(2, emit_ns, lost, replayed, 0L, complete_ns, 0L, 0L, failed)"
     each = marked.selectExpr("run", "topology", f"{ends} as (time_ns, lost, replayed, failed)")
-    sums = (
-        each.where("lost + replayed + failed > 0")
-        .groupBy("run", "topology", bin_ns("time_ns", bin_s).alias("bin_ns"))
-        .agg(*(F.sum(name).alias(name) for name in of))
+    by_bin = each.where("lost + replayed + failed > 0").groupBy(
+        "run", "topology", bin_ns("time_ns", bin_s).alias("bin_ns")
     )
-    return filled(sums, scopes, bin_s, ["failed", "lost", "replayed"])
+    return filled(by_bin.agg(*sums(*of)), scopes, bin_s, ["failed", "lost", "replayed"])

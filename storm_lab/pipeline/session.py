@@ -25,6 +25,7 @@ from pyspark.sql import SparkSession
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.machine.java import JavaRuntime, activate_java
+from storm_lab.machine.places import user_cache
 from storm_lab.pipeline.java_process import ended_with_its_start
 
 MASTER_VARIABLE = "STORM_LAB_SPARK_MASTER"
@@ -277,12 +278,9 @@ def _being_written(path: Path) -> bool:
 
 def _cache_folder() -> Path:
     """The user's cache, or a temporary folder where that cannot be written."""
-    given = os.environ.get("XDG_CACHE_HOME")
-    folder = (Path(given) if given else Path.home() / ".cache") / "storm_lab"
-    try:
+    folder = user_cache()
+    with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
             return folder
-    except OSError:
-        pass
     return Path(tempfile.mkdtemp(prefix="storm_lab-"))

@@ -31,9 +31,14 @@ are 32 MB, beyond there is no limit to them.
 """
 
 
+def _kept(make: Callable[[_Shared], DataFrame]) -> cached_property[DataFrame]:
+    """What is made when the first metric asks for it, and kept by Spark from then on."""
+    return cached_property(lambda shared: shared._keep(make(shared)))
+
+
 def _short_table(name: str) -> cached_property[DataFrame]:
     """A table of few rows is kept: opening the files of hundreds of runs costs more than reading them."""
-    return cached_property(lambda shared: shared._keep(shared.logs.table(name)))
+    return _kept(lambda of: of.logs.table(name))
 
 
 class _Shared:
@@ -42,16 +47,11 @@ class _Shared:
     def __init__(self, logs: Logs) -> None:
         self.logs = logs
         self.runs, self.scopes = logs.runs, logs.scopes
-        self._kept: list[DataFrame] = []
+        self.kept: list[DataFrame] = []
 
     def _keep(self, frame: DataFrame) -> DataFrame:
-        self._kept.append(frame.cache())
+        self.kept.append(frame.cache())
         return frame
-
-    def let_go(self) -> None:
-        """Let Spark forget all of it."""
-        for frame in self._kept:
-            frame.unpersist()
 
     placements = _short_table("placements")
     nodes = _short_table("nodes")
@@ -67,36 +67,19 @@ class _Shared:
     def traffic(self) -> DataFrame:
         return self.logs.table("traffic")
 
-    @cached_property
-    def disturbances(self) -> DataFrame:
-        return self._keep(events(self.control))
-
-    @cached_property
-    def counted(self) -> DataFrame:
-        return self._keep(outcomes(self.roots, self.runs, self.scopes))
-
-    @cached_property
-    def seconds(self) -> DataFrame:
-        return self._keep(throughput(self.counted, self.scopes, 1.0))
-
-    @cached_property
-    def components(self) -> DataFrame:
-        return self._keep(by_component(self.counts))
-
-    @cached_property
-    def localities(self) -> DataFrame:
-        return self._keep(by_locality(self.traffic))
+    disturbances = _kept(lambda of: events(of.control))
+    counted = _kept(lambda of: outcomes(of.roots, of.runs, of.scopes))
+    seconds = _kept(lambda of: throughput(of.counted, of.scopes, 1.0))
+    components = _kept(lambda of: by_component(of.counts))
+    localities = _kept(lambda of: by_locality(of.traffic))
+    steps = _kept(lambda of: occupancy(of.placements, of.runs))
 
     @cached_property
     def took(self) -> Latencies:
         large = self.logs.most_rows("roots") > TWO_PASSES_ABOVE
         found = latencies(self.roots, self.runs, self.scopes, SHORT, MINUTE, two_passes=large)
-        self._kept += found.kept
+        self.kept += found.kept
         return found
-
-    @cached_property
-    def steps(self) -> DataFrame:
-        return self._keep(occupancy(self.placements, self.runs))
 
 
 _METRICS: Mapping[str, Callable[[_Shared], DataFrame]] = {
@@ -150,4 +133,5 @@ def standard_metrics(logs: Logs, names: Collection[str]) -> Iterator[Mapping[str
     try:
         yield {name: _METRICS[name](shared) for name in names}
     finally:
-        shared.let_go()
+        for frame in shared.kept:
+            frame.unpersist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import NS, share_after, stable_sum
+from storm_lab.pipeline.bins import NS, share_after, stable_sum, sums
 
 SYSTEM_COMPONENTS = "\\_\\_%"
 """Pattern of the components that Storm adds itself, such as the ackers; they do no work of the topology."""
@@ -24,16 +24,11 @@ def steady(
     nodes_last, workers_last, acked_per_s_per_node, executed_per_s_per_node. A run that ends before its warm-
     up does is absent.
     """
-    outcomes = (
-        counted.where("warm")
-        .groupBy("run", "topology")
-        .agg(
-            *(
-                F.sum(F.when(F.col("outcome") == outcome, F.col("tuples")).otherwise(0)).alias(outcome)
-                for outcome in ("acked", "failed")
-            )
-        )
-    )
+    tuples = {
+        outcome: F.when(F.col("outcome") == outcome, F.col("tuples")).otherwise(0)
+        for outcome in ("acked", "failed")
+    }
+    outcomes = counted.where("warm").withColumns(tuples).groupBy("run", "topology").agg(*sums(*tuples))
     limits = F.broadcast(runs.select("run", "warm_up_ns"))
     bolts = (
         counts.where(~F.col("component").like(SYSTEM_COMPONENTS))

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Literal
 import pandas as pd
 import pyarrow as pa
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, check_known
 from storm_lab.machine.progress import progress_bar
 from storm_lab.pipeline.batches import heap, in_batches
 from storm_lab.pipeline.metric_cache import code_digest, keeping, kept, kept_names, place_of
 from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
-from storm_lab.tuplelog.reader import Problem, Run, RunRefused, open_run
+from storm_lab.tuplelog.reader import Run, open_runs
 
 if TYPE_CHECKING:
     # PySpark takes long to import, and most calls need none.
@@ -62,13 +62,15 @@ def metrics_of(
         UserError: no run is left to summarise, Spark cannot be started, or there is no table of such a name.
     """
     _check_names(names)
-    runs, rejected = _opened(run_folders)
+    runs, rejected = open_runs(run_folders)
     if rejected and refused == "raise":
         raise rejected[0]
     digest = code_digest()
     places = {run.run: place_of(run, cache, digest) for run in runs}
     tables = {run.run: kept(places[run.run], names) for run in runs}
-    missing, changed = _unchanged([run for run in runs if len(tables[run.run]) < len(names)])
+    # Spark will read all bytes of these, too.
+    lacking_some = [run.folder for run in runs if len(tables[run.run]) < len(names)]
+    missing, changed = open_runs(lacking_some, verify=True)
     if changed and refused == "raise":
         raise changed[0]
     rejected += changed
@@ -94,7 +96,6 @@ def metrics_of(
 
 def keep_metrics(
     wanted: Mapping[Path, Collection[str]],
-    spark: SparkSession | None = None,
     *,
     cache: Path | None = None,
     advance: Callable[[float], None] = lambda share: None,
@@ -109,30 +110,26 @@ def keep_metrics(
     """
     for names in wanted.values():
         _check_names(names)
-    runs, rejected = _opened(list(wanted))
+    runs, rejected = open_runs(wanted)
     if rejected:
         raise rejected[0]
     digest = code_digest()
     places = {run.run: place_of(run, cache, digest) for run in runs}
     lacking = {run.run: _lacking(places[run.run], wanted[run.folder]) for run in runs}
-    missing, changed = _unchanged([run for run in runs if lacking[run.run]])
+    missing, changed = open_runs((run.folder for run in runs if lacking[run.run]), verify=True)
     if changed:
         raise changed[0]
-    if missing and spark is None:
-        spark = _session_for(missing)
+    spark = None
+    if missing:
+        # Importing PySpark takes longer than reading kept metrics.
+        from storm_lab.pipeline.session import spark_session
+
+        brief = sum(run.rows for run in missing) <= _BRIEF_ROWS
+        spark = spark_session(driver_memory=heap(), brief=brief, thorough=True)
     with keeping() as keep:
         for name, computed in in_batches([(run, lacking[run.run]) for run in missing], spark, advance):
             keep(places[name], computed)
     return len(missing)
-
-
-def _session_for(runs: Sequence[Run]) -> SparkSession:
-    """A session for these runs and nothing else."""
-    # Importing PySpark takes longer than reading kept metrics.
-    from storm_lab.pipeline.session import spark_session
-
-    brief = sum(run.rows for run in runs) <= _BRIEF_ROWS
-    return spark_session(driver_memory=heap(), brief=brief, thorough=True)
 
 
 def missing_metrics(
@@ -140,18 +137,16 @@ def missing_metrics(
 ) -> dict[Path, tuple[str, ...]]:
     """What `keep_metrics` would compute: folders of whole runs, and their tables. Needs no Spark."""
     digest = code_digest()
-    runs, _ = _opened(list(wanted))
+    runs, _ = open_runs(wanted)
     lacking = {run.folder: _lacking(place_of(run, cache, digest), wanted[run.folder]) for run in runs}
     return {folder: names for folder, names in lacking.items() if names}
 
 
-def await_metrics(
-    wanted: Mapping[Path, Collection[str]], over: Callable[[], bool], *, cache: Path | None = None
-) -> None:
+def await_metrics(wanted: Mapping[Path, Collection[str]], over: Callable[[], bool]) -> None:
     """Wait until the wanted tables of some run folders are kept, or ``over`` says that no more will come."""
     digest = code_digest()
-    runs, _ = _opened(list(wanted))
-    left = [(place_of(run, cache, digest), wanted[run.folder]) for run in runs]
+    runs, _ = open_runs(wanted)
+    left = [(place_of(run, None, digest), wanted[run.folder]) for run in runs]
     while not over():
         left = [(place, names) for place, names in left if _lacking(place, names)]
         if not left:
@@ -172,36 +167,7 @@ def _lacking(place: Path, names: Collection[str]) -> tuple[str, ...]:
 
 def _check_names(names: Collection[str]) -> None:
     for name in names:
-        if name not in TABLE_NAMES:
-            remedy = f"one of {', '.join(TABLE_NAMES)}"
-            raise UserError("there is no metric of this name", field="names", value=name, remedy=remedy)
-
-
-def _opened(folders: Sequence[Path]) -> tuple[list[Run], list[RunRefused]]:
-    runs: dict[str, Run] = {}
-    rejected = []
-    for folder in sorted(set(folders)):
-        try:
-            run = open_run(folder)
-        except RunRefused as refusal:
-            rejected.append(refusal)
-            continue
-        first = runs.setdefault(run.run, run)
-        if first is not run:
-            detail = f"the same run is in {first.folder.name}"
-            rejected.append(RunRefused(folder, Problem.DUPLICATED, detail))
-    return list(runs.values()), rejected
-
-
-def _unchanged(runs: Sequence[Run]) -> tuple[list[Run], list[RunRefused]]:
-    """Runs whose files hold the bytes that were written, and the others. Reads them all, as Spark will."""
-    whole, changed = [], []
-    for run in runs:
-        try:
-            whole.append(open_run(run.folder, verify=True))
-        except RunRefused as refusal:
-            changed.append(refusal)
-    return whole, changed
+        check_known("metric", name, TABLE_NAMES, "the pipeline", field="names")
 
 
 def _run_frame(runs: Sequence[Run]) -> pd.DataFrame:

@@ -72,7 +72,7 @@ class Logs:
     """The logs of some runs, lazily read but for the names of their topologies.
 
     ``runs`` has the columns of `RUNS`; ``scopes``, what time series are filled up over, those of `SCOPES`.
-    Raises `ValueError` for a run with root tuples and without an executor.
+    Raises `ValueError` for a run with root tuples and without an executor, or without any run.
     """
 
     def __init__(self, spark: SparkSession, sources: Sequence[Run]) -> None:
@@ -145,13 +145,6 @@ class Logs:
         return metric.join(F.broadcast(facts), "run").select(
             "experiment", "variant", "seed", F.col("name").alias("run"), *others
         )
-
-
-def read_logs(spark: SparkSession, runs: Sequence[Run]) -> Logs:
-    """The logs of runs that `storm_lab.tuplelog.open_run` has checked; `ValueError` if there are none."""
-    if not runs:
-        raise ValueError("no run to read")
-    return Logs(spark, runs)
 
 
 def numbered(rows: DataFrame, runs: DataFrame) -> DataFrame:

@@ -10,7 +10,17 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import NS, all_bins, bin_ns, filled, spread, stable_sum, time_columns, whole_ns
+from storm_lab.pipeline.bins import (
+    NS,
+    all_bins,
+    bin_ns,
+    filled,
+    spread,
+    stable_sum,
+    sums,
+    time_columns,
+    whole_ns,
+)
 
 _COUNTED = ("emitted", "transferred", "executed", "acked", "failed")
 
@@ -26,10 +36,8 @@ def throughput(counted: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame
     ends = "stack(2, emit_ns, tuples, 0L, complete_ns, 0L, coalesce(done, 0L)) as (time_ns, emitted, acked)"
     # A tuple counts in two bins, and a row of `counted` may be in both of them.
     each = counted.withColumn("done", done).selectExpr("run", "topology", ends).where("emitted + acked > 0")
-    sums = each.groupBy("run", "topology", bin_ns("time_ns", bin_s).alias("bin_ns")).agg(
-        F.sum("emitted").alias("emitted"), F.sum("acked").alias("acked")
-    )
-    result = filled(sums, scopes, bin_s, ["emitted", "acked"])
+    by_bin = each.groupBy("run", "topology", bin_ns("time_ns", bin_s).alias("bin_ns"))
+    result = filled(by_bin.agg(*sums("emitted", "acked")), scopes, bin_s, ["emitted", "acked"])
     return result.withColumn("acked_per_s", F.col("acked") / F.col("width_s"))
 
 
@@ -40,9 +48,7 @@ def coarser(throughput: DataFrame, bin_s: float) -> DataFrame:
     """
     start = bin_ns(whole_ns("t_s"), bin_s)
     merged = throughput.groupBy("run", "topology", (start / NS).alias("t_s")).agg(
-        (F.sum(whole_ns("width_s")) / NS).alias("width_s"),
-        F.sum("emitted").alias("emitted"),
-        F.sum("acked").alias("acked"),
+        (F.sum(whole_ns("width_s")) / NS).alias("width_s"), *sums("emitted", "acked")
     )
     return merged.withColumn("acked_per_s", F.col("acked") / F.col("width_s"))
 
@@ -52,9 +58,7 @@ def by_component(counts: DataFrame) -> DataFrame:
 
     Columns: run, topology, component, start_ns, end_ns, emitted, transferred, executed, acked, failed.
     """
-    return counts.groupBy("run", "topology", "component", "start_ns", "end_ns").agg(
-        *(F.sum(name).alias(name) for name in _COUNTED)
-    )
+    return counts.groupBy("run", "topology", "component", "start_ns", "end_ns").agg(*sums(*_COUNTED))
 
 
 def component_throughput(counts: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import NS, spread, stable_sum
+from storm_lab.pipeline.bins import NS, spread, stable_sum, sums
 from storm_lab.pipeline.latency import after_warm_up, covered_time
 
 LOCALITIES = ("process", "node", "rack", "cluster")
@@ -28,7 +28,7 @@ def executor_traffic(
     measured = after_warm_up(traffic, runs, "start_ns")
     covered = covered_time(after_warm_up(localities, runs, "start_ns"))
     keys = ["run", "topology", "source_component", "source_task", "target_component", "target_task"]
-    amounts = [F.sum(name).alias(name) for name in ("tuples", "bytes")]
+    amounts = sums("tuples", "bytes")
     pairs = measured.groupBy(*keys).agg(*amounts)
     named = _by_executor(_by_executor(pairs, placements, "source"), placements, "target")
     summed = named.groupBy(*keys).agg(*amounts)
@@ -41,9 +41,7 @@ def by_locality(traffic: DataFrame) -> DataFrame:
 
     What the shares below need of ``traffic``, in a row or four a window instead of one a pair of tasks.
     """
-    return traffic.groupBy("run", "topology", "start_ns", "end_ns", "locality").agg(
-        F.sum("tuples").alias("tuples")
-    )
+    return traffic.groupBy("run", "topology", "start_ns", "end_ns", "locality").agg(*sums("tuples"))
 
 
 def traffic_share(traffic: DataFrame, bin_s: float) -> DataFrame:

@@ -15,7 +15,7 @@ from typing import Any
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.cause import Cause
-from storm_lab.experiments.ledger import Ledger, load_claims
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis, Measured, Measurement
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.tally import standing
@@ -55,45 +55,46 @@ class VerdictFile:
     refused: tuple[Refusal, ...] = ()
 
 
-def write_verdicts(folder: Path, record: VerdictFile, ledger: Ledger | None = None) -> Path:
+def write_verdicts(folder: Path, record: VerdictFile) -> Path:
     """Write the verdict file of an experiment; a reader sees the old file or the new one, never a part.
 
     Raises:
         UserError: a measurement does not fit its claim, or belongs to another experiment.
     """
-    text = json.dumps(
-        _to_json(record, ledger or load_claims()), indent=1, ensure_ascii=False, allow_nan=False
-    )
-    path = folder / f"{record.experiment}.json"
-    write_whole(path, text + "\n")
-    return path
-
-
-def _to_json(record: VerdictFile, ledger: Ledger) -> dict[str, Any]:
-    return {
+    document = {
         "schema": SCHEMA_VERSION,
         "experiment": record.experiment,
         "parameters": {name: record.parameters[name] for name in sorted(record.parameters)},
         "seeds": list(record.seeds),
         "code_digest": record.code_digest,
         "refused": [{"run": refusal.run, "reason": refusal.reason} for refusal in record.refused],
-        "claims": [_claim_json(verdict) for verdict in _judged(record, ledger)],
+        "claims": [_claim_json(verdict) for verdict in _judged(record)],
     }
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    path = folder / f"{record.experiment}.json"
+    write_whole(path, text + "\n")
+    return path
 
 
-def _judged(record: VerdictFile, ledger: Ledger) -> list[Verdict]:
-    verdicts = []
-    for claim_id, (measurement, readings) in by_claim(record.measurements).items():
-        claim = ledger.claim(claim_id)
+def _judged(record: VerdictFile) -> tuple[Verdict, ...]:
+    """Verdicts on what was measured, in ledger order."""
+    ledger = load_claims()
+    measured = {ledger.claim(measurement.claim_id).id for measurement in record.measurements}
+    answered = [claim for claim in ledger.claims if claim.id in measured]
+    for claim in answered:
         if claim.owner != record.experiment:
             message = f"the claim belongs to {claim.owner}"
             raise UserError(message, field="experiment", value=record.experiment)
-        verdicts.append(judge(claim, measurement, readings))
-    order = {claim.id: place for place, claim in enumerate(ledger.claims)}
-    return sorted(verdicts, key=lambda verdict: order[verdict.claim.id])
+    return judged([claim.id for claim in answered], record.measurements)
 
 
-def by_claim(
+def judged(claims: Sequence[str], measurements: Sequence[Measurement]) -> tuple[Verdict, ...]:
+    """A verdict on each of the claims; "not run" where it was not measured."""
+    ledger, found = load_claims(), _by_claim(measurements)
+    return tuple(judge(ledger.claim(claim), *found.get(claim, (None, ()))) for claim in claims)
+
+
+def _by_claim(
     measurements: Sequence[Measurement],
 ) -> dict[str, tuple[Measurement | None, tuple[Measurement, ...]]]:
     """Measurements by claim: the one of the experiment's own setting, and those of other readings.
@@ -125,13 +126,7 @@ def _claim_json(verdict: Verdict) -> dict[str, Any]:
         "unit": verdict.claim.unit,
         "how": "" if measurement is None else measurement.how,
         "values": [
-            {
-                "label": value.label,
-                "value": value.value,
-                "low": value.low,
-                "high": value.high,
-                "seeds": value.seeds,
-            }
+            {name: getattr(value, name) for name in ("label", "value", "low", "high", "seeds")}
             for value in values
         ],
         **({"reading": verdict.reading} if verdict.reading else {}),
@@ -198,19 +193,14 @@ def read_all_verdicts(folder: Path) -> tuple[VerdictFile, ...]:
     return tuple(records)
 
 
-def collect_verdicts(folder: Path, ledger: Ledger | None = None) -> tuple[Verdict, ...]:
+def collect_verdicts(folder: Path) -> tuple[Verdict, ...]:
     """One verdict for each claim of the ledger, in ledger order; "not run" where nothing was measured.
 
     Raises:
         UserError: a verdict file is damaged, or measures a claim that it does not own.
     """
-    ledger = ledger or load_claims()
-    judged = {
-        verdict.claim.id: verdict
-        for record in read_all_verdicts(folder)
-        for verdict in _judged(record, ledger)
-    }
-    return tuple(judged.get(claim.id) or judge(claim, None) for claim in ledger.claims)
+    there = {v.claim.id: v for record in read_all_verdicts(folder) for v in _judged(record)}
+    return tuple(there.get(claim.id) or judge(claim, None) for claim in load_claims().claims)
 
 
 def claim_rows(

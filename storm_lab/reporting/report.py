@@ -20,6 +20,7 @@ from storm_lab.experiments.contradiction import Contradiction, load_contradictio
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis
 from storm_lab.machine.whole_file import write_whole
+from storm_lab.model.grouped import grouped
 from storm_lab.papers.registry import experiments
 from storm_lab.reporting.chosen import ChosenNumber, ConstantRecord, chosen_numbers
 from storm_lab.reporting.figures.saved import SavedFigure, read_figure
@@ -262,9 +263,7 @@ def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, 
         owner, paper = verdict.claim.owner, verdict.claim.paper
         paper_of[owner] = paper if paper_of.get(owner, paper) == paper else SEVERAL
     titles = {experiment.slug: experiment.title for experiment in experiments()}
-    drawn: dict[str, list[ReportFigure]] = {}
-    for entry in content.figures:
-        drawn.setdefault(entry.experiment, []).append(entry)
+    drawn = grouped(content.figures, lambda figure: figure.experiment)
     galleries = []
     several = (SEVERAL,) if SEVERAL in paper_of.values() else ()
     for paper in (*papers, *several):

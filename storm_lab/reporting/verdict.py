@@ -114,19 +114,13 @@ def _unsettled(claim: Claim, measurement: Measurement) -> int:
     seeds = 0
     for target in claim.targets:
         measured = measurement.value(target.label)
-        if target.exact or measured.low is None or measured.high is None:
+        low, high = measured.low, measured.high
+        if target.exact or low is None or high is None:
             continue
-        if _crosses(target, measured.low, measured.high):
-            seeds = max(seeds, measured.seeds)
+        for edge in (target.low, target.high):
+            if edge is not None and low < edge < high and not any(math.isclose(edge, x) for x in (low, high)):
+                seeds = max(seeds, measured.seeds)
     return seeds
-
-
-def _crosses(target: Target, low: float, high: float) -> bool:
-    """Whether an edge of the band lies inside the interval."""
-    edges = [edge for edge in (target.low, target.high) if edge is not None]
-    return any(
-        low < edge < high and not math.isclose(edge, low) and not math.isclose(edge, high) for edge in edges
-    )
 
 
 _RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}

@@ -57,12 +57,12 @@ def run_folder(spec: RunSpec, home: Path | None = None) -> Path:
     return _folder(identity_of(spec), home)
 
 
-def is_whole(folder: Path, *, verify: bool = False) -> bool:
-    """Whether a complete run of this schema lies there; with ``verify`` every byte of it is looked at."""
-    return _refusal(folder, verify=verify) is None
+def is_whole(folder: Path) -> bool:
+    """Whether a complete run of this schema lies there."""
+    return _refusal(folder) is None
 
 
-def _refusal(folder: Path, *, verify: bool) -> RunRefused | None:
+def _refusal(folder: Path, *, verify: bool = False) -> RunRefused | None:
     try:
         open_run(folder, verify=verify)
     except RunRefused as refusal:

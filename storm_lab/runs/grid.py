@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known, unknown_name
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, ParameterValue, check_parameters
 from storm_lab.league.entrant import Entrant
@@ -61,8 +62,7 @@ class Subject:
     def parameter(self, name: str) -> Parameter:
         """A declared parameter; `UserError` if there is none of that name."""
         known = {item.name: item for item in self.declared}
-        if name not in known:
-            raise unknown_name("parameter", name, known, self.slug)
+        check_known("parameter", name, known, self.slug)
         return known[name]
 
     def runs(self, given: Mapping[str, ParameterValue]) -> tuple[RunSpec, ...]:
@@ -104,9 +104,7 @@ def settings_of(
         if name in fixed:
             raise UserError("is both set and varied", field=f"parameter {name}", remedy="do one of the two")
         axes[name] = _axis(subject.parameter(name), values)
-    size = 1
-    for values in axes.values():
-        size *= len(values)
+    size = math.prod(map(len, axes.values()))
     if size > MOST_SETTINGS:
         remedy = f"at most {MOST_SETTINGS}"
         raise UserError("the sweep has too many settings", field="vary", value=size, remedy=remedy)

@@ -13,7 +13,7 @@ from storm_lab.experiments.experiment import Experiment
 from storm_lab.machine.options import examples, json_option, param_option, print_json
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.runs.completion import complete_experiment
-from storm_lab.runs.digest import identity_of
+from storm_lab.runs.digest import identity_of, scalar
 from storm_lab.runs.execute import is_whole, run_folder
 from storm_lab.runs.expected import cost_text, expected_costs
 
@@ -46,7 +46,9 @@ def list_experiments(slug: str | None, of_runs: bool, parameters: tuple[str, ...
         click.echo(f"{_cost(chosen[0])}\n".lstrip())
         for parameter in chosen[0].parameters:
             allowed = ", ".join(part for part in (parameter.type_name, parameter.range_text) if part)
-            click.echo(f"  {parameter.name} = {_text(parameter.default)}  [{allowed}]\n      {parameter.doc}")
+            click.echo(
+                f"  {parameter.name} = {scalar(parameter.default)}  [{allowed}]\n      {parameter.doc}"
+            )
     else:
         width = max(len(item.slug) for item in chosen)
         for item in chosen:
@@ -111,7 +113,3 @@ def _described(experiment: Experiment) -> dict[str, Any]:
             for parameter in experiment.parameters
         ],
     }
-
-
-def _text(value: object) -> str:
-    return ",".join(f"{item:g}" for item in value) if isinstance(value, tuple) else str(value)

@@ -16,7 +16,7 @@ from typing import Any, cast
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known
 from storm_lab.experiments.experiment import Describe, RunSpec
 from storm_lab.league.settled import SettledRun
 from storm_lab.live.suite.scene import C1_ONLY
@@ -97,8 +97,7 @@ def _values(generation: str, part: object) -> dict[str, float]:
     if not isinstance(given, dict) or not generation.removesuffix(C1_ONLY).replace(".", "").isdigit():
         raise UserError("is no generation with constants", field="generations", value=generation)
     for name, value in given.items():
-        if name not in known:
-            raise unknown_name("constant", name, known, "the cost model", field=f"generations.{generation}")
+        check_known("constant", name, known, "the cost model", field=f"generations.{generation}")
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise UserError("must be a number", field=f"generations.{generation}.{name}", value=value)
     return {name: float(value) for name, value in given.items()}

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from nbconvert.filters.ansi import strip_ansi
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.parameter import ParameterValue
@@ -57,7 +58,7 @@ def execute_notebook(
     with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
         raw = Path(scratch) / template.name
         _run(template, raw, values)
-        notebook = _read(raw)
+        notebook = nbformat.read(raw, as_version=4)  # type: ignore[no-untyped-call]
     seconds = sum(cell.metadata.get("papermill", {}).get("duration") or 0.0 for cell in notebook.cells)
     clean(notebook)
     found = machine_traces(notebook)
@@ -70,7 +71,7 @@ def execute_notebook(
     for name, text in page_files().items():
         write_whole(executed.with_name(name), text)
     write_whole(executed.with_suffix(".html"), page)
-    write_whole(executed, _text_of(notebook))
+    write_whole(executed, f"{nbformat.writes(notebook)}\n")  # type: ignore[no-untyped-call]
     # Last, for it says that all of this is there.
     write_whole(stamp_of(executed), f"{digest}\n{bytes_digest(executed)}\n")
     return float(seconds)
@@ -97,7 +98,8 @@ def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
                 raise UserError(error.evalue) from None
             if error.ename in _names_below(StormLabError):
                 raise NotebookFailed(f"{template.name}: {error.evalue}") from None
-            raise NotebookFailed(f"{template.name}, cell {error.exec_count}: {_plain(str(error))}") from None
+            said = strip_ansi(str(error))  # type: ignore[no-untyped-call]
+            raise NotebookFailed(f"{template.name}, cell {error.exec_count}: {said}") from None
         except (DeadKernelError, RuntimeError, OSError) as error:
             known = isinstance(error, DeadKernelError) or any(
                 sign in str(error) for sign in ("Address already in use", "Kernel died")
@@ -182,21 +184,6 @@ def machine_traces(notebook: nbformat.NotebookNode) -> list[str]:
     return lines
 
 
-def _read(path: Path) -> nbformat.NotebookNode:
-    notebook: nbformat.NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    return notebook
-
-
 def _node(content: Mapping[str, Any]) -> nbformat.NotebookNode:
     node: nbformat.NotebookNode = nbformat.from_dict(content)  # type: ignore[no-untyped-call]
     return node
-
-
-def _text_of(notebook: nbformat.NotebookNode) -> str:
-    return str(nbformat.writes(notebook)) + "\n"  # type: ignore[no-untyped-call]
-
-
-def _plain(text: str) -> str:
-    """Text without terminal colours."""
-    pieces = text.split("\x1b[")
-    return pieces[0] + "".join(piece.partition("m")[2] for piece in pieces[1:])

@@ -87,7 +87,7 @@ class Pool(Generic[_Task, _Result]):
         try:
             for _ in range(min(self._jobs, len(tasks))):
                 self._start()
-            self._run(tasks, advance, fail or _pass_on, results)
+            self._run(tasks, advance, fail or pass_on, results)
         except BaseException:
             self._stop()
             raise
@@ -169,7 +169,8 @@ class Pool(Generic[_Task, _Result]):
                 pipe.close()
 
 
-def _pass_on(task: object, error: StormLabError) -> None:
+def pass_on(task: object, error: StormLabError) -> None:
+    """What is done about a task that fails where nobody is told of it."""
     raise error
 
 

@@ -21,17 +21,13 @@ from storm_lab.machine.progress import progress_bar
 from storm_lab.pipeline.summary import await_metrics, keep_metrics, missing_metrics, order_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.expected import Cost
-from storm_lab.runs.pool import Advance, Pool
+from storm_lab.runs.pool import Advance, Pool, pass_on
 from storm_lab.runs.study import Study
 from storm_lab.tuplelog import RunRefused
 
 Say = Callable[[str], None]
 Task = Callable[[Advance], Any]
 """What another process can do: a function of a module, or a partial of one."""
-
-
-def _pass_on(number: int, error: StormLabError) -> None:
-    raise error
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +39,7 @@ class Meanwhile:
 
     tasks: Sequence[Task] = ()
     advance: Callable[[int, float], None] = lambda number, share: None
-    fail: Callable[[int, StormLabError], None] = _pass_on
+    fail: Callable[[int, StormLabError], None] = pass_on
     reads: Mapping[int, int] = field(default_factory=dict)
 
 

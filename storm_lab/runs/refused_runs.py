@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from storm_lab.reporting.record import Refusal
-from storm_lab.tuplelog import RunRefused, find_runs, open_run
+from storm_lab.tuplelog.reader import find_runs, open_runs
 
 
 def refused_runs(root: Path) -> tuple[tuple[str, Refusal], ...]:
@@ -15,11 +15,7 @@ def refused_runs(root: Path) -> tuple[tuple[str, Refusal], ...]:
     sum in its manifest: three seconds of processor time for 1,500 runs.
     """
     runs, refused = find_runs(root)
-    for run in runs:
-        try:
-            open_run(run.folder, verify=True)
-        except RunRefused as refusal:
-            refused.append(refusal)
+    refused += open_runs((run.folder for run in runs), verify=True)[1]
     refused.sort(key=lambda refusal: refusal.folder)
     return tuple(
         (refusal.folder.parent.name, Refusal(refusal.folder.name, f"{refusal.problem} ({refusal.detail})"))

@@ -330,11 +330,9 @@ def _publish(study: Study, home: Path) -> None:
         if not _only_stamp_differs(text, verdicts):
             write_whole(verdicts, text)
     except FileNotFoundError:
-        raise UserError(
-            "the notebook left no verdicts for these parameters",
-            field=slug,
-            remedy="run one storm-lab at a time on an experiment, and keep the notebook's defaults",
-        ) from None
+        message = "the notebook left no verdicts for these parameters"
+        remedy = "run one storm-lab at a time on an experiment, and keep the notebook's defaults"
+        raise UserError(message, field=slug, remedy=remedy) from None
 
 
 def _only_stamp_differs(text: str, there: Path) -> bool:

@@ -19,8 +19,8 @@ from storm_lab.machine.options import (
     print_json,
 )
 from storm_lab.papers.registry import experiment
-from storm_lab.reporting.record import by_claim, claim_rows, read_verdicts
-from storm_lab.reporting.verdict import Verdict, judge
+from storm_lab.reporting.record import claim_rows, judged, read_verdicts
+from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.expected import cost_text, expected_costs
 from storm_lab.runs.live_constants import read_constants
@@ -154,11 +154,7 @@ def _why_none(slug: str) -> str:
 
 
 def _judged(done: Reproduced) -> tuple[Verdict, ...]:
-    found = by_claim(read_verdicts(done.verdicts).measurements)
-    ledger = load_claims()
-    return tuple(
-        judge(ledger.claim(claim), *found.get(claim, (None, ()))) for claim in done.study.experiment.claims
-    )
+    return judged(done.study.experiment.claims, read_verdicts(done.verdicts).measurements)
 
 
 def _answer(done: Reproduced) -> dict[str, object]:

@@ -22,8 +22,8 @@ from storm_lab.papers.registry import experiment
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.reporting.prose import claims_text, say
-from storm_lab.reporting.record import Refusal, VerdictFile, by_claim, write_verdicts
-from storm_lab.reporting.verdict import Verdict, judge, measured_text, reading_text
+from storm_lab.reporting.record import Refusal, VerdictFile, judged, write_verdicts
+from storm_lab.reporting.verdict import Verdict, measured_text, reading_text
 from storm_lab.runs.digest import (
     experiment_digest,
     files_digest,
@@ -125,7 +125,7 @@ class Study:
         ``tables`` are the metrics of all runs; an experiment without runs has none. Claims that these
         parameters do not touch get the verdict "not run".
         """
-        ledger, specs = load_claims(), self.specs()
+        specs = self.specs()
         seeds: Iterable[int] = (spec.seed for spec in specs)
         if not specs and "seeds" in self.parameters:
             seeds = self.parameters.integers("seeds")
@@ -142,11 +142,8 @@ class Study:
             measurements=measurements,
             refused=tuple(Refusal(refusal.folder.name, refusal.detail) for refusal in refused),
         )
-        write_verdicts(self.workspace / "verdicts", record, ledger)
-        found = by_claim(measurements)
-        return tuple(
-            judge(ledger.claim(claim), *found.get(claim, (None, ()))) for claim in self.experiment.claims
-        )
+        write_verdicts(self.workspace / "verdicts", record)
+        return judged(self.experiment.claims, measurements)
 
     def introduce(self) -> None:
         """Show in a notebook what the paper prints, before anything is measured."""

@@ -13,18 +13,9 @@ from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.contract import Candidate, Decision, Scheduler, SchedulingResult, SchedulingView
 
 COLUMNS = (
-    "order",
-    "topology",
-    "executor",
-    "component",
-    "slot",
-    "node",
-    "score",
-    "ruled_out_by",
-    "chosen",
-    "score_name",
-    "note",
-)
+    "order", "topology", "executor", "component", "slot", "node", "score", "ruled_out_by", "chosen",
+    "score_name", "note",
+)  # fmt: skip
 """Columns of :func:`explanation`: one row per executor and candidate slot."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import TypeVar
 
-from storm_lab.model import Assignment, Executor, Slot
+from storm_lab.model import Assignment, Executor, Slot, Topology
 from storm_lab.schedulers.contract import Journal, SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.view_checks import check_view
 
@@ -55,6 +55,23 @@ class Round:
         for topology in self.view.topologies:
             self.failed(topology.id, message)
         return self.result()
+
+
+class Held:
+    """Who holds which slot while a round of Storm's own schedulers goes on, by topology."""
+
+    def __init__(self, view: SchedulingView) -> None:
+        self.view = view
+        self.held: dict[str, dict[Executor, Slot]] = {topology.id: {} for topology in view.topologies}
+
+    def unassigned(self, topology: Topology) -> list[Executor]:
+        """Executors without a slot, in order of their first task."""
+        held = self.held[topology.id]
+        return [executor for executor in self.view.executors[topology.id] if executor not in held]
+
+    def assignment(self) -> Assignment:
+        """The slots as an assignment, topologies in the view's order and executors by first task."""
+        return in_view_order(self.view, {e: s for held in self.held.values() for e, s in held.items()})
 
 
 def kept(view: SchedulingView) -> dict[Executor, Slot]:

@@ -11,7 +11,7 @@ import typing
 from collections.abc import Iterable
 from typing import Any
 
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known
 from storm_lab.model.checks import Allowed
 
 
@@ -57,8 +57,7 @@ def parse_parameters(kind: type, texts: Iterable[str], *, owner: str) -> Any:
         key = key.strip().replace("-", "_")
         if not separator:
             raise UserError("a parameter is written key=value", field="param", value=text)
-        if key not in known:
-            raise unknown_name("parameter", key, known, f"scheduler {owner!r}", field="param")
+        check_known("parameter", key, known, f"scheduler {owner!r}", field="param")
         values[key] = _convert(value.strip(), hints[key], key)
     return kind(**values)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.parameters import parse_parameters
 
@@ -56,8 +56,7 @@ def scheduler_names() -> list[str]:
 def scheduler_class(name: str) -> type[Scheduler[Any]]:
     """The policy class of that name; `UserError` if there is none or two, or it is no scheduler."""
     known = _known()
-    if name not in known:
-        raise unknown_name("scheduler", name, known, "storm_lab")
+    check_known("scheduler", name, known, "storm_lab")
     point = known[name]
     try:
         found = point.load()

@@ -36,21 +36,17 @@ def check_view(view: SchedulingView) -> None:
     for executor, slot in view.present.slots.items():
         first = tenants.setdefault(slot, executor)
         if first.topology != executor.topology:
-            raise UserError(
-                f"the present assignment gives a slot to topology {first.topology!r} and to "
-                f"{executor.topology!r}; a worker serves one topology",
-                field="slot",
-                value=str(slot),
-            )
+            both = f"topology {first.topology!r} and to {executor.topology!r}"
+            message = f"the present assignment gives a slot to {both}; a worker serves one topology"
+            raise UserError(message, field="slot", value=str(slot))
         if executor.topology not in components:
             message = f"the present assignment holds executor {executor} of a topology that is not there"
             raise UserError(message, field="topology", value=executor.topology)
         if executor.component not in components[executor.topology]:
-            raise UserError(
-                f"executor {executor} of topology {executor.topology!r} has a component that is not there",
-                field="component",
-                value=executor.component,
+            message = (
+                f"executor {executor} of topology {executor.topology!r} has a component that is not there"
             )
+            raise UserError(message, field="component", value=executor.component)
 
 
 def check_result(view: SchedulingView, result: SchedulingResult) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -107,17 +107,24 @@ def open_run(folder: Path | str, *, verify: bool = False) -> Run:
 
 
 def find_runs(root: Path) -> tuple[list[Run], list[RunRefused]]:
-    """All runs under ``root``, and the folders that were refused, both in path order.
+    """All runs under ``root``, and the folders that were refused, as `open_runs` has them.
 
-    The layout is ``root/<experiment>/<run>/``. Hidden folders are runs being written and are passed over. Of
-    several folders that hold the same run the one with the run's name counts, else the first; the others are
-    refused as duplicated.
+    The layout is ``root/<experiment>/<run>/``. Hidden folders are runs being written and are passed over.
+    """
+    return open_runs(run for home in _folders(root) for run in _folders(home))
+
+
+def open_runs(folders: Iterable[Path], *, verify: bool = False) -> tuple[list[Run], list[RunRefused]]:
+    """The runs in some folders, opened as by `open_run`, and those that were refused; both in path order.
+
+    Of several folders that hold the same run the one with the run's name counts, else the first; the others
+    are refused as duplicated.
     """
     runs: list[Run] = []
     refused: list[RunRefused] = []
-    for folder in [run for home in _folders(root) for run in _folders(home)]:
+    for folder in set(folders):
         try:
-            runs.append(open_run(folder))
+            runs.append(open_run(folder, verify=verify))
         except RunRefused as refusal:
             refused.append(refusal)
     kept: dict[str, Run] = {}

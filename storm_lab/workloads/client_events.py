@@ -7,7 +7,6 @@ reports up. Events are acked when they have been counted; reports are emitted ou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from storm_lab.workloads.splitmix import SplitMix
@@ -32,14 +31,11 @@ class ReadEvents(SteadySpout):
     """``events`` events of users drawn evenly from ``users``, a thousand to the second."""
 
     def __init__(self, events: int, users: int, seed: int, costs: ClientEventCosts) -> None:
-        super().__init__(Cost(costs.read_us))
         draw = SplitMix(seed)
-        self._events = tuple((number // 1000, draw.below(users)) for number in range(events))
+        super().__init__(
+            Cost(costs.read_us), ((number // 1000, draw.below(users)) for number in range(events))
+        )
         self._event_bytes = costs.event_bytes
-
-    def records(self) -> Iterator[tuple[object, ...]]:
-        """The events, in order."""
-        yield from self._events
 
     def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:
         """Emit an event at its size on the wire."""

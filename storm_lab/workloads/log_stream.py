@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from storm_lab.workloads.access_line import Access, LogFormat, MalformedLineError, parse_line
@@ -85,13 +85,7 @@ class TakeEvents(SteadySpout):
     """Emits a log's events."""
 
     def __init__(self, log: AccessLog, costs: LogStreamCosts) -> None:
-        super().__init__(Cost(costs.take_us))
-        self._log = log
-
-    def records(self) -> Iterator[tuple[object, ...]]:
-        """The log's events, in order."""
-        for event in self._log.events:
-            yield (event,)
+        super().__init__(Cost(costs.take_us), ((event,) for event in log.events))
 
 
 class ApplyRules(Bolt):

@@ -7,7 +7,6 @@ over. Identity bolts pass on what they get, counters count tuples by identifier.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from storm_lab.workloads.splitmix import SplitMix
 from storm_lab.workloads.usercode import Cost, Emit, SteadyBolt, SteadySpout, Values
@@ -26,16 +25,12 @@ class EmitRandomTexts(SteadySpout):
     """
 
     def __init__(self, executors: int, characters: int, seed: int) -> None:
-        super().__init__(Cost(0.0))
         draw = SplitMix(seed)
-        self._pairs = tuple(
+        pairs = (
             (f"{draw.next64():016x}", "".join(_LETTERS[draw.below(len(_LETTERS))] for _ in range(characters)))
             for _ in range(executors)
         )
-
-    def records(self) -> Iterator[tuple[object, ...]]:
-        """Pairs of identifier and text."""
-        yield from self._pairs
+        super().__init__(Cost(0.0), pairs)
 
 
 class Identity(SteadyBolt):

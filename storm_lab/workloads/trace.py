@@ -31,10 +31,8 @@ RECORD = np.dtype(
         ("cpu_ns", np.int64),  # user-logic CPU at the reference clock, ns
         ("server_ns", np.int64),  # service time asked of the external server, ns; 0 = none
         ("server", np.int32),  # index into WorkloadTrace.servers; -1 = none
-        (
-            "key",
-            np.int32,
-        ),  # fields: Java hash of the values; direct: task index; partial key: first candidate
+        # fields: Java hash of the values; direct: task index; partial key: first candidate
+        ("key", np.int32),
         ("key2", np.int32),  # partial key: second candidate; else 0
         ("first_emission", np.int32),
         ("emissions", np.int32),  # -1 = the call emits nothing and fails its input tuple

@@ -108,10 +108,15 @@ class Bolt(ABC):
 
 
 class SteadySpout(Spout):
-    """A spout whose calls all cost ``each``."""
+    """A spout of these ``records`` whose calls all cost ``each``."""
 
-    def __init__(self, each: Cost) -> None:
+    def __init__(self, each: Cost, records: Iterable[tuple[object, ...]] = ()) -> None:
         self._each = each
+        self._records = tuple(records)
+
+    def records(self) -> Iterable[tuple[object, ...]]:
+        """The records, in order."""
+        return self._records
 
     def cost(self, record: tuple[object, ...]) -> Cost:
         """The same for every record."""

@@ -8,7 +8,6 @@ The reader takes lines from a queue server (Redis in the paper), `SplitSentence`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from storm_lab.workloads.text import Text
@@ -34,13 +33,7 @@ class ReadLines(SteadySpout):
     """Emits a text's lines, blank ones too."""
 
     def __init__(self, text: Text, costs: WordCountCosts) -> None:
-        super().__init__(Cost(costs.read_us))
-        self._text = text
-
-    def records(self) -> Iterator[tuple[object, ...]]:
-        """The text's lines, in order."""
-        for line in self._text.lines:
-            yield (line,)
+        super().__init__(Cost(costs.read_us), ((line,) for line in text.lines))
 
 
 class SplitSentence(Bolt):

@@ -148,7 +148,7 @@ def test_bundles_of_one_change_no_byte() -> None:
 
 @pytest.mark.parametrize("size", [0, -3, LARGEST + 1])
 def test_a_size_that_cannot_be_is_refused(size: int) -> None:
-    with pytest.raises(UserError, match="cannot be played as one") as refusal:
+    with pytest.raises(UserError, match="a bundle needs a whole number") as refusal:
         _play(Bundle(size), 0.1, SATURATED)
     assert refusal.value.field == "bundle.size"
 

@@ -125,7 +125,7 @@ def test_a_small_ledger_is_read(tmp_path):
         ("kind: absolute, expected: 10", "kind: ordering", "only an ordering"),
         ("paper: Paper\n", "", "two keys paper and claims"),
         ("Says so.}", "Says so.}\n- {id: a, figure: F, experiment: e, topology: t, metric: m, kind: count,"
-         " expected: 1, statement: Again.}", "same id"),
+         " expected: 1, statement: Again.}", "has this id twice"),
         ("claims:", "claims: [", "not readable as YAML"),
     ],
 )  # fmt: skip

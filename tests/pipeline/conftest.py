@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.session import spark_session
 from storm_lab.pipeline.summary import metrics_of
-from storm_lab.pipeline.tables import Logs, read_logs
+from storm_lab.pipeline.tables import Logs
 from storm_lab.tuplelog import find_runs
 from tests.pipeline.scenarios import write_all
 
@@ -31,7 +31,7 @@ def scenario_folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def logs(spark: SparkSession, scenario_folders: list[Path]) -> Logs:
     runs, refused = find_runs(scenario_folders[0].parents[1])
     assert refused == []
-    return read_logs(spark, runs)
+    return Logs(spark, runs)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from storm_lab.pipeline.execution import execution_times
-from storm_lab.pipeline.tables import read_logs
+from storm_lab.pipeline.tables import Logs
 from storm_lab.tuplelog import open_run
 from tests.pipeline.scenarios import place
 from tests.tuplelog.tiny import S, write_run
@@ -33,7 +33,7 @@ def test_two_topologies_may_number_their_tasks_alike(spark: SparkSession, tmp_pa
         },
         duration_s=60,
     )
-    logs = read_logs(spark, [open_run(tmp_path / "run")])
+    logs = Logs(spark, [open_run(tmp_path / "run")])
     found = execution_times(logs.table("executions"), logs.table("placements"), 60)
     rows = sorted(tuple(row) for row in found.select("topology", "component", "executions").collect())
     assert rows == [("one", "split", 3), ("two", "count", 1)]
@@ -50,6 +50,6 @@ def test_an_execution_where_its_task_was_never_placed_is_an_error(
         },
         duration_s=60,
     )
-    logs = read_logs(spark, [open_run(tmp_path / "run")])
+    logs = Logs(spark, [open_run(tmp_path / "run")])
     with pytest.raises(PySparkException, match="executions without a placement: worker 0"):
         execution_times(logs.table("executions"), logs.table("placements"), 60).collect()

@@ -165,7 +165,8 @@ class Connections:
             for process in self._running.get(topology_id, ()):
                 # Bolts of a worker that is not connected yet would hold what they get: as long as that is so
                 # for a peer, the spouts of this worker have nobody to emit to.
-                if not process.opened and all(map(_is_connected, (process, *process.links.values()))):
+                ends = (process, *process.links.values())
+                if all(end.assignment is not None and not end.trying_since for end in ends):
                     process.opened = True
                 self.settle(process)
 
@@ -224,7 +225,3 @@ class Connections:
         if spouting != process.spouting:
             process.spouting = spouting
             self._control.plane.now().activate(process.id, spouting)
-
-
-def _is_connected(process: WorkerProcess) -> bool:
-    return process.assignment is not None and not process.trying_since

@@ -90,15 +90,12 @@ class ControlPlane:
         Of supervisors that were started one after the other the first one's are drawn.
         """
         timers = self.timers
+        rng, later_ns = self.random(f"supervisor/{node}"), 0
+        if timers.supervisors_apart_s is not None:
+            rng = self.random("supervisors")
+            later_ns = ns(timers.supervisors_apart_s) * self.cluster.nodes.index(self.cluster.node(node))
         periods_s = (timers.assignment_sync_s, timers.process_sync_s, timers.supervisor_heartbeat_s)
-        if timers.supervisors_apart_s is None:
-            rng = self.random(f"supervisor/{node}")
-            return Phases(*(int(rng.random() * ns(period_s)) for period_s in periods_s))
-        rng = self.random("supervisors")
-        later_ns = ns(timers.supervisors_apart_s) * self.cluster.nodes.index(self.cluster.node(node))
-        return Phases(
-            *((int(rng.random() * ns(period_s)) + later_ns) % ns(period_s) for period_s in periods_s)
-        )
+        return Phases(*((int(rng.random() * ns(each_s)) + later_ns) % ns(each_s) for each_s in periods_s))
 
     def random(self, purpose: str) -> random.Random:
         """A fresh generator that depends on the seed and on ``purpose`` only."""

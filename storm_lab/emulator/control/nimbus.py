@@ -165,17 +165,12 @@ class Nimbus:
 
         self._delays.after(topology_id, wait_ns, due)
 
-    def deactivate(self, topology_id: str, *, reason: str) -> None:
-        """The deactivate command: spouts off."""
-        if not self._refuses(topology_id, "deactivate", {Status.ACTIVE, Status.INACTIVE}):
-            self._control.log.note(ACTOR, "deactivate", topology_id, reason)
-            self._set_status(topology_id, Status.INACTIVE)
-
-    def activate(self, topology_id: str, *, reason: str) -> None:
-        """The activate command: spouts on."""
-        if not self._refuses(topology_id, "activate", {Status.ACTIVE, Status.INACTIVE}):
-            self._control.log.note(ACTOR, "activate", topology_id, reason)
-            self._set_status(topology_id, Status.ACTIVE)
+    def switch(self, topology_id: str, on: bool, *, reason: str) -> None:
+        """The activate and the deactivate command: spouts on, or off."""
+        command, status = ("activate", Status.ACTIVE) if on else ("deactivate", Status.INACTIVE)
+        if not self._refuses(topology_id, command, {Status.ACTIVE, Status.INACTIVE}):
+            self._control.log.note(ACTOR, command, topology_id, reason)
+            self._set_status(topology_id, status)
 
     def kill(self, topology_id: str, *, wait_s: float | None = None, reason: str) -> None:
         """The kill command: spouts off, wait (by default the message timeout), then the topology is gone.

@@ -8,7 +8,7 @@ import pkgutil
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -62,15 +62,13 @@ class Registry(Generic[T]):
             UserError: unknown name, unknown parameter, or a parameter is missing.
         """
         self._load()
-        if name not in self._members:
-            raise unknown_name(self._noun, name, self._members, "the emulator", field=field)
+        check_known(self._noun, name, self._members, "the emulator", field=field)
         kind: Any = self._members[name]
         items = dataclasses.fields(kind)
         known = {item.name for item in items}
         for parameter in parameters:
-            if parameter not in known:
-                where = f"{field}.{parameter}"
-                raise unknown_name("parameter", parameter, known, f"{self._noun} {name!r}", field=where)
+            where = f"{field}.{parameter}"
+            check_known("parameter", parameter, known, f"{self._noun} {name!r}", field=where)
         for item in items:
             required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
             if required and item.name not in parameters:

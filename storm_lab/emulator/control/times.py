@@ -26,88 +26,66 @@ class ControlTimes:
 
     jvm_start_s: float = constant(
         5.0,
-        unit="s",
-        low=3.0,
-        high=10.0,
+        allowed=(3.0, 10.0),
         source="start of a worker JVM until it listens, on a node where no other starts; physical range, no "
         "paper prints it; 3.6 to 5.5 s on real 0.9.2",
     )
     jvm_start_cores: float = constant(
         1.4,
-        unit="cores",
-        low=0.0,
-        high=2.0,
+        allowed=(0.0, 2.0),
         source="how many cores a JVM uses while it starts: 7 s of CPU (median of 60 starts of real 0.9.2 and "
         "2.8.3, 5 to 9) in the 5 s above; alone on two cores 1.1 to 1.7; data/live. 0: JVMs that start "
         "together do not hinder one another",
     )
     code_download_s: float = constant(
         1.0,
-        unit="s",
-        low=0.0,
-        high=3.0,
+        allowed=(0.0, 3.0),
         source="topology jar over the LAN, once per node and topology; physical range, no paper prints it",
     )
     connect_retry_s: float = constant(
         0.5,
-        unit="s",
-        low=0.1,
-        high=1.0,
+        allowed=(0.1, 1.0),
         source="wait between two tries to reach a worker that does not listen yet (ZeroMQ, Netty back-off)",
     )
     executor_start_s: float = constant(
         0.15,
-        unit="s",
-        low=0.02,
-        high=0.5,
+        allowed=(0.02, 0.5),
         source="start of one executor thread in a running JVM: queues and prepare()",
     )
     sync_work_s: float = constant(
         0.05,
-        unit="s",
-        low=0.01,
-        high=0.1,
+        allowed=(0.01, 0.1),
         source="N-Storm: CPU of a supervisor's read of ZooKeeper and write into its node's store, during "
         "which it does nothing else; physical range, the paper says only that 300 ms cycles are too short",
     )
     poll_work_s: float = constant(
         0.01,
-        unit="s",
-        low=0.002,
-        high=0.03,
+        allowed=(0.002, 0.03),
         source="N-Storm: CPU of a worker's look into its node's store, holding its map of executors; "
         "physical range, the paper says only that cycles of 100 ms are too short",
     )
     refresh_hold_s: float = constant(
         0.0001,
-        unit="s",
-        low=0.00001,
-        high=0.03,
+        allowed=(0.00001, 0.03),
         source="a worker's refresh of its connections, by any method, holds the lock under which its "
         "transfer thread sends; Storm 0.9's code copies one map under it, N-Storm's procedure may hold it "
         "for a whole poll",
     )
     round_work_s: float = constant(
         0.03,
-        unit="s",
-        low=0.0,
-        high=1.0,
+        allowed=(0.0, 1.0),
         source="work of a round of Nimbus within its timer; median of 21 rounds of real 0.9.7 with two "
         "supervisors and no topology, on two busy cores (15 to 305 ms); mk-assignments and do-cleanup",
     )
 
     worker_exit_least_s: float = constant(
         2.5,
-        unit="s",
-        low=0.0,
-        high=10.0,
+        allowed=(0.0, 10.0),
         source="2.x: from the terminate signal until a worker's process is gone, shortest; on real 2.8.3 "
         "it was "
         "still there after 3 s in three of four cases, as its own shutdown hook halts it after 3 s, too",
     )
-    worker_exit_most_s: float = constant(
-        4.5, unit="s", low=0.0, high=10.0, source="... longest; uniform between the two"
-    )
+    worker_exit_most_s: float = constant(4.5, (0.0, 10.0), source="... longest; uniform between the two")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,17 +159,11 @@ class Timers:
                 check_number("a timer", f"timers.{item.name}", value, low=least, high=LONGEST_S, unit="s")
 
 
-_MAY_BE_NOTHING = frozenset(
-    {
-        "worker_shutdown_s",
-        "rebalance_wait_s",
-        "task_launch_s",
-        "slot_running_s",
-        "statistics_s",
-        "supervisors_apart_s",
-    }
-)
-_MAY_BE_NONE = frozenset({"rebalance_wait_s", "supervisors_apart_s"})
+_MAY_BE_NOTHING = {
+    "worker_shutdown_s", "rebalance_wait_s", "task_launch_s", "slot_running_s", "statistics_s",
+    "supervisors_apart_s",
+}  # fmt: skip
+_MAY_BE_NONE = {"rebalance_wait_s", "supervisors_apart_s"}
 
 
 def timers_of(version: StormVersion, settings: Mapping[str, SettingValue] = MappingProxyType({})) -> Timers:

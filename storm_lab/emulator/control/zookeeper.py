@@ -18,6 +18,7 @@ from functools import partial
 from storm_lab.emulator.constant import constant
 from storm_lab.emulator.control.clock import SECOND, Rank, VirtualClock, ns
 from storm_lab.model import Executor, Slot
+from storm_lab.model.grouped import grouped
 
 
 class Origin(Enum):
@@ -55,13 +56,9 @@ class StoredAssignment:
         self.origin = origin
         index = {slot: place for place, slot in enumerate(sorted(set(slots.values())))}
         self.place = tuple(index[slot] for slot in self.slots.values())
-        grouped: dict[Slot, list[Executor]] = {slot: [] for slot in index}
-        for executor, slot in self.slots.items():
-            grouped[slot].append(executor)
-        self.workers = {slot: tuple(own) for slot, own in grouped.items()}
-        self.nodes: dict[str, list[Slot]] = {}
-        for slot in index:
-            self.nodes.setdefault(slot.node, []).append(slot)
+        members = grouped(self.slots, self.slots.__getitem__)
+        self.workers = {slot: tuple(members[slot]) for slot in index}
+        self.nodes = grouped(index, lambda slot: slot.node)
 
 
 class Record(StrEnum):
@@ -88,15 +85,12 @@ class ZooKeeperPlan:
     writes_per_s: float = constant(
         733.0,
         unit="writes/s",
-        low=100.0,
-        high=1000.0,
+        allowed=(100.0, 1000.0),
         source="Storm@Twitter: 1200 workers at 3 s and 333 Kafka writes/s, database-class disk; arithmetic",
     )
     sync_s: float = constant(
         0.010,
-        unit="s",
-        low=0.005,
-        high=0.030,
+        allowed=(0.005, 0.030),
         source="one sync of the transaction log; SATA disk, RAID with cache at the low end",
     )
     offset_writes_per_s: float = 0.0

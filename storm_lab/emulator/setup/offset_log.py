@@ -127,10 +127,7 @@ class OffsetLogs:
             UserError: it reads no log.
         """
         if topology_id not in self._logs:
-            raise UserError(
-                "no spout of this topology reads a log, so no offset is committed",
-                field="topology",
-                value=topology_id,
-                remedy="give a source a checkpoint_ns, or measure progress in acks",
-            )
+            message = "no spout of this topology reads a log, so no offset is committed"
+            remedy = "give a source a checkpoint_ns, or measure progress in acks"
+            raise UserError(message, field="topology", value=topology_id, remedy=remedy)
         return sum(log.committed for log in self._logs[topology_id])

@@ -25,60 +25,38 @@ def check_plan(plan: TopologyPlan) -> None:
         UserError: names the spout or the setting; or field, value, and the stream whose tuples are concerned.
     """
     topology, trace = plan.topology, plan.trace
+    name = f"topology {topology.id!r}"
     known = {c.id for c in topology.components}
     for component, stream in trace.streams:
         if component not in known:
-            raise UserError(
-                f"the trace emits on {stream!r} of {component!r}, unknown to topology {topology.id!r}",
-                field="trace",
-                value=component,
-                remedy="build the trace with this topology",
-            )
+            what = f"the trace emits on {stream!r} of {component!r}, unknown to {name}"
+            _refuse("trace", component, what, "build the trace with this topology")
     spouts = {c.id for c in topology.spouts}
     for spout in sorted(spouts - set(plan.sources)):
-        raise UserError(
-            f"spout {spout!r} of topology {topology.id!r} has no source",
-            field="sources",
-            remedy="give it a SourcePlan",
-        )
-    for name, source in plan.sources.items():
-        if name not in spouts:
-            raise UserError(
-                f"topology {topology.id!r} has no spout {name!r}",
-                field="sources",
-                value=name,
-                remedy="name one of its spouts",
-            )
-        check_source(name, source)
-        if name not in trace.sources or len(trace.sources[name]) == 0:
-            raise UserError(
-                f"the workload trace has no lines for spout {name!r}",
-                field="trace",
-                remedy="build the trace with input for every spout",
-            )
+        _refuse("sources", None, f"spout {spout!r} of {name} has no source", "give it a SourcePlan")
+    for spout, source in plan.sources.items():
+        if spout not in spouts:
+            _refuse("sources", spout, f"{name} has no spout {spout!r}", "name one of its spouts")
+        check_source(spout, source)
+        if spout not in trace.sources or len(trace.sources[spout]) == 0:
+            what = f"the workload trace has no lines for spout {spout!r}"
+            _refuse("trace", None, what, "build the trace with input for every spout")
     if not spouts:
-        raise UserError(
-            f"topology {topology.id!r} has no spout",
-            field="components",
-            remedy="add a component without inputs",
-        )
-    logs = [name for name, source in sorted(plan.sources.items()) if source.checkpoint_ns > 0]
+        _refuse("components", None, f"{name} has no spout", "add a component without inputs")
+    logs = [spout for spout, source in sorted(plan.sources.items()) if source.checkpoint_ns > 0]
     if logs and topology.ackers == 0:
-        raise UserError(
-            f"spout {logs[0]!r} of topology {topology.id!r} reads a log, and nobody acks its lines",
-            field="ackers",
-            value=0,
-            remedy="give the topology ackers, or set checkpoint_ns to 0",
-        )
+        what = f"spout {logs[0]!r} of {name} reads a log, and nobody acks its lines"
+        _refuse("ackers", 0, what, "give the topology ackers, or set checkpoint_ns to 0")
     if not flag_of(topology.settings, MESSAGE_TIMEOUTS, True):
-        raise UserError(
-            f"time-outs of topology {topology.id!r} are switched off, which is not played",
-            field=MESSAGE_TIMEOUTS,
-            value=False,
-            remedy="leave them on and give a message time-out longer than the run: then none is reached",
-        )
+        what = f"time-outs of {name} are switched off, which is not played"
+        remedy = "leave them on and give a message time-out longer than the run: then none is reached"
+        _refuse(MESSAGE_TIMEOUTS, False, what, remedy)
     _check_records(topology, trace)
     _check_emissions(topology, trace)
+
+
+def _refuse(field: str, value: object, message: str, remedy: str) -> None:
+    raise UserError(message, field=field, value=value, remedy=remedy)
 
 
 def _check_records(topology: Topology, trace: WorkloadTrace) -> None:
@@ -87,12 +65,8 @@ def _check_records(topology: Topology, trace: WorkloadTrace) -> None:
     read = np.unique(np.concatenate([*trace.sources.values(), np.zeros(0, np.int64)]))
     outside = read[(read < 0) | (read >= len(records))]
     if len(outside):
-        raise UserError(
-            f"the workload trace of {topology.id!r} has lines without a record",
-            field="sources",
-            value=int(outside[0]),
-            remedy=f"name records from 0 to {len(records) - 1}",
-        )
+        what = f"the workload trace of {topology.id!r} has lines without a record"
+        _refuse("sources", int(outside[0]), what, f"name records from 0 to {len(records) - 1}")
     of_spout = np.zeros(len(records), bool)
     of_spout[read] = True
     server, resets, count = records["server"], records["resets"], records["emissions"]
@@ -100,45 +74,25 @@ def _check_records(topology: Topology, trace: WorkloadTrace) -> None:
     missing = (count > 0) & ((first < 0) | (first + count > len(trace.emissions)))
     hour = f"give at most {LONGEST_CALL_NS} ns, which is an hour"
     servers = f"name one of the trace's {len(trace.servers)} servers by its index, or -1"
+    begins = "give 1 for a call that begins with resetTimeout, else 0"
+    of_spouts = "a spout has no input tuple to reset: give 0"
+    failing = "give how many, or -1 where the call fails its input"
+    held = f"point into its {len(trace.emissions)} emissions"
     for field, bad, what, remedy in (
         ("cpu_ns", records["cpu_ns"] < 0, "has a negative cost", "costs are 0 or more"),
         ("cpu_ns", records["cpu_ns"] > LONGEST_CALL_NS, "has an absurd cost", hour),
         ("server_ns", records["server_ns"] < 0, "has a negative cost", "costs are 0 or more"),
         ("server_ns", records["server_ns"] > LONGEST_CALL_NS, "has an absurd cost", hour),
         ("server", (server < -1) | (server >= len(trace.servers)), "has no such server", servers),
-        (
-            "resets",
-            (resets != 0) & (resets != 1),
-            "is ambiguous about resetTimeout",
-            "give 1 for a call that begins with resetTimeout, else 0",
-        ),
-        (
-            "resets",
-            of_spout & (resets != 0),
-            "resets a time-out",
-            "a spout has no input tuple to reset: give 0",
-        ),
-        (
-            "emissions",
-            count < -1,
-            "emits less than nothing",
-            "give how many, or -1 where the call fails its input",
-        ),
-        (
-            "first_emission",
-            missing,
-            "emits what the trace does not hold",
-            f"point into its {len(trace.emissions)} emissions",
-        ),
+        ("resets", (resets != 0) & (resets != 1), "is ambiguous about resetTimeout", begins),
+        ("resets", of_spout & (resets != 0), "resets a time-out", of_spouts),
+        ("emissions", count < -1, "emits less than nothing", failing),
+        ("first_emission", missing, "emits what the trace does not hold", held),
     ):
         if np.any(bad):
             row = int(np.argmax(bad))
-            raise UserError(
-                f"the workload trace of {topology.id!r} {what}: {_whose(trace, row)}",
-                field=field,
-                value=int(records[field][row]),
-                remedy=remedy,
-            )
+            message = f"the workload trace of {topology.id!r} {what}: {_whose(trace, row)}"
+            _refuse(field, int(records[field][row]), message, remedy)
 
 
 def _check_emissions(topology: Topology, trace: WorkloadTrace) -> None:
@@ -146,12 +100,8 @@ def _check_emissions(topology: Topology, trace: WorkloadTrace) -> None:
     stream, size, record = (trace.emissions[name] for name in ("stream", "bytes", "first_record"))
     unnamed = stream[(stream < 0) | (stream >= len(trace.streams))]
     if len(unnamed):
-        raise UserError(
-            f"the workload trace of {topology.id!r} emits on a stream that it does not name",
-            field="stream",
-            value=int(unnamed[0]),
-            remedy=f"give an index into its {len(trace.streams)} streams",
-        )
+        what = f"the workload trace of {topology.id!r} emits on a stream that it does not name"
+        _refuse("stream", int(unnamed[0]), what, f"give an index into its {len(trace.streams)} streams")
     # A stream that nobody has subscribed leads to no record, and says so with -1.
     heard = {(item.source, item.stream) for component in topology.components for item in component.inputs}
     first = np.array([0 if name in heard else -1 for name in trace.streams], np.int64)
@@ -163,12 +113,8 @@ def _check_emissions(topology: Topology, trace: WorkloadTrace) -> None:
         if np.any(bad):
             row = int(np.argmax(bad))
             component, name = trace.streams[stream[row]]
-            raise UserError(
-                f"a tuple that {component!r} of {topology.id!r} emits on {name!r} cannot be played",
-                field=field,
-                value=int(trace.emissions[field][row]),
-                remedy=remedy,
-            )
+            what = f"a tuple that {component!r} of {topology.id!r} emits on {name!r} cannot be played"
+            _refuse(field, int(trace.emissions[field][row]), what, remedy)
 
 
 def _whose(trace: WorkloadTrace, record: int) -> str:

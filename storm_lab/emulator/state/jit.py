@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from storm_lab.emulator.state.layout import DTYPES
 from storm_lab.identity.closure import Code, Root, own_code
+from storm_lab.machine.places import user_cache
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -28,8 +29,7 @@ ENABLED = os.environ.get("STORM_LAB_JIT", "1") != "0"
 
 def cache_folder() -> Path:
     """Where kernels are kept, each in a folder of its own."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "storm_lab" / "kernel"
+    return user_cache() / "kernel"
 
 
 def kernel_digest(entries: Iterable[Root], layout: Mapping[str, object], code: Code | None = None) -> str:

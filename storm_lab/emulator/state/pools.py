@@ -19,30 +19,28 @@ def grow_records(k: Kernel, name: str, needed: int) -> Kernel:
     return Kernel(**{**k._asdict(), name: new})
 
 
+def _grow_pool(k: Kernel, name: str, size: int) -> Kernel:
+    """A kernel with at least ``size`` messages or roots, the new ones at the head of its free ones."""
+    old = len(getattr(k, name))
+    k = grow_records(k, name, size)
+    rows, s = getattr(k, name), k.s[0]
+    rows["next"][old:] = np.arange(old + 1, len(rows) + 1)
+    rows["next"][-1] = s[f"free_{name}"]
+    s[f"free_{name}"] = old
+    s[f"free_{name}s"] += len(rows) - old
+    return k
+
+
 def grow_messages(k: Kernel, size: int) -> Kernel:
     """A kernel with a pool of ``size`` messages."""
-    old = len(k.message)
-    k = grow_records(k, "message", size)
-    size = len(k.message)
-    s = k.s[0]
-    k.message["next"][old:] = np.arange(old + 1, size + 1)
-    k.message["next"][size - 1] = s.free_message
-    s.free_message = old
-    s.free_messages += size - old
-    return k
+    return _grow_pool(k, "message", size)
 
 
 def grow_roots(k: Kernel, size: int) -> Kernel:
     """A kernel with a pool of ``size`` roots."""
     old = len(k.root)
-    k = grow_records(k, "root", size)
-    size = len(k.root)
-    s = k.s[0]
-    k.root["next"][old:] = np.arange(old + 1, size + 1)
-    k.root["next"][size - 1] = s.free_root
+    k = _grow_pool(k, "root", size)
     k.root["executor"][old:] = -1
-    s.free_root = old
-    s.free_roots += size - old
     return k
 
 

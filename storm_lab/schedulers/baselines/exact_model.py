@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from storm_lab.model.grouped import grouped
 from storm_lab.schedulers.baselines.placement_problem import PlacementProblem
 
 _SCALE = 1_000_000_000
@@ -80,14 +81,6 @@ def _twins(near: Sequence[dict[int, float]], a: int, b: int) -> bool:
     return all(abs(near[a].get(x, 0.0) - near[b].get(x, 0.0)) <= 1e-9 * near[a].get(x, 1.0) for x in others)
 
 
-def _alike(problem: PlacementProblem) -> list[list[int]]:
-    """Nodes in groups of equal capacity and slots: their contents can be exchanged."""
-    groups: dict[tuple[float, int], list[int]] = {}
-    for node in range(problem.nodes):
-        groups.setdefault((problem.capacity[node], problem.slots[node]), []).append(node)
-    return list(groups.values())
-
-
 class _Base:
     def __init__(self, cp_model: Any, problem: PlacementProblem) -> None:
         self.problem = problem
@@ -109,7 +102,11 @@ class _Base:
         for n in range(self.problem.nodes):
             self.model.add(count[n] <= self.problem.cap)
             self.model.add(mhz[n] <= int(self.problem.capacity[n] * 1000))
-        for group in _alike(self.problem):
+        # The contents of nodes of equal capacity and slots can be exchanged.
+        alike = grouped(
+            range(self.problem.nodes), lambda n: (self.problem.capacity[n], self.problem.slots[n])
+        )
+        for group in alike.values():
             for a, b in pairwise(group):
                 self.model.add(count[a] >= count[b])
 

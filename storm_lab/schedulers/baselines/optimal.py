@@ -34,10 +34,6 @@ class OptimalParameters(PolicyParameters):
     effort: float = parameter(20.0, low=0.1, doc="deterministic time for the exact solver, about seconds")
     restarts: int = parameter(30, low=0, doc="starts of the local search")
 
-    def constraints(self) -> TStormParameters:
-        """The same constraints as T-Storm's parameters."""
-        return TStormParameters(gamma=self.gamma, capacity_fraction=self.capacity_fraction, cap=self.cap)
-
 
 class OptimalScheduler(Scheduler[OptimalParameters]):
     """All topologies placed anew with the least inter-node traffic found."""
@@ -54,7 +50,9 @@ class OptimalScheduler(Scheduler[OptimalParameters]):
             UserError: nothing was measured and a topology has a cycle.
         """
         work = Round(view)
-        problem = PlacementProblem.of(view, self.parameters.constraints())
+        asked = self.parameters
+        constraints = TStormParameters(asked.gamma, asked.capacity_fraction, asked.cap)
+        problem = PlacementProblem.of(view, constraints)
         place, bound, proven = self._solve(view, problem)
         if place is None:
             reason = "no placement keeps all constraints" if proven else "no placement was found"

@@ -107,11 +107,6 @@ class LocalSearch:
             self._enter(i, max(fitting, key=lambda n: (self._with[i].get(n, 0.0), self._count[n], -n)))
         return True
 
-    def start_from(self, place: Sequence[int]) -> None:
-        """Begin with a given complete placement."""
-        for i, node in enumerate(place):
-            self._enter(i, node)
-
     def improve(self, draw: random.Random) -> float:
         """Move and swap until nothing helps; returns the traffic between nodes, tuples per second."""
         order = list(range(self._p.executors))
@@ -200,25 +195,17 @@ class LocalSearch:
             self._with[j][node] = self._with[j].get(node, 0.0) + sign * rate
 
 
-def search(
-    problem: PlacementProblem, draw: random.Random, restarts: int, given: Sequence[Sequence[int]] = ()
-) -> tuple[list[int], float] | None:
+def search(problem: PlacementProblem, draw: random.Random, restarts: int) -> tuple[list[int], float] | None:
     """The best placement over several starts and its traffic; None if no start was feasible.
 
-    Starts are ``restarts`` greedy ones in random orders, after one in order of traffic, and the complete
-    feasible placements in ``given``.
+    Starts are ``restarts`` greedy ones in random orders, after one in order of traffic.
     """
     by_traffic = sorted(range(problem.executors), key=lambda i: -problem.graph.total(i))
     best: tuple[list[int], float] | None = None
-    starts: list[Sequence[int] | None] = [*given, None, *([None] * restarts)]
-    for number, start in enumerate(starts):
+    for number in range(restarts + 1):
         attempt = LocalSearch(problem)
-        if start is not None:
-            attempt.start_from(start)
-        else:
-            order = by_traffic if number == len(given) else draw.sample(by_traffic, len(by_traffic))
-            if not attempt.start_greedily(order):
-                continue
+        if not attempt.start_greedily(draw.sample(by_traffic, len(by_traffic)) if number else by_traffic):
+            continue
         cost = attempt.improve(draw)
         if best is None or cost < best[1] - _LEAST_GAIN:
             best = (attempt.place, cost)

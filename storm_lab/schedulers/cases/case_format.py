@@ -276,17 +276,15 @@ def _present(raw: Mapping[str, Any], cluster: Cluster, book: _TaskBook) -> Assig
             node = a_name(place, "existing")
             executor = book.executor(topology_id, start, "the existing assignment")
             if (executor.start, executor.end) != (start, end):
-                raise UserError(
-                    f"topology {topology_id!r} has no executor of these tasks; {start} is run by {executor}",
-                    field="existing",
-                    value=[start, end],
+                what = (
+                    f"topology {topology_id!r} has no executor of these tasks; {start} is run by {executor}"
                 )
+                raise UserError(what, field="existing", value=[start, end])
             if node not in nodes:
-                raise UserError(
-                    f"the existing assignment puts {executor} of topology {topology_id!r} on an unknown node",
-                    field="node",
-                    value=node,
+                what = (
+                    f"the existing assignment puts {executor} of topology {topology_id!r} on an unknown node"
                 )
+                raise UserError(what, field="node", value=node)
             pairs.append((executor, Slot(node, a_whole(port, "port"))))
     try:
         return Assignment.of(pairs)

@@ -87,16 +87,8 @@ def placement_graph(cluster: Cluster, assignment: Assignment) -> Any:
 
 
 PLACEMENT_COLUMNS = (
-    "rack",
-    "node",
-    "port",
-    "slot",
-    "topology",
-    "component",
-    "start_task",
-    "end_task",
-    "executor",
-)
+    "rack", "node", "port", "slot", "topology", "component", "start_task", "end_task", "executor",
+)  # fmt: skip
 """Columns of :func:`placement_table`."""
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from storm_lab.errors import UserError
 from storm_lab.model import ACKER, Executor, Grouping, Slot, Topology
+from storm_lab.model.grouped import grouped
 from storm_lab.schedulers.contract import SchedulingView
 
 Pairs = Mapping[tuple[Executor, Executor], float]
@@ -70,11 +71,8 @@ def component_order(topology: Topology) -> list[str]:
     while waiting:
         ready = next((c for c, sources in waiting.items() if not sources & waiting.keys()), None)
         if ready is None:
-            raise UserError(
-                f"topology {topology.id!r} has a cycle where an acyclic one is needed: {_a_cycle(waiting)}",
-                field="topology",
-                value=topology.id,
-            )
+            message = f"has a cycle where an acyclic one is needed: {_a_cycle(waiting)}"
+            raise UserError(f"topology {topology.id!r} {message}", field="topology", value=topology.id)
         ordered.append(ready)
         del waiting[ready]
     return ordered
@@ -99,10 +97,7 @@ def estimated_traffic(
     Raises:
         UserError: the topology has a cycle.
     """
-    members: dict[str, list[Executor]] = {}
-    for executor in executors:
-        if executor.component != ACKER:
-            members.setdefault(executor.component, []).append(executor)
+    members = grouped((e for e in executors if e.component != ACKER), lambda e: e.component)
     rate: dict[Executor, float] = {e: 0.0 for group in members.values() for e in group}
     pairs: dict[tuple[Executor, Executor], float] = {}
     for component_id in component_order(topology):

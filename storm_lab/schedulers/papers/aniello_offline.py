@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from storm_lab.model import ACKER, Executor, Slot, Topology
+from storm_lab.model.grouped import grouped
 from storm_lab.schedulers.contract import Candidate, Journal, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.graph.traffic import component_order
 from storm_lab.schedulers.keeping import Round, incomplete_topologies, interleaved
@@ -95,8 +96,5 @@ def _spread(view: SchedulingView, placed: dict[Executor, Slot]) -> list[Slot]:
     """Free slots, one of each node in turn; nodes with fewer workers come first."""
     used = set(placed.values())
     workers = Counter(slot.node for slot in used)
-    groups: dict[str, list[Slot]] = {}
-    for slot in view.usable_slots:
-        if slot not in used:
-            groups.setdefault(slot.node, []).append(slot)
+    groups = grouped((slot for slot in view.usable_slots if slot not in used), lambda slot: slot.node)
     return interleaved(groups[node] for node in sorted(groups, key=lambda n: workers[n]))

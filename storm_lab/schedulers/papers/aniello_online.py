@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storm_lab.model import Executor
+from storm_lab.model.grouped import grouped
 from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.graph.traffic import Neighbours
 from storm_lab.schedulers.keeping import Round
@@ -95,13 +96,11 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
             if not any(load):
                 load = [1.0] * len(executors)
             limit = sum(load) / count * (1.0 + self.parameters.spread) + max(load)
-            groups: dict[int, list[int]] = {}
-            for i, place in enumerate(_Pairing(local.near, load, [limit] * count).run()):
-                groups.setdefault(place, []).append(first + i)
-            for place in sorted(groups):
-                for i in groups[place]:
-                    worker_of[i] = len(workers)
-                workers.append(groups[place])
+            places = _Pairing(local.near, load, [limit] * count).run()
+            for _, own in sorted(grouped(range(len(places)), places.__getitem__).items()):
+                for i in own:
+                    worker_of[first + i] = len(workers)
+                workers.append([first + i for i in own])
             first += len(executors)
         return workers, worker_of, graph
 

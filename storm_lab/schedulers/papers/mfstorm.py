@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-from storm_lab.model import ACKER, Executor, Node, Slot, Topology
+from storm_lab.model import ACKER, Executor, Node, Topology
 from storm_lab.model.executor import integer_divided
 from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.graph.cuts import Adjacency, induced, refined
@@ -80,7 +80,8 @@ class MFStormScheduler(Scheduler[MFStormParameters]):
                 for executor in part:
                     work.placed[executor] = slot
                     if view.explain:
-                        open_slots = (slot, *_free(book, strongest))
+                        free = (book.peek("", n) for n in strongest if book.free_count(n))
+                        open_slots = (slot, *filter(None, free))
                         work.journal.record(
                             executor,
                             slot,
@@ -94,11 +95,6 @@ class MFStormScheduler(Scheduler[MFStormParameters]):
     def _power(self, node: Node) -> float:
         factor = self.parameters.flops_per_cycle or 2.0 * node.core_mhz
         return processing_power(node.cores, node.core_mhz / 1000.0, factor)
-
-
-def _free(book: SlotBook, nodes: Sequence[int]) -> list[Slot]:
-    slots = (book.peek("", node) for node in nodes if book.free_count(node))
-    return [slot for slot in slots if slot is not None]
 
 
 def partitions(view: SchedulingView, topology: Topology, count: int, even: bool) -> list[list[Executor]]:

@@ -87,7 +87,8 @@ class TStormScheduler(Scheduler[TStormParameters]):
         work = Round(view)
         executors = [e for topology in view.topologies for e in view.executors[topology.id]]
         graph = Neighbours.of(executors, view.load.traffic)
-        attempt = partial(Attempt, view, self.parameters, graph, traffic_order(graph))
+        most_traffic_first = sorted(range(len(executors)), key=lambda i: -graph.total(i))
+        attempt = partial(Attempt, view, self.parameters, graph, most_traffic_first)
         caps = Caps(view, self.parameters, executors)
         best = asked = attempt(caps.asked)
         if self.parameters.monotone and not caps.hopeless:
@@ -192,12 +193,6 @@ class Attempt:
             f"no new schedule: executor {self.failed} of {self.failed.topology} has no feasible slot "
             f"({self.nodes.why_not(self.failed)}); the present assignment stays"
         )
-
-
-def traffic_order(graph: Neighbours) -> list[int]:
-    """Executors by total traffic, most first; equal ones in their given order."""
-    totals = [graph.total(i) for i in range(len(graph.near))]
-    return sorted(range(len(totals)), key=lambda i: -totals[i])
 
 
 class Nodes:

@@ -28,7 +28,7 @@ class TStormInitialScheduler(Scheduler[NoParameters]):
             if not state.unassigned(topology):
                 continue
             nodes = {slot.node for slot in state.available_slots()}
-            nodes |= {slot.node for slot in state.held(topology.id).values()}
+            nodes |= {slot.node for slot in state.held[topology.id].values()}
             # The default number of ackers follows what the user asked for, so fix it before asking for less.
             asked = dataclasses.replace(
                 topology,

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from storm_lab.model import Assignment, Executor, Node, Slot, StormVersion, Topology
+from storm_lab.model import Executor, Node, Slot, StormVersion, Topology
+from storm_lab.model.grouped import grouped
 from storm_lab.model.javahash import string_hash
 from storm_lab.model.version import V0_9_3, V2_0_0
 from storm_lab.schedulers.contract import Journal, SchedulingView
-from storm_lab.schedulers.keeping import in_view_order, interleaved
+from storm_lab.schedulers.keeping import Held, interleaved
 from storm_lab.schedulers.storm.hash_order import (
     DaemonOrder,
     built_and_copied_order,
@@ -25,8 +26,10 @@ from storm_lab.schedulers.storm.hash_order import (
 from storm_lab.schedulers.view_checks import check_view
 
 
-class ClusterState:
+class ClusterState(Held):
     """Who runs where, changed by :meth:`assign` and :meth:`free` while a round goes on, and the reasons.
+
+    Executors are ``held`` in the order of Storm's map.
 
     Raises:
         UserError: no schedule can be made of the view.
@@ -34,7 +37,7 @@ class ClusterState:
 
     def __init__(self, view: SchedulingView) -> None:
         check_view(view)
-        self.view = view
+        super().__init__(view)
         self.journal = Journal(view)
         self.version: StormVersion = view.version
         self.order = DaemonOrder(view.version)
@@ -46,14 +49,10 @@ class ClusterState:
         ]
         self._reported = {node.id: _reported_slots(node, view.dead_slots) for node in self.nodes}
         self.blacklist: set[str] = set(view.blacklisted_hosts)
-        self._held: dict[str, dict[Executor, Slot]] = {topology.id: {} for topology in view.topologies}
         self._used: set[Slot] = set(view.present.slots.values())
         slots = view.present.slots
-        present: dict[str, list[Executor]] = {}
-        for executor in slots:
-            present.setdefault(executor.topology, []).append(executor)
-        for topology_id, executors in present.items():
-            self._held[topology_id] = {e: slots[e] for e in _assigned_order(executors, slots, view.version)}
+        for topology_id, executors in grouped(slots, lambda executor: executor.topology).items():
+            self.held[topology_id] = {e: slots[e] for e in _assigned_order(executors, slots, view.version)}
 
     # --- asking ---
 
@@ -69,37 +68,26 @@ class ClusterState:
         """Assignable slots that nobody uses, node by node."""
         return [s for node in self.nodes for s in self.assignable_slots(node) if s not in self._used]
 
-    def held(self, topology_id: str) -> dict[Executor, Slot]:
-        """The topology's placed executors, in the order of Storm's map."""
-        return self._held[topology_id]
-
     def workers(self, topology_id: str) -> dict[Slot, list[Executor]]:
         """The topology's slots and their executors, slots in the order in which Storm would walk them."""
-        executors = list(self._held[topology_id])
+        executors = list(self.held[topology_id])
         if self.version < V2_0_0:
             executors = self.order.collected(executors, self.order.executor)
         return self._by_slot(executors, self.order.slot)
 
     def workers_by_slot(self, topology_id: str) -> dict[Slot, list[Executor]]:
         """The topology's slots and their executors, in the order of a map keyed by Storm's slot objects."""
-        return self._by_slot(self._held[topology_id], slot_hash)
+        return self._by_slot(self.held[topology_id], slot_hash)
 
     def _by_slot(
         self, executors: Iterable[Executor], hash_of: Callable[[Slot], int]
     ) -> dict[Slot, list[Executor]]:
-        grouped: dict[Slot, list[Executor]] = {}
-        for executor in executors:
-            grouped.setdefault(self._held[executor.topology][executor], []).append(executor)
-        return {slot: grouped[slot] for slot in self.order.associated(list(grouped), hash_of)}
-
-    def unassigned(self, topology: Topology) -> list[Executor]:
-        """Executors without a slot, in order of their first task."""
-        held = self._held[topology.id]
-        return [e for e in self.view.executors[topology.id] if e not in held]
+        inside = grouped(executors, lambda executor: self.held[executor.topology][executor])
+        return {slot: inside[slot] for slot in self.order.associated(list(inside), hash_of)}
 
     def needs_scheduling(self, topology: Topology) -> bool:
         """Storm's test: fewer slots than workers asked for, or an executor without a slot."""
-        slots = set(self._held[topology.id].values())
+        slots = set(self.held[topology.id].values())
         return topology.workers > len(slots) or bool(self.unassigned(topology))
 
     def needy(self) -> list[Topology]:
@@ -110,30 +98,26 @@ class ClusterState:
 
     def assign(self, slot: Slot, topology_id: str, executors: Iterable[Executor]) -> None:
         """Start a worker: put the executors into a slot that nobody uses."""
-        held = self._held[topology_id]
+        held = self.held[topology_id]
         for executor in executors:
             held[executor] = slot
         self._used.add(slot)
         # New keys fall into the buckets of Storm's map, not to its end.
-        self._held[topology_id] = {e: held[e] for e in hash_map_order(list(held), executor_hash)}
+        self.held[topology_id] = {e: held[e] for e in hash_map_order(list(held), executor_hash)}
 
     def free(self, slots: Iterable[Slot]) -> None:
         """Take the slots away from whoever uses them."""
         gone = set(slots)
         if not gone:
             return
-        for topology_id, held in self._held.items():
+        for topology_id, held in self.held.items():
             if any(slot in gone for slot in held.values()):
-                self._held[topology_id] = {e: s for e, s in held.items() if s not in gone}
+                self.held[topology_id] = {e: s for e, s in held.items() if s not in gone}
         self._used -= gone
 
     def used_slots(self) -> set[Slot]:
         """Slots with a worker."""
         return set(self._used)
-
-    def assignment(self) -> Assignment:
-        """The state as an assignment, topologies in the view's order and executors by first task."""
-        return in_view_order(self.view, {e: s for held in self._held.values() for e, s in held.items()})
 
 
 def _assigned_order(
@@ -142,10 +126,8 @@ def _assigned_order(
     """Order of the map of a present assignment: a copy until 1.x; 2.x assigns again, worker by worker."""
     if version < V2_0_0:
         return built_and_copied_order(executors, executor_hash)
-    grouped: dict[Slot, list[Executor]] = {}
-    for executor in hash_map_order(executors, executor_hash):
-        grouped.setdefault(slots[executor], []).append(executor)
-    again = [e for slot in hash_map_order(list(grouped), slot_hash) for e in grouped[slot]]
+    inside = grouped(hash_map_order(executors, executor_hash), slots.__getitem__)
+    again = [e for slot in hash_map_order(list(inside), slot_hash) for e in inside[slot]]
     return hash_map_order(again, executor_hash)
 
 
@@ -156,9 +138,7 @@ def _reported_slots(node: Node, hidden: Collection[Slot]) -> list[Slot]:
 
 def sort_slots(slots: Iterable[Slot], version: StormVersion) -> list[Slot]:
     """Spread slots over nodes, as Storm's even scheduler does (``sortSlots``)."""
-    groups: dict[str, list[Slot]] = {}
-    for slot in slots:
-        groups.setdefault(slot.node, []).append(slot)
+    groups = grouped(slots, lambda slot: slot.node)
     if version >= V2_0_0:
         ordered = [sorted(groups[node]) for node in sorted(groups)]
     else:

@@ -43,18 +43,13 @@ def schedule_by_default(state: ClusterState, topologies: list[Topology]) -> None
 
 def make_way(state: ClusterState, topology: Topology) -> None:
     """Free those of the topology's workers that keep it from an even spread."""
-    state.free(_slots_to_free(state, topology))
-
-
-def _slots_to_free(state: ClusterState, topology: Topology) -> list[Slot]:
     workers = state.workers(topology.id)
     nodes = state.view.nodes
     reassignable = [s for s in workers if s.node in nodes and s in state.assignable_slots(nodes[s.node])]
     total = min(topology.workers, len(reassignable) + len(state.available_slots()))
     incomplete = state.version >= V0_9_0 and bool(state.unassigned(topology))
     if total > len(workers) or incomplete:
-        return bad_slots(workers, len(state.view.executors[topology.id]), total)
-    return []
+        state.free(bad_slots(workers, len(state.view.executors[topology.id]), total))
 
 
 def bad_slots(workers: dict[Slot, list[Executor]], executors: int, total: int) -> list[Slot]:

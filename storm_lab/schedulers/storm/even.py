@@ -34,7 +34,11 @@ class EvenScheduler(Scheduler[NoParameters]):
 def schedule_evenly(state: ClusterState, topologies: list[Topology]) -> None:
     """Schedule the topologies one after the other; earlier ones eat the slots of later ones."""
     for topology in topologies:
-        executors, slots = _round_robin(state, topology)
+        executors, available = state.unassigned(topology), state.available_slots()
+        held = len(set(state.held[topology.id].values()))
+        total = min(topology.workers, len(available) + held)
+        # Storm 2.x throws when more slots are held than asked for; like the older code, take none.
+        slots = sort_slots(available, state.version)[: max(0, total - held)]
         if not slots:
             for executor in executors:
                 state.journal.record(executor, None, note=_why_no_slot(state))
@@ -50,16 +54,6 @@ def schedule_evenly(state: ClusterState, topologies: list[Topology]) -> None:
 
 
 _SCORE = "turns until the slot is dealt to (lowest wins)"
-
-
-def _round_robin(state: ClusterState, topology: Topology) -> tuple[list[Executor], list[Slot]]:
-    """The executors to place, by first task, and the new slots to deal them to."""
-    available = state.available_slots()
-    held = len(set(state.held(topology.id).values()))
-    total = min(topology.workers, len(available) + held)
-    # Storm 2.x throws when more slots are held than asked for; like the older code, take none.
-    new_slots = sort_slots(available, state.version)[: max(0, total - held)]
-    return state.unassigned(topology), new_slots
 
 
 def _candidates(state: ClusterState, slots: list[Slot], turn: int) -> list[Candidate]:

@@ -15,6 +15,7 @@ from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot, Topology
 from storm_lab.model.checks import check_whole
 from storm_lab.model.executor import integer_divided
+from storm_lab.model.grouped import grouped
 from storm_lab.model.javahash import int32, string_hash
 from storm_lab.model.topology import MOST_TASKS
 from storm_lab.model.version import V0_9_0, V2_0_0
@@ -108,21 +109,15 @@ class _Wanted:
 def _worker_specs(state: ClusterState, topology: Topology) -> list[Spec]:
     """Even shares of the executors, dealt component by component, in the order in which they get slots."""
     executors = built_and_copied_order(state.view.executors[topology.id], executor_hash)
-    by_component: dict[str, list[Executor]] = {}
-    for executor in executors:
-        by_component.setdefault(executor.component, []).append(executor)
+    by_component = grouped(executors, lambda executor: executor.component)
     components = state.order.associated(list(by_component), state.order.string)
     buckets = list(range(topology.workers))
     if state.version < V2_0_0:
         buckets = state.order.collected(buckets[: len(executors)], state.order.number)
     line = [executor for component in components for executor in by_component[component]]
     specs = [frozenset(line[i :: topology.workers]) for i in buckets if i < len(line)]
-    return copied_set_order(specs, _spec_hash)
-
-
-def _spec_hash(spec: Spec) -> int:
-    """Hash of a Java or Clojure set: the sum of its members' hashes."""
-    return int32(sum(map(executor_hash, spec)))
+    # A set of Java or Clojure has the sum of its members' hashes.
+    return copied_set_order(specs, lambda spec: int32(sum(map(executor_hash, spec))))
 
 
 def _host_of(state: ClusterState, slot: Slot) -> str:
@@ -232,7 +227,7 @@ def _statuses(
                 f"could not get {need.machines} machines of its own: {len(need.specs)} workers homeless",
             )
         elif topology.id in wanted and not state.unassigned(topology):
-            hosts = {_host_of(state, slot) for slot in state.held(topology.id).values()}
+            hosts = {_host_of(state, slot) for slot in state.held[topology.id].values()}
             text = f"Isolated on {len(hosts)} machines"
             if not hosts <= own_hosts:
                 text = "Fully Scheduled, but not isolated: it has fewer workers than it asked for"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from storm_lab.model import Executor, Slot
+from storm_lab.model.grouped import grouped
 from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.storm.hash_order import (
@@ -162,10 +163,6 @@ class Ras1State(RasState):
     def _workers_of(self, table: _Table, topology_id: str) -> dict[Slot, list[Executor]]:
         """The topology's workers, those of one node in the order in which Storm walks them."""
         held = self.held[topology_id]
-        inside: dict[Slot, list[Executor]] = {}
-        for executor in table.executors:
-            inside.setdefault(held[executor], []).append(executor)
-        by_node: dict[str, list[Slot]] = {}
-        for slot in hash_map_order(list(inside), slot_hash):
-            by_node.setdefault(slot.node, []).append(slot)
+        inside = grouped(table.executors, held.__getitem__)
+        by_node = grouped(hash_map_order(list(inside), slot_hash), lambda slot: slot.node)
         return {slot: inside[slot] for slots in by_node.values() for slot in named_slot_order(slots)}

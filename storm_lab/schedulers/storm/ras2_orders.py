@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known
 from storm_lab.model import ACKER, Executor, Topology
 from storm_lab.model.cluster import DEFAULT_RACK
 from storm_lab.model.javahash import string_hash
@@ -111,9 +111,8 @@ def strategy_of(topology: Topology) -> Strategy:
         UserError: it is not built, or the topology asks for an order of executors that is not.
     """
     name = str(topology.settings.get(STRATEGY, _DEFAULT)).rsplit(".", 1)[-1]
-    if name not in _STRATEGIES:
-        owner = f"topology {topology.id!r} asks for a strategy that is not built: storm_lab"
-        raise unknown_name("strategy", name, _STRATEGIES, owner, field=STRATEGY)
+    owner = f"topology {topology.id!r} asks for a strategy that is not built: storm_lab"
+    check_known("strategy", name, _STRATEGIES, owner, field=STRATEGY)
     if flag_of(topology.settings, BY_PROXIMITY):
         message = f"topology {topology.id!r} asks for an executor order that is not built"
         raise UserError(message, field=BY_PROXIMITY, value=True, remedy="leave it out")
@@ -136,14 +135,19 @@ class NodeOrder:
         self._rank = rank
         # A copy: walks that are repeated later see the numbers of now.
         self._on_node = dict(state.executors_on(topology_id))
-        self._racks = self._ranked(places.nodes_of_rack, self._on_rack)
+        self._racks = self._ranked(
+            places.nodes_of_rack, lambda rack: sum(map(self._on, places.in_rack[rack]))
+        )
         self._hosts: dict[str, Iterable[str]] = {}
         self._nodes: dict[str, Iterable[str]] = {}
 
     def __iter__(self) -> Iterator[str]:
         for rack in self._racks:
             if rack not in self._hosts:
-                self._hosts[rack] = self._ranked(self._places.nodes_of_host[rack], self._on_host)
+                self._hosts[rack] = self._ranked(
+                    self._places.nodes_of_host[rack],
+                    lambda host: sum(map(self._on, self._places.alone[host])),
+                )
             for host in self._hosts[rack]:
                 alone = self._places.alone[host]
                 if len(alone) == 1:
@@ -155,12 +159,6 @@ class NodeOrder:
 
     def _on(self, node: str) -> int:
         return self._on_node.get(node, 0)
-
-    def _on_host(self, host: str) -> int:
-        return sum(map(self._on, self._places.alone[host]))
-
-    def _on_rack(self, rack: str) -> int:
-        return sum(map(self._on, self._places.in_rack[rack]))
 
     def _ranked(self, members: Mapping[str, list[str]], executors_on: Callable[[str], int]) -> Iterable[str]:
         """The places in order of preference, from the nodes of each in the order in which they add up."""

@@ -307,7 +307,8 @@ class RoundRobin(Search):
                 ahead = list(self._own_nodes)
             slot = None
             while ahead and slot is None:
-                slot = self._first_slot(executor, ahead.pop(0))
+                free = self._free[ahead.pop(0)]
+                slot = next((each for each in free if self._obstacle(executor, each) is None), None)
             if slot is None:
                 self._note_dead_end(executor, k)
                 return k, k == last
@@ -326,13 +327,6 @@ class RoundRobin(Search):
         own = [node for node in self._node_order() if node not in shared]
         most = int(number_of(self._topology.settings, ISOLATE_MACHINES, 0))
         return own[:most] if most else own
-
-    def _first_slot(self, executor: Executor, node: str) -> Slot | None:
-        cpu, heap, offheap = self._state.sums_of(executor)
-        left_cpu, left_memory = self._state.available(node)
-        if left_cpu < cpu or left_memory < heap + offheap:
-            return None
-        return next((slot for slot in self._free[node] if self._obstacle(executor, slot) is None), None)
 
     def _candidates(self, executor: Executor) -> tuple[Candidate, ...]:
         # The one whose turn it is gets the executor, so nothing is better or worse.

@@ -6,11 +6,11 @@ import copy
 from collections.abc import Iterable
 from typing import Self
 
-from storm_lab.model import Assignment, Executor, Node, Slot, Topology
+from storm_lab.model import Executor, Node, Slot, Topology
 from storm_lab.model.javahash import string_hash
 from storm_lab.model.settings import MAX_HEAP, number_of
 from storm_lab.schedulers.contract import SchedulingView
-from storm_lab.schedulers.keeping import in_view_order
+from storm_lab.schedulers.keeping import Held
 from storm_lab.schedulers.storm.hash_order import handed_over_order, hash_map_order
 
 _DEFAULT_MAX_HEAP_MB = 768.0
@@ -46,18 +46,17 @@ def importance(topology: Topology) -> tuple[int, float, str]:
     return (topology.priority, topology.launch_time_s, topology.id)
 
 
-class RasState:
+class RasState(Held):
     """Nodes and placed executors."""
 
     def __init__(self, view: SchedulingView) -> None:
-        self.view = view
+        super().__init__(view)
         self.nodes: dict[str, Node] = {
             i: view.nodes[i] for i in handed_over_order(list(view.nodes), string_hash, view.version)
         }
         self.alive: dict[str, Node] = {
             i: node for i, node in self.nodes.items() if (node.host or node.id) not in view.blacklisted_hosts
         }
-        self.held: dict[str, dict[Executor, Slot]] = {topology.id: {} for topology in view.topologies}
         self.workers: dict[Slot, list[Executor]] = {}
         for executor, slot in view.present.slots.items():
             RasState.place(self, executor, slot)
@@ -75,11 +74,6 @@ class RasState:
         """Slots of the node that are not hidden and have no worker, in order of declaration."""
         hidden = self.view.dead_slots
         return [slot for slot in node.slots if slot not in hidden and slot not in self.workers]
-
-    def unassigned(self, topology: Topology) -> list[Executor]:
-        """Executors without a slot, in order of their first task."""
-        held = self.held[topology.id]
-        return [executor for executor in self.view.executors[topology.id] if executor not in held]
 
     # --- changing ---
 
@@ -100,7 +94,3 @@ class RasState:
         """Take all executors of a topology out of their slots."""
         for executor in list(self.held[topology_id]):
             self.remove(executor)
-
-    def assignment(self) -> Assignment:
-        """The state as an assignment, topologies in the view's order and executors by first task."""
-        return in_view_order(self.view, {e: s for held in self.held.values() for e, s in held.items()})

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known, unknown_name
 from storm_lab.model.cluster import Cluster, Node
 from storm_lab.model.machines import MACHINE_TYPES, TESTBEDS, Machines, ports
 from storm_lab.model.topology import Resources
@@ -51,9 +51,8 @@ def read_machines(text: str, file: str) -> Machines:
     if ("testbed" in given) == ("nodes" in given):
         raise UserError("needs either testbed or nodes", field=str(part.place), remedy="give one of them")
     if "testbed" in given:
-        if given["testbed"] not in TESTBEDS:
-            where = str(part.at(("testbed",)).place)
-            raise unknown_name("testbed", given["testbed"], TESTBEDS, "storm_lab", field=where)
+        where = str(part.at(("testbed",)).place)
+        check_known("testbed", given["testbed"], TESTBEDS, "storm_lab", field=where)
         base = TESTBEDS[given["testbed"]]
     else:
         types = _types(given.get("types", {}), file)

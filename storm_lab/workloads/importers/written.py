@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known
 from storm_lab.model.machines import MACHINE_TYPES
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.build import REFERENCE_MHZ
@@ -26,9 +26,8 @@ def clock_of(given: Mapping[str, Any] | None, where: str) -> float | None:
     if given is None:
         return None
     if "type" in given:
-        if given["type"] not in MACHINE_TYPES:
-            field = f"{where} measured_on.type"
-            raise unknown_name("machine type", given["type"], MACHINE_TYPES, "storm_lab", field=field)
+        field = f"{where} measured_on.type"
+        check_known("machine type", given["type"], MACHINE_TYPES, "storm_lab", field=field)
         return MACHINE_TYPES[given["type"]].core_mhz
     return float(given["speed"]) * REFERENCE_MHZ if "speed" in given else float(given["mhz"])
 

@@ -64,46 +64,42 @@ class KillTopology(_Command):
         control.nimbus.kill(self.topology, wait_s=self.wait_s, reason=REASON)
 
 
+@dataclass(frozen=True, slots=True)
+class _Switch(_Command):
+    """The spouts of a topology go off, or on."""
+
+    off: ClassVar[bool]
+
+    def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse it for a topology whose spouts are so already, and without Nimbus."""
+        self._check_command(world, entry)
+        if self.off is (self.topology in world.topologies_off):
+            state, other = ("inactive already", "activate") if self.off else ("active", "deactivate")
+            message = f"the topology is {state} at that time"
+            raise self.refusal(entry, "topology", message, f"{other} it first")
+        world.topologies_off ^= {self.topology}
+
+    def strike(self, control: ControlPlane) -> None:
+        """Tell Nimbus to switch the spouts."""
+        control.nimbus.switch(self.topology, not self.off, reason=REASON)
+
+
 @fault_kind
 @dataclass(frozen=True, slots=True)
-class DeactivateTopology(_Command):
+class DeactivateTopology(_Switch):
     """A user switches a topology's spouts off; its bolts go on with what there is."""
 
     name: ClassVar[str] = "deactivate-topology"
-
-    def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse it for a topology that is inactive already, and without Nimbus."""
-        self._check_command(world, entry)
-        if self.topology in world.topologies_off:
-            raise self.refusal(
-                entry, "topology", "the topology is inactive already at that time", "activate it first"
-            )
-        world.topologies_off.add(self.topology)
-
-    def strike(self, control: ControlPlane) -> None:
-        """Tell Nimbus to switch the spouts off."""
-        control.nimbus.deactivate(self.topology, reason=REASON)
+    off: ClassVar[bool] = True
 
 
 @fault_kind
 @dataclass(frozen=True, slots=True)
-class ActivateTopology(_Command):
+class ActivateTopology(_Switch):
     """A user switches a topology's spouts on again."""
 
     name: ClassVar[str] = "activate-topology"
-
-    def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse it for a topology that is active, and without Nimbus."""
-        self._check_command(world, entry)
-        if self.topology not in world.topologies_off:
-            raise self.refusal(
-                entry, "topology", "the topology is active at that time", "deactivate it first"
-            )
-        world.topologies_off.remove(self.topology)
-
-    def strike(self, control: ControlPlane) -> None:
-        """Tell Nimbus to switch the spouts on."""
-        control.nimbus.activate(self.topology, reason=REASON)
+    off: ClassVar[bool] = False
 
 
 @fault_kind

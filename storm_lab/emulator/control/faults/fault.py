@@ -17,7 +17,7 @@ from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.decision_log import Fact
 from storm_lab.emulator.control.registry import Registry
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known
 from storm_lab.model import Cluster, Slot, StormVersion, Topology
 
 ACTOR = "fault"
@@ -78,8 +78,7 @@ def check_node(name: str, world: PlannedWorld, entry: str) -> None:
         UserError: there is no such node.
     """
     known = [node.id for node in world.cluster.nodes]
-    if name not in known:
-        raise unknown_name("node", name, known, "the cluster", field=entry)
+    check_known("node", name, known, "the cluster", field=entry)
 
 
 def check_topology(topology_id: str, world: PlannedWorld, entry: str) -> Topology:
@@ -89,8 +88,7 @@ def check_topology(topology_id: str, world: PlannedWorld, entry: str) -> Topolog
         UserError: the run has none.
     """
     known = {topology.id: topology for topology in world.topologies}
-    if topology_id not in known:
-        raise unknown_name("topology", topology_id, known, "the run", field=f"{entry}.topology")
+    check_known("topology", topology_id, known, "the run", field=f"{entry}.topology")
     return known[topology_id]
 
 
@@ -117,12 +115,9 @@ class FaultPlan:
             fields = dict(row)
             kind = fields.pop("fault", None)
             if not isinstance(kind, str):
-                raise UserError(
-                    "the entry does not say what happens",
-                    field=f"{entry}.fault",
-                    value=kind,
-                    remedy=f"choose one of {', '.join(FAULTS.names())}",
-                )
+                message = "the entry does not say what happens"
+                remedy = f"choose one of {', '.join(FAULTS.names())}"
+                raise UserError(message, field=f"{entry}.fault", value=kind, remedy=remedy)
             faults.append(FAULTS.build(kind, fields, field=entry))
         return cls(tuple(faults))
 
@@ -136,12 +131,9 @@ class FaultPlan:
             at: object = fault.at_s  # Plain data may hold anything here.
             number = isinstance(at, int | float) and not isinstance(at, bool) and math.isfinite(at)
             if not number or not 0 <= fault.at_s < world.duration_s:
-                raise UserError(
-                    f"{fault.name} is outside the run",
-                    field=f"faults[{index}].at_s",
-                    value=at,
-                    remedy=f"give a time in seconds from 0 to less than the run's {world.duration_s:g}",
-                )
+                field, message = f"faults[{index}].at_s", f"{fault.name} is outside the run"
+                remedy = f"give a time in seconds from 0 to less than the run's {world.duration_s:g}"
+                raise UserError(message, field=field, value=at, remedy=remedy)
         for index, fault in sorted(enumerate(self.faults), key=lambda item: item[1].at_s):
             fault.check(world, f"faults[{index}]")
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.faults.fault import Fault, PlannedWorld, check_topology, fault_kind
-from storm_lab.errors import unknown_name
+from storm_lab.errors import check_known
 from storm_lab.model.checks import check_number
 
 
@@ -24,9 +24,8 @@ class SetLoad(Fault):
     def check(self, world: PlannedWorld, entry: str) -> None:
         """Refuse a topology, spout or rate that cannot be."""
         spouts = [spout.id for spout in check_topology(self.topology, world, entry).spouts]
-        if self.spout not in spouts:
-            owner = f"topology {self.topology!r}"
-            raise unknown_name("spout", self.spout, spouts, owner, field=f"{entry}.spout")
+        owner = f"topology {self.topology!r}"
+        check_known("spout", self.spout, spouts, owner, field=f"{entry}.spout")
         check_number("a rate", f"{entry}.rate_per_s", self.rate_per_s, high=1e8, unit="lines per second")
 
     def strike(self, control: ControlPlane) -> None:

@@ -12,105 +12,91 @@ from typing import ClassVar
 
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.faults.fault import Fault, PlannedWorld, check_node, fault_kind
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import unknown_name
+from storm_lab.model import Cluster
 from storm_lab.model.checks import check_number
 
 
-def _nodes_of_rack(rack: str, world: PlannedWorld, entry: str) -> list[str]:
-    nodes = [node.id for node in world.cluster.nodes if node.rack == rack]
-    if not nodes:
-        raise unknown_name("rack", rack, world.cluster.racks, "the cluster", field=f"{entry}.rack")
-    return nodes
+@dataclass(frozen=True, slots=True)
+class _PowerFault(Fault):
+    """A node, or each node of a rack, is off or on from now on."""
 
+    place: ClassVar[str] = "node"
+    off: ClassVar[bool] = True
 
-def _fell(nodes: list[str], world: PlannedWorld, field: str, value: str) -> None:
-    if set(nodes) <= world.nodes_down:
-        raise UserError("it is down already at that time", field=field, value=value, remedy="revive it first")
-    world.nodes_down.update(nodes)
+    def _places(self, cluster: Cluster) -> list[tuple[str, str]]:
+        """Every node, behind what names it here."""
+        return [(node.rack if self.place == "rack" else node.id, node.id) for node in cluster.nodes]
 
+    def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse a place that is not there, or off or on already as a whole."""
+        places = self._places(world.cluster)
+        named = getattr(self, self.place)
+        nodes = {node for place, node in places if place == named}
+        if not nodes:
+            known = {place for place, _ in places}
+            raise unknown_name(self.place, named, known, "the cluster", field=f"{entry}.{self.place}")
+        if self.off:
+            if nodes <= world.nodes_down:
+                raise self.refusal(entry, self.place, "it is down already at that time", "revive it first")
+            world.nodes_down |= nodes
+        else:
+            if not nodes & world.nodes_down:
+                raise self.refusal(entry, self.place, "it is alive at that time", "kill it first")
+            world.nodes_down -= nodes
 
-def _rose(nodes: list[str], world: PlannedWorld, field: str, value: str) -> None:
-    if not set(nodes) & world.nodes_down:
-        raise UserError("it is alive at that time", field=field, value=value, remedy="kill it first")
-    world.nodes_down.difference_update(nodes)
+    def strike(self, control: ControlPlane) -> None:
+        """Switch those of the nodes off or on that are not yet."""
+        named = getattr(self, self.place)
+        self.note(control, named)
+        for place, node in self._places(control.cluster):
+            supervisor = control.supervisors[node]
+            if place != named or supervisor.up is not self.off:
+                continue
+            if self.off:
+                supervisor.power_off(f"its {self.place} has failed")
+            else:
+                supervisor.power_on()
 
 
 @fault_kind
 @dataclass(frozen=True, slots=True)
-class KillNode(Fault):
+class KillNode(_PowerFault):
     """A node fails at ``at_s``."""
 
     name: ClassVar[str] = "kill-node"
     node: str
 
-    def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse a node that is not there, or down already."""
-        check_node(self.node, world, f"{entry}.node")
-        _fell([self.node], world, f"{entry}.node", self.node)
-
-    def strike(self, control: ControlPlane) -> None:
-        """Switch the node off."""
-        self.note(control, self.node)
-        control.supervisors[self.node].power_off("its node has failed")
-
 
 @fault_kind
 @dataclass(frozen=True, slots=True)
-class ReviveNode(Fault):
+class ReviveNode(_PowerFault):
     """A failed node is back at ``at_s``."""
 
     name: ClassVar[str] = "revive-node"
+    off: ClassVar[bool] = False
     node: str
-
-    def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse a node that is not there, or alive."""
-        check_node(self.node, world, f"{entry}.node")
-        _rose([self.node], world, f"{entry}.node", self.node)
-
-    def strike(self, control: ControlPlane) -> None:
-        """Switch the node on."""
-        self.note(control, self.node)
-        control.supervisors[self.node].power_on()
 
 
 @fault_kind
 @dataclass(frozen=True, slots=True)
-class KillRack(Fault):
+class KillRack(_PowerFault):
     """All nodes of a rack that still live fail at once."""
 
     name: ClassVar[str] = "kill-rack"
+    place: ClassVar[str] = "rack"
     rack: str
-
-    def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse a rack that is not there, or down already as a whole."""
-        _fell(_nodes_of_rack(self.rack, world, entry), world, f"{entry}.rack", self.rack)
-
-    def strike(self, control: ControlPlane) -> None:
-        """Switch off those of the rack's nodes that are alive."""
-        self.note(control, self.rack)
-        for supervisor in control.supervisors.values():
-            if supervisor.node.rack == self.rack and supervisor.up:
-                supervisor.power_off("its rack has failed")
 
 
 @fault_kind
 @dataclass(frozen=True, slots=True)
-class ReviveRack(Fault):
+class ReviveRack(_PowerFault):
     """All nodes of a rack that are down come back."""
 
     name: ClassVar[str] = "revive-rack"
+    place: ClassVar[str] = "rack"
+    off: ClassVar[bool] = False
     rack: str
-
-    def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse a rack that is not there, or of which every node is alive."""
-        _rose(_nodes_of_rack(self.rack, world, entry), world, f"{entry}.rack", self.rack)
-
-    def strike(self, control: ControlPlane) -> None:
-        """Switch on those of the rack's nodes that are down."""
-        self.note(control, self.rack)
-        for supervisor in control.supervisors.values():
-            if supervisor.node.rack == self.rack and not supervisor.up:
-                supervisor.power_on()
 
 
 @fault_kind

@@ -19,7 +19,7 @@ from storm_lab.emulator.control.faults.fault import (
     check_topology,
     fault_kind,
 )
-from storm_lab.errors import UserError, unknown_name
+from storm_lab.errors import UserError, check_known
 from storm_lab.model import Slot, executors_of
 
 
@@ -38,8 +38,7 @@ class _SlotFault(Fault):
     def _check_slot(self, world: PlannedWorld, entry: str) -> None:
         check_node(self.node, world, f"{entry}.node")
         ports = world.cluster.node(self.node).ports
-        if self.port not in ports:
-            raise unknown_name("port", self.port, ports, f"node {self.node!r}", field=f"{entry}.port")
+        check_known("port", self.port, ports, f"node {self.node!r}", field=f"{entry}.port")
         if self.node in world.nodes_down:
             raise UserError("its node is down at that time", field=f"{entry}.node", value=self.node)
 

@@ -48,10 +48,5 @@ class _Rebalance(Migration):
         self.control.nimbus.rebalance(topology_id, slots=slots, wait_s=self._method.wait_s, reason=reason)
 
     def keeps(self, process: WorkerProcess, wanted: LocalAssignment) -> bool:
-        if (
-            self._method.restart_all
-            and wanted.origin is Origin.REBALANCED
-            and process.generation != wanted.id
-        ):
-            return False
-        return super().keeps(process, wanted)
+        restarts = self._method.restart_all and wanted.origin is Origin.REBALANCED
+        return not (restarts and process.generation != wanted.id) and super().keeps(process, wanted)
