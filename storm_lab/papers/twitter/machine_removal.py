@@ -202,7 +202,6 @@ EXPERIMENT = Experiment(
                 "twitter-spike-size",
             ),
             variants=(VARIANT + FETCH_TAG,),
-            seeds=20,
             reading=FETCH_READING,
         ),
     ),
