@@ -204,6 +204,7 @@ EXPERIMENT = Experiment(
             variants=(VARIANT + FETCH_TAG,),
             seeds=20,
             reading=FETCH_READING,
+            metrics=("latency_60s", "throughput_60s"),
         ),
     ),
 )
