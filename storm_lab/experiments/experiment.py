@@ -9,14 +9,16 @@ tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.errors import UserError
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters, parse_parameters
+from storm_lab.experiments.readings import without_runs
 from storm_lab.experiments.settling import Settling
 from storm_lab.model.version import StormVersion
 
@@ -102,20 +104,62 @@ class Experiment:
             UserError: an input cannot be read.
         """
         specs = {spec.key: spec for spec in self.runs(parameters)}
+        for _, spec in self._settled(parameters):
+            specs.setdefault(spec.key, spec)
+        return tuple(specs.values())
+
+    def tables_of_runs(self, parameters: Parameters) -> dict[tuple[str, str, int], tuple[str, ...]]:
+        """The metric tables of each planned run, by its key: all, or those that it settles claims with.
+
+        Raises:
+            UserError: an input cannot be read.
+        """
+        wanted = {spec.key: set(self.metrics) for spec in self.runs(parameters)}
+        for settling, spec in self._settled(parameters):
+            wanted.setdefault(spec.key, set()).update(settling.metrics or self.metrics)
+        return {key: tuple(name for name in self.metrics if name in names) for key, names in wanted.items()}
+
+    def _settled(self, parameters: Parameters) -> Iterator[tuple[Settling, RunSpec]]:
         for settling in self._settling(parameters):
             for spec in self.runs(settling.played(parameters)):
                 if settling.needs(spec.variant):
-                    specs.setdefault(spec.key, spec)
-        return tuple(specs.values())
+                    yield settling, spec
 
     def answered(self, tables: Any, parameters: Parameters) -> tuple[Measurement, ...]:
-        """One measurement a claim and reading, from the metrics of the runs that were planned."""
-        found = {(each.claim_id, each.reading): each for each in self.measure(tables, parameters)}
+        """One measurement a claim and reading, from the metrics of the runs that were planned.
+
+        Raises:
+            UserError: a claim is measured from a table that the runs that settle it do not have.
+        """
+        own = self.measure(tables, parameters)
+        found = {(each.claim_id, each.reading): each for each in own}
         for settling in self._settling(parameters):
+            if settling.metrics:
+                self._check_metrics(settling, own, tables, parameters)
             for each in self.measure(tables, settling.parameters(parameters)):
                 if settling.settles(each):
                     found[each.claim_id, each.reading] = each
         return tuple(found.values())
+
+    def _check_metrics(
+        self, settling: Settling, own: Sequence[Measurement], tables: Any, parameters: Parameters
+    ) -> None:
+        """Refuse a settling whose claims come out otherwise over the experiment's seeds without other tables.
+
+        Of these seeds every table is there. Of the further ones it would be missing without a word.
+        """
+        fewer = without_runs(tables, settling.needs, ("runs", *settling.metrics))
+        whole, alone = (
+            [each for each in found if settling.settles(each)]
+            for found in (own, self.measure(fewer, parameters))
+        )
+        if alone != whole:
+            raise UserError(
+                "claims are settled from other tables, too",
+                field="Settling.metrics",
+                value=settling.metrics,
+                remedy=f"name all that {', '.join(settling.claims)} are measured from",
+            )
 
     def _settling(self, parameters: Parameters) -> tuple[Settling, ...]:
         return self.settling if parameters == self.checked() else ()

@@ -6,7 +6,7 @@ in the order of the seeds, so that the interval over seeds can be taken from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, cast
@@ -37,9 +37,11 @@ class _View:
 
     whole: Tables
     seen: Callable[[pd.DataFrame], pd.DataFrame]
+    seen_whole: Collection[str] = ()
 
     def __getattr__(self, name: str) -> pd.DataFrame:
-        found = self.seen(getattr(self.whole, name))
+        found = getattr(self.whole, name)
+        found = found if name in self.seen_whole else self.seen(found)
         # Measures ask for the same table again and again; what lies there is not looked for here.
         self.__dict__[name] = found
         return found
@@ -61,6 +63,15 @@ def under_reading(tables: Tables, tag: str, keep: Sequence[str] = ()) -> Tables:
         return chosen.assign(variant=chosen["variant"].str.removesuffix(tag))
 
     return _View(tables, seen)
+
+
+def without_runs(tables: Tables, left_out: Callable[[str], bool], but_in: Collection[str]) -> Tables:
+    """The tables without the rows of the variants that are ``left_out``, but for the tables ``but_in``."""
+
+    def seen(table: pd.DataFrame) -> pd.DataFrame:
+        return table[~table["variant"].isin([name for name in table["variant"].unique() if left_out(name)])]
+
+    return _View(tables, seen, but_in)
 
 
 def of_run(table: pd.DataFrame, variant: str, seed: int) -> pd.DataFrame:

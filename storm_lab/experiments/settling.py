@@ -25,7 +25,9 @@ class Settling:
     ``variants`` are patterns (``S6-*``) of the variants that the claims are measured from, ``seeds`` is how
     many of 1, 2, 3, ... these are played with, and ``reading`` the reading under which the claims are
     unsettled; by default the experiment's own setting. Where ``until_s`` is given, all that the claims are
-    measured from is there by then, and the further seeds are played no longer.
+    measured from is there by then, and the further seeds are played no longer. ``metrics`` are the metric
+    tables that the further seeds get, those that the claims are measured from among them; by default all
+    that the experiment declares. What the notebook shows of all seeds of such a variant has to be named, too.
     """
 
     claims: tuple[str, ...]
@@ -33,6 +35,7 @@ class Settling:
     seeds: int = MOST_SEEDS
     reading: str = ""
     until_s: float = 0.0
+    metrics: tuple[str, ...] = ()
 
     def parameters(self, parameters: Parameters) -> Parameters:
         """The parameters with as many seeds."""

@@ -32,6 +32,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
+from storm_lab.identity.kept import kept_source
 from storm_lab.identity.origin import data_files, libraries, source_file
 from storm_lab.identity.source import Source, Statement, Target
 
@@ -164,10 +165,16 @@ class Code:
 
     Args:
         read: how a file is read.
+        parsed: how a module of the package is parsed.
     """
 
-    def __init__(self, read: Callable[[Path], str] = lambda path: path.read_text(encoding="utf-8")) -> None:
+    def __init__(
+        self,
+        read: Callable[[Path], str] = lambda path: path.read_text(encoding="utf-8"),
+        parsed: Callable[..., Source] = Source.parsed,
+    ) -> None:
         self._read = read
+        self._parsed_own = parsed
         self._modules: dict[str, _Module | None] = {}
         self._readers: dict[tuple[Path, int, int], _Module] = {}
         self._named: dict[str, tuple[str, ...]] = {}
@@ -288,7 +295,7 @@ class Code:
         path = _file(PACKAGE.parent / name.replace(".", "/"))
         if path is None:
             return None
-        source = Source.parsed(name, self._read(path), is_package=path.name == "__init__.py")
+        source = self._parsed_own(name, self._read(path), is_package=path.name == "__init__.py")
         return _Module(source, path, PACKAGE.parent, whole=False)
 
     def _of_reader(self, name: str) -> _Module | None:
@@ -311,7 +318,7 @@ class Code:
 @cache
 def own_code() -> Code:
     """The code that this process runs."""
-    return Code()
+    return Code(parsed=kept_source)
 
 
 def _file(place: Path) -> Path | None:

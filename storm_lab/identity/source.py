@@ -44,6 +44,10 @@ class Statement:
         self._package = package
         self.acts = acts
 
+    def __getstate__(self) -> dict[str, object]:
+        """What it says, without its tree, which is larger and of no more use."""
+        return {"acts": self.acts, "table": self.table, "reading": self.reading}
+
     @cached_property
     def table(self) -> dict[str, str]:
         """Names and ``module:Class`` of what is made by name; empty where it is not a table of such."""

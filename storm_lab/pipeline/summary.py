@@ -42,6 +42,7 @@ def metrics_of(
     cache: Path | None = None,
     refused: Literal["raise", "skip"] = "raise",
     names: Collection[str] = TABLE_NAMES,
+    fewer: Mapping[Path, Collection[str]] | None = None,
     show_progress: bool = False,
 ) -> MetricTables:
     """The metric tables of some runs, from the cache where it is current, else from one Spark job.
@@ -54,6 +55,7 @@ def metrics_of(
         refused: whether a folder that is no whole run of this schema, or holds a run twice, raises or is left
             out and listed in the result.
         names: the tables to have at once; others are computed when they are looked at.
+        fewer: by folder, which of them to have of its run; the others have no rows of it.
         show_progress: whether a bar is drawn, in a log a line printed from time to time, while something is
             computed (see `progress_bar`).
 
@@ -67,9 +69,10 @@ def metrics_of(
         raise rejected[0]
     digest = code_digest()
     places = {run.run: place_of(run, cache, digest) for run in runs}
-    tables = {run.run: kept(places[run.run], names) for run in runs}
+    wanted = {run.run: (fewer or {}).get(run.folder, names) for run in runs}
+    tables = {run.run: kept(places[run.run], wanted[run.run]) for run in runs}
     # Spark will read all bytes of these, too.
-    lacking_some = [run.folder for run in runs if len(tables[run.run]) < len(names)]
+    lacking_some = [run.folder for run in runs if len(tables[run.run]) < len(wanted[run.run])]
     missing, changed = open_runs(lacking_some, verify=True)
     if changed and refused == "raise":
         raise changed[0]
@@ -78,7 +81,9 @@ def metrics_of(
     if not runs:
         remedy = "run the experiment first"
         raise UserError("there is no run to compute metrics of", field="run_folders", remedy=remedy)
-    lacking = [(run, tuple(name for name in names if name not in tables[run.run])) for run in missing]
+    lacking = [
+        (run, tuple(name for name in wanted[run.run] if name not in tables[run.run])) for run in missing
+    ]
     if lacking:
         what = f"metrics of {len(lacking)} run{'s' * (len(lacking) > 1)}"
         with keeping() as keep, progress_bar(1, show_progress, what) as advance:
@@ -90,7 +95,7 @@ def metrics_of(
         folders = [run.folder for run in runs]
         return metrics_of(folders, spark, cache=cache, names=(name,), show_progress=show_progress).part(name)
 
-    parts = {name: [tables[run.run][name] for run in runs] for name in names}
+    parts = {name: [tables[run.run][name] for run in runs if name in wanted[run.run]] for name in names}
     return MetricTables(_run_frame(runs), parts, rejected, others)
 
 

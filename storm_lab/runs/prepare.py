@@ -18,6 +18,7 @@ from typing import Any
 
 from storm_lab.errors import StormLabError
 from storm_lab.machine.progress import progress_bar
+from storm_lab.pipeline.metric_tables import TABLE_NAMES
 from storm_lab.pipeline.summary import await_metrics, keep_metrics, missing_metrics, order_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.expected import Cost
@@ -112,9 +113,10 @@ def prepare(
     wanted: dict[Path, tuple[str, ...]] = {}
     for study, own in zip(studies, runs, strict=True):
         say(f"{study.experiment.slug}: {len(own)} runs, {sum(not run.reused for run in own)} of them new")
-        for run in own if needs_metrics(study) else ():
-            names = (*wanted.get(run.folder, ()), *study.experiment.metrics)
-            wanted[run.folder] = tuple(dict.fromkeys(names))
+        for folder, names in study.tables_of(own).items() if needs_metrics(study) else ():
+            together = {*wanted.get(folder, ()), *names}
+            # In one order: what lacks the same tables is computed together.
+            wanted[folder] = tuple(name for name in TABLE_NAMES if name in together)
     missing = missing_metrics(wanted)
     metrics_s, beside = 0.0, dict[int, Any]()
     meanwhile = meanwhile or Meanwhile()

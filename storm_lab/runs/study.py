@@ -116,8 +116,13 @@ class Study:
 
         Raises `StormLabError` if a run is refused or fails, or there is no Java for Spark.
         """
-        folders = [run.folder for run in self.play()]
-        return metrics_of(folders, names=self.experiment.metrics)
+        wanted = self.tables_of(self.play())
+        return metrics_of(tuple(wanted), names=self.experiment.metrics, fewer=wanted)
+
+    def tables_of(self, runs: Sequence[PlayedRun]) -> dict[Path, tuple[str, ...]]:
+        """The metric tables that are read of each of these runs of the study, by its folder."""
+        names = self.experiment.tables_of_runs(self.parameters)
+        return {run.folder: names[run.spec.key] for run in runs}
 
     def conclude(self, tables: MetricTables | None = None) -> tuple[Verdict, ...]:
         """Judge the experiment's claims and write the verdict file; `UserError`: a measurement does not fit.

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
+import pandas as pd
 import pytest
 
+from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
+from storm_lab.experiments.readings import Tables, measurement, quotients, value_of
 from storm_lab.experiments.settling import MOST_SEEDS, Settling
 from storm_lab.machine.places import checkout
 from storm_lab.model.version import StormVersion
@@ -86,12 +90,63 @@ def test_only_the_unsettled_claim_is_measured_over_more_seeds():
     assert found == {("narrow", ""): 10, ("narrow", "another"): 5, ("wide", ""): 5, ("wide", "another"): 5}
 
 
+class Kept:
+    """Tables in which every run of the first seeds has a row, and of the further ones those of ``few``."""
+
+    def __init__(self, few: tuple[str, ...]) -> None:
+        self.few = few
+
+    def __getattr__(self, name: str) -> pd.DataFrame:
+        seeds = range(1, (10 if name in self.few else 5) + 1)
+        return pd.DataFrame(
+            [(variant, seed, float(seed)) for variant in ("near-a", "near-b") for seed in seeds],
+            columns=["variant", "seed", "value"],
+        )
+
+
+def measure_both(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """One claim of a table, another of two."""
+    one, other = (
+        value_of(table, "value", "near-a", parameters.seeds) for table in (tables.steady, tables.stays)
+    )
+    return (
+        measurement("narrow", one, unit="s", how="how"),
+        measurement("wide", quotients(one, other), unit="s", how="how"),
+    )
+
+
+def test_further_seeds_have_the_tables_that_their_claims_need():
+    few = replace(SETTLED, metrics=("steady",))
+    all_of_one = replace(SETTLED, variants=("near-b",), seeds=7)
+    own = replace(TINY, metrics=("stays", "steady"), settling=(few, all_of_one))
+    names = own.tables_of_runs(own.checked())
+    assert names.keys() == {spec.key for spec in own.planned(own.checked())}
+    assert {key[1:]: tables for key, tables in names.items() if key[2] > 5} == {
+        **{("near-a", seed): ("steady",) for seed in range(6, 11)},
+        **{("near-b", seed): ("stays", "steady") for seed in (6, 7)},
+        **{("near-b", seed): ("steady",) for seed in (8, 9, 10)},
+    }
+    assert {tables for key, tables in names.items() if key[2] <= 5} == {("stays", "steady")}
+
+
+def test_a_claim_that_is_measured_from_a_table_that_further_seeds_lack_is_an_error():
+    tables = cast(Tables, Kept(few=("steady",)))
+    settled = replace(SETTLED, metrics=("steady",))
+    narrow = replace(TINY, metrics=("stays", "steady"), measure=measure_both, settling=(settled,))
+    found = {each.claim_id: each.value().seeds for each in narrow.answered(tables, narrow.checked())}
+    assert found == {"narrow": 10, "wide": 5}
+    wide = replace(narrow, settling=(replace(settled, claims=("wide",)),))
+    with pytest.raises(UserError, match=r"Settling\.metrics.*settled from other tables.*wide"):
+        wide.answered(tables, wide.checked())
+
+
 @pytest.mark.parametrize("own", [item for item in experiments() if item.settling], ids=lambda own: own.slug)
 def test_what_is_settled_is_a_claim_of_the_experiment_and_one_of_its_variants(own: Experiment):
     variants = {spec.variant for spec in own.runs(own.checked())}
     for settling in own.settling:
         assert set(settling.claims) <= set(own.claims)
         assert settling.seeds > len(own.checked().seeds)
+        assert set(settling.metrics) <= set(own.metrics)
         for pattern in settling.variants:
             assert any(replace(settling, variants=(pattern,)).needs(variant) for variant in variants), pattern
 

@@ -7,7 +7,7 @@ import pytest
 
 from storm_lab.pipeline.bins import width_ns
 from storm_lab.pipeline.events import events, stretches
-from storm_lab.pipeline.latency import latencies, latency
+from storm_lab.pipeline.latency import _packed, _unpacked, latencies, latency
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.tables import Logs
 from tests.pipeline.conftest import Table
@@ -74,6 +74,21 @@ def test_two_bins_and_the_whole_run_in_two_passes_are_those_of_one(logs: Logs) -
         frames = [frame.orderBy(*keys).toPandas() for frame in (first, second)]
         assert len(frames[0]) >= at_least
         pd.testing.assert_frame_equal(*frames, check_exact=True)
+
+
+def test_a_wide_bin_is_made_of_whole_narrow_ones(logs: Logs) -> None:
+    with pytest.raises(ValueError, match="not made of whole bins"):
+        latencies(logs.table("roots"), logs.runs, logs.scopes, 7.0, 60.0)
+
+
+def test_a_place_that_is_packed_into_a_number_comes_out_again(logs: Logs) -> None:
+    most = 2**31 - 1
+    places = [(0, 0, None), (0, most, 0), (most, 0, 0), (most, most, None), (most, most, 0)]
+    given = logs.spark.createDataFrame(places, "scope int, bin bigint, warm bigint")
+    packed = given.select(_packed("scope", "bin", "warm").alias("place"))
+    found = _unpacked(packed, "scope", "bin", "warm")
+    assert found.schema == given.schema
+    assert [tuple(row) for row in found.collect()] == places
 
 
 def test_any_width_of_bin_is_possible(logs: Logs) -> None:

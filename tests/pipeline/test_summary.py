@@ -113,6 +113,15 @@ def test_each_run_gets_the_tables_that_it_is_wanted_for(
     assert keep_metrics(wanted, cache=tmp_path) == 0
 
 
+def test_runs_of_which_fewer_tables_are_wanted_have_rows_in_these_alone(
+    metrics: MetricTables, scenario_folders: list[Path], no_spark: None
+) -> None:
+    some = scenario_folders[:2]
+    tables = metrics_of(some, names=("stays", "occupancy"), fewer={some[1]: ("occupancy",)})
+    assert set(tables.occupancy["run"]) == set(tables.runs["run"])
+    assert set(tables.stays["run"]) == set(metrics_of(some[:1], names=()).runs["run"])
+
+
 def test_a_metric_that_does_not_exist_is_named(scenario_folders: list[Path], no_spark: None) -> None:
     with pytest.raises(UserError, match=r"names.*latency_5s"):
         metrics_of(scenario_folders, names=("latency_5s",))

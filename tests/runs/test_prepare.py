@@ -2,15 +2,17 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from storm_lab.experiments.experiment import Experiment
-from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.parameter import Parameters, seed_parameter
+from storm_lab.experiments.settling import Settling
 from storm_lab.machine.places import DATA_VARIABLE
-from storm_lab.pipeline.summary import await_metrics, order_of
+from storm_lab.pipeline.summary import await_metrics, keep_metrics, missing_metrics, order_of
 from storm_lab.runs import execute
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.prepare import Meanwhile, prepare
@@ -19,6 +21,17 @@ from tests.runs import tiny_runs
 from tests.runs.tiny_runs import spec
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def settled_study() -> Study:
+    """The first seed has both tables, two further ones have the events alone."""
+    own = replace(
+        study("settled").experiment,
+        parameters=(seed_parameter("seeds", (1,)),),
+        runs=lambda parameters: tuple(spec("a", tiny_runs.quick, seed) for seed in parameters.seeds),
+        settling=(Settling(claims=("none",), seeds=3, metrics=("events",)),),
+    )
+    return Study(own, own.checked())
 
 
 def study(slug: str, *seeds: int) -> Study:
@@ -80,6 +93,23 @@ def test_who_asks_for_prepared_metrics_needs_no_spark(data: Path) -> None:
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert answer.stdout.split() == ["3", "3", "False"]
     assert prepare([study("one", 1, 2)]).shares == (0.0,), "nothing is left to compute"
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_runs_that_settle_a_claim_have_the_tables_that_it_needs(data: Path) -> None:
+    own = settled_study()
+    (runs,) = prepare([own]).runs
+    assert [run.spec.seed for run in runs] == [1, 2, 3]
+    folders = [run.folder for run in runs]
+    both = dict.fromkeys(folders, ("events", "steady"))
+    assert missing_metrics(both) == dict.fromkeys(folders[1:], ("steady",))
+    for _ in ("kept less", "kept all"):
+        tables = own.metrics()
+        assert [list(table["seed"]) for table in (tables.runs, tables.steady)] == [[1, 2, 3], [1]]
+        # Who computes more leaves what the study sees as it is.
+        keep_metrics(both)
+    assert missing_metrics(both) == {}
 
 
 def test_what_reads_metrics_waits_for_them_and_no_longer_than_they_are_computed(tmp_path: Path) -> None:

@@ -128,11 +128,13 @@ EXPERIMENT = Experiment(
             ("nstorm-fig11-all-levels", "nstorm-fig11-reductions"),
             ("nstorm-10-3-m16-kept", "nstorm-plus2-10-3-m16-kept"),
             reading=KEPT.label,
+            metrics=("degradation",),
         ),
         Settling(
             ("nstorm-fig11-100", "nstorm-fig11-reductions"),
             ("nstorm-10-3-m16-unhurried", "nstorm-plus2-10-3-m16-unhurried"),
             reading=UNHURRIED.label,
+            metrics=("degradation",),
         ),
     ),
 )

@@ -175,11 +175,13 @@ EXPERIMENT = Experiment(
             ("nstorm-plus2-*-kept",),
             seeds=12,
             reading=KEPT.label,
+            metrics=("throughput_1s", "degradation"),
         ),
         Settling(
             ("nstorm-fig13-best-60", "nstorm-fig13-best-100", "nstorm-plus-82"),
             ("nstorm-plus2-1-0.3-m16-unhurried", "nstorm-10-3-m16-unhurried"),
             reading=UNHURRIED.label,
+            metrics=("throughput_1s", "degradation"),
         ),
     ),
 )

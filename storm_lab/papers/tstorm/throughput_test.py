@@ -295,11 +295,13 @@ EXPERIMENT = Experiment(
             variants=(f"{STORM}-half", f"{tstorm_variant(1.0)}-half"),
             seeds=14,
             reading=HALF_HEAPS_NAME,
+            metrics=("latency_10s",),
         ),
         Settling(
             ("tstorm-fig5b-speedup",),
             variants=(f"{STORM}-half", f"{tstorm_variant(REASSIGNED)}-half"),
             reading=HALF_HEAPS_NAME,
+            metrics=("latency_10s",),
         ),
         # The minute of Storm's that is taken begins when T-Storm has consolidated.
         Settling(
@@ -307,6 +309,7 @@ EXPERIMENT = Experiment(
             variants=(f"{tstorm_variant(1.0)}-half",),
             reading=HALF_HEAPS_NAME,
             until_s=GENERATED_S,
+            metrics=("latency_10s", "occupancy", "events"),
         ),
     ),
     chosen=TRIED,

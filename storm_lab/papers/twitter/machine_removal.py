@@ -203,6 +203,7 @@ EXPERIMENT = Experiment(
             ),
             variants=(VARIANT + FETCH_TAG,),
             reading=FETCH_READING,
+            metrics=("latency_60s", "throughput_60s"),
         ),
     ),
 )

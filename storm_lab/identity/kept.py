@@ -1,0 +1,53 @@
+"""Sources as they were read, in the user's cache: reading them takes most of what an identity takes.
+
+What lies there is taken for the same text alone, read by the same code under the same Python.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import sys
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from storm_lab.identity import source as reading
+from storm_lab.identity.source import Source
+from storm_lab.machine.whole_file import write_whole
+
+
+def sources_folder() -> Path:
+    """Where they lie, a file for each module."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "storm_lab" / "sources"
+
+
+def kept_source(name: str, text: str, *, is_package: bool = False) -> Source:
+    """As `Source.parsed`, from the cache where it lies there; who cannot write there reads again."""
+    place = sources_folder() / f"{name}.pickle"
+    asked = f"{_read_by()}\n{name}\n{is_package}\n{text}".encode("utf-8", "surrogatepass")
+    try:
+        digest, content = place.read_bytes().split(b"\n", 1)
+    except (OSError, ValueError):
+        digest, content = b"", b""
+    # Of the text and of the bytes, so that neither an older text's nor a damaged file is loaded.
+    if digest == _digest(asked, content):
+        found: Source = pickle.loads(content)
+        return found
+    source = Source.parsed(name, text, is_package=is_package)
+    content = pickle.dumps(source)
+    with suppress(OSError):
+        write_whole(place, _digest(asked, content) + b"\n" + content)
+    return source
+
+
+def _digest(asked: bytes, content: bytes) -> bytes:
+    return hashlib.sha256(hashlib.sha256(asked).digest() + content).hexdigest().encode()
+
+
+@cache
+def _read_by() -> str:
+    code = Path(reading.__file__).read_bytes()
+    return f"{sys.version}\n{hashlib.sha256(code).hexdigest()}"
