@@ -52,6 +52,11 @@ def part_of(tables: Tables, experiment: str) -> Tables:
     return _View(tables, lambda table: table[table["experiment"] == experiment])
 
 
+def of_seeds(tables: Tables, seeds: Sequence[int]) -> Tables:
+    """The rows of these seeds, for figures that say so: some variants have more, which settle a claim."""
+    return _View(tables, lambda table: table[table["seed"].isin(seeds)])
+
+
 def under_reading(tables: Tables, tag: str, keep: Sequence[str] = ()) -> Tables:
     """The rows of another reading: of the variants that end with ``tag``, named without it.
 

@@ -7,7 +7,15 @@ import pytest
 
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters
-from storm_lab.experiments.readings import changes, mean_over, measured, measurement, reductions, value_of
+from storm_lab.experiments.readings import (
+    changes,
+    mean_over,
+    measured,
+    measurement,
+    of_seeds,
+    reductions,
+    value_of,
+)
 from storm_lab.experiments.trial import Trial, explained
 
 BINS = pd.DataFrame(
@@ -74,3 +82,8 @@ def test_a_reading_is_measured_on_its_own_runs_and_on_those_that_it_leaves_as_th
     assert [each.value().value for each in alone] == [None, None], "nothing else is taken for it"
     assert found(Trial("slow", "slow lines")) == (), "it explains nothing"
     assert found(Trial("fast", "fast lines", reading=True)) == (), "it was not played"
+
+
+def test_of_some_seeds_only_their_rows_are_seen() -> None:
+    seen = of_seeds(SimpleNamespace(bins=BINS), [2]).bins  # type: ignore[arg-type]
+    assert seen.to_dict("records") == [{"variant": "a", "seed": 2, "t_s": 10.0, "tuples": 4, "ms": 5.0}]
