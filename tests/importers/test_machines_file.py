@@ -58,6 +58,11 @@ nodes: [{name: a, type: pod}, {name: b, type: pod, cpu_quota: 1.5, quota_period_
     assert held == [(0.5, 100.0), (1.5, 20.0)]
 
 
+def test_more_quota_than_cores_is_refused() -> None:
+    with pytest.raises(UserError, match=r"nodes\[0\]\.cpu_quota = 9\.0: is more than its cores; at most 2"):
+        read_machines("storm_lab: machines/1\nnodes: [{name: a, type: m5.xlarge, cpu_quota: 9}]", "m.yaml")
+
+
 def test_a_type_begins_with_another_and_changes_what_it_says() -> None:
     found = read_machines(
         """

@@ -106,6 +106,10 @@ def _type(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> No
     memory = float(entry.get("memory_mb", base.memory_mb))
     slots = entry.get("slots", base.ports)
     offers = entry.get("offers", {})
+    quota = float(entry["cpu_quota"]) if "cpu_quota" in entry else base.cpu_quota
+    if quota is not None and quota > cores:
+        owner = f"{where}.cpu_quota"
+        raise UserError("is more than its cores", field=owner, value=quota, remedy=f"at most {cores}")
     # What a type offers beside what it has (R-Storm's hosts) holds for that machine, not for a changed one.
     same = kind is not None and cores == base.cores and memory == base.memory_mb
     offer = base.offer if same else Resources(cpu_points=100.0 * cores, memory_mb=memory)
@@ -119,7 +123,7 @@ def _type(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> No
         cores=cores,
         core_mhz=mhz,
         threads_per_core=int(entry.get("threads_per_core", base.threads_per_core)),
-        cpu_quota=float(entry["cpu_quota"]) if "cpu_quota" in entry else base.cpu_quota,
+        cpu_quota=quota,
         quota_period_ms=float(entry.get("quota_period_ms", base.quota_period_ms)),
         memory_mb=memory,
         nic_mbps=float(entry.get("nic_mbps", base.nic_mbps)),
