@@ -117,7 +117,8 @@ class _Control:
     def now(self) -> _Control:
         return self
 
-    def sample(self) -> LiveSample:
+    def sample(self, *, traffic_read: bool = True) -> LiveSample:
+        """What was measured since the last sample; traffic always, which the emulator may leave out."""
         return self._sample(self.clock.now_ns)
 
     def random(self, purpose: str) -> random.Random:
