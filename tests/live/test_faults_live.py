@@ -77,14 +77,15 @@ def played(version: str, duration_s: float, faults: tuple[Fault, ...], tmp_path:
 @pytest.mark.live
 @pytest.mark.slow
 def test_a_killed_worker_comes_back_and_a_rebalance_gathers(tmp_path: Path):
-    faults = (KillWorker(45.0, "n2", 6700), RebalanceTopology(90.0, "chain", workers=1, wait_s=0.0))
-    run = played("2.8.3", 140.0, faults, tmp_path)
+    # Roots that the kill loses have failed by 105 s; a spout that moves before forgets them.
+    faults = (KillWorker(45.0, "n2", 6700), RebalanceTopology(115.0, "chain", workers=1, wait_s=0.0))
+    run = played("2.8.3", 165.0, faults, tmp_path)
     control = run.table("control").to_pylist()
     said = {(row["actor"], row["action"], row["subject"]): row["time_ns"] for row in control}
     killed = said["fault", "kill-worker", "n2:6700"]
     rebalanced = said["nimbus", "rebalance", "chain"]
     assert 45 * S <= killed < 50 * S
-    assert 90 * S <= rebalanced < 95 * S
+    assert 115 * S <= rebalanced < 120 * S
     # bolt1's first worker ended with the kill, and another took its slot.
     stays = sorted(
         (row for row in run.table("placements").to_pylist() if row["component"] == "bolt1"),
@@ -106,7 +107,7 @@ def test_a_killed_worker_comes_back_and_a_rebalance_gathers(tmp_path: Path):
     failed = [row for row in roots if row["outcome"] == "failed"]
     assert failed
     assert all(30 * S <= row["latency_ns"] <= 65 * S for row in failed)
-    assert any(row["outcome"] == "acked" and row["emit_ns"] > 130 * S for row in roots)
+    assert any(row["outcome"] == "acked" and row["emit_ns"] > 155 * S for row in roots)
 
 
 @pytest.mark.live
