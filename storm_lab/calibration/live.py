@@ -1,19 +1,20 @@
 """Fitting what depends on the machine to scenes that real Storm has played on it.
 
 Only scenes of the calibrating half are used, and of a version only its own: the generations of Storm have
-message paths that share little code. What is fitted is how fast the machine is for the framework's code
-(``reference_mhz``: the clock at which the CPU costs would hold there), how long a woken thread takes to run
-(``wake_us``) and how late a sleep ends (``timer_slack_us``), what an operating system on it takes: for ending
-a long sleep (``asleep_us``), for writing to another worker (``write_us``), and for ending a short sleep
-(``consumer_wake_us``, before 2.0) or looking at an empty queue (``look_us``, from then on); and how slowly
-its Java warms up (``warm_up_calls``), from 2.0 on also what cold code costs (``warm_up_factor``). What
-compiling takes (``compile_s``) is measured: the CPU of the compilers' threads; so are what a worker's own
-housekeeping takes (``idle_jvm_share``), and how long a message takes between hosts (``lan_us``) and within
-one (``loopback_us``).
+message paths that share little code. What is fitted is what the framework's code costs on the machine's
+Java (``code_factor``), how long a woken thread takes to run (``wake_us``) and waits for a core that is
+taken (``slice_us``, before 2.0), how late a sleep ends (``timer_slack_us``), and what an operating system
+on it takes: for ending a long sleep (``asleep_us``), for writing to another worker (``write_us``) and
+reading from one (``read_us``), and for ending a short sleep (``consumer_wake_us``, before 2.0) or looking
+at an empty queue (``look_us``, from then on); and how slowly its Java warms up (``warm_up_calls``) and what
+cold code costs (``warm_up_factor``). What compiling takes (``compile_s``) is measured: the CPU of the
+compilers' threads; so are what a worker's own housekeeping takes (``idle_jvm_share``), and how long a
+message takes between hosts (``lan_us``) and within one (``loopback_us``).
 
-Code that HotSpot's first compiler alone has worked on is slower: for sittings played so, the speed of the
-framework's code is fitted once more, with the other constants as they were found. Where they write a log
-(R-Storm's, which also flood many connections), so is what a line takes, and what writing to another worker.
+Code that HotSpot's first compiler alone has worked on is slower: for sittings played so, the factor of the
+framework's code is fitted once more, with the other constants as they were found; before 2.0 also how long
+a woken thread waits, as dozens of threads do on their hosts. Where they write a log (R-Storm's, which also
+flood many connections), so is what a line takes, and what writing to another worker does.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +40,9 @@ from storm_lab.live.suite.scene import Half, Measure, Scene, half_of
 from storm_lab.live.suite.sittings import CALIBRATION, LOGGED, release_of
 from storm_lab.model.machines import LIVE
 from storm_lab.model.version import V2_0_0
-from storm_lab.runs.live_trust import Recorded, emulated
+from storm_lab.runs.live_trust import Recorded, emulated, play_of
 
-_FITTED_ON = (CALIBRATION, "waiting", "light", "flood", "load")
+_FITTED_ON = (CALIBRATION, "waiting", "light", "flood", "bare", "load")
 """Besides what is played to calibrate a machine: of runs that are there already also floods, which tell a
 tuple's cost from that of a wait."""
 
@@ -53,29 +55,43 @@ WEIGHTS: Mapping[Measure, float] = {
 }
 """Of the logarithm of predicted over measured. Tails carry what the emulator does not play."""
 
-_FITTED = ("reference_mhz", "wake_us", "timer_slack_us", "asleep_us", "write_us", "warm_up_calls")
-_FITTED_BEFORE_2 = ("consumer_wake_us",)
-# What warm code of 2.x does for a tenth of 0.9's CPU, interpreted code does not.
-_FITTED_FROM_2 = ("look_us", "warm_up_factor")
+_FITTED = (
+    "code_factor",
+    "wake_us",
+    "timer_slack_us",
+    "asleep_us",
+    "write_us",
+    "read_us",
+    "warm_up_calls",
+    "warm_up_factor",
+)
+_FITTED_BEFORE_2 = ("consumer_wake_us", "slice_us")
+_FITTED_FROM_2 = ("look_us",)
 _BEGIN: Values = {
+    "code_factor": 0.5,
     "wake_us": 10.0,
-    "consumer_wake_us": 40.0,
-    "asleep_us": 400.0,
-    "write_us": 100.0,
+    "consumer_wake_us": 19.0,
+    "slice_us": 60.0,
+    "asleep_us": 100.0,
+    "write_us": 57.0,
+    "read_us": 50.0,
     "warm_up_calls": 20_000.0,
+    "warm_up_factor": 15.0,
 }
 """Where the search begins instead of at the defaults, which are no virtual machine's: near what threads of
-Java 17 that wake each other took there, as an older core would, and near the calls after which recorded
-floods had lost half of what cold code costs. Slow wakes are a second valley, where one sleep too many fits.
+live Storm 0.9.2 took by their own CPU clocks and counts of runs (docs/live.md), and near the calls after
+which recorded floods had lost half of what cold code costs. Slow wakes are a second valley, where one sleep
+too many fits.
 """
 _LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
 """Between namespaces, and processes, of the machine of data/live/intel-xeon: for runs that were recorded
 before plays measured their links (`storm_lab.live.links`)."""
 _FIXED: Values = {"switch_us": 0.0, "process_penalty": SUITE_COST.process_penalty}
-"""No switch for each burst: a thread of Linux 6.18 keeps one of two full CPUs for 1.4 ms (fair.c), in which
-it handles hundreds of tuples, and what waking it costs is told by `consumer_wake_us`. And further processes
-as in the suite."""
+"""No switch for each burst: `consumer_wake_us` is what a thread's run costs, with the switch of the wake.
+And further processes as in the suite."""
 _FITTED_LOGGED = ("write_us", "log_emit_us", "log_receive_us")
+"""Besides, where a log is written: its lines, and writing to other workers, which R-Storm's topologies do
+over more connections than any scene of the others."""
 _C1_CALLS = 200.0
 """Calls after which HotSpot's first compiler takes a method up (Tier3InvocationThreshold of Java 17)."""
 _BUSY = 20_000
@@ -153,9 +169,15 @@ def fit_c1(
     if not own:
         return None
     logged = any(each.sitting.name == LOGGED for each in own)
-    ranges = _ranges(("reference_mhz", *(_FITTED_LOGGED if logged else ())))
+    waits = ("slice_us",) if find_release(generation).storm < V2_0_0 else ()
+    ranges = _ranges(("code_factor", *waits, *(_FITTED_LOGGED if logged else ())))
     begin = _begun(ranges, {**found, **(known or {})})
     return _fit(own, generation, {**found, **begin, "warm_up_calls": _C1_CALLS}, ranges, lambda: None)
+
+
+def _rounded(values: Values) -> dict[str, float]:
+    """Within their ranges, to three digits."""
+    return {name: min(_HIGHEST[name], float(f"{value:.3g}")) for name, value in values.items()}
 
 
 def _fit(own: Sequence[Recorded], generation: str, start: Values, ranges: Ranges, tell: Told) -> LiveFit:
@@ -165,14 +187,13 @@ def _fit(own: Sequence[Recorded], generation: str, start: Values, ranges: Ranges
 
     def whole(values: Values) -> Values:
         """With what compiling and housekeeping take, on a core of the reference clock."""
-        slower = own[0].mhz / values["reference_mhz"]
+        slower = own[0].mhz / CostModel().reference_mhz
         measured = {}
         if compiled_s is not None:
             measured["compile_s"] = compiled_s * slower
         if share is not None:
             measured["idle_jvm_share"] = share * slower * LIVE
-        rounded = {name: min(_HIGHEST[name], float(f"{value:.3g}")) for name, value in measured.items()}
-        return {**values, **rounded}
+        return {**values, **_rounded(measured)}
 
     before = _rows(looks, whole(start))
     if not any(_residual(row) for row in before):
@@ -225,11 +246,12 @@ def _rows(looks: Sequence[tuple[Recorded, Look]], values: Values) -> list[Row]:
     """The calibrating scenes with what the emulator says under these constants."""
     cost = replace(CostModel(), **values)
     rows: list[Row] = []
-    for recorded, look in looks:
-        sitting, generation = recorded.sitting, recorded.generation
-        scenes = _calibrating(recorded)
-        with emulated(sitting, generation, recorded.mhz, 1, cost) as played:
-            found = compare_sitting(sitting, generation, scenes, [look], [played])
+    for (_, _, generation), group in groupby(looks, key=lambda pair: play_of(pair[0])):
+        members = list(group)
+        recorded = members[0][0]
+        scenes, told = _calibrating(recorded), [look for _, look in members]
+        with emulated(recorded.sitting, generation, recorded.mhz, 1, cost) as played:
+            found = compare_sitting(recorded.sitting, generation, scenes, told, [played])
         rows += [row for row in found if row.usable]
     return rows
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from storm_lab.emulator.constant import check_constants, constant
-from storm_lab.model import Node
+from storm_lab.model import Node, StormVersion
+from storm_lab.model.version import V2_0_0
 
 _RANGE = "physical range of a JVM of that time on 2-3 GHz cores"
 
@@ -66,6 +67,13 @@ class CostModel:
         source="what Storm's own code costs in 2.x (JCTools queues, no send threads), against 0.9; live "
         "Storm 2.8.3, CPU of a chain of bolts that do nothing, six set-ups, 2.0 work per clock",
     )
+    code_factor: float = constant(
+        1.0,
+        allowed=(0.1, 4.0),
+        source="what Storm's own code costs by what its Java makes of it, against these CPU costs; chains in "
+        "one worker whose bolts do nothing, live Storm 0.9.2 on Java 17, on a core that does 2.6 times as "
+        "much: 0.34 with HotSpot's second compiler, 0.95 with its first alone",
+    )
     read_us: float = constant(
         37.0,
         allowed=(0, 100),
@@ -103,9 +111,10 @@ class CostModel:
         allowed=(0, 10000),
         source="how long a thread keeps a core that others want: the shortest time slice of Linux up to 6.5 "
         "on one CPU (sysctl_sched_min_granularity of fair.c). A thread that wakes waits so long for a core, "
-        "if none falls free, and one that writes into a log on a single core keeps that so long. Flooded "
-        "live Storm 0.9.2 on hosts of one core: threads that send or receive run 400 to 1,400 times a second "
-        "and handle 8 to 50 tuples each time; 0 = whoever wakes runs at once",
+        "if none falls free, and one that writes into a log on a single core keeps that so long. Live Storm "
+        "0.9.2 under Linux 6.18: threads wait 10 to 40 us for two cores that one worker floods, and 130 to "
+        "1,250 us for one that a dozen busy threads want; there they run 400 to 1,400 times a second and "
+        "handle 8 to 50 tuples each time; 0 = whoever wakes runs at once",
     )
     wake_us: float = constant(30.0, (5, 100), "futex wake to running, Linux")
     switch_us: float = constant(
@@ -113,8 +122,8 @@ class CostModel:
         allowed=(0, 50),
         source="context switch, per burst and run-queue round; Li, Ding and Shen, Quantifying the cost of "
         "context switch (2007): 3.8 us on a Xeon of 2.0 GHz and R-Storm's family. 0 on machines of recorded "
-        "live runs: Linux 6.18 lets a thread of a full core run for 0.7 ms times (1 + log2 of the CPUs), in "
-        "which it handles many tuples, and consumer_wake_us has the switch of a wake in it",
+        "live runs, where consumer_wake_us has it in it: each run of a thread there costs 7.1 us, the wake "
+        "and the switch together",
     )
     loopback_us: float = constant(
         50.0,
@@ -269,6 +278,10 @@ class CostModel:
 
     def __post_init__(self) -> None:
         check_constants(self)
+
+    def own_code(self, version: StormVersion) -> float:
+        """What the code of a version of Storm costs, against the CPU costs; log lines are no part of it."""
+        return self.code_factor * (self.storm_2_factor if version >= V2_0_0 else 1.0)
 
     def slowdown(self, node: Node, processes: int) -> float:
         """Factor by which all CPU costs on a node grow: its clock, its processes, its memory.

@@ -37,9 +37,9 @@ def price_list(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
     if version >= V2_0_0:
         # What a burst costs beside its work is part of Storm's own code: few of them are real switches.
         c.switch = round(c.switch * cost.storm_2_factor)
-        # A log line costs what it costs in other versions.
-        c.log_emit = round(c.log_emit / cost.storm_2_factor)
-        c.log_receive = round(c.log_receive / cost.storm_2_factor)
+    # Made dearer by what makes them cheaper: a log line costs the same in all versions.
+    c.log_emit = round(c.log_emit / cost.own_code(version))
+    c.log_receive = round(c.log_receive / cost.own_code(version))
     c.header_bytes = round(cost.header_bytes)
     c.uplink_ps_per_byte = round(8e6 / cost.uplink_mbps) if cost.uplink_mbps > 0 else 0
     slack = round(cost.timer_slack_us * NS_PER_US)

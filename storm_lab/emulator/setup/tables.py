@@ -249,7 +249,7 @@ def _lay_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: Co
         p.slow = round(1024 * cost.slowdown(node, 0))
         p.extra = p.look_part = 1024
         p.system = round(65536 / node.work_per_clock)
-        p.storm = round(65536 * (cost.storm_2_factor if version >= V2_0_0 else 1.0) / node.work_per_clock)
+        p.storm = round(65536 * cost.own_code(version) / node.work_per_clock)
         p.wake_head = p.wake_tail = -1
         if node.cpu_quota is not None:
             p.quota_period = round(node.quota_period_ms * 1e6)

@@ -167,6 +167,16 @@ class Chain:
         return TopologyPlan(topology, trace, {"spout": self.source}, self.submit_s)
 
 
+def in_one(name: str, source: SourcePlan, slot: Slot, **more: object) -> Chain:
+    """A chain in one worker."""
+    return Chain(name, source, (slot,), (slot,), (slot,), **more)  # type: ignore[arg-type]
+
+
+def split(name: str, source: SourcePlan, here: Slot, there: Slot, **more: object) -> Chain:
+    """A chain whose bolt1 is elsewhere, so that both hops are remote."""
+    return Chain(name, source, (here,), (there,), (here,), **more)  # type: ignore[arg-type]
+
+
 @dataclass
 class Turns:
     """The stretches of a sitting, one after another, and what begins and ends them."""

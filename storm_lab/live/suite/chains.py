@@ -1,4 +1,4 @@
-"""The sittings of chains: light load, saturation, load, packing."""
+"""The sittings of chains that are not saturated: light load, load and bursts, waiting, packing."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from storm_lab.emulator.control.faults.commands import KillTopology
 from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.suite.build import SILENT, Chain, Turns, sitting_of
+from storm_lab.live.suite.build import SILENT, Chain, Turns, in_one, sitting_of, split
+from storm_lab.live.suite.floods import FLOOD, FLOOD_WORK
 from storm_lab.live.suite.scene import Measure, Scene
 from storm_lab.model import Slot, StormVersion
 from storm_lab.model.version import V2_0_0
 
 _ALL = (Measure.P50, Measure.P95, Measure.CPU)
-_FLOOD = (Measure.THROUGHPUT, Measure.CPU)
 _WAITING = (Measure.THROUGHPUT, Measure.P50)
 _EARLY_S = 3.0
-_FRESH_S = 30.0
-"""After so long a saturated topology is measured: up to 20 s to start, and the rest to warm up."""
 
 
 class Start(NamedTuple):
@@ -37,16 +35,6 @@ class Start(NamedTuple):
 
 def _on(node: str, *numbers: int) -> tuple[Slot, ...]:
     return tuple(Slot(node, 6700 + number) for number in numbers)
-
-
-def _one(name: str, source: SourcePlan, node: str, number: int, **more: object) -> Chain:
-    slots = _on(node, number)
-    return Chain(name, source, slots, slots, slots, **more)  # type: ignore[arg-type]
-
-
-def _split(name: str, source: SourcePlan, here: Slot, there: Slot, **more: object) -> Chain:
-    """bolt1 elsewhere, so that both hops are remote."""
-    return Chain(name, source, (here,), (there,), (here,), **more)  # type: ignore[arg-type]
 
 
 # ---- light load -------------------------------------------------------------------------------------------
@@ -78,10 +66,10 @@ def _light_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, f
 def light(version: StormVersion, mhz: float) -> EmulationSpec:
     """Chains without work of their own, near and far, at three rates; and one that is still cold."""
     chains = (
-        _one("near", SILENT, "n1", 0),
-        _split("next", SILENT, *_on("n1", 1, 2)),
-        _split("far", SILENT, *_on("n1", 3), *_on("n2", 0)),
-        _one("cold", SILENT, "n2", 1),
+        in_one("near", SILENT, Slot("n1", 6700)),
+        split("next", SILENT, *_on("n1", 1, 2)),
+        split("far", SILENT, *_on("n1", 3), *_on("n2", 0)),
+        in_one("cold", SILENT, Slot("n2", 6701)),
     )
     return sitting_of(version, mhz, chains, _light_turns(version)[0], sample_every=10)
 
@@ -101,63 +89,6 @@ def light_scenes(version: StormVersion) -> tuple[Scene, ...]:
             topology, measures = ("near" if name == "cold-2000" else "cold"), (Measure.P50, Measure.P95)
         scenes.append(Scene(name, topology, start, end, measures))
     return tuple(scenes)
-
-
-# ---- saturation -------------------------------------------------------------------------------------------
-
-_FLOOD_WORK = (20.0, 20.0)
-
-
-def _endless(acked: bool = True) -> SourcePlan:
-    return SourcePlan(SourceKind.SATURATED, anchored=acked)
-
-
-_TWIN_WORK = (200.0, 0.0)
-_TWINS = ("twin-a", "twin-b")
-_SIDE_BY_SIDE = (
-    ("capacity-one-worker", "capacity-two-workers"),
-    ("unacked-one-worker", "twin-alone"),
-    ("capacity-two-nodes",),
-    ("twin-a", "twin-b"),
-)
-"""What is submitted together: two that have a node each, or are to share one."""
-
-
-def _flood_chains() -> tuple[Chain, ...]:
-    acked = {"work_us": _FLOOD_WORK, "pending": 1000}
-    bare = {"work_us": _FLOOD_WORK, "ackers": 0}
-    twin = {"work_us": _TWIN_WORK, "pending": 100}
-    chains = (
-        _one("capacity-one-worker", _endless(), "n1", 0, **acked),
-        _split("capacity-two-workers", _endless(), Slot("n2", 6700), Slot("n2", 6701), **acked),
-        _one("unacked-one-worker", _endless(False), "n1", 1, **bare),
-        _one("twin-alone", _endless(), "n2", 2, **twin),
-        _split("capacity-two-nodes", _endless(), Slot("n1", 6702), Slot("n2", 6703), **acked),
-        _one("twin-a", _endless(), "n2", 4, **twin),
-        _one("twin-b", _endless(), "n2", 5, **twin),
-    )
-    starts = {name: start - _FRESH_S for name, (start, _) in _flood_turns()[1].items()}
-    return tuple(replace(chain, submit_s=starts[chain.name]) for chain in chains)
-
-
-def _flood_turns() -> tuple[Turns, dict[str, tuple[float, float]]]:
-    turns = Turns(0.0)
-    found: dict[str, tuple[float, float]] = {}
-    for names in _SIDE_BY_SIDE:
-        found |= dict.fromkeys(names, turns.flood(*names, start_s=_FRESH_S))
-    return turns, found
-
-
-def flood(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Saturated chains: what they can do, with and without acks and limits."""
-    return sitting_of(version, mhz, _flood_chains(), _flood_turns()[0], sample_every=1000, held=True)
-
-
-def flood_scenes(version: StormVersion) -> tuple[Scene, ...]:
-    """Scenes of `flood`."""
-    found = _flood_turns()[1]
-    alone = [Scene(name, name, *span, _FLOOD) for name, span in found.items() if name not in _TWINS]
-    return (*alone, Scene("twins-on-a-core", "twin-a", *found["twin-a"], _FLOOD, others=("twin-b",)))
 
 
 # ---- load, bursts, waiting --------------------------------------------------------------------------------
@@ -200,9 +131,9 @@ def load(version: StormVersion, mhz: float) -> EmulationSpec:
         if name.startswith("burst")
     }
     chains = (
-        _one("work", SILENT, "n1", 0, work_us=(1000.0, 0.0)),
-        _one("burst-one-worker", sources["burst-one-worker"], "n1", 1, work_us=_FLOOD_WORK),
-        _split("burst-two-workers", sources["burst-two-workers"], *_on("n1", 2, 3), work_us=_FLOOD_WORK),
+        in_one("work", SILENT, Slot("n1", 6700), work_us=(1000.0, 0.0)),
+        in_one("burst-one-worker", sources["burst-one-worker"], Slot("n1", 6701), work_us=FLOOD_WORK),
+        split("burst-two-workers", sources["burst-two-workers"], *_on("n1", 2, 3), work_us=FLOOD_WORK),
     )
     return sitting_of(version, mhz, chains, turns, sample_every=100)
 
@@ -214,7 +145,7 @@ def load_scenes(version: StormVersion) -> tuple[Scene, ...]:
         if name.startswith("burst"):
             scenes.append(Scene(name, name, start, end, _ALL))
         else:
-            measures = _FLOOD if name == "load-120" else _ALL
+            measures = FLOOD if name == "load-120" else _ALL
             scenes.append(Scene(name, "work", start, end, measures))
     return tuple(scenes)
 
@@ -241,9 +172,9 @@ def _waiting_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float,
 def waiting(version: StormVersion, mhz: float) -> EmulationSpec:
     """Chains with more lines than they can take and few root tuples on their way: distance decides."""
     chains = (
-        _one(_WAITERS[0], SILENT, "n1", 0, pending=1),
-        _split(_WAITERS[1], SILENT, *_on("n1", 1), *_on("n2", 1), pending=1),
-        _split(_WAITERS[2], SILENT, *_on("n1", 2), *_on("n2", 2), pending=10),
+        in_one(_WAITERS[0], SILENT, Slot("n1", 6700), pending=1),
+        split(_WAITERS[1], SILENT, *_on("n1", 1), *_on("n2", 1), pending=1),
+        split(_WAITERS[2], SILENT, *_on("n1", 2), *_on("n2", 2), pending=10),
     )
     return sitting_of(version, mhz, chains, _waiting_turns(version)[0], sample_every=100)
 
@@ -327,10 +258,10 @@ def _calibration_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[fl
 def calibration(version: StormVersion, mhz: float) -> EmulationSpec:
     """What tells a machine's constants: a light load over both remote ways and in one worker, and a wait."""
     chains = (
-        _one("near", SILENT, "n1", 0),
-        _split("next", SILENT, *_on("n1", 1, 2)),
-        _split("far", SILENT, *_on("n1", 3), *_on("n2", 0)),
-        _split(_WAITERS[2], SILENT, *_on("n1", 4), *_on("n2", 1), pending=10),
+        in_one("near", SILENT, Slot("n1", 6700)),
+        split("next", SILENT, *_on("n1", 1, 2)),
+        split("far", SILENT, *_on("n1", 3), *_on("n2", 0)),
+        split(_WAITERS[2], SILENT, *_on("n1", 4), *_on("n2", 1), pending=10),
     )
     return sitting_of(version, mhz, chains, _calibration_turns(version)[0], sample_every=10)
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from storm_lab.errors import UserError
 from storm_lab.live.releases import Release, find_release
-from storm_lab.live.suite import chains, control, rstorm
+from storm_lab.live.suite import chains, control, floods, rstorm
 from storm_lab.live.suite.scene import Measure, Sitting
 
 _OLD_FIRST = ("0.9.2", "2.8")
@@ -38,8 +38,8 @@ SITTINGS: dict[str, Sitting] = {
         Sitting(
             "flood",
             "Capacity by distance, with and without acks; two topologies on one core",
-            chains.flood,
-            chains.flood_scenes,
+            floods.flood,
+            floods.flood_scenes,
             _OLD_FIRST,
             (
                 (_THROUGHPUT, "capacity-one-worker", "capacity-two-workers"),
@@ -111,6 +111,23 @@ SITTINGS: dict[str, Sitting] = {
                 for topology in rstorm.LOGGED
             ),
             pinned=True,
+            c1_only=True,
+        ),
+        Sitting(
+            "bare",
+            "Saturated chains in one worker whose bolts do nothing",
+            floods.bare,
+            floods.bare_scenes,
+            _OLD_FIRST,
+            held=True,
+        ),
+        Sitting(
+            "bare-c1",
+            "The same, first compiler alone",
+            floods.bare,
+            floods.bare_c1_scenes,
+            ("0.9.2",),
+            held=True,
             c1_only=True,
         ),
         Sitting(
