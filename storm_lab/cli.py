@@ -25,37 +25,31 @@ from storm_lab.machine.process_end import asked_to_end
 from storm_lab.version import __version__
 
 _ELSEWHERE = {
-    "list": ("storm_lab.runs.list_command", "List the experiments, or the parameters or runs of one."),
-    "run": ("storm_lab.runs.reproduce_command", "Run one experiment with parameters of your own."),
-    "reproduce": (
-        "storm_lab.runs.reproduce_command",
-        "Reproduce all experiments, or some, and write the report.",
-    ),
-    "report": ("storm_lab.runs.claims_command", "Write reports/index.html anew."),
-    "figures": ("storm_lab.runs.figures_command", "Write an experiment's figures as SVG, PNG or PDF."),
-    "claims": ("storm_lab.runs.claims_command", "List what the papers claim and what came out."),
+    "list": ("runs.list_command", "List the experiments, or the parameters or runs of one."),
+    "run": ("runs.reproduce_command", "Run one experiment with parameters of your own."),
+    "reproduce": ("runs.reproduce_command", "Reproduce all experiments, or some, and write the report."),
+    "report": ("runs.claims_command", "Write reports/index.html anew."),
+    "figures": ("runs.figures_command", "Write an experiment's figures as SVG, PNG or PDF."),
+    "claims": ("runs.claims_command", "List what the papers claim and what came out."),
     "import": (
-        "storm_lab.workloads.importers.command",
+        "workloads.importers.command",
         "Read a topology written for Storm: Flux, streamparse, UI pages.",
     ),
-    "advise": ("storm_lab.advice.command", "Say how a topology does best on some machines."),
-    "trace": ("storm_lab.runs.trace_command", "Export a run for Chrome's trace viewer or Perfetto."),
-    "schedule": ("storm_lab.schedulers.cases.commands", "Schedule cases, one JSON object a line."),
-    "explain": ("storm_lab.schedulers.cases.commands", "Show why each executor got its slot."),
-    "sweep": ("storm_lab.runs.sweep_command", "Run an experiment over parameters, schedulers and seeds."),
-    "new": ("storm_lab.league.starter", "Begin a scheduler of your own."),
-    "league": ("storm_lab.tournament.commands", "Rank schedulers on many topologies and machines."),
-    "compare": ("storm_lab.tournament.commands", "Say whether one scheduler is better than another."),
-    "live": (
-        "storm_lab.runs.live_command",
-        "Start real Apache Storm and play on it what the emulator plays.",
-    ),
-    "init": ("storm_lab.runs.lab", "Make a folder to work in, with notebooks of your own."),
-    "lab": ("storm_lab.runs.lab", "Open JupyterLab on working copies of the notebooks."),
-    "calibrate": ("storm_lab.calibration.command", "Fit the constants of the cost model."),
-    "recordings": ("storm_lab.calibration.recordings_command", "Predict recorded runs of a cluster."),
+    "advise": ("advice.command", "Say how a topology does best on some machines."),
+    "trace": ("runs.trace_command", "Export a run for Chrome's trace viewer or Perfetto."),
+    "schedule": ("schedulers.cases.commands", "Schedule cases, one JSON object a line."),
+    "explain": ("schedulers.cases.commands", "Show why each executor got its slot."),
+    "sweep": ("runs.sweep_command", "Run an experiment over parameters, schedulers and seeds."),
+    "new": ("league.starter", "Begin a scheduler of your own."),
+    "league": ("tournament.commands", "Rank schedulers on many topologies and machines."),
+    "compare": ("tournament.commands", "Say whether one scheduler is better than another."),
+    "live": ("runs.live_command", "Start real Apache Storm and play on it what the emulator plays."),
+    "init": ("runs.lab", "Make a folder to work in, with notebooks of your own."),
+    "lab": ("runs.lab", "Open JupyterLab on working copies of the notebooks."),
+    "calibrate": ("calibration.command", "Fit the constants of the cost model."),
+    "recordings": ("calibration.recordings_command", "Predict recorded runs of a cluster."),
 }
-"""Commands that live with their subject: the modules that hold them under their names, and what they do."""
+"""Commands that live with their subject: the modules of the package that hold them, and what they do."""
 
 _COMPLETE = "_STORM_LAB_COMPLETE"
 """The environment variable through which a shell asks; click derives it from the program's name."""
@@ -70,7 +64,7 @@ class _Commands(Commands):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _ELSEWHERE:
             return super().get_command(ctx, cmd_name)
-        module = import_module(_ELSEWHERE[cmd_name][0])
+        module = import_module(f"storm_lab.{_ELSEWHERE[cmd_name][0]}")
         commands = (item for item in vars(module).values() if isinstance(item, click.Command))
         return next(command for command in commands if command.name == cmd_name)
 

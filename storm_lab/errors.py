@@ -43,12 +43,7 @@ class UserError(StormLabError):
     exit_code: ClassVar[int] = 2
 
     def __init__(
-        self,
-        message: str,
-        *,
-        field: str | None = None,
-        value: object = None,
-        remedy: str | None = None,
+        self, message: str, *, field: str | None = None, value: object = None, remedy: str | None = None
     ) -> None:
         self.message = _one_line(message)
         self.field = field
@@ -71,11 +66,7 @@ class UserError(StormLabError):
 def refused_by_system(
     message: str, *, field: str, value: str | None = None, remedy: str | None = None
 ) -> Iterator[None]:
-    """In this block, what the system refuses (an `OSError`) is the user's to mend: the reason is added.
-
-    Raises:
-        UserError: the system refused something.
-    """
+    """In this block, what the system refuses (an `OSError`) becomes a `UserError`, with the reason added."""
     try:
         yield
     except OSError as error:

@@ -43,13 +43,9 @@ class Fit:
             "seed": self.seed,
             "code_digest": self.code_digest,
             "constants": {
-                name: {
-                    "value": value,
-                    "unit": known[name].unit,
-                    "low": known[name].low,
-                    "high": known[name].high,
-                    "targets": "all below",
-                }
+                name: {"value": value}
+                | {key: getattr(known[name], key) for key in ("unit", "low", "high")}
+                | {"targets": "all below"}
                 for name, value in self.values.items()
             },
             "targets": [

@@ -8,7 +8,6 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,48 +50,32 @@ class Evaluation:
     def __enter__(self) -> Evaluation:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._pool.shutdown(wait=kind is None, cancel_futures=True)
+    def __exit__(self, *raised: object) -> None:
+        self._pool.shutdown(wait=raised[0] is None, cancel_futures=True)
 
-    def rates(self, sets: Sequence[Mapping[str, float]]) -> list[Rates]:
-        """The rates of every recorded run under load, for every set of constants."""
-        variants = [run.variant for run in loaded_runs(self._recordings)]
-        missing = [values for values in sets if not self._place(values).is_file()]
-        futures = {
-            self._place(values): [self._pool.submit(_play, (v, dict(values), self._seed)) for v in variants]
-            for values in missing
-        }
-        for place, played in futures.items():
-            rates = dict(zip(variants, (future.result() for future in played), strict=True))
-            write_whole(place, json.dumps(rates))
-            self._advance()
-        for _ in range(len(sets) - len(futures)):
-            self._advance()
-        return [self._kept(values) for values in sets]
+    def rates(self, values: Mapping[str, float]) -> Rates:
+        """The rates of every recorded run under load, with one set of constants."""
+        place = self._place(values)
+        if not place.is_file():
+            variants = [run.variant for run in loaded_runs(self._recordings)]
+            played = self._pool.map(_play, [(variant, dict(values), self._seed) for variant in variants])
+            write_whole(place, json.dumps(dict(zip(variants, played, strict=True))))
+        self._advance()
+        found: Rates = json.loads(place.read_text(encoding="utf-8"))
+        return found
 
     def predicted(self, values: Mapping[str, float]) -> dict[str, float]:
         """What one set of constants says about every target."""
-        (rates,) = self.rates([values])
-        return predictions(self._recordings, rates)
+        return predictions(self._recordings, self.rates(values))
 
     def residuals(self, sets: Sequence[Mapping[str, float]]) -> list[NDArray[np.float64]]:
         """Weighted residuals of every target, for every set of constants."""
         wanted = targets(self._recordings)
-        found = []
-        for rates in self.rates(sets):
-            predicted = predictions(self._recordings, rates)
-            found.append(np.array([target.residual(predicted[target.name]) for target in wanted]))
-        return found
+        return [
+            np.array([target.residual(predicted[target.name]) for target in wanted])
+            for predicted in map(self.predicted, sets)
+        ]
 
     def _place(self, values: Mapping[str, float]) -> Path:
         name = text_digest(self._code, str(self._seed), json.dumps(dict(values), sort_keys=True))
         return self._home / f"{name[:32]}.json"
-
-    def _kept(self, values: Mapping[str, float]) -> Rates:
-        content = json.loads(self._place(values).read_text(encoding="utf-8"))
-        return {
-            variant: {component: (pair[0], pair[1]) for component, pair in rates.items()}
-            for variant, rates in content.items()
-        }

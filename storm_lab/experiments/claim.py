@@ -70,13 +70,11 @@ def band_by_rule(kind: Kind, unit: str, expected: float, *, total: bool = False)
 class Target:
     """One number of a claim and the band (ends included) inside which it counts as reproduced.
 
-    Attributes:
-        label: tells the numbers of one claim apart; empty when there is only one.
-        unit: unit of the number, of the band and of every measurement of it.
-        expected: what the paper prints; None where it only gives a bound or a word.
-        low, high: the band; None where it is open on that side.
-        neutral: the value that would mean "no effect" or "as the baseline". A measurement that lies on the
-            band's side of it has the right direction. None where no such value exists.
+    ``label`` tells the numbers of one claim apart; empty when there is only one. ``unit`` is that of the
+    number, the band and every measurement of it. ``expected`` is what the paper prints; None where it only
+    gives a bound or a word. ``low`` and ``high`` are None where the band is open on that side. ``neutral`` is
+    the value that would mean "no effect" or "as the baseline", None where no such value exists: a measurement
+    that lies on the band's side of it has the right direction.
     """
 
     label: str
@@ -147,17 +145,14 @@ class Claim:
 
     Attributes:
         id: stable name, starting with the paper's short name.
-        paper: the paper's short title.
         figure: figure, table or section.
         experiment: slug of the experiment that the claim is about.
         topology: topology or topologies of that experiment.
         metric: what is measured, with its window and its definition of "percent".
         unit: unit of the numbers, or of the values that are put in order.
-        kind: what sort of statement it is.
         targets: the numbers; empty for orderings.
         order: the chains that must hold; empty for everything else.
         baseline: what the number is compared with; may be empty.
-        statement: the claim in one line.
         note: what to know before believing or doubting it; may be empty.
         arithmetic: the value follows from printed settings alone, so that meeting it is weak evidence.
         fitted: why the claim counts as fitted whatever its experiment says: the constant or input that was

@@ -49,8 +49,7 @@ class Contradiction:
 def load_contradictions() -> tuple[Contradiction, ...]:
     """The list that comes with the package, in file order.
 
-    Raises:
-        UserError: a key is missing or unknown, a claim or a paper does not exist, or an id occurs twice.
+    Raises `UserError` for a missing or unknown key, an unknown claim or paper, or an id that occurs twice.
     """
     file = resources.files("storm_lab.experiments") / "claims" / "contradictions.yaml"
     entries = yaml.safe_load(file.read_text(encoding="utf-8"))

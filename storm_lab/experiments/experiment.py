@@ -100,8 +100,7 @@ class Experiment:
     def planned(self, parameters: Parameters) -> tuple[RunSpec, ...]:
         """The runs of these parameters; with the defaults, what they leave unsettled with more seeds, too.
 
-        Raises:
-            UserError: an input cannot be read.
+        Raises `UserError` if an input cannot be read.
         """
         specs = {spec.key: spec for spec in self.runs(parameters)}
         for _, spec in self._settled(parameters):
@@ -111,8 +110,7 @@ class Experiment:
     def tables_of_runs(self, parameters: Parameters) -> dict[tuple[str, str, int], tuple[str, ...]]:
         """The metric tables of each planned run, by its key: all, or those that it settles claims with.
 
-        Raises:
-            UserError: an input cannot be read.
+        Raises `UserError` if an input cannot be read.
         """
         wanted = {spec.key: set(self.metrics) for spec in self.runs(parameters)}
         for settling, spec in self._settled(parameters):
@@ -128,8 +126,7 @@ class Experiment:
     def answered(self, tables: Any, parameters: Parameters) -> tuple[Measurement, ...]:
         """One measurement a claim and reading, from the metrics of the runs that were planned.
 
-        Raises:
-            UserError: a claim is measured from a table that the runs that settle it do not have.
+        Raises `UserError` if a claim is measured from a table that the runs that settle it do not have.
         """
         own = self.measure(tables, parameters)
         found = {(each.claim_id, each.reading): each for each in own}

@@ -71,18 +71,14 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """All values that answer one claim.
+    """All values that answer one claim, one per label of it in any order, in its unit.
 
-    Attributes:
-        claim_id: id of the claim in the ledger.
-        values: one per label of the claim, in any order.
-        unit: unit of the values; must be the claim's.
-        how: the metric it was taken from, with its window, so that a reader can compute it again.
-        reading: another reading of what the paper leaves open, or a trial with one input changed, under which
-            these values came out ("six machines, as recorded"); empty for the experiment's own setting. Its
-            verdict stands beside the claim's own and never replaces it.
-        basis: that of another reading, where it is not the claim's: fitted if the reading was chosen with the
-            number in view. What a claim itself is stands in the ledger, and there alone.
+    ``how`` names the metric it was taken from, with its window, so that a reader can compute it again.
+    ``reading``: another reading of what the paper leaves open, or a trial with one input changed, under which
+    these values came out ("six machines, as recorded"); empty for the experiment's own setting. Its verdict
+    stands beside the claim's own and never replaces it. ``basis``: that of another reading, where it is not
+    the claim's: fitted if the reading was chosen with the number in view. What a claim itself is stands in
+    the ledger, and there alone.
     """
 
     claim_id: str
@@ -110,8 +106,7 @@ class Measurement:
 def over_seeds(samples: Sequence[float], *, label: str = "") -> Measured:
     """Mean and 95 % interval (Student's t) of one value per seed; a single seed has no interval.
 
-    Raises:
-        UserError: no sample, or one that is not finite.
+    Raises `UserError` for no sample, or one that is not finite.
     """
     if not samples:
         raise UserError("no sample to average", field=label or "samples", remedy="run at least one seed")

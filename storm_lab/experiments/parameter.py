@@ -66,10 +66,8 @@ class Parameter:
     def checked(self, value: object) -> ParameterValue:
         """``value`` in this parameter's type.
 
-        A whole number passes for a float, a list for a tuple; nothing else is converted.
-
-        Raises:
-            UserError: wrong type or out of range; names parameter and value and says what is allowed.
+        A whole number passes for a float, a list for a tuple; nothing else is converted. A `UserError` for a
+        wrong type, or out of range, names parameter and value and says what is allowed.
         """
         items: Iterable[object] = (value,)
         if isinstance(self.default, tuple):
@@ -201,11 +199,8 @@ class Parameters(Mapping[str, ParameterValue]):
 def check_parameters(declared: Iterable[Parameter], given: Mapping[str, object], owner: str) -> Parameters:
     """Every declared parameter, with the values of ``given`` where there are any and the defaults elsewhere.
 
-    ``owner`` is what the parameters belong to, for the message.
-
-    Raises:
-        UserError: an unknown name (the message lists what exists and guesses what was meant), or as
-            `Parameter.checked`.
+    ``owner`` is what the parameters belong to, for the message. `UserError` for an unknown name (the message
+    lists what exists and guesses what was meant), or as `Parameter.checked`.
     """
     known = {parameter.name: parameter for parameter in declared}
     for name in given:

@@ -112,10 +112,7 @@ def build_shim(home: Path, folder: Path) -> Path:
     """A JAVA_HOME in `folder` that runs the Java in `home` without the vector argument.
 
     Built beside its place and moved there in one step, so that neither an interrupted build nor two at once
-    leave half a shim. One that is there already and whole is used again.
-
-    Raises:
-        UserError: `folder` cannot be written to.
+    leave half a shim. One that is there already and whole is used again. `UserError` if it cannot be written.
     """
     home = home.resolve()
     key = hashlib.sha256(f"{_SHIM_FORMAT}\0{home}".encode()).hexdigest()[:12]

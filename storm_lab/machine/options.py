@@ -29,9 +29,7 @@ constants_option = click.option(
 )
 
 
-def param_option(
-    what: str = "Set a parameter; repeatable.",
-) -> Option:
+def param_option(what: str = "Set a parameter; repeatable.") -> Option:
     """The option ``-p NAME=VALUE`` of a command, its argument ``parameters``."""
     return click.option("-p", "--param", "parameters", metavar="NAME=VALUE", multiple=True, help=what)
 

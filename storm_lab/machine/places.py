@@ -44,11 +44,7 @@ def workspace() -> Path | None:
 
 
 def project_root() -> Path:
-    """Where data and reports lie.
-
-    That is the workspace around the working folder, else the checkout of the package, else the working
-    folder.
-    """
+    """Where data and reports lie: workspace around the working folder, else checkout, else that folder."""
     return workspace() or checkout() or Path.cwd()
 
 
@@ -64,8 +60,7 @@ def shipped(name: str) -> Path:
 def data_folder() -> Path:
     """Where runs, metrics and other things that can be made again lie; never committed.
 
-    Raises:
-        UserError: the folder that `DATA_VARIABLE` names is not there and cannot be made.
+    Raises `UserError` if the folder that `DATA_VARIABLE` names is not there and cannot be made.
     """
     given = os.environ.get(DATA_VARIABLE)
     if not given:

@@ -60,9 +60,7 @@ class Assignment:
 def check_assignment(assignment: Assignment, cluster: Cluster, executors: Iterable[Executor]) -> None:
     """Refuse an assignment that is not a complete, valid placement of ``executors``.
 
-    Raises:
-        InvalidAssignmentError: an executor is missing or foreign, a slot unknown, or two topologies share a
-            slot.
+    Raises `InvalidAssignmentError` if one is missing or foreign, a slot unknown or shared by two topologies.
     """
     known = set(cluster.slots())
     wanted = set(executors)

@@ -41,10 +41,8 @@ class Node:
     of Storm's own code a core gets done in a cycle of ``core_mhz``, against the cores of about 2006 for which
     the cost model holds; what user code costs is stated for the machine itself. Processes of a node with a
     ``cpu_quota`` may use so many cores' worth of CPU in each ``quota_period_ms``, and then stand still until
-    the next, as those of a container do (Linux's ``cpu.max``); None: as much as its cores have.
-
-    Raises:
-        UserError: a figure is no number or out of range, or a port is there twice; names node and field.
+    the next, as those of a container do (Linux's ``cpu.max``); None: as much as its cores have. A `UserError`
+    names node and field: a figure is no number or out of range, or a port is there twice.
     """
 
     id: str

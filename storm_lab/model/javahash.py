@@ -66,10 +66,7 @@ def bytes_hash(data: bytes) -> int:
 def list_hash(values: Iterable[object], *, deep: bool = True) -> int:
     """``List.hashCode`` (``deep`` False) or ``Arrays.deepHashCode`` over ``values``.
 
-    They differ only for arrays (``bytes``): deep hashing looks into them.
-
-    Raises:
-        TypeError: a value has no hash that is the same in every JVM.
+    They differ only for arrays (``bytes``): deep hashing looks into them. `TypeError` as from `java_hash`.
     """
     return folded_hash(java_hash(value, deep=deep) for value in values)
 
@@ -77,9 +74,8 @@ def list_hash(values: Iterable[object], *, deep: bool = True) -> int:
 def java_hash(value: object, *, deep: bool = True) -> int:
     """``hashCode`` of the Java value that ``value`` stands for.
 
-    Raises:
-        TypeError: the value has no hash that is the same in every JVM: a shallow hash of an array is its
-            address, and a class of the user's own is unknown here.
+    Raises `TypeError` where no hash is the same in every JVM: a shallow hash of an array is its address, and
+    a class of the user's own is unknown here.
     """
     if isinstance(value, str):
         return string_hash(value)

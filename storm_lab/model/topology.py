@@ -52,11 +52,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What one executor asks for, or a node offers: CPU points and memory in MB.
-
-    Raises:
-        UserError: a figure is negative or no number.
-    """
+    """What an executor asks for, or a node offers: CPU points, MB; `UserError` if negative or no number."""
 
     cpu_points: float = 0.0
     memory_mb: float = 0.0
@@ -80,11 +76,9 @@ DEFAULT_DEMAND = Resources(cpu_points=10.0, memory_mb=128.0, offheap_mb=0.0)
 class Component:
     """A spout (no inputs) or a bolt.
 
-    ``outputs`` maps each declared output stream to its field names. ``resources`` is what the
-    topology's author asks for per executor, or None when nothing was declared.
-
-    Raises:
-        UserError: the id is one that Storm keeps for itself, or a figure is no whole number or out of range.
+    ``outputs`` maps each declared output stream to its field names. ``resources`` is what the topology's
+    author asks for per executor, or None when nothing was declared. `UserError` for an id that Storm keeps
+    for itself, or a figure that is no whole number or out of range.
     """
 
     id: str
@@ -128,13 +122,10 @@ class Topology:
     """A submitted topology.
 
     ``ackers`` None means the version's own default: one in 0.8, one per requested worker from 0.9 on.
-    ``message_timeout_s`` is ``topology.message.timeout.secs``; ``max_spout_pending`` counts root tuples
-    per spout task (None = unlimited). ``settings`` holds further Storm settings by their full key, those that
-    `storm_lab.model.settings` lists.
-
-    Raises:
-        UserError: two components have the same id, one reads from a component that is not there, a figure is
-            no number or out of range, or a setting is unknown.
+    ``message_timeout_s`` is ``topology.message.timeout.secs``; ``max_spout_pending`` counts root tuples per
+    spout task (None = unlimited). ``settings`` holds further Storm settings by their full key, those that
+    `storm_lab.model.settings` lists. `UserError` for components of one id, an input from a component that is
+    not there, a figure that is no number or out of range, or an unknown setting.
     """
 
     id: str

@@ -116,12 +116,10 @@ def parameters_json(parameters: object) -> str:
 
 
 class LoadDatabase:
-    """The database of one run.
+    """The database of one run, in a file or ``:memory:``.
 
-    Args:
-        path: a file that does not exist yet or holds an older run's database, which is replaced; or
-            ``:memory:``.
-        windows_kept: older windows are deleted; None keeps all.
+    The file does not exist yet, or holds an older run's database, which is replaced. Windows before the last
+    ``windows_kept`` are deleted; None keeps all.
     """
 
     def __init__(self, path: str | Path = ":memory:", windows_kept: int | None = None) -> None:
@@ -143,8 +141,7 @@ class LoadDatabase:
     def open(cls, path: str | Path) -> LoadDatabase:
         """Open a database that another process writes, to read it and to add schedules.
 
-        Raises:
-            UserError: the file is missing, no load database, or of another schema version.
+        Raises `UserError` if the file is missing, no load database, or of another schema version.
         """
         if not Path(path).is_file():
             raise UserError("there is no such file", field="database", value=str(path))

@@ -26,11 +26,8 @@ K = TypeVar("K", bound=Hashable)
 class MovingAverages(Generic[K]):
     """One average per key: ``Y <- alpha * Y + (1 - alpha) * sample``, started with the key's first sample.
 
-    A small ``alpha`` forgets fast. A key that has once been seen and is missing from a later sample counts as
-    a sample of zero there.
-
-    Raises:
-        UserError: ``alpha`` is not in [0, 1).
+    A small ``alpha`` forgets fast; one outside [0, 1) is a `UserError`. A key that has once been seen and is
+    missing from a later sample counts as a sample of zero there.
     """
 
     def __init__(self, alpha: float) -> None:
@@ -58,10 +55,9 @@ class MovingAverages(Generic[K]):
 
 
 class LoadMonitor:
-    """The monitors of all nodes in one run.
+    """The monitors of all nodes in one run; their averages go to ``database``.
 
-    ``database`` is where the averages go; ``after_window`` listeners are called when a window has been
-    written.
+    ``after_window`` listeners are called when a window has been written.
     """
 
     def __init__(self, control: ControlPlane, sampler: Sampler, database: LoadDatabase, alpha: float) -> None:
@@ -148,10 +144,8 @@ class LoadMonitor:
 class MonitorPlan:
     """Monitors alone, without a generator: they watch, and offer the load to Nimbus's own scheduler.
 
-    Args:
-        alpha: weight of the past in the moving average.
-        database: file of the load database; None keeps it in memory.
-        windows_kept: windows kept in the database; None keeps all.
+    ``alpha`` is the weight of the past in the moving average; ``database`` the file of the load database,
+    None for one in memory; ``windows_kept`` the number of windows in it, None for all.
     """
 
     alpha: float = 0.5

@@ -51,10 +51,9 @@ class TunerAction(Enum):
 class TunerSettings:
     """What the paper leaves open.
 
-    Args:
-        first: limit at the start.
-        least: lower bound of the limit; a total loss of progress would otherwise close the spout for good.
-        similar: progress within this part of the last one counts as similar.
+    ``first`` is the limit at the start, ``least`` its lower bound, as a total loss of progress would
+    otherwise close the spout for good; progress within the part ``similar`` of the last one counts as
+    similar.
     """
 
     first: int = 100
@@ -153,13 +152,10 @@ class CommittedOffset:
 
 @dataclass(frozen=True, slots=True)
 class PendingTuning:
-    """Tune one topology's max spout pending while it runs.
+    """Tune the max spout pending of one topology (by id) while it runs.
 
-    Args:
-        topology: its id.
-        period_s: time between two calls of the tuner; the paper's 120 s.
-        settings: of the state machine.
-        progress: what counts as progress.
+    ``period_s`` lies between two calls of the tuner (the paper's 120 s); ``progress`` says what counts as
+    such.
     """
 
     topology: str

@@ -21,18 +21,11 @@ ACTOR = "mover"
 
 @dataclass(frozen=True, slots=True)
 class RandomMoves:
-    """Move executors of one topology at fixed times.
+    """Move so many ``executors`` of one topology at a time, from ``first_s`` on, every ``period_s``.
 
-    Args:
-        topology: its id.
-        executors: how many move each time.
-        first_s: time of the first move.
-        period_s: time between two moves.
-        components: components whose executors may be chosen; empty = all but spouts and ackers.
-        other_node: targets lie on other nodes only, else on any other slot of the topology.
-
-    The draw depends on the run's seed. A move is skipped, and the log says so, while the topology is not
-    active.
+    ``components`` are those whose executors may be chosen; empty = all but spouts and ackers. With
+    ``other_node`` targets lie on other nodes only, else on any other slot of the topology. The draw depends
+    on the run's seed. A move is skipped, and the log says so, while the topology is not active.
     """
 
     topology: str

@@ -53,10 +53,8 @@ def ended_with_its_start() -> Iterator[None]:
 def told_of_its_end(session: SparkSession) -> Iterator[None]:
     """Say so when something fails in this block because the session's own Java machine has ended.
 
-    A session whose Java runs elsewhere is left to its own errors.
-
-    Raises:
-        StormLabError: Java has ended; whatever PySpark made of it is the cause.
+    That is a `StormLabError`; whatever PySpark made of it is its cause. A session whose Java runs elsewhere
+    is left to its own errors.
     """
     try:
         yield

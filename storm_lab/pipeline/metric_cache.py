@@ -37,9 +37,7 @@ _LARGE = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
 
 
 def place_of(run: Run, cache: Path | None, code: str | None = None) -> Path:
-    """Folder of a run's kept metrics.
-
-    Its name changes with the run's files and with the code that reads them.
+    """Folder of a run's kept metrics, whose name changes with the run's files and the code that reads them.
 
     ``cache`` is the folder of all metrics, by default ``metrics`` beside that of all runs. ``code`` is
     `code_digest`, where it is known.

@@ -18,10 +18,9 @@ OUTCOMES = ("acked", "failed", "lost", "pending")
 def outcomes(roots: DataFrame, runs: DataFrame, scopes: DataFrame) -> DataFrame:
     """Root tuples by the seconds of emission and of completion.
 
-    ``runs`` and ``scopes`` are as in `storm_lab.pipeline.tables.Logs`.
-
-    Columns: run, topology, emit_ns and complete_ns (starts of the seconds; null while pending), outcome,
-    replayed (whether its source record was emitted before), warm (completed after the run's warm-up), tuples.
+    ``runs`` and ``scopes`` are as in `storm_lab.pipeline.tables.Logs`. Columns: run, topology, emit_ns and
+    complete_ns (starts of the seconds; null while pending), outcome, replayed (whether its source record was
+    emitted before), warm (completed after the run's warm-up), tuples.
     """
     limits = F.broadcast(runs.select("run", "warm_up_ns"))
     warm = F.coalesce(F.col("complete_ns") >= F.col("warm_up_ns"), F.lit(False))

@@ -114,9 +114,7 @@ def _connected(remote: str) -> SparkSession:
 def _reach(remote: str) -> None:
     """Open and close a connection: where nobody listens, PySpark would go on trying for many minutes.
 
-    Raises:
-        OSError: no connection within `_REACH_S`.
-        ValueError: the address has a port that is none.
+    `OSError`: no connection within `_REACH_S`; `ValueError`: the address has a port that is none.
     """
     address = urlsplit(remote)
     if address.scheme == "sc" and address.hostname:

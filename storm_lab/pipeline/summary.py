@@ -107,11 +107,9 @@ def keep_metrics(
 ) -> int:
     """Compute and keep what is missing of the wanted tables of some run folders, in one Spark session.
 
-    Returns the number of runs that lacked some.
-
-    Who calls `metrics_of` afterwards needs no Spark. ``advance`` is told the share that is done. Other
-    arguments and errors as there; a session that is started here is made for these runs, so this is for a
-    process of its own.
+    Returns the number of runs that lacked some. Who calls `metrics_of` afterwards needs no Spark. ``advance``
+    is told the share that is done. Other arguments and errors as there; a session that is started here is
+    made for these runs, so this is for a process of its own.
     """
     for names in wanted.values():
         _check_names(names)

@@ -1,6 +1,4 @@
-"""The tuple logs of many runs as Spark tables.
-
-One fact table a kind, and one row a run with what the manifests say.
+"""The tuple logs of many runs as Spark tables: one fact table a kind, one row a run of what manifests say.
 
 Fact tables have the columns of the log (times in integer nanoseconds, so that bins are exact); `run` is a
 number there. Metrics group by it and get the run's name, experiment, variant and seed at the end, by

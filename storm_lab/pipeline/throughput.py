@@ -64,11 +64,10 @@ def by_component(counts: DataFrame) -> DataFrame:
 def component_throughput(counts: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame:
     """Tuples by component and bin, for every bin of the run.
 
-    ``counts`` is the log's table, or a result of `by_component`.
-
-    Columns: run, topology, component, t_s, width_s, emitted, transferred, executed, acked, failed,
-    executed_per_s, emitted_per_s. Counting windows that reach over the edge of a bin are dealt out by
-    overlap, so a bin narrower than the windows shows their mean.
+    ``counts`` is the log's table, or a result of `by_component`. Columns: run, topology, component, t_s,
+    width_s, emitted, transferred, executed, acked, failed, executed_per_s, emitted_per_s. Counting windows
+    that reach over the edge of a bin are dealt out by overlap, so a bin narrower than the windows shows their
+    mean.
     """
     parts = spread(counts, bin_s, _COUNTED)
     summed = parts.groupBy("run", "topology", "component", "bin_ns").agg(

@@ -47,11 +47,9 @@ def by_locality(traffic: DataFrame) -> DataFrame:
 def traffic_share(traffic: DataFrame, bin_s: float) -> DataFrame:
     """Tuples by locality and bin, and the shares that T-Storm calls inter-node and inter-process.
 
-    ``traffic`` is the log's table, or a result of `by_locality`.
-
-    Columns: run, topology, t_s, tuples, process, node, rack, cluster, inter_node_share, inter_process_share
-    (both of all tuples, 0 to 1). Windows over the edge of a bin are dealt out by overlap; bins without
-    traffic are absent.
+    ``traffic`` is the log's table, or a result of `by_locality`. Columns: run, topology, t_s, tuples,
+    process, node, rack, cluster, inter_node_share, inter_process_share (both of all tuples, 0 to 1). Windows
+    over the edge of a bin are dealt out by overlap; bins without traffic are absent.
     """
     parts = spread(traffic, bin_s, ["tuples"])
     summed = parts.groupBy("run", "topology", "bin_ns").agg(*_sums())

@@ -39,15 +39,10 @@ class ConstantRecord:
 
 @dataclass(frozen=True, slots=True)
 class ChosenNumber:
-    """One number that was chosen on results.
+    """One number that was chosen on results, a constant or a parameter; texts with units.
 
-    Attributes:
-        name: of the constant, or of the parameter.
-        owner: "cost model", or the experiments that have the parameter.
-        value: with its unit.
-        allowed: the range, with its unit.
-        source: why this value.
-        claims: ids of the claims that it was chosen on, or what else served.
+    ``owner`` is "cost model", or the experiments that have the parameter; ``source`` says why this value;
+    ``claims`` are the ids of those that it was chosen on, or what else served.
     """
 
     name: str

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, refused_by_system
 from storm_lab.experiments.claim import number
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.figures.saved import read_figure
@@ -45,8 +45,7 @@ def _row(name: str, tally: Tally) -> str:
 def picture(reports: Path) -> str:
     """The picture as Markdown with the result that it shows, or nothing while there is none.
 
-    Raises:
-        UserError: the file is there but is no whole figure, or a verdict file is damaged.
+    Raises `UserError` if the file is no whole figure, or a verdict file is damaged.
     """
     path = reports / PICTURE
     if not path.is_file():
@@ -77,8 +76,7 @@ def caption(verdicts: Mapping[str, Verdict]) -> str:
 def updated(text: str, name: str, content: str) -> str:
     """The text with ``content`` between the markers ``<!-- name:begin -->`` and ``<!-- name:end -->``.
 
-    Raises:
-        UserError: not exactly one pair of markers.
+    Raises `UserError` unless there is exactly one pair of them.
     """
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
@@ -98,13 +96,10 @@ def updated_readme(text: str, reports: Path) -> str:
 def update_readme(readme: Path, reports: Path) -> bool:
     """Bring the file up to date; returns whether it had to change.
 
-    Raises:
-        UserError: the file cannot be read or lacks its markers, or a verdict file is damaged.
+    Raises `UserError` if it cannot be read or lacks its markers, or a verdict file is damaged.
     """
-    try:
+    with refused_by_system("cannot be read", field=readme.name):
         before = readme.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot be read ({error.strerror})", field=readme.name) from error
     after = updated_readme(before, reports)
     if after == before:
         return False

@@ -36,15 +36,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class VerdictFile:
-    """What one experiment says about its claims.
+    """What one experiment says about its claims, with the digest of the code that produced its runs.
 
-    Attributes:
-        experiment: slug of the experiment.
-        parameters: its parameters by name.
-        seeds: the seeds over which values and intervals were taken.
-        code_digest: digest of the code that produced the runs.
-        measurements: one per answered claim, in ledger order.
-        refused: runs that were left out.
+    ``seeds`` are those over which values and intervals were taken; ``measurements``, one per answered claim,
+    stand in ledger order; ``refused`` runs were left out.
     """
 
     experiment: str
@@ -58,8 +53,7 @@ class VerdictFile:
 def write_verdicts(folder: Path, record: VerdictFile) -> Path:
     """Write the verdict file of an experiment; a reader sees the old file or the new one, never a part.
 
-    Raises:
-        UserError: a measurement does not fit its claim, or belongs to another experiment.
+    Raises `UserError` for a measurement that does not fit its claim, or belongs to another experiment.
     """
     document = {
         "schema": SCHEMA_VERSION,
@@ -99,8 +93,7 @@ def _by_claim(
 ) -> dict[str, tuple[Measurement | None, tuple[Measurement, ...]]]:
     """Measurements by claim: the one of the experiment's own setting, and those of other readings.
 
-    Raises:
-        UserError: a claim is measured twice under the same reading.
+    Raises `UserError` if a claim is measured twice under the same reading.
     """
     found: dict[str, dict[str, Measurement]] = {}
     for measurement in measurements:
@@ -178,8 +171,7 @@ def _measurement(entry: Mapping[str, Any]) -> Measurement:
 def read_all_verdicts(folder: Path) -> tuple[VerdictFile, ...]:
     """All verdict files of a folder, by experiment name; none when the folder does not exist.
 
-    Raises:
-        UserError: a file is not a verdict file, or its name is not that of its experiment.
+    Raises `UserError` for one that is no verdict file, or whose name is not that of its experiment.
     """
     records = []
     for path in sorted(folder.glob("*.json")):
@@ -196,8 +188,7 @@ def read_all_verdicts(folder: Path) -> tuple[VerdictFile, ...]:
 def collect_verdicts(folder: Path) -> tuple[Verdict, ...]:
     """One verdict for each claim of the ledger, in ledger order; "not run" where nothing was measured.
 
-    Raises:
-        UserError: a verdict file is damaged, or measures a claim that it does not own.
+    Raises `UserError` for a verdict file that is damaged, or measures a claim that it does not own.
     """
     there = {v.claim.id: v for record in read_all_verdicts(folder) for v in _judged(record)}
     return tuple(there.get(claim.id) or judge(claim, None) for claim in load_claims().claims)

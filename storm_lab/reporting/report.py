@@ -58,10 +58,8 @@ class ReportContent:
     """Everything the report shows.
 
     Attributes:
-        verdicts: one for each claim.
         figures: in the order in which they appear below their paper.
         constants: all constants of the cost model; the fitted ones are counted.
-        contradictions: with both readings.
         refused: runs that were left out of the measurements, by experiment.
         damaged: run folders that are refused as they lie there now, by experiment.
         notebooks: experiment -> link to its executed notebook, relative to the report.
@@ -97,11 +95,9 @@ def collect_report(
     """What lies in a reports folder: ``verdicts/<experiment>.json`` and ``figures/<experiment>/*.svg``.
 
     ``notebooks`` maps an experiment to its executed notebook (HTML), relative to the folder; those that do
-    not exist are not linked. ``damaged`` are run folders that no measurement may use. ``made_from`` says
-    from which commit, and of when, the page is made.
-
-    Raises:
-        UserError: a verdict file or a figure is damaged, or figures belong to an unknown experiment.
+    not exist are not linked. ``damaged`` are run folders that no measurement may use. ``made_from`` says from
+    which commit, and of when, the page is made. `UserError` if a verdict file or a figure is damaged, or
+    figures belong to an unknown experiment.
     """
     records = read_all_verdicts(reports / "verdicts")
     links = {name: link for name, link in (notebooks or {}).items() if (reports / link).is_file()}

@@ -49,17 +49,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A claim, what was measured for it, and what follows.
+    """A claim, what was measured for it (None: nothing), and what follows, with the reason in one line.
 
-    Attributes:
-        claim: the claim.
-        outcome: one of the five verdicts.
-        reason: why, in one line.
-        measurement: what was judged; None when nothing was measured.
-        basis: fitted, predicted or arithmetic.
-        unsettled: seeds over which the mean was taken without settling on which side of an edge of the band
-            it lies; 0 where they do.
-        readings: the verdicts under other readings and trials.
+    ``unsettled`` counts the seeds over which the mean was taken without settling on which side of an edge of
+    the band it lies, 0 where they do; ``readings`` are the verdicts under other readings and trials.
     """
 
     claim: Claim
@@ -80,10 +73,8 @@ def judge(claim: Claim, measurement: Measurement | None, readings: Sequence[Meas
     """The verdict on a claim, a pure function of its arguments.
 
     ``measurement`` is under the experiment's own setting, None when nothing was measured; ``readings`` are
-    under other readings and trials.
-
-    Raises:
-        UserError: the measurement is of another claim, in another unit, or lacks a label of the claim.
+    under other readings and trials. `UserError` for another claim's, in another unit, or without a label of
+    the claim.
     """
     basis = _basis(claim, measurement)
     if claim.untestable:

@@ -93,23 +93,11 @@ def _cost(experiment: Experiment) -> str:
 def _described(experiment: Experiment) -> dict[str, Any]:
     cost = expected_costs().get(experiment.slug)
     return {
-        "slug": experiment.slug,
-        "paper": experiment.paper,
-        "title": experiment.title,
-        "figure": experiment.figure,
-        "claims": list(experiment.claims),
+        **{name: getattr(experiment, name) for name in ("slug", "paper", "title", "figure", "claims")},
         "expected": asdict(cost) if cost else None,
         "parameters": [
-            {
-                "name": parameter.name,
-                "default": parameter.default,
-                "type": parameter.type_name,
-                "unit": parameter.unit,
-                "low": parameter.low,
-                "high": parameter.high,
-                "choices": list(parameter.choices),
-                "doc": parameter.doc,
-            }
+            {"name": parameter.name, "default": parameter.default, "type": parameter.type_name}
+            | {name: getattr(parameter, name) for name in ("unit", "low", "high", "choices", "doc")}
             for parameter in experiment.parameters
         ],
     }

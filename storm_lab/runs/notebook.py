@@ -21,10 +21,9 @@ def notebooks_folder() -> Path:
 
 
 def notebook_digest(template: Path, study_digest: str, *used: Root, code: Code | None = None) -> str:
-    """Digest of all that an executed notebook depends on.
+    """Digest of an executed notebook's text, study, page, and code that its cells and ``used`` use.
 
-    Its text, its study, the code that its cells and ``used`` use, and its page. ``code`` stands in for the
-    code of this process.
+    ``code`` stands in for the code of this process.
     """
     text = template.read_text(encoding="utf-8")
     roots = [*_imported(text), *used, _PAGE]
@@ -50,10 +49,9 @@ def is_current(executed: Path, digest: str) -> bool:
 
 
 def stamp_of(executed: Path) -> Path:
-    """Where it stands from what a notebook was made.
+    """Where it stands from what a notebook was made; not committed.
 
-    Beside it and not in it, so that what comes out the same is the same, byte by byte. Stamps are not
-    committed.
+    Beside it and not in it, so that what comes out the same is the same, byte by byte.
     """
     return executed.with_name(f".{executed.stem}.digest")
 

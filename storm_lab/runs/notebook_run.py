@@ -48,11 +48,9 @@ def execute_notebook(
 ) -> float:
     """Execute ``template`` with ``parameters`` and write ``executed`` and the HTML beside it.
 
-    Returns the seconds that its cells took; the kernel's start and the page come on top.
-
-    Raises:
-        UserError: a cell met a mistake of the user; the message is the cell's.
-        NotebookFailed: a cell failed otherwise, or an output names this machine.
+    Returns the seconds that its cells took; the kernel's start and the page come on top. A mistake of the
+    user's is a `UserError` with the cell's message; `NotebookFailed`: a cell failed otherwise, or an output
+    names this machine.
     """
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in parameters.items()}
     with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:

@@ -87,13 +87,9 @@ def prepare(
 ) -> Prepared:
     """Have all runs of the studies on disk, and the metrics of those that ``needs_metrics`` names.
 
-    ``meanwhile`` is done beside the metrics, each task as soon as what it reads is there, and after them.
-
-    A run that is damaged is named to ``say`` and played again: the same parameters and seed give the same
-    bytes.
-
-    Raises:
-        StormLabError: a run is refused or fails, or there is no Java for Spark.
+    ``meanwhile`` is done beside the metrics, each task as soon as what it reads is there, and after them. A
+    run that is damaged is named to ``say`` and played again: the same parameters and seed give the same
+    bytes. `StormLabError` if a run is refused or fails, or there is no Java for Spark.
     """
     specs = [study.specs() for study in studies]
 

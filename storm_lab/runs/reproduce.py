@@ -70,8 +70,7 @@ class NotebookJob:
     def execute_at(self, executed: Path) -> float:
         """Execute the notebook, to there; the seconds that its cells took.
 
-        Raises:
-            StormLabError: it fails, or the file cannot be written.
+        Raises `StormLabError` if it fails, or the file cannot be written.
         """
         # Papermill and what renders pages take seconds to import, and most of the time notebooks are current.
         from storm_lab.runs.notebook_run import execute_notebook
@@ -222,20 +221,12 @@ def _execute(job: NotebookJob, advance: Advance) -> tuple[float, float]:
 
 
 def studies(slugs: Sequence[str]) -> tuple[Study, ...]:
-    """The studies of these experiments, or of all, with default parameters.
-
-    Raises:
-        UserError: no such experiment.
-    """
+    """Studies of these experiments, or of all, with default parameters; `UserError`: unknown name."""
     return tuple(Study.of(slug) for slug in (slugs or [item.slug for item in experiments()]))
 
 
 def writable_reports() -> Path:
-    """The folder of the reports, there and open to us.
-
-    Raises:
-        UserError: it cannot be made or written to; better said before the work than after it.
-    """
+    """The reports' folder, made if it is missing; `UserError`, before any work, if it cannot be written."""
     home = reports_folder()
     with refused_by_system(
         "reports cannot be written there",
@@ -250,8 +241,7 @@ def writable_reports() -> Path:
 def build_report() -> Path:
     """Write ``reports/index.html`` from what is published, with the damaged folders among the runs.
 
-    Raises:
-        UserError: a published file is damaged, or the folder cannot be written to.
+    Raises `UserError` for a published file that is damaged, or a folder that cannot be written to.
     """
     # Here, for it draws with matplotlib, which nobody needs while runs are played.
     from storm_lab.reporting.report import collect_report, write_report
@@ -301,11 +291,7 @@ def _commit() -> str:
 
 
 def published_verdicts() -> tuple[Verdict, ...]:
-    """One verdict for every claim of the ledger, from what is published.
-
-    Raises:
-        UserError: a verdict file is damaged.
-    """
+    """A verdict for every claim, from what is published; `UserError` if a verdict file is damaged."""
     return collect_verdicts(reports_folder() / "verdicts")
 
 

@@ -145,7 +145,6 @@ def _print_outcome(done: Reproduced, as_json: bool) -> None:
 
 
 def _why_none(slug: str) -> str:
-    """Why an experiment has no claims to judge."""
     judged = [claim for claim in load_claims().claims if claim.experiment == slug]
     if not judged:
         return NO_CLAIMS

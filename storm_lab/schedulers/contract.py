@@ -109,10 +109,7 @@ class SchedulingView:
         """CPU points (100 = one core) and memory in MB that the executor asks for (Storm 1.0 and later).
 
         A component's own figures win over the topology's settings, which win over Storm's defaults; ackers
-        have settings of their own, but for Storm 1.0.
-
-        Raises:
-            UserError: the topology has no such component.
+        have settings of their own, but for Storm 1.0. `UserError`: the topology has no such component.
         """
         key = (executor.topology, executor.component)
         demand = self._demands.get(key)
@@ -267,7 +264,6 @@ class Scheduler(ABC, Generic[P]):
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Place the view's topologies. Infeasible is a status, not an exception.
 
-        Raises:
-            UserError: the view holds something that no schedule can be made of (a negative demand, a
-                topology without components, ...); the message names it.
+        A `UserError` names what no schedule can be made of (a negative demand, a topology without components,
+        ...).
         """

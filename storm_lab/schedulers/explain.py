@@ -32,24 +32,15 @@ def explanation(result: SchedulingResult) -> pd.DataFrame:
     """
     rows: list[tuple[object, ...]] = []
     for order, decision in enumerate(result.decisions, start=1):
-        executor = decision.executor
-        for candidate in decision.candidates or (None,):
-            slot = candidate.slot if candidate is not None else decision.choice
-            rows.append(
-                (
-                    order,
-                    executor.topology,
-                    str(executor),
-                    executor.component,
-                    None if slot is None else str(slot),
-                    None if slot is None else slot.node,
-                    None if candidate is None else candidate.score,
-                    None if candidate is None else candidate.ruled_out_by,
-                    slot is not None and slot == decision.choice,
-                    decision.score_name,
-                    decision.note,
-                )
-            )
+        executor, chosen = decision.executor, decision.choice
+        who = (order, executor.topology, str(executor), executor.component)
+        why = (decision.score_name, decision.note)
+        for each in decision.candidates:
+            slot, found = each.slot, (each.score, each.ruled_out_by, each.slot == chosen)
+            rows.append((*who, str(slot), slot.node, *found, *why))
+        if not decision.candidates:
+            place = (None, None) if chosen is None else (str(chosen), chosen.node)
+            rows.append((*who, *place, None, None, chosen is not None, *why))
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"score": "float64", "chosen": "bool"})
 
 

@@ -32,8 +32,7 @@ def parameter(
 class PolicyParameters:
     """Parameters whose values are checked: a subclass is a frozen dataclass of fields made by `parameter`.
 
-    Raises:
-        UserError: a value that its field does not allow; names the parameter, the value and the range.
+    A `UserError` names parameter, value and range where a field does not allow its value.
     """
 
     def __post_init__(self) -> None:
@@ -44,10 +43,8 @@ class PolicyParameters:
 def parse_parameters(kind: type, texts: Iterable[str], *, owner: str) -> Any:
     """Build the parameter object ``kind`` from ``key=value`` texts such as ``gamma=1.7``; later ones win.
 
-    All fields of ``kind`` have defaults; ``owner`` is the policy's name, for messages.
-
-    Raises:
-        UserError: a text without ``=``, an unknown key, a value of the wrong type or out of range.
+    All fields of ``kind`` have defaults; ``owner`` is the policy's name, for messages. `UserError` for a text
+    without ``=``, an unknown key, a value of the wrong type or out of range.
     """
     hints = typing.get_type_hints(kind)
     known = {field.name for field in dataclasses.fields(kind)}

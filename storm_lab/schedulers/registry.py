@@ -71,8 +71,7 @@ def scheduler_class(name: str) -> type[Scheduler[Any]]:
 def make_scheduler(name: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
     """The policy ``name`` with parameters given as ``key=value`` texts.
 
-    Raises:
-        UserError: unknown name or key, or a value of the wrong type or out of range.
+    `UserError` for an unknown name or key, or a value of the wrong type or out of range.
     """
     policy = scheduler_class(name)
     return policy(parse_parameters(policy.Parameters, parameters, owner=name))

@@ -53,10 +53,8 @@ def check_result(view: SchedulingView, result: SchedulingResult) -> None:
     """Refuse an answer that no cluster could run.
 
     Checks that every topology has a status, that a scheduled topology is complete, that executors exist, that
-    slots serve one topology each, and that they exist; an executor may stay on a slot that is hidden now.
-
-    Raises:
-        InvalidAssignmentError: naming the executor and the slot.
+    slots serve one topology each, and that they exist; an executor may stay on a slot that is hidden now. The
+    `InvalidAssignmentError` names the executor and the slot.
     """
     slots = result.assignment.slots
     for topology in view.topologies:
@@ -85,10 +83,7 @@ def check_result(view: SchedulingView, result: SchedulingResult) -> None:
 def check_memory(view: SchedulingView, result: SchedulingResult) -> None:
     """Refuse an answer in which some node's executors ask for more memory than the node offers.
 
-    For policies that treat memory as a hard limit.
-
-    Raises:
-        InvalidAssignmentError: naming the executor that went over the limit and its slot.
+    For policies that treat memory as a hard limit. The `InvalidAssignmentError` names executor and slot.
     """
     used: dict[str, float] = {}
     for executor, slot in sorted(result.assignment.slots.items()):

@@ -43,8 +43,7 @@ class AccessLog:
 def load_log(choice: str, *, field: str = "log") -> AccessLog:
     """The log that ``choice`` names: ``generated``, ``apache``, ``iis``, or the path of a file.
 
-    Raises:
-        UserError: the file cannot be read, is too large, is not text or holds no event; names ``field``.
+    A `UserError` names ``field``: the file cannot be read, is too large, is not text or holds no event.
     """
     if choice == GENERATED:
         return _generated()

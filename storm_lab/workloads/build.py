@@ -1,6 +1,4 @@
-"""Building a workload trace.
-
-User code runs once over its input through a topology, and what it did is written down.
+"""Building a workload trace: user code runs once over its input, and what it did is written down.
 
 Tuples are executed breadth first within one source record, and the spouts take turns, record by record. A
 stream's tuple is executed once for each subscription, also where the grouping sends copies to several tasks
@@ -47,11 +45,10 @@ def build_trace(
 
     ``version`` decides how grouping keys are hashed; ``reference_mhz`` is the clock at which the costs hold.
 
-    Raises:
-        UserError: topology and code do not fit, a grouping names a field that its stream lacks, user code
-            raises or emits on a stream it did not declare or with the wrong number of values, a cost is
-            negative or not a number, a value cannot be hashed or sized, or a loop or an input never ends.
-            The message names component, stream and record.
+    A `UserError` names component, stream and record: topology and code do not fit, a grouping names a field
+    that its stream lacks, user code raises or emits on a stream it did not declare or with the wrong number
+    of values, a cost is negative or not a number, a value cannot be hashed or sized, or a loop or an input
+    never ends.
     """
     check_code(topology, code)
     recording = _Recording(topology, code, version)

@@ -25,11 +25,8 @@ def partial_key_candidates(
 ) -> tuple[int, int]:
     """The two candidate task indices of a partial-key grouping.
 
-    ``selected`` is empty when no field was named.
-
-    Raises:
-        TypeError: a value without a hash or a text that every JVM shares.
-        ValueError: this version of Storm has no partial-key grouping.
+    ``selected`` is empty when no field was named. `TypeError` for a value without a hash or a text that every
+    JVM shares; `ValueError` where this version of Storm has no partial-key grouping.
     """
     if version < V0_10_0:
         raise ValueError(f"Storm {version} has no {Grouping.PARTIAL_KEY.value} grouping: it came with 0.10")

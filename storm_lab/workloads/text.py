@@ -51,8 +51,7 @@ class Text:
 def load_text(choice: str, *, field: str = "text") -> Text:
     """The text that ``choice`` names: ``generated``, ``book``, or the path of a file.
 
-    Raises:
-        UserError: the file cannot be read, is too large, is not text or holds no word; names ``field``.
+    A `UserError` names ``field``: the file cannot be read, is too large, is not text or holds no word.
     """
     if choice == GENERATED:
         return generated_text()

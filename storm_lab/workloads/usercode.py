@@ -91,8 +91,7 @@ class Bolt(ABC):
     def execute(self, values: Values, emit: Emit) -> None:
         """Handle one tuple. Emits are anchored to it, and it is acked when this returns.
 
-        Raises:
-            TupleFailedError: the tuple fails, as after ``collector.fail``.
+        `TupleFailedError` fails it, as after ``collector.fail``.
         """
 
     @abstractmethod

@@ -75,11 +75,7 @@ class VirtualClock:
         self._sequence = 0
 
     def at(self, time_ns: int, rank: Rank, actor: str, action: Action) -> Event:
-        """Schedule ``action`` at a time that is not in the past.
-
-        Raises:
-            ValueError: the time has passed.
-        """
+        """Schedule ``action``; `ValueError` if the time has passed."""
         if time_ns < self.now_ns:
             raise ValueError(
                 f"{actor} schedules an event at {time_ns} ns, but it is {self.now_ns} ns already"
@@ -111,10 +107,8 @@ class VirtualClock:
         The next turn follows a fixed period after this one. The timers of Storm's daemons drift instead, by
         their own work, against every other one: they are armed anew when it is done (``schedule-recurring``
         of ``timer.clj``, 0.8 to 1.x; ``StormTimer.scheduleRecurring``, 2.x). With ``drifts`` the ``action``
-        returns how many nanoseconds its work keeps the timer's thread.
-
-        Raises:
-            ValueError: the period is not positive.
+        returns how many nanoseconds its work keeps the timer's thread. `ValueError` for a period that is not
+        positive.
         """
         if period_ns <= 0:
             raise ValueError(f"the period of {actor} is {period_ns} ns: it must be positive")

@@ -42,17 +42,13 @@ class Fleet:
         return tuple(process for process in self._processes if process.ended_ns is None)
 
     def by_id(self, worker: int) -> WorkerProcess:
-        """The process that the data plane knows by this number, ended ones included.
-
-        Raises:
-            KeyError: there has been none.
-        """
+        """The process, also an ended one, that the data plane knows by this number; `KeyError` if none."""
         return self._by_id[worker]
 
     def launch(self, slot: Slot, wanted: LocalAssignment, delay_ns: int = 0) -> WorkerProcess:
         """Start a JVM after a delay.
 
-        It is ready ``jvm_start_s`` later, or after longer where others start on the node, unless it is killed
+        It is ready ``jvm_start_s`` later, or longer where others start on the node, unless it is killed
         before.
         """
         control = self._control
@@ -193,10 +189,9 @@ class Fleet:
         )
 
     def charge_node(self, node: str, cpu_ns: int) -> None:
-        """Book CPU that a node's supervisor uses.
+        """Book CPU of a node's supervisor, which competes with the node's workers.
 
-        It competes with the node's workers, and is booked on the housekeeping of the one that has run
-        longest.
+        It is booked on the housekeeping of the one that has run longest.
         """
         for process in self._processes:
             if process.running and process.slot.node == node:

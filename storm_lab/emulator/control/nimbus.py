@@ -208,13 +208,9 @@ class Nimbus:
     def install(self, assignment: Assignment, reason: str) -> bool:
         """Put a ready-made schedule into effect; false when Nimbus is down or nothing differs.
 
-        Topologies that have been killed meanwhile are passed over.
-
-        Each topology's worker count becomes the number of slots that the schedule uses, so that the next
-        rounds see nothing to be done.
-
-        Raises:
-            InvalidAssignmentError: the schedule is no complete placement of the topologies it names.
+        Topologies that have been killed meanwhile are passed over. Each topology's worker count becomes the
+        number of slots that the schedule uses, so that the next rounds see nothing to be done.
+        `InvalidAssignmentError`: it is no complete placement of the topologies it names.
         """
         if not self.up or not self._control.zookeeper.up:
             return False

@@ -17,9 +17,7 @@ C = TypeVar("C", bound=type)
 class Registry(Generic[T]):
     """Classes by their ``name``; the modules of ``package`` are imported when somebody first asks.
 
-    Args:
-        noun: what a member is, for messages.
-        package: dotted name of the package whose modules register members.
+    ``noun`` is what a member is, for messages.
     """
 
     def __init__(self, noun: str, package: str) -> None:
@@ -29,11 +27,7 @@ class Registry(Generic[T]):
         self._loaded = False
 
     def register(self, member: C) -> C:
-        """Class decorator: add a frozen dataclass under its ``name``.
-
-        Raises:
-            ValueError: another class has that name.
-        """
+        """Class decorator: add a frozen dataclass; `ValueError` if another one has its ``name``."""
         name: str = member.name  # type: ignore[attr-defined]
         known = self._members.setdefault(name, member)
         if known is not member and known.__qualname__ != member.__qualname__:
@@ -58,8 +52,7 @@ class Registry(Generic[T]):
     def build(self, name: str, parameters: Mapping[str, Any], *, field: str) -> T:
         """A member with these parameters; ``field`` says where its name stood.
 
-        Raises:
-            UserError: unknown name, unknown parameter, or a parameter is missing.
+        Raises `UserError` for an unknown name, or an unknown or missing parameter.
         """
         self._load()
         check_known(self._noun, name, self._members, "the emulator", field=field)

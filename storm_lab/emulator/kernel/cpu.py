@@ -13,14 +13,7 @@ from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
 from storm_lab.emulator.kernel.quota import quota_turn, use_quota
-from storm_lab.emulator.state.arrays import (
-    cost_at,
-    node_at,
-    run_queue_at,
-    s_at,
-    thread_at,
-    worker_at,
-)
+from storm_lab.emulator.state.arrays import cost_at, node_at, run_queue_at, s_at, thread_at, worker_at
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import NEVER, RUNNING, SHARE_BITS
 from storm_lab.emulator.state.layout import State

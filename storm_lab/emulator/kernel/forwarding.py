@@ -2,7 +2,6 @@
 
 A thread hands over what it has produced in order; the first message that finds no room stops it. In 2.x it
 also stops for a full queue of another worker, for Netty's watermarks, and for a receiver that does not read.
-
 """
 
 from __future__ import annotations

@@ -216,18 +216,10 @@ def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
 
 
 def add_route(k: Kernel, end: int, topology: int, executors: Sequence[int]) -> tuple[Kernel, int, int]:
-    """Append a routing table: which executor serves each task of a topology.
+    """Append a topology's routing table: which executors, by number, serve its tasks, as workers believe.
 
-    It is what the workers that use the table believe.
-
-    Args:
-        k: the kernel.
-        end: the end of the tables so far.
-        topology: whose tasks it serves.
-        executors: numbers of the executors that serve its tasks.
-
-    Returns:
-        The kernel, where task 0 would stand in the table, and the new end.
+    ``end`` is the end of the tables so far. Returns the kernel, where task 0 would stand in the table, and
+    the new end.
     """
     own = np.flatnonzero(k.component["topology"][k.task["component"]] == topology)
     first, tasks = int(own[0]), len(own)

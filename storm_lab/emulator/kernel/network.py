@@ -1,7 +1,6 @@
 """Wires between workers: cards, uplinks, latencies, and links that are cut.
 
 Messages from one node to another over one channel arrive in order, as TCP keeps them.
-
 """
 
 from __future__ import annotations
@@ -173,10 +172,9 @@ def channel_index(k: State, start: int, to: int) -> int:
 
 
 def set_link(k: Kernel, state: State, a: int, b: int, cut: int, extra_delay_ns: int) -> None:
-    """Give the link from node ``a`` to node ``b`` a channel of its own, cut or with extra delay.
+    """Give the link from node ``a`` to ``b`` a channel of its own, cut or with extra delay.
 
-    Raises:
-        RuntimeError: all spare channels are in use.
+    `RuntimeError`: all spare channels are in use.
     """
     index = int(channel_index(state, a, b))
     spare = range(int(k.s[0].first_spare), int(k.s[0].channels - k.s[0].nodes))

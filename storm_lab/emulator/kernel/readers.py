@@ -125,15 +125,10 @@ def _empty(k: State, source: int) -> None:
 
 
 def rewind(k: Kernel, state: State, source: int, acked: Mapping[int, int]) -> None:
-    """Let a log's reader begin again.
+    """Let the reader of a log, by its source's number, begin again.
 
-    The lines of ``acked`` wait to be emitted once more, with those that wait already, in order of lines.
-
-    Args:
-        k: the kernel.
-        state: a handle on it.
-        source: number of the source.
-        acked: lines to be emitted though they have been acked, with the attempt at which they were.
+    Lines of ``acked`` (to the attempt at which they were) wait to be emitted once more although they have
+    been acked, with those that wait already, in order of lines.
     """
     waiting = {line: attempt + 1 for line, attempt in acked.items()}
     m = int(k.source[source].head)

@@ -309,11 +309,7 @@ class DataPlane(Playing):
         return self._log.acked(self._kernel, topology_id)
 
     def committed(self, topology_id: str) -> int:
-        """Lines of a topology's logs before their stored offsets: done for good, whatever dies.
-
-        Raises:
-            UserError: none of its spouts reads a log.
-        """
+        """Lines of a topology's logs that are done for good; `UserError` if none of its spouts reads one."""
         return self._offsets.committed(topology_id)
 
     def finish(self) -> None:

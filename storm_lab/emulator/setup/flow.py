@@ -200,11 +200,8 @@ def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
 def deal_out(rows: NDArray[Any], tasks: Sequence[int]) -> None:
     """Deal a log's lines out to its partitions in turn: partition i of n has the lines i, i + n, i + 2 n, ...
 
-    Each delivers its readers' part of the rate; of recorded arrivals it gets every n-th.
-
-    Args:
-        rows: the partitions' sources; the first is filled.
-        tasks: how many tasks read each partition.
+    Each delivers its readers' part of the rate; of recorded arrivals it gets every n-th. ``rows`` are the
+    partitions' sources, the first one filled; ``tasks`` says how many tasks read each one.
     """
     whole = rows[0].copy()
     rows[:] = whole

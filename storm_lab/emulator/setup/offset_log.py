@@ -121,11 +121,7 @@ class OffsetLogs:
         return own[0].forget(source - own[0].sources.start) if own else None
 
     def committed(self, topology_id: str) -> int:
-        """Lines of a topology's logs that are done for good.
-
-        Raises:
-            UserError: it reads no log.
-        """
+        """Lines of a topology's logs that are done for good; `UserError` if it reads no log."""
         if topology_id not in self._logs:
             message = "no spout of this topology reads a log, so no offset is committed"
             remedy = "give a source a checkpoint_ns, or measure progress in acks"

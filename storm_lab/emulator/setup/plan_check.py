@@ -21,8 +21,8 @@ LARGEST_TUPLE = 1 << 30
 def check_plan(plan: TopologyPlan) -> None:
     """Refuse a plan whose trace or sources do not fit its topology.
 
-    Raises:
-        UserError: names the spout or the setting; or field, value, and the stream whose tuples are concerned.
+    The `UserError` names the spout or the setting; or field, value, and the stream whose tuples are
+    concerned.
     """
     topology, trace = plan.topology, plan.trace
     name = f"topology {topology.id!r}"

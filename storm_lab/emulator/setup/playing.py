@@ -75,8 +75,7 @@ class Playing(Plane):
     def run_until(self, time_ns: int) -> None:
         """Play all events up to and including a time.
 
-        Raises:
-            EmulationStoppedError: more tuples are queued than the stated limit.
+        Raises `EmulationStoppedError` if more tuples are queued than the stated limit.
         """
         offsets = self._offsets
         while (due := min(self._next_count, self._next_report, offsets.next_checkpoint_ns)) <= time_ns:

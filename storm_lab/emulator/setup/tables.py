@@ -30,14 +30,7 @@ from storm_lab.emulator.unreached import (
     unreached_of,
 )
 from storm_lab.errors import UserError
-from storm_lab.model import (
-    ACKER,
-    Cluster,
-    Executor,
-    StormVersion,
-    acker_count,
-    executors_of,
-)
+from storm_lab.model import ACKER, Cluster, Executor, StormVersion, acker_count, executors_of
 from storm_lab.model.settings import (
     BACK_PRESSURE,
     DEBUG,
@@ -113,8 +106,7 @@ def build(
 ) -> tuple[Kernel, Names]:
     """Lay out the arrays for one run; ``settings`` are those of the cluster.
 
-    Raises:
-        UserError: a topology and its trace or sources do not fit together; names component and stream.
+    A `UserError` names component and stream where a topology and its trace or sources do not fit together.
     """
     for plan in plans:
         check_plan(plan)

@@ -123,11 +123,7 @@ def _apart_s(parameters: Parameters) -> float | None:
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
-    """Describe one run.
-
-    Raises:
-        UserError: a text that cannot be read.
-    """
+    """Describe one run; `UserError` if a text cannot be read."""
     parameters = spec.parameters
     setting = Setting.of(parameters)
     moves = RandomMoves(TOPOLOGY, setting.moved, FIRST_S, PERIOD_S, MOVABLE) if setting.moved else None
@@ -180,10 +176,7 @@ def run_specs(
     """Each setting once for every seed; equal settings are played once.
 
     ``tag`` ends the variants' names: it keeps runs with other shared parameters apart. ``own`` are further
-    parameters of these runs.
-
-    Raises:
-        UserError: the text cannot be read.
+    parameters of these runs. Raises `UserError` if the text cannot be read.
     """
     files = {"text": parameters.text("text")}
     inputs = {"sentences": sentences(files["text"], parameters.integer("words")).digest}
@@ -221,11 +214,7 @@ def measured_with_readings(
 def with_other_readings(
     parameters: Parameters, settings: Sequence[Setting], readings: Sequence[Trial] = READINGS
 ) -> tuple[RunSpec, ...]:
-    """The settings as they are, and under each other reading.
-
-    Raises:
-        UserError: the text cannot be read.
-    """
+    """The settings as they are, and under each other reading; `UserError` if a text cannot be read."""
 
     def play(values: Parameters) -> tuple[RunSpec, ...]:
         return run_specs(values, settings)

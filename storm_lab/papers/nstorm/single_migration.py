@@ -143,7 +143,6 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims that the runs answer."""
     seeds = parameters.seeds
     storm, star, ours = (setting.variant for setting in (fitted(parameters), STAR, NSTORM))
     level = {name: degraded_s(tables, name, seeds, _LEVEL) for name in (storm, star, ours)}

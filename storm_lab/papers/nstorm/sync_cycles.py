@@ -62,8 +62,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """N-Storm+ per pair of cycles and N-Storm with the longest, for every seed; other costs of a poll once.
 
-    Raises:
-        UserError: not as many T_s as T_w.
+    Raises `UserError` if there are not as many T_s as T_w.
     """
     syncs, polls = parameters.numbers("syncs_s"), parameters.numbers("polls_s")
     if len(syncs) != len(polls):

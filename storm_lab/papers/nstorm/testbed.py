@@ -189,11 +189,7 @@ def topology(patience_s: float = 30.0) -> Topology:
 
 
 def sentences(choice: str, words: int) -> Text:
-    """The lines of a text that have 5 to ``words`` words.
-
-    Raises:
-        UserError: the text cannot be read, or has no such line.
-    """
+    """Lines of a text with 5 to ``words`` words; `UserError` if it cannot be read, or has no such line."""
     text = load_text(choice)
     chosen = tuple(line for line in text.lines if SHORTEST <= len(line.split()) <= words)
     if not chosen:

@@ -31,11 +31,9 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def absences(phases_s: Sequence[float]) -> pd.DataFrame:
-    """Seconds for which the moved executor ran nowhere.
+    """Seconds for which the moved executor ran nowhere, 0 where the new copy starts before the old one stops.
 
     By phase of the node that it leaves (rows) and of the node it goes to (columns).
-
-    Where the new copy starts before the old one stops it is away for 0 s.
     """
     return pd.DataFrame(
         [[absence_s(old, new, SCHEDULED_S) for new in phases_s] for old in phases_s],

@@ -1,6 +1,4 @@
-"""Recordings as they are first written down, brought into the package's short form.
-
-The long form has samples, hosts and provenance.
+"""Recordings as first written down, with samples, hosts and provenance, in the package's short form.
 
 A topology of the long form has an entry ``topology`` with ``components`` (id, kind, executors, tasks,
 cpu_points_per_executor, behaviour) and ``streams`` (from, to, grouping), and ``runs`` with ``placement``

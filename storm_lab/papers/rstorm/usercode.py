@@ -1,6 +1,4 @@
-"""User code of R-Storm's micro-benchmarks and Yahoo topologies.
-
-Bolts pass words and lines on, shorten, filter or lengthen them.
+"""User code of R-Storm's micro-benchmarks and Yahoo topologies: words and lines passed on or changed.
 
 The bolts do next to nothing; with debug logging on, the log lines cost far more, and those are the engine's
 (``topology.debug``, see `storm_lab.emulator.cost`).

@@ -100,11 +100,7 @@ TOPOLOGY_NAMES = tuple(parameter.name for parameter in TOPOLOGY_PARAMETERS)
 
 @lru_cache(maxsize=8)
 def _trace(seed: int, costs: ClientEventCosts, version: StormVersion) -> WorkloadTrace:
-    """Build the trace.
-
-    It is the same for every number of machines, window and ackers: a process that plays several runs needs it
-    once.
-    """
+    """The same for every number of machines, window and ackers: a process needs it once for all its runs."""
     return build_trace(
         client_event_count(ackers=1, max_spout_pending=1, message_timeout_s=30.0),
         {

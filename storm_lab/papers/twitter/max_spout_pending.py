@@ -244,7 +244,6 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def _least(rates: Sequence[float | None]) -> float | None:
-    """The least of those that were played."""
     return min((rate for rate in rates if rate is not None), default=None)
 
 

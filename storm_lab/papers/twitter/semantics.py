@@ -115,8 +115,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
 class Delivery:
     """What became of the lines of a run.
 
-    ``lines`` emitted at all, ``emitted`` with repetitions, ``acked``, and ``counted``: executions of the last
-    bolt.
+    ``lines`` in all, ``emitted`` with repetitions, ``acked``, and ``counted``: executions of the last bolt.
     """
 
     lines: int

@@ -23,13 +23,10 @@ def comparison(
 ) -> Figure:
     """Panels beside each other that share their rows.
 
-    Args:
-        results: columns variant, seed, and one per metric; one row a run.
-        metrics: column -> label with unit, from left to right.
-        about: seeds and warm-up, for the foot; a ``baseline`` that is a variant is drawn as a dotted line.
-        variants: rows from top to bottom; those of the table, in order of appearance, by default.
-        printed: (variant, column) -> what the paper prints there.
-        title: above the figure; nothing if empty.
+    ``results`` has columns variant, seed, and one per metric; one row a run. ``metrics`` is column -> label
+    with unit, from left to right; a ``baseline`` of ``about`` that is a variant is drawn as a dotted line.
+    ``variants`` are rows from top to bottom; those of the table, in order of appearance, by default.
+    ``printed`` is (variant, column) -> what the paper prints there.
     """
     style.need(results, ["variant", "seed", *metrics], "results by variant")
     rows = list(variants) or list(dict.fromkeys(results["variant"]))

@@ -21,15 +21,9 @@ def degradation_levels(
 ) -> Figure:
     """Bars: mean over seeds with the 95 % interval, and what the paper prints.
 
-    Args:
-        degradation: columns variant, seed, level (per cent below the smooth mean), degraded_s.
-        variants: label -> variant, from left to right in each group.
-        about: for the foot.
-        printed: (label, level) -> what the paper prints, in seconds.
-        title: above the figure.
-
-    Raises:
-        UserError: a column is missing, or a variant has no row.
+    ``degradation`` has columns variant, seed, level (per cent below the smooth mean), degraded_s;
+    ``variants`` is label -> variant, from left to right in each group; ``printed`` is (label, level) -> what
+    the paper prints, in seconds. `UserError` for a missing column, or a variant without a row.
     """
     style.need(degradation, ["variant", "seed", "level", "degraded_s"], "degradation")
     levels = sorted(degradation["level"].unique())

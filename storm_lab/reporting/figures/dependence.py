@@ -16,13 +16,10 @@ from storm_lab.reporting.figures.printed import Printed, draw_printed
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How an axis is scaled.
+    """How an axis is scaled: logarithmic or linear, ``falling`` with large values first.
 
-    Attributes:
-        logarithmic: logarithmic instead of linear.
-        falling: large values come first.
-        low, high: ends; None for matplotlib's choice, which begins at 0 or below.
-        shared: all panels have the same vertical axis.
+    ``low`` and ``high`` are its ends, None for matplotlib's choice, which begins at 0 or below; with
+    ``shared`` all panels have the same vertical axis.
     """
 
     logarithmic: bool = False

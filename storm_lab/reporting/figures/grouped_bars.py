@@ -27,14 +27,10 @@ def grouped_bars(
 ) -> Figure:
     """Panels below each other that share their groups; a cross where a variant has no value in a group.
 
-    Args:
-        results: columns ``group``, variant, seed, and one per metric; one row a run.
-        metrics: column -> label with unit, from top to bottom.
-        group: the column of the groups; they stand in the order of the table.
-        variants: bars of a group, from left to right.
-        about: seeds and warm-up, for the foot.
-        printed: (group, variant, column) -> what the paper prints for that bar.
-        title: above the figure; nothing if empty.
+    ``results`` has columns ``group`` (groups stand in the order of the table), variant, seed, and one per
+    metric; one row a run. ``metrics`` is column -> label with unit, from top to bottom; ``variants`` are the
+    bars of a group, from left to right; ``printed`` is (group, variant, column) -> what the paper prints for
+    that bar.
     """
     style.need(results, [group, "variant", "seed", *metrics], "results by group and variant")
     groups = list(dict.fromkeys(results[group]))

@@ -22,14 +22,10 @@ def latency_distribution(
 ) -> Figure:
     """One row a variant, all on the same axis, so that they compare from top to bottom.
 
-    Args:
-        cells: columns variant, seed, low_ms, high_ms, tuples; cells of equal width on a logarithmic axis.
-            Seeds are added up.
-        percentiles: columns variant, seed and ``processing_p50_ms``, ``_p95_ms``, ``_p99_ms``; the
-            exact ones of each run, drawn as their mean over seeds.
-        variants: label -> variant, from top to bottom.
-        about: seeds and warm-up, for the foot.
-        title: above the figure; nothing if empty.
+    ``cells`` has columns variant, seed, low_ms, high_ms, tuples; cells of equal width on a logarithmic axis,
+    seeds are added up. ``percentiles`` has columns variant, seed and ``processing_p50_ms``, ``_p95_ms``,
+    ``_p99_ms``; the exact ones of each run, drawn as their mean over seeds. ``variants`` is label -> variant,
+    from top to bottom.
     """
     style.need(cells, ["variant", "low_ms", "high_ms", "tuples"], "latency cells")
     columns = {f"processing_{name}_ms": name for name in ("p50", "p95", "p99")}

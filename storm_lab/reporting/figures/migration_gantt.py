@@ -49,16 +49,10 @@ def migration_gantt(
     one to the next is the transfer, in which the executor ran nowhere, with its length; two bars above each
     other are two copies. A cross at the end of a bar says how many tuples died with that executor.
 
-    Args:
-        stays: columns component, start_task, from_s, to_s, worker, node; of one run.
-        control: columns time_s, actor, action, subject, detail (JSON as in the control log); of one run.
-        start_s: start of the window to show, in seconds.
-        end_s: end of the window to show, in seconds.
-        about: for the foot; a migration is that of one seed.
-        title: above the figure; nothing if empty.
-
-    Raises:
-        UserError: a column is missing, a detail is not JSON, or no executor was placed in the window.
+    ``stays`` has columns component, start_task, from_s, to_s, worker, node, and ``control`` time_s, actor,
+    action, subject, detail (JSON as in the control log); both of one run. The window is from ``start_s`` to
+    ``end_s``, in seconds. `UserError` for a missing column, a detail that is not JSON, or a window in which
+    no executor was placed.
     """
     style.need(stays, ["component", "start_task", "from_s", "to_s", "worker", "node"], "stays")
     style.need(control, ["time_s", "actor", "action", "subject", "detail"], "control events")
@@ -186,15 +180,9 @@ def _draw_losses(axes: Axes, keys: Sequence[tuple[str, int]], fates: pd.DataFram
 def tuple_fates(control: pd.DataFrame) -> pd.DataFrame:
     """The counts of tuples in the details of a control log; counts of 0 are left out.
 
-    Args:
-        control: columns time_s, action, subject, detail (JSON, empty where there is none).
-
-    Returns:
-        Columns time_s, subject, kind (`LOST` or `BUFFERED`), place (``receive_queue``, ``executing``,
-        ``send_queue``, ``transfer_queue``; ``sender`` for those that were held), tuples.
-
-    Raises:
-        UserError: a detail is not JSON.
+    ``control`` has columns time_s, action, subject, detail (JSON, empty where there is none; else
+    `UserError`); the result time_s, subject, kind (`LOST` or `BUFFERED`), place (``receive_queue``,
+    ``executing``, ``send_queue``, ``transfer_queue``; ``sender`` for those that were held), tuples.
     """
     rows = []
     columns = (control[name] for name in ("time_s", "action", "subject", "detail"))

@@ -20,10 +20,8 @@ def nodes_by_gamma(
 ) -> Figure:
     """Steps of what was measured, and what a paper prints.
 
-    Args:
-        measured: nodes in use; a row for each gamma (the index), a column for each topology.
-        printed: (topology, gamma) -> nodes; topologies that were not measured are left out.
-        title: above the figure.
+    ``measured`` has the nodes in use, a row for each gamma (the index) and a column for each topology;
+    ``printed`` is (topology, gamma) -> nodes, and topologies that were not measured are left out.
     """
     need(measured, [], "nodes by gamma")
     with house_style():

@@ -23,12 +23,9 @@ def placement_map(
 ) -> Figure:
     """Tiles carry the number of the executor's first task; their colour is the component.
 
-    Args:
-        placements: columns component, start_task, worker, node, port; one row an executor, those in force.
-            Where a column topology has several values, components are named with their own.
-        nodes: all nodes of the cluster, so that empty ones show.
-        about: for the foot; a placement is that of one seed.
-        title: above the figure; nothing if empty.
+    ``placements`` has columns component, start_task, worker, node, port; one row an executor, those in force.
+    Where a column topology has several values, components are named with their own. ``nodes`` are all nodes
+    of the cluster, so that empty ones show. A placement is that of one seed.
     """
     style.need(placements, ["component", "start_task", "worker", "node", "port"], "placements")
     names = sorted({*nodes, *placements["node"]}, key=style.natural)

@@ -42,12 +42,8 @@ _SCREEN_DPI = 110
 class SavedFigure:
     """An SVG file with what it says of itself.
 
-    Attributes:
-        path: the file.
-        title: one line.
-        alt: what the picture shows, for readers who cannot see it.
-        shape: width over height; 0 where the file does not say.
-        claims: ids of the claims that it answers.
+    ``alt`` is what the picture shows, for readers who cannot see it; ``shape`` width over height, 0 where the
+    file does not say; ``claims`` the ids of those that it answers.
     """
 
     path: Path
@@ -63,10 +59,8 @@ def save_figure(
     """Write a figure as SVG; a reader sees the old file or the whole new one. Same figure, same bytes.
 
     ``claims`` are the ids of the claims that it answers, beside those whose printed numbers are drawn in it.
-
-    Raises:
-        UserError: no title or no text alternative, a claim that does not exist, or the file name does not end
-            in ``.svg``.
+    `UserError` for no title or text alternative, an unknown claim, or a file name that does not end in
+    ``.svg``.
     """
     if path.suffix != ".svg":
         raise UserError("figures are saved as SVG", field="path", value=path.name, remedy="end it in .svg")
@@ -161,10 +155,10 @@ def write_formats(figure: Figure, name: str) -> None:
 
 
 def picture_of(figure: Figure) -> tuple[bytes, dict[str, str | int]]:
-    """The figure as PNG, and what a notebook keeps beside it.
+    """The figure as PNG, and what a notebook keeps beside it; same figure, same bytes.
 
-    That is its size on screen in pixels, a text alternative, and the name of the file that it was saved as.
-    The text is the figure's label, which `save_figure` sets, else its title. Same figure, same bytes.
+    That is its size on screen in pixels, a text alternative (the figure's label, which `save_figure` sets,
+    else its title), and the name of the file that it was saved as.
     """
     # Only notebooks show, and what else draws needs neither Pillow nor IPython.
     from PIL import Image

@@ -25,16 +25,10 @@ def sensitivity(
 ) -> Figure:
     """Panels beside each other that share their rows, one a column of ``values``.
 
-    Args:
-        values: columns label (row), series, and one for each panel; rows from top to bottom in order of
-            appearance.
-        panels: column -> label of its axis with unit, from left to right.
-        about: seeds and warm-up, for the foot.
-        printed: what the paper prints for each series, in every panel or, by (series, column), in one; in the
-            series' colour.
-        zero: whether to draw a line at 0.
-        logarithmic: logarithmic axes.
-        title: above all panels.
+    ``values`` has columns label (row), series, and one for each panel; rows from top to bottom in order of
+    appearance. ``panels`` is column -> label of its axis with unit, from left to right. ``printed`` is what
+    the paper prints for each series, in every panel or, by (series, column), in one; in the series' colour.
+    ``zero`` draws a line at 0.
     """
     style.need(values, ["label", "series", *panels], "values by setting")
     rows = list(dict.fromkeys(values["label"]))

@@ -78,12 +78,10 @@ _WHITE_GRID: dict[str, Any] = {
 class About:
     """What a reader must know of a figure's data; printed at its foot.
 
-    Attributes:
-        seeds: number of seeds behind the figure.
-        warm_up_s: seconds at the start that are left out of means and distributions; 0 when none are, None
-            when each run is measured in its own steady state.
-        baseline: what comparisons are made with; empty when there is none.
-        note: anything else, one sentence without a full stop; may be empty.
+    ``seeds`` is their number behind the figure. ``warm_up_s``: seconds at the start that are left out of
+    means and distributions; 0 when none are, None when each run is measured in its own steady state.
+    ``baseline``: what comparisons are made with, and ``note`` anything else in one sentence without a full
+    stop; both may be empty.
     """
 
     seeds: int

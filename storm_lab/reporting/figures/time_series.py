@@ -62,19 +62,12 @@ def time_series(
 ) -> Figure:
     """Values over time: mean over seeds with the 95 % interval as a band.
 
-    The axis is scaled to the values after the warm-up; higher ones are marked by triangles at its upper
-    edge, so that a start-up does not flatten the rest.
+    The axis is scaled to the values after the warm-up; higher ones are marked by triangles at its upper edge,
+    so that a start-up does not flatten the rest. A ``logarithmic`` one is never cut.
 
-    Args:
-        values: columns variant, seed, t_s and the one named by ``value``.
-        panels: what to draw, from top to bottom.
-        value: column to draw.
-        unit: its unit, for the axis.
-        about: seeds, baseline and warm-up, for the foot.
-        nodes: columns variant, seed, from_s, nodes: steps of nodes in use; None leaves the strips away.
-        end_s: end of the time axis; the last time by default.
-        logarithmic: logarithmic value axis, which is never cut.
-        title: above the figure; nothing if empty.
+    ``values`` has columns variant, seed, t_s and the one named by ``value``, in ``unit``; ``panels`` stand
+    from top to bottom. ``nodes`` has columns variant, seed, from_s, nodes: steps of nodes in use; None leaves
+    the strips away. ``end_s`` is the end of the time axis; the last time by default.
     """
     style.need(values, ["variant", "seed", "t_s", value], "values over time")
     if nodes is not None:

@@ -46,8 +46,7 @@ class OptimalScheduler(Scheduler[OptimalParameters]):
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Search; the notes hold ``inter-node traffic``, ``lower bound`` (tuples/s) and ``proven``.
 
-        Raises:
-            UserError: nothing was measured and a topology has a cycle.
+        Raises `UserError` if nothing was measured and a topology has a cycle.
         """
         work = Round(view)
         asked = self.parameters

@@ -38,8 +38,7 @@ class PartitionScheduler(Scheduler[PartitionParameters]):
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Cut every topology into parts and put them on the nodes with fewest executors.
 
-        Raises:
-            UserError: nothing was measured and a topology has a cycle, so that its traffic cannot be guessed.
+        Raises `UserError` if nothing was measured and a topology has a cycle: no traffic can be guessed.
         """
         work = Round(view)
         book = SlotBook(view, [topology.id for topology in view.topologies])

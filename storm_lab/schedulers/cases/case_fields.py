@@ -74,8 +74,7 @@ def an_amount(raw: Any, what: str) -> float:
 class Fields:
     """The fields of one thing in a case, which errors call ``owner``. Absent ones have their defaults.
 
-    Raises:
-        UserError: it has a key that nobody reads: most are misspelt.
+    Raises `UserError` for a key that nobody reads: most are misspelt.
     """
 
     def __init__(self, raw: Mapping[str, Any], owner: str, known: Set[str]) -> None:

@@ -134,10 +134,8 @@ def schedule_cases(
     """Each case's answer: ``name``, ``assignments`` and ``status``; see ``docs/schedulers.md``.
 
     A case that cannot be scheduled at all, or whose assignment no cluster could run, has an answer too, with
-    the reason under ``refused``; the error comes with it.
-
-    Raises:
-        UserError: unknown scheduler or parameter, or as `storm_lab.schedulers.scheduler_file.scheduler_of`.
+    the reason under ``refused``; the error comes with it. `UserError` for an unknown scheduler or parameter,
+    or as `storm_lab.schedulers.scheduler_file.scheduler_of`.
     """
     policy = scheduler_of(scheduler, parameters)
     for case in cases:

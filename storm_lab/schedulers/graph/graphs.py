@@ -25,7 +25,7 @@ from storm_lab.schedulers.graph.traffic import estimated_traffic
 def topology_graph(topology: Topology) -> Any:
     """Components and streams as a ``MultiDiGraph``.
 
-    Nodes carry ``kind`` (spout or bolt), ``executors`` and ``tasks``; edges are keyed by stream and carry
+    Nodes have ``kind`` (spout or bolt), ``executors`` and ``tasks``; edges have stream as key, and
     ``grouping``.
     """
     graph = nx.MultiDiGraph(name=topology.name or topology.id)
@@ -52,11 +52,9 @@ def executor_graph(
 ) -> Any:
     """Executors and the traffic between them as a ``DiGraph``.
 
-    Nodes are :class:`Executor` objects with ``component`` and, if measured, ``cpu_mhz``; edges carry
-    ``rate`` in tuples per second, measured, or guessed from the topology when ``load`` is None.
-
-    Raises:
-        UserError: nothing was measured and the topology has a cycle.
+    Nodes are :class:`Executor` objects with ``component`` and, if measured, ``cpu_mhz``; edges carry ``rate``
+    in tuples per second, measured, or guessed from the topology when ``load`` is None (`UserError` if it has
+    a cycle then).
     """
     executors = [e for e in executors_of(topology, version) if ackers or e.component != ACKER]
     graph = nx.DiGraph(name=topology.name or topology.id)

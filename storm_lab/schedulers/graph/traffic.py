@@ -63,8 +63,7 @@ def expected_traffic(view: SchedulingView, topology: Topology) -> Pairs:
 def component_order(topology: Topology) -> list[str]:
     """Component ids so that sources come before consumers; among free ones, in order of declaration.
 
-    Raises:
-        UserError: the streams form a cycle; the message names its components.
+    A `UserError` names the components of a cycle of streams.
     """
     waiting = {c.id: {s.source for s in c.inputs} for c in topology.components}
     ordered: list[str] = []
@@ -89,13 +88,10 @@ def _a_cycle(waiting: Mapping[str, set[str]]) -> str:
 def estimated_traffic(
     topology: Topology, executors: Sequence[Executor]
 ) -> dict[tuple[Executor, Executor], float]:
-    """Traffic to expect from the topology alone, for cold starts.
+    """Traffic to expect from the topology alone, for cold starts; `UserError` if it has a cycle.
 
     Every spout executor emits one tuple per second, every bolt emits on each stream what it receives, and
     groupings spread evenly (global: all to the first). Acker traffic is left out.
-
-    Raises:
-        UserError: the topology has a cycle.
     """
     members = grouped((e for e in executors if e.component != ACKER), lambda e: e.component)
     rate: dict[Executor, float] = {e: 0.0 for group in members.values() for e in group}

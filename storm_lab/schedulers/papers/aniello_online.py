@@ -123,11 +123,8 @@ def _between(graph: Neighbours, worker_of: Sequence[int], workers: int) -> list[
 class _Pairing:
     """Items to places, pair by pair in order of traffic; sums per item and place are kept up to date.
 
-    Args:
-        near: for each item its neighbours and rates.
-        load: load of each item.
-        limit: load of each place that an item must not bring it above.
-        room: how many items each place takes at most, if that is limited.
+    ``near`` has for each item its neighbours and rates, ``load`` its load. An item must not bring a place
+    above ``limit``; a place takes ``room`` items at most, if that is limited.
     """
 
     def __init__(

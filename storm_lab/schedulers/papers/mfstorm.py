@@ -56,10 +56,9 @@ class MFStormScheduler(Scheduler[MFStormParameters]):
     rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Partition the topologies that lack executors and fill node after node. Others stay where they are.
+        """Partition topologies that lack executors and fill node after node. Others stay where they are.
 
-        Raises:
-            UserError: a topology has a cycle.
+        Raises `UserError` if a topology has a cycle.
         """
         work = Round.of_complete(view)
         todo = incomplete_topologies(view)
@@ -100,10 +99,7 @@ class MFStormScheduler(Scheduler[MFStormParameters]):
 def partitions(view: SchedulingView, topology: Topology, count: int, even: bool) -> list[list[Executor]]:
     """The topology's executors in ``count`` parts (fewer if there are fewer executors), busiest part first.
 
-    Ackers are no part of the topology's graph; they join the smallest parts.
-
-    Raises:
-        UserError: the topology has a cycle.
+    Ackers are no part of the topology's graph; they join the smallest parts. `UserError` if it has a cycle.
     """
     component_order(topology)
     executors = view.executors[topology.id]

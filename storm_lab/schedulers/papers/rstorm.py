@@ -99,10 +99,7 @@ def breadth_first(topology: Topology, siblings: str = "java7") -> list[str]:
     """Algorithm 2: component ids breadth first from the first spout, along streams in both directions.
 
     The neighbours of a component come in the order that ``siblings`` names. Components that are not connected
-    with the first spout follow in the same way.
-
-    Raises:
-        UserError: the topology has no spout.
+    with the first spout follow in the same way. `UserError` if the topology has no spout.
     """
     if not topology.spouts:
         raise UserError("the topology has no spout to start from", field="topology", value=topology.id)

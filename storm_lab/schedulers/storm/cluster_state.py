@@ -29,10 +29,7 @@ from storm_lab.schedulers.view_checks import check_view
 class ClusterState(Held):
     """Who runs where, changed by :meth:`assign` and :meth:`free` while a round goes on, and the reasons.
 
-    Executors are ``held`` in the order of Storm's map.
-
-    Raises:
-        UserError: no schedule can be made of the view.
+    Executors are ``held`` in the order of Storm's map. `UserError`: no schedule can be made of the view.
     """
 
     def __init__(self, view: SchedulingView) -> None:

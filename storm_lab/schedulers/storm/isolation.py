@@ -71,8 +71,7 @@ class IsolationScheduler(Scheduler[IsolationParameters]):
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Keep what is right, give hosts to isolated topologies, then schedule the others on the rest.
 
-        Raises:
-            UserError: a number of machines below one.
+        `UserError` for a number of machines below one.
         """
         state = ClusterState(view)
         machines = {**view.isolated, **self.parameters.as_mapping()}

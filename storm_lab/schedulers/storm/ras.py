@@ -22,8 +22,7 @@ class ResourceAwareScheduler(Scheduler[NoParameters]):
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Place topologies in order of users' shares and priorities.
 
-        Raises:
-            UserError: the view's Storm version has no resource-aware scheduler, or one that is not built.
+        `UserError` where the view's Storm version has no resource-aware scheduler, or one that is not built.
         """
         check_view(view)
         if view.version >= V2_0_0:

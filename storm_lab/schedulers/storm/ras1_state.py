@@ -53,8 +53,7 @@ class _Table:
 class Ras1State(RasState):
     """Placed executors and what the nodes have left by Storm 1.0's own arithmetic.
 
-    Attributes:
-        overdrawn: whether an executor was placed on a node that, by that arithmetic, had too little left.
+    ``overdrawn``: an executor was placed on a node that, by that arithmetic, had too little left.
     """
 
     def __init__(self, view: SchedulingView) -> None:

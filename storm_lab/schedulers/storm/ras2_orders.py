@@ -107,8 +107,7 @@ _DEFAULT = "DefaultResourceAwareStrategy"
 def strategy_of(topology: Topology) -> Strategy:
     """The strategy that the topology asks for, or Storm's default.
 
-    Raises:
-        UserError: it is not built, or the topology asks for an order of executors that is not.
+    `UserError` if it, or the order of executors that the topology asks for, is not built.
     """
     name = str(topology.settings.get(STRATEGY, _DEFAULT)).rsplit(".", 1)[-1]
     owner = f"topology {topology.id!r} asks for a strategy that is not built: storm_lab"

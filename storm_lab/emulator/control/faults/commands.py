@@ -80,7 +80,6 @@ class _Switch(_Command):
         world.topologies_off ^= {self.topology}
 
     def strike(self, control: ControlPlane) -> None:
-        """Tell Nimbus to switch the spouts."""
         control.nimbus.switch(self.topology, not self.off, reason=REASON)
 
 

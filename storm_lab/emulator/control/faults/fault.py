@@ -72,21 +72,13 @@ class Fault(ABC):
 
 
 def check_node(name: str, world: PlannedWorld, entry: str) -> None:
-    """Refuse a node that the cluster does not have.
-
-    Raises:
-        UserError: there is no such node.
-    """
+    """Refuse (`UserError`) a node that the cluster does not have."""
     known = [node.id for node in world.cluster.nodes]
     check_known("node", name, known, "the cluster", field=entry)
 
 
 def check_topology(topology_id: str, world: PlannedWorld, entry: str) -> Topology:
-    """The topology of that id.
-
-    Raises:
-        UserError: the run has none.
-    """
+    """The topology of that id; `UserError` if the run has none."""
     known = {topology.id: topology for topology in world.topologies}
     check_known("topology", topology_id, known, "the run", field=f"{entry}.topology")
     return known[topology_id]
@@ -106,8 +98,7 @@ class FaultPlan:
     def of_rows(cls, rows: Iterable[Mapping[str, Any]]) -> FaultPlan:
         """Read a plan from plain data: each row names its kind under ``fault``, the rest are its fields.
 
-        Raises:
-            UserError: a row without a kind, an unknown kind, an unknown or missing field.
+        Raises `UserError` for a row without a kind, an unknown kind, an unknown or missing field.
         """
         faults: list[Fault] = []
         for index, row in enumerate(rows):
@@ -122,11 +113,7 @@ class FaultPlan:
         return cls(tuple(faults))
 
     def check(self, world: PlannedWorld) -> None:
-        """Walk through the plan in order of time and refuse the first entry that cannot be.
-
-        Raises:
-            UserError: names the entry by its place in the plan.
-        """
+        """Refuse the first entry, in order of time, that cannot be; the `UserError` names its place."""
         for index, fault in enumerate(self.faults):
             at: object = fault.at_s  # Plain data may hold anything here.
             number = isinstance(at, int | float) and not isinstance(at, bool) and math.isfinite(at)

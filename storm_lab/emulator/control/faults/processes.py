@@ -32,7 +32,6 @@ class _SlotFault(Fault):
 
     @property
     def slot(self) -> Slot:
-        """Where it happens."""
         return Slot(self.node, self.port)
 
     def _check_slot(self, world: PlannedWorld, entry: str) -> None:
@@ -129,7 +128,6 @@ class _DaemonFault(Fault):
         world.daemons_down ^= {self.daemon}
 
     def strike(self, control: ControlPlane) -> None:
-        """Stop or start the daemon."""
         self.note(control, self.daemon.lower())
         daemon = control.nimbus if self.daemon == "Nimbus" else control.zookeeper
         if self.down:

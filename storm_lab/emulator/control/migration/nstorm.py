@@ -38,9 +38,8 @@ from storm_lab.model import Executor
 class NStorm(MigrationMethod):
     """Thread-level update.
 
-    Args:
-        poll_s: T_w, the period of a worker's look into its node's store.
-        kill_delay_s: how long an executor that has left lives on; 0 is N-Storm, 2 is N-Storm+.
+    ``poll_s`` is T_w, the period of a worker's look into its node's store; ``kill_delay_s`` how long an
+    executor that has left lives on: 0 is N-Storm, 2 is N-Storm+.
     """
 
     name: ClassVar[str] = "nstorm"
