@@ -42,7 +42,7 @@ from storm_lab.model.machines import LIVE
 from storm_lab.model.version import V2_0_0
 from storm_lab.runs.live_trust import Recorded, emulated, play_of
 
-_FITTED_ON = (CALIBRATION, "waiting", "light", "flood", "bare", "load")
+_FITTED_ON = (CALIBRATION, "waiting", "light", "flood", "bare", "calls", "load")
 """Besides what is played to calibrate a machine: of runs that are there already also floods, which tell a
 tuple's cost from that of a wait."""
 

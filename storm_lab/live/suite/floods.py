@@ -26,6 +26,7 @@ _SIDE_BY_SIDE = (
 )
 """What is submitted together: two that have a node each, or are to share one."""
 _BARE = ("bare-acked", "bare-unacked")
+_CALLS_US = {"calls-5": 5.0, "calls-60": 60.0}
 
 
 def _endless(acked: bool = True) -> SourcePlan:
@@ -89,3 +90,20 @@ def bare_scenes(version: StormVersion, compiler: str = "") -> tuple[Scene, ...]:
 def bare_c1_scenes(version: StormVersion) -> tuple[Scene, ...]:
     """Scenes of `bare` where the first compiler works alone."""
     return bare_scenes(version, C1_ONLY)
+
+
+def calls(version: StormVersion, mhz: float) -> EmulationSpec:
+    """Saturated chains in one worker whose bolts have short calls and long ones.
+
+    The longer a call, the more often the next thread has fallen asleep meanwhile, and is woken for one tuple.
+    """
+    chains = [
+        in_one(name, _endless(), Slot(node, 6700), work_us=(us, us), pending=1000)
+        for node, (name, us) in zip(("n1", "n2"), _CALLS_US.items(), strict=True)
+    ]
+    return _sitting(version, mhz, chains, (tuple(_CALLS_US),))
+
+
+def calls_scenes(version: StormVersion) -> tuple[Scene, ...]:
+    """Scenes of `calls`."""
+    return tuple(Scene(name, name, *span, FLOOD) for name, span in _turns((tuple(_CALLS_US),))[1].items())

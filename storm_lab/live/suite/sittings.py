@@ -122,6 +122,14 @@ SITTINGS: dict[str, Sitting] = {
             held=True,
         ),
         Sitting(
+            "calls",
+            "Saturated chains in one worker whose bolts have calls of 5 and of 60 us",
+            floods.calls,
+            floods.calls_scenes,
+            _OLD_FIRST,
+            held=True,
+        ),
+        Sitting(
             "bare-c1",
             "The same, first compiler alone",
             floods.bare,
