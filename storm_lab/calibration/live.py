@@ -3,7 +3,7 @@
 Only scenes of the calibrating half are used, and of a version only its own: the generations of Storm have
 message paths that share little code. What is fitted is what the framework's code costs on the machine's
 Java (``code_factor``), how long a woken thread takes to run (``wake_us``) and waits for a core that is
-taken (``slice_us``, before 2.0), how late a sleep ends (``timer_slack_us``), and what an operating system
+taken (``turn_us``, before 2.0), how late a sleep ends (``timer_slack_us``), and what an operating system
 on it takes: for ending a long sleep (``asleep_us``), for writing to another worker (``write_us``) and
 reading from one (``read_us``), and for ending a short sleep (``consumer_wake_us``, before 2.0) or looking
 at an empty queue (``look_us``, from then on); and how slowly its Java warms up (``warm_up_calls``) and what
@@ -12,9 +12,9 @@ compilers' threads; so are what a worker's own housekeeping takes (``idle_jvm_sh
 message takes between hosts (``lan_us``) and within one (``loopback_us``).
 
 Code that HotSpot's first compiler alone has worked on is slower: for sittings played so, the factor of the
-framework's code is fitted once more, with the other constants as they were found; before 2.0 also how long
-a woken thread waits, as dozens of threads do on their hosts. Where they write a log (R-Storm's, which also
-flood many connections), so is what a line takes, and what writing to another worker does.
+framework's code is fitted once more, with the other constants as they were found. Where they write a log
+(R-Storm's, which also flood many connections), so is what a line takes, and what writing to another worker
+does.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ _FITTED = (
     "warm_up_calls",
     "warm_up_factor",
 )
-_FITTED_BEFORE_2 = ("consumer_wake_us", "slice_us")
+_FITTED_BEFORE_2 = ("consumer_wake_us", "turn_us")
 _FITTED_FROM_2 = ("look_us",)
 _BEGIN: Values = {
     "code_factor": 0.5,
     "wake_us": 10.0,
     "consumer_wake_us": 19.0,
-    "slice_us": 60.0,
+    "turn_us": 40.0,
     "asleep_us": 100.0,
     "write_us": 57.0,
     "read_us": 50.0,
@@ -86,9 +86,9 @@ too many fits.
 _LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
 """Between namespaces, and processes, of the machine of data/live/intel-xeon: for runs that were recorded
 before plays measured their links (`storm_lab.live.links`)."""
-_FIXED: Values = {"switch_us": 0.0, "process_penalty": SUITE_COST.process_penalty}
+_FIXED: Values = {"switch_us": 0.0, "slice_us": 0.0, "process_penalty": SUITE_COST.process_penalty}
 """No switch for each burst: `consumer_wake_us` is what a thread's run costs, with the switch of the wake.
-And further processes as in the suite."""
+No time slice of older kernels, but `turn_us`. And further processes as in the suite."""
 _FITTED_LOGGED = ("write_us", "log_emit_us", "log_receive_us")
 """Besides, where a log is written: its lines, and writing to other workers, which R-Storm's topologies do
 over more connections than any scene of the others."""
@@ -169,8 +169,7 @@ def fit_c1(
     if not own:
         return None
     logged = any(each.sitting.name == LOGGED for each in own)
-    waits = ("slice_us",) if find_release(generation).storm < V2_0_0 else ()
-    ranges = _ranges(("code_factor", *waits, *(_FITTED_LOGGED if logged else ())))
+    ranges = _ranges(("code_factor", *(_FITTED_LOGGED if logged else ())))
     begin = _begun(ranges, {**found, **(known or {})})
     return _fit(own, generation, {**found, **begin, "warm_up_calls": _C1_CALLS}, ranges, lambda: None)
 

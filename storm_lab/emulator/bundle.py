@@ -38,7 +38,7 @@ LARGEST = 10_000
 _PER_TUPLE = (
     "dispatch", "emit", "serialise", "deserialise", "serialise_kb", "deserialise_kb", "send", "transfer",
     "receive", "read", "write", "deliver", "log_emit", "log_receive", "acker", "spout_ack", "poll", "switch",
-    "slice", "wait_work", "empty_batch", "uplink_ps_per_byte",
+    "slice", "turn", "wait_work", "empty_batch", "uplink_ps_per_byte",
 )  # fmt: skip
 """Costs that every tuple pays anew."""
 

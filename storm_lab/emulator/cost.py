@@ -111,10 +111,16 @@ class CostModel:
         allowed=(0, 10000),
         source="how long a thread keeps a core that others want: the shortest time slice of Linux up to 6.5 "
         "on one CPU (sysctl_sched_min_granularity of fair.c). A thread that wakes waits so long for a core, "
-        "if none falls free, and one that writes into a log on a single core keeps that so long. Live Storm "
-        "0.9.2 under Linux 6.18: threads wait 10 to 40 us for two cores that one worker floods, and 130 to "
-        "1,250 us for one that a dozen busy threads want; there they run 400 to 1,400 times a second and "
-        "handle 8 to 50 tuples each time; 0 = whoever wakes runs at once",
+        "if none falls free, and one that writes into a log on a single core keeps that so long; 0 = whoever "
+        "wakes runs at once",
+    )
+    turn_us: float = constant(
+        0.0,
+        allowed=(0, 1000),
+        source="besides, for each thread that wants a full node's cores beyond their number: what newer "
+        "kernels have instead. Live Storm 0.9.2 under Linux 6.18: who wakes waits 10 to 40 us for two cores "
+        "that one worker floods, where bolts run for 40 to 80 us at a time, and 130 to 1,250 us for one core "
+        "that a dozen busy threads want; there they run 400 to 1,400 times a second, for 8 to 50 tuples each",
     )
     wake_us: float = constant(30.0, (5, 100), "futex wake to running, Linux")
     switch_us: float = constant(

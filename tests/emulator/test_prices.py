@@ -81,7 +81,13 @@ def test_storms_own_part_is_cheaper_in_2_and_in_no_other_version() -> None:
     assert executing_us(one_tuple(V1_0_6, together, tenth)) == pytest.approx(1004)
 
 
-def test_a_log_line_costs_the_same_in_2() -> None:
+@pytest.mark.parametrize("version", [V0_9_7, V2_8_8])
+def test_what_java_makes_of_storms_code_makes_its_own_part_dearer(version: StormVersion) -> None:
+    assert executing_us(one_tuple(version, together, replace(QUIET, code_factor=2.5))) == pytest.approx(1010)
+
+
+@pytest.mark.parametrize("name", ["storm_2_factor", "code_factor"])
+def test_a_log_line_costs_the_same_whatever_storms_code_costs(name: str) -> None:
     lines = []
     for factor in (1.0, 0.1):
         scene = start(
@@ -91,7 +97,7 @@ def test_a_log_line_costs_the_same_in_2() -> None:
             nodes(2),
             together,
             version=V2_8_8,
-            cost=replace(QUIET, storm_2_factor=factor, log_receive_us=500.0 / 4),
+            cost=replace(QUIET, log_receive_us=500.0 / 4, **{name: factor}),
         )
         scene.plane.run_until(SECOND // 2)
         scene.plane.finish()

@@ -159,6 +159,14 @@ def rest_of(k: State, thread: int) -> int:
 
 
 @inline
+def turn_of(k: State, node: int) -> int:
+    """How long a thread of a full node keeps its core while another one waits for it."""
+    p = node_at(k, node)
+    c = cost_at(k, 0)
+    return (c.slice + c.turn * max(1, p.active - p.threads + 1)) // p.threads
+
+
+@inline
 def start_burst(k: State, thread: int, work: int) -> None:
     """Let a thread want CPU for ``work`` ns (at the reference clock) of the framework's code from now on."""
     start_call(k, thread, work, 0)

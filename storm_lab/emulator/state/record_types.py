@@ -79,7 +79,18 @@ SCALARS = record(
 COSTS = record(
     *each(I8, "dispatch", "emit", "serialise", "serialise_kb", "deserialise", "deserialise_kb", "send"),
     *each(I8, "transfer", "receive", "read", "write", "deliver", "log_emit", "log_receive"),
-    *each(I8, "acker", "spout_ack", "poll", "wake", "slice", "switch", "header_bytes", "uplink_ps_per_byte"),
+    *each(
+        I8,
+        "acker",
+        "spout_ack",
+        "poll",
+        "wake",
+        "slice",
+        "turn",
+        "switch",
+        "header_bytes",
+        "uplink_ps_per_byte",
+    ),
     *each(I8, "idle_sleep", "inactive_sleep", "housekeeping_period", "housekeeping_work"),
     ("wait_work", I8),  # CPU of a thread whose wait ends, by time or because it is woken
     ("asleep", I8),  # what that costs more after a long sleep
