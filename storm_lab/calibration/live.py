@@ -200,12 +200,10 @@ def _fit(own: Sequence[Recorded], generation: str, start: Values, ranges: Ranges
         remedy = f"record {CALIBRATION} on a machine with less other work"
         raise UserError(message, field="records", value=generation, remedy=remedy)
 
-    def evaluate(tried: Sequence[Values]) -> Sequence[NDArray[np.float64]]:
-        found = []
-        for values in tried:
-            found.append(np.array([term for row in _rows(looks, whole(values)) for term in _residual(row)]))
-            tell()
-        return found
+    def evaluate(values: Values) -> NDArray[np.float64]:
+        terms = [term for row in _rows(looks, whole(values)) for term in _residual(row)]
+        tell()
+        return np.array(terms)
 
     best: Found = search(start, ranges, evaluate, ROUNDS)
     constants = whole(best.values)

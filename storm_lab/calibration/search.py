@@ -8,7 +8,7 @@ worth writing down before they are tried.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +21,8 @@ Floats = NDArray[np.float64]
 Values = Mapping[str, float]
 Ranges = Mapping[str, tuple[float, float]]
 """Lowest and highest value of each constant."""
-Evaluate = Callable[[Sequence[Values]], Sequence[Floats]]
-"""From sets of constants to their residuals, one vector each."""
+Evaluate = Callable[[Values], Floats]
+"""From a set of constants to its residuals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,7 @@ def steps_of(ranges: Ranges, rounds: int) -> int:
 
 def search(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Found:
     """The best constants found by moving one after the other, in steps that grow smaller with each round."""
-    (first,) = evaluate([start])
-    best = Found(dict(start), first)
+    best = Found(dict(start), evaluate(start))
 
     def moved(name: str, factor: float) -> bool:
         nonlocal best
@@ -55,8 +54,7 @@ def search(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Fo
         if value == best.values[name]:
             return False
         values = {**best.values, name: value}
-        (residuals,) = evaluate([values])
-        tried = Found(values, residuals)
+        tried = Found(values, evaluate(values))
         better = tried.loss < best.loss
         best = min(best, tried, key=lambda found: found.loss)
         return better
