@@ -18,7 +18,7 @@ from storm_lab.live.hosts import machine_mhz
 from storm_lab.live.play import check_live, open_stage
 from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.live.scenes import SCENES
-from storm_lab.live.suite.sittings import CALIBRATION, SITTINGS, find_sitting, releases_of
+from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of
 from storm_lab.live.suite.trust_tables import trust_lines
 from storm_lab.machine.options import constants_option, examples, json_option, param_option, print_json
 from storm_lab.machine.progress import progress_bar
@@ -221,8 +221,9 @@ def _list(as_json: bool) -> None:
         spans = ", ".join(f"{seconds:.0f} s on {version}" for version, seconds in row["seconds"].items())
         click.echo(f"{row['name']:11} {row['title']} ({spans}): {', '.join(row['scenes'])}")
     suite_s = [list(row["seconds"].values()) for row in rows if row["in_suite"]]
+    others = ", ".join(row["name"] for row in rows if not row["in_suite"])
     click.echo(
-        f"the suite plays each sitting but {CALIBRATION} on the first version named: "
+        f"the suite plays each sitting but {others} on the first version named: "
         f"{sum(each[0] for each in suite_s) / 60:.0f} minutes, without the starts of clusters; "
         f"on all versions {sum(map(sum, suite_s)) / 60:.0f}"
     )

@@ -120,6 +120,7 @@ SITTINGS: dict[str, Sitting] = {
             floods.bare_scenes,
             _OLD_FIRST,
             held=True,
+            in_suite=False,
         ),
         Sitting(
             "calls",
@@ -128,6 +129,7 @@ SITTINGS: dict[str, Sitting] = {
             floods.calls_scenes,
             _OLD_FIRST,
             held=True,
+            in_suite=False,
         ),
         Sitting(
             "bare-c1",
@@ -137,6 +139,7 @@ SITTINGS: dict[str, Sitting] = {
             ("0.9.2",),
             held=True,
             c1_only=True,
+            in_suite=False,
         ),
         Sitting(
             CALIBRATION,
@@ -148,7 +151,7 @@ SITTINGS: dict[str, Sitting] = {
         ),
     )
 }
-"""Sittings by name, in the order in which they are played: those of the suite, and one to calibrate on."""
+"""Sittings by name, in the order in which they are played: those of the suite, and those to calibrate on."""
 
 
 def find_sitting(name: str) -> Sitting:
