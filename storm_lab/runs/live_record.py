@@ -15,7 +15,7 @@ from storm_lab.live.hosts import HostOptions, machine_mhz, machine_name
 from storm_lab.live.jars import Say
 from storm_lab.live.play import open_stage
 from storm_lab.live.releases import Release
-from storm_lab.live.suite.measure import executions_measured
+from storm_lab.live.suite.measure import executions_measured, roots_measured
 from storm_lab.live.suite.scene import Sitting
 from storm_lab.live.suite.sittings import SITTINGS, releases_of
 from storm_lab.live.suite.thin import thin
@@ -106,8 +106,9 @@ def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Generato
                 task = LiveTask(EXPERIMENT, name, parameters, play.number, partial(_described, spec))
                 tell(play.name, 0.0)
                 folder = play_task(task, stage, scratch, partial(tell, play.name))
-                executed = executions_measured(play.sitting.scenes(play.release.storm), spec)
-                thin(open_run(folder), home / play.name, executed)
+                scenes = play.sitting.scenes(play.release.storm)
+                executed = executions_measured(scenes, spec)
+                thin(open_run(folder), home / play.name, executed, roots_measured(scenes))
                 shutil.rmtree(folder, ignore_errors=True)
                 yield home / play.name
 

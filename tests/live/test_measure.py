@@ -21,7 +21,7 @@ from storm_lab.live.suite.compare import (
     Trust,
     pooled,
 )
-from storm_lab.live.suite.measure import Look, Measured, executions_measured
+from storm_lab.live.suite.measure import Look, Measured, executions_measured, roots_measured
 from storm_lab.live.suite.scene import Effect, Half, Measure, Scene
 from storm_lab.live.suite.thin import KEPT, thin
 from storm_lab.live.suite.trust_tables import (
@@ -278,7 +278,7 @@ def test_times_of_the_control_plane_by_hand(tmp_path):
 def test_a_thinned_run_is_a_run_and_says_the_same(tmp_path):
     run = _run(tmp_path / "run")
     spread = _scene(Measure.SPREAD)
-    thin(run, tmp_path / "thin", executions_measured([spread], SPEC))
+    thin(run, tmp_path / "thin", executions_measured([spread], SPEC), roots_measured([_scene(Measure.P50)]))
     again = open_run(tmp_path / "thin", verify=True)
     assert again.run == run.run
     assert again.manifest.conditions["kept_a_second"] == KEPT
@@ -288,8 +288,14 @@ def test_a_thinned_run_is_a_run_and_says_the_same(tmp_path):
     # Executions that no scene looks at are left out; a silence looks at the sinks'.
     assert executions_measured([_scene(Measure.P50)], SPEC) == frozenset()
     assert executions_measured([_scene(effect=Effect.RESUME)], SPEC) == {("chain", "bolt2")}
-    thin(run, tmp_path / "thinner", ())
-    assert Look(open_run(tmp_path / "thinner"), SPEC, MHZ).measure(spread, Measure.SPREAD) is None
+    thin(run, tmp_path / "thinner", (), ())
+    less = Look(open_run(tmp_path / "thinner"), SPEC, MHZ)
+    assert less.measure(spread, Measure.SPREAD) is None
+    assert less.measure(_scene(), Measure.P50) is None
+    assert less.measure(_scene(), Measure.THROUGHPUT) == one.measure(_scene(), Measure.THROUGHPUT)
+    # Root tuples are kept where latencies are measured, or a start.
+    assert roots_measured([_scene(Measure.THROUGHPUT)]) == frozenset()
+    assert roots_measured([_scene(Measure.CONTROL, effect=Effect.READY)]) == {"chain"}
 
 
 def _trust() -> Trust:

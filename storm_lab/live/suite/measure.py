@@ -296,6 +296,12 @@ def executions_measured(scenes: Iterable[Scene], spec: EmulationSpec) -> frozens
     return frozenset(found)
 
 
+def roots_measured(scenes: Iterable[Scene]) -> frozenset[str]:
+    """Topologies of the root tuples that measures of some scenes read."""
+    told = {Measure.P50, Measure.P95, Measure.CONTROL}
+    return frozenset(name for scene in scenes if told & set(scene.measures) for name in scene.topologies)
+
+
 def _sinks(topology: Topology) -> list[str]:
     return [bolt.id for bolt in topology.bolts if not topology.consumers(bolt.id)]
 

@@ -1,8 +1,8 @@
 """Recorded runs: tuple logs of live runs, thinned until they are small enough to be part of the project.
 
 A recorded run is an ordinary run folder. Windows, placements and control events are whole; of the root tuples
-and executions of each second and topology only a few are kept, and executions only of components that a scene
-looks at. Traffic between tasks is left out.
+and executions of each second and topology only a few are kept, and only of topologies, and components, that a
+scene looks at. Traffic between tasks is left out.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ _TIMES = {"roots": "emit_ns", "executions": "start_ns"}
 _GROUPS = {"roots": ("topology",), "executions": ("topology", "component")}
 
 
-def thin(run: Run, folder: Path, executed: Collection[tuple[str, str]]) -> Manifest:
+def thin(run: Run, folder: Path, executed: Collection[tuple[str, str]], rooted: Collection[str]) -> Manifest:
     """Write a thinned copy of a run into ``folder``; it has the run's identity, and says what is left out.
 
-    ``executed``: topology and component of the executions that are kept.
+    ``executed``: topology and component of the executions that are kept; ``rooted``: topologies whose root
+    tuples are.
     """
     with RunWriter(folder, run.manifest.identity) as log:
         for name in TABLES:
@@ -39,6 +40,9 @@ def thin(run: Run, folder: Path, executed: Collection[tuple[str, str]]) -> Manif
             if name == "executions":
                 pairs = zip(table["topology"].to_pylist(), table["component"].to_pylist(), strict=True)
                 table = table.filter(pa.array([pair in executed for pair in pairs], pa.bool_()))
+            if name == "roots":
+                known = table["topology"].to_pylist()
+                table = table.filter(pa.array([topology in rooted for topology in known], pa.bool_()))
             if name in _TIMES:
                 table = _spread(table, _TIMES[name], _GROUPS[name])
             if table.num_rows:
@@ -51,6 +55,7 @@ def thin(run: Run, folder: Path, executed: Collection[tuple[str, str]]) -> Manif
                 "kept_a_second": KEPT,
                 "left_out": list(_LEFT_OUT),
                 "executions_of": sorted("/".join(pair) for pair in executed),
+                "roots_of": sorted(rooted),
             },
         )
 
