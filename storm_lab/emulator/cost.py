@@ -72,7 +72,7 @@ class CostModel:
         allowed=(0.1, 4.0),
         source="what Storm's own code costs by what its Java makes of it, against these CPU costs; chains in "
         "one worker whose bolts do nothing, live Storm 0.9.2 on Java 17, on a core that does 2.6 times as "
-        "much: 0.34 with HotSpot's second compiler, 0.95 with its first alone",
+        "much: 0.33 with HotSpot's second compiler, 0.9 with its first alone",
     )
     read_us: float = constant(
         37.0,
@@ -118,7 +118,7 @@ class CostModel:
         0.0,
         allowed=(0, 1000),
         source="besides, for each thread that wants a full node's cores beyond their number: what newer "
-        "kernels have instead. Live Storm 0.9.2 under Linux 6.18: who wakes waits 10 to 40 us for two cores "
+        "kernels have instead. Live Storm 0.9.2 under Linux 6.18: who wakes waits 10 to 58 us for two cores "
         "that one worker floods, where bolts run for 40 to 80 us at a time, and 130 to 1,250 us for one core "
         "that a dozen busy threads want; there they run 400 to 1,400 times a second, for 8 to 50 tuples each",
     )

@@ -16,7 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PERIOD_US = 20_000
-"""Quotas are given out anew every 20 ms where nothing else is said."""
+"""Quotas are given out anew every 20 ms where nothing else is said.
+
+Short beside a window of measurement, long beside a time slice of the kernel.
+"""
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _OWN = Path("/proc/self/cgroup")

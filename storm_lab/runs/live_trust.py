@@ -103,14 +103,12 @@ def costs_of(recorded: Iterable[Recorded], home: Path, given: Path | None = None
 def emulated(
     sitting: Sitting, generation: str, mhz: float, seed: int, cost: CostModel | None = None
 ) -> Iterator[Look]:
-    """A sitting as the emulator plays it; CPU without compilers, as it is measured on real Storm."""
+    """A sitting as the emulator plays it."""
     release = release_of(sitting, generation)
     spec = sitting.describe(release.storm, mhz)
     spec = replace(as_played(spec), seed=seed, cost=cost or spec.cost)
-    compiled = replace(spec, cost=replace(spec.cost, compile_s=0.0))
     with tempfile.TemporaryDirectory(prefix="storm-lab-") as scratch:
-        cpu = Look(_played(compiled, sitting, release, mhz, Path(scratch) / "cpu"), compiled, mhz)
-        yield Look(_played(spec, sitting, release, mhz, Path(scratch) / "whole"), spec, mhz, cpu)
+        yield Look(_played(spec, sitting, release, mhz, Path(scratch)), spec, mhz)
 
 
 def _played(spec: EmulationSpec, sitting: Sitting, release: Release, mhz: float, folder: Path) -> Run:

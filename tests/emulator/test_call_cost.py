@@ -40,9 +40,10 @@ def times(scene: Scene) -> list[int]:
     return [int(value) for value in taken]
 
 
-def cpu_ms(scene: Scene) -> float:
-    """CPU of everything, ms."""
-    return float(sum(scene.tape.column("cpu", "cpu_ms")))
+def cpu_ms(scene: Scene, thread: str = "") -> float:
+    """CPU of everything, or of one kind of thread, ms."""
+    used = scene.tape.column("cpu", "cpu_ms")
+    return float(used[scene.tape.column("cpu", "thread") == thread].sum() if thread else used.sum())
 
 
 def test_the_table_has_mean_one_and_the_wanted_spread() -> None:
@@ -91,3 +92,14 @@ def test_compilers_spend_their_cpu_as_code_warms_up() -> None:
     compiled, free = (cpu_ms(played(c, 10.15, per_s=10.0)) for c in (cost, replace(cost, compile_s=0.0)))
     # Half of the excess is gone after 10 s: half of 2 s.
     assert compiled - free == pytest.approx(1000.0, rel=0.03)
+
+
+def test_the_log_tells_compilers_and_the_workers_own_housekeeping_apart() -> None:
+    cost = replace(PLAIN, idle_jvm_share=0.02, warm_up_factor=3.0, warm_up_calls=200.0, compile_s=2.0)
+    whole = played(cost, 10.15, per_s=10.0)
+    assert cpu_ms(whole, "compiler") == pytest.approx(1000.0, rel=0.03)
+    # 2 % of 10.1 s, whether code is compiled beside it or not.
+    assert cpu_ms(whole, "housekeeping") == pytest.approx(202.0, rel=0.01)
+    unburdened = played(replace(cost, compile_s=0.0), 10.15, per_s=10.0)
+    assert cpu_ms(unburdened, "housekeeping") == pytest.approx(cpu_ms(whole, "housekeeping"), rel=1e-3)
+    assert cpu_ms(unburdened, "compiler") == 0.0

@@ -242,11 +242,15 @@ def leave_cpu(k: State, node: int, i: int) -> None:
 def work_off(k: State, thread: int) -> None:
     """Let an idle housekeeping thread do what its worker owes, a period's worth at a time.
 
-    CPU is counted when a burst ends, and compiling may owe seconds of it.
+    CPU is counted when a burst ends, and compiling may owe seconds of it. What is the worker's own comes
+    first.
     """
     w = worker_at(k, thread_at(k, thread).worker)
     part = min(w.owed, cost_at(k, 0).housekeeping_period)
     if part > 0:
+        compiling = max(0, part - (w.owed - w.uncompiled))
+        w.compile_part = (compiling << 16) // part
+        w.uncompiled -= compiling
         w.owed -= part
         start_call(k, thread, 0, part)
 

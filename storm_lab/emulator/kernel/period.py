@@ -71,10 +71,12 @@ def period_rings(k: State, thread: int, source: int) -> None:
     c = cost_at(k, 0)
     if t.kind == HOUSEKEEPING:
         w = worker_at(k, t.worker)
-        work = c.housekeeping_work + w.periodic + warm_up(k, t.worker)
+        compiling = warm_up(k, t.worker)
+        work = c.housekeeping_work + w.periodic + compiling
         if w.connections > 0 and s.now - w.started >= c.flush_from:
             work += w.connections * c.flush_work
         work = (work * node_at(k, t.node).system) >> 16
+        w.uncompiled += (compiling * node_at(k, t.node).system) >> 16
         filled = _filled(k, t.worker)
         w.heap_excess = _heap_excess(k, filled)
         if filled >= s.silent_heap or w.full_since > 0:

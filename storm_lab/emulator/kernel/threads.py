@@ -234,14 +234,14 @@ def burst_done(k: State, thread: int, work: int) -> None:
             write_log(k, thread, work)
             return
         log_written(k, thread, work)
-    _burst_leads_to(k, thread)
+    _burst_leads_to(k, thread, work)
     if t.log == LOG_TURN and t.state != RUNNING:
         release_log(k, thread)
 
 
 @jit
-def _burst_leads_to(k: State, thread: int) -> None:
-    """What a thread does next, its log lines written."""
+def _burst_leads_to(k: State, thread: int, work: int) -> None:
+    """What a thread does next after a burst of ``work`` ns, its log lines written."""
     t = thread_at(k, thread)
     if t.kind == MAIN:
         if t.serialising != 0:
@@ -258,13 +258,15 @@ def _burst_leads_to(k: State, thread: int) -> None:
             spout_acks_done(k, thread)
         else:
             spout_emitted(k, thread)
-            work = serialise_own(k, thread) if s_at(k, 0).version_2 != 0 else 0
-            if work > 0:
+            more = serialise_own(k, thread) if s_at(k, 0).version_2 != 0 else 0
+            if more > 0:
                 t.serialising = 1
-                start_burst(k, thread, work)
+                start_burst(k, thread, more)
             else:
                 flush_spout(k, thread)
     elif t.kind == HOUSEKEEPING:
+        w = worker_at(k, t.worker)
+        w.compiled += (work * w.compile_part) >> 16
         t.state = IDLE
         work_off(k, thread)
     else:

@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.emulator.plane import WindowSample
-from storm_lab.emulator.state.kinds import LOCALITY_NAMES, OUTCOME_NAMES, PENDING, THREAD_NAMES
+from storm_lab.emulator.state.kinds import (
+    COMPILER,
+    HOUSEKEEPING,
+    LOCALITY_NAMES,
+    OUTCOME_NAMES,
+    PENDING,
+    THREAD_NAMES,
+)
 from storm_lab.emulator.state.layout import Kernel
 from storm_lab.emulator.state.names import NS_PER_MS, Names
 from storm_lab.model import Executor, Slot
@@ -170,6 +177,7 @@ class Logbook:
         }
         failed = self._take_failed(k)
         k.thread["cpu"] = 0
+        k.worker["compiled"] = 0
         return WindowSample(start, end, executor_cpu, node_cpu, traffic, failed, queued)
 
     def _take_failed(self, k: Kernel) -> dict[str, int]:
@@ -186,6 +194,12 @@ class Logbook:
     def _write_cpu(self, k: Kernel, threads: NDArray[np.intp], start: int, end: int) -> None:
         if self._recorder is None or not len(threads):
             return
+        kinds, cpu = k.thread["kind"][threads], k.thread["cpu"][threads]
+        compiled = np.where(kinds == HOUSEKEEPING, k.worker["compiled"][k.thread["worker"][threads]], 0)
+        compilers = np.flatnonzero(compiled)
+        threads = np.append(threads, threads[compilers])
+        kinds = np.append(kinds, np.full(len(compilers), COMPILER, kinds.dtype))
+        cpu = np.append(cpu - compiled, compiled[compilers])
         workers = k.thread["worker"][threads]
         owners = k.thread["executor"][threads]
         own = [self.lives[i].executor if i >= 0 else None for i in owners]
@@ -199,8 +213,8 @@ class Logbook:
                 "worker": workers,
                 "component": [e.component if e else "" for e in own],
                 "task": np.array([e.start if e else -1 for e in own], np.int32),
-                "thread": Coded(k.thread["kind"][threads], THREAD_NAMES),
-                "cpu_ms": k.thread["cpu"][threads] / NS_PER_MS,
+                "thread": Coded(kinds, THREAD_NAMES),
+                "cpu_ms": cpu / NS_PER_MS,
             },
         )
 

@@ -79,18 +79,8 @@ SCALARS = record(
 COSTS = record(
     *each(I8, "dispatch", "emit", "serialise", "serialise_kb", "deserialise", "deserialise_kb", "send"),
     *each(I8, "transfer", "receive", "read", "write", "deliver", "log_emit", "log_receive"),
-    *each(
-        I8,
-        "acker",
-        "spout_ack",
-        "poll",
-        "wake",
-        "slice",
-        "turn",
-        "switch",
-        "header_bytes",
-        "uplink_ps_per_byte",
-    ),
+    *each(I8, "acker", "spout_ack", "poll", "wake", "slice", "turn", "switch"),
+    *each(I8, "header_bytes", "uplink_ps_per_byte"),
     *each(I8, "idle_sleep", "inactive_sleep", "housekeeping_period", "housekeeping_work"),
     ("wait_work", I8),  # CPU of a thread whose wait ends, by time or because it is woken
     ("asleep", I8),  # what that costs more after a long sleep
@@ -184,6 +174,9 @@ WORKER = lined_record(
     # What follows is seldom touched.
     ("log_turn", I8),  # CPU of the thread that holds its log, since it got hold of it, ns
     ("owed", I8),  # CPU that housekeeping has still to spend, ns
+    ("uncompiled", I8),  # of that, what is the compilers'
+    ("compile_part", I8),  # and of its present burst, of 65536
+    ("compiled", I8),  # CPU that its compilers have used since the last sample, ns
     ("started", I8),
     ("topology", I4),
     ("rack", I4),  # of its node

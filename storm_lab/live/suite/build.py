@@ -15,6 +15,7 @@ from storm_lab.emulator.control.times import Timers, timers_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.live.cgroups import PERIOD_US
 from storm_lab.model import (
     ACKER,
     Assignment,
@@ -41,8 +42,6 @@ two cores give to hosts (`storm_lab.live.hosts.MACHINE_SHARE`), less what Nimbus
 """
 CORES = 2
 """Of the machine that the suite is meant for; larger ones have some left over."""
-QUOTA_PERIOD_MS = 20.0
-"""Of held nodes: short beside a window, long beside a time slice of the kernel."""
 
 WATCHED_NS = 20_000
 """User code of the player from here on is watched by its thread's CPU clock (`Burner.java`)."""
@@ -85,7 +84,7 @@ def _node(number: int, cores: int, mhz: float, quota: float | None = None) -> No
         memory_mb=_MEMORY_MB,
         work_per_clock=LIVE,
         cpu_quota=quota,
-        quota_period_ms=QUOTA_PERIOD_MS,
+        quota_period_ms=PERIOD_US / 1000,
     )
 
 

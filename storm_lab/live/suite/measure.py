@@ -57,14 +57,11 @@ class Look:
         run: played by the emulator or live.
         spec: what was played.
         mhz: clock of the machine whose cores CPU is told in.
-        cpu: where CPU is read instead: an emulation without compilers, which the emulator counts with a
-            worker's housekeeping.
     """
 
-    def __init__(self, run: Run, spec: EmulationSpec, mhz: float, cpu: Look | None = None) -> None:
+    def __init__(self, run: Run, spec: EmulationSpec, mhz: float) -> None:
         self.run = run
         self.spec = spec
-        self._cpu_of = cpu or self
         self.live = run.manifest.identity.runtime == LIVE
         self._clock = {node.id: 1.0 if self.live else node.core_mhz / mhz for node in spec.cluster.nodes}
         self._topologies = {plan.topology.id: plan.topology for plan in spec.topologies}
@@ -148,7 +145,7 @@ class Look:
             case Measure.THROUGHPUT:
                 return _mean(self._executed(scene, good))
             case Measure.CPU:
-                return self._cpu_of._cpu_per_tuple(scene, good)
+                return self._cpu_per_tuple(scene, good)
             case Measure.P50 | Measure.P95:
                 return self._latency(scene, good, 0.5 if what is Measure.P50 else 0.95)
             case _:
