@@ -19,10 +19,12 @@ from storm_lab.live.suite.compare import (
     Ordering,
     Row,
     Trust,
+    orderings_of,
     pooled,
 )
 from storm_lab.live.suite.measure import Look, Measured, executions_measured, roots_measured
 from storm_lab.live.suite.scene import Effect, Half, Measure, Scene
+from storm_lab.live.suite.sittings import SITTINGS
 from storm_lab.live.suite.thin import KEPT, thin
 from storm_lab.live.suite.trust_tables import (
     factors_table,
@@ -374,6 +376,31 @@ def test_several_plays_count_as_one_with_their_scatter():
     both = pooled([_measured(10.0, 1.0), _measured(14.0, 1.0)])
     assert (both.value, both.low, both.high) == (12.0, 10.0, 14.0)
     assert pooled([]) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "agrees"),
+    [
+        # The second day's machine is twice as fast; each day one worker a host does a fifth more.
+        ([(100, 5), (200, 10)], [(120, 5), (240, 10)], True),
+        ([(120, 5), (240, 10)], [(100, 5), (200, 10)], False),
+        # One play does not tell, or tells the other side.
+        ([(100, 5), (200, 30)], [(120, 5), (240, 30)], None),
+        ([(100, 5), (240, 10)], [(120, 5), (200, 10)], None),
+        # Or has no measure.
+        ([(100, 5), None], [(120, 5), (240, 10)], None),
+    ],
+)
+def test_real_storm_tells_an_order_if_each_play_does_to_the_same_side(first, second, agrees):
+    def row(name, plays, predicted):
+        told = tuple(None if each is None else _measured(*map(float, each)) for each in plays)
+        both = Compared(Measure.THROUGHPUT, pooled(told), _measured(predicted), plays=told)
+        return Row(name, "linear", "0.9", Half.PREDICTED, (both,))
+
+    names = ("linear-even-12@0.9", "linear-even-6@0.9")
+    rows = [row(names[0], first, 100.0), row(names[1], second, 110.0)]
+    found = orderings_of(SITTINGS["linear"], "0.9", {each.name: each for each in rows})
+    assert next(each.agrees for each in found if (each.one, each.other) == names) is agrees
 
 
 def test_a_factor_needs_both_sides():

@@ -46,12 +46,16 @@ UNITS: Mapping[Measure, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One measure of one scene: what real Storm did and what the emulator says."""
+    """One measure of one scene: what real Storm did and what the emulator says.
+
+    ``plays`` is what real Storm did in each play of the sitting; None where a play has no measure.
+    """
 
     measure: Measure
     measured: Measured | None
     predicted: Measured | None
     missing: str = ""
+    plays: tuple[Measured | None, ...] = ()
 
     @property
     def unusable(self) -> str:
@@ -227,8 +231,9 @@ def median_factor(name: str, rows: Iterable[Row]) -> float | None:
     return median(found) if found else None
 
 
-def pooled(values: Sequence[Measured]) -> Measured | None:
+def pooled(plays: Sequence[Measured | None]) -> Measured | None:
     """Several plays of a scene as their mean; the interval holds all, and is as wide as the widest."""
+    values = [each for each in plays if each is not None]
     if not values:
         return None
     if len(values) == 1:
@@ -250,24 +255,24 @@ def compare_sitting(
     """The rows of one sitting on one version and machine: real Storm's plays against the emulator's."""
     rows = []
     for scene in scenes:
-        compared = tuple(
-            Compared(
-                what, _pooled(live, scene, what), _pooled(emulated, scene, what), _missing(live, scene, what)
-            )
-            for what in scene.measures
-        )
-        rows.append(
-            Row(
-                f"{scene.name}@{generation}", sitting.name, generation, half_of(scene.name), compared, machine
-            )
-        )
+        compared = []
+        for what in scene.measures:
+            plays = tuple(look.measure(scene, what) for look in live)
+            said = pooled([look.measure(scene, what) for look in emulated])
+            compared.append(Compared(what, pooled(plays), said, _missing(live, scene, what), plays))
+        name, half = f"{scene.name}@{generation}", half_of(scene.name)
+        rows.append(Row(name, sitting.name, generation, half, tuple(compared), machine))
     return rows
 
 
 def orderings_of(
     sitting: Sitting, generation: str, rows: Mapping[str, Row], machine: str = ""
 ) -> list[Ordering]:
-    """Whether the emulator orders the placements of a sitting as real Storm does, on one machine."""
+    """Whether the emulator orders the placements of a sitting as real Storm does, on one machine.
+
+    A machine is not equally fast on all days, so placements are compared play by play: real Storm tells an
+    order if their intervals lie apart in each play, always to the same side.
+    """
     found = []
     for measure, *pair in sitting.orderings:
         one, other = (f"{name}@{generation}" for name in pair)
@@ -281,17 +286,17 @@ def orderings_of(
 def _agrees(one: Compared | None, other: Compared | None) -> bool | None:
     if one is None or other is None or one.predicted is None or other.predicted is None:
         return None
-    if one.measured is None or other.measured is None:
+    sides = {_side(*pair) for pair in zip(one.plays, other.plays, strict=True)}
+    if sides not in ({1}, {-1}):
         return None
-    real = one.measured.value - other.measured.value
-    apart = one.measured.high < other.measured.low or other.measured.high < one.measured.low
-    if not apart:
-        return None
-    return math.copysign(1.0, real) == math.copysign(1.0, one.predicted.value - other.predicted.value)
+    return sides == {1 if one.predicted.value > other.predicted.value else -1}
 
 
-def _pooled(looks: Sequence[Look], scene: Scene, what: Measure) -> Measured | None:
-    return pooled([found for look in looks if (found := look.measure(scene, what)) is not None])
+def _side(one: Measured | None, other: Measured | None) -> int:
+    """1 if the first is larger in a play, -1 if the second is; 0 where the intervals do not tell."""
+    if one is None or other is None:
+        return 0
+    return int(one.low > other.high) - int(other.low > one.high)
 
 
 def _missing(looks: Sequence[Look], scene: Scene, what: Measure) -> str:
