@@ -39,7 +39,7 @@ from storm_lab.live.suite.measure import Look
 from storm_lab.live.suite.scene import Half, Measure, Scene, half_of
 from storm_lab.live.suite.sittings import CALIBRATION, LOGGED, release_of
 from storm_lab.model.machines import LIVE
-from storm_lab.model.version import V2_0_0
+from storm_lab.model.version import V1_0_0, V2_0_0
 from storm_lab.runs.live_trust import Recorded, emulated, play_of
 
 _FITTED_ON = (CALIBRATION, "waiting", "light", "flood", "bare", "calls", "load")
@@ -92,6 +92,9 @@ No time slice of older kernels, but `turn_us`. And further processes as in the s
 _FITTED_LOGGED = ("write_us", "log_emit_us", "log_receive_us")
 """Besides, where a log is written: its lines, and writing to other workers, which R-Storm's topologies do
 over more connections than any scene of the others."""
+_SYSTEM_WAITS_PER_S = 200.0
+"""Ends of waits of a worker's system executor up to 0.10, which the emulator plays apart, too: two threads
+wait 10 ms at a time."""
 _C1_CALLS = 200.0
 """Calls after which HotSpot's first compiler takes a method up (Tier3InvocationThreshold of Java 17)."""
 _BUSY = 20_000
@@ -182,7 +185,8 @@ def _rounded(values: Values) -> dict[str, float]:
 def _fit(own: Sequence[Recorded], generation: str, start: Values, ranges: Ranges, tell: Told) -> LiveFit:
     looks = [(each, each.look()) for each in own]
     compiled_s = compiler_seconds([look for _, look in looks])
-    share = housekeeping_share(looks)
+    before_1 = find_release(generation).storm < V1_0_0
+    share = housekeeping_share(looks, alone=before_1)
 
     def whole(values: Values) -> Values:
         """With what compiling and housekeeping take, on a core of the reference clock."""
@@ -191,7 +195,8 @@ def _fit(own: Sequence[Recorded], generation: str, start: Values, ranges: Ranges
         if compiled_s is not None:
             measured["compile_s"] = compiled_s * slower
         if share is not None:
-            measured["idle_jvm_share"] = share * slower * LIVE
+            apart = values.get("consumer_wake_us", 0.0) * _SYSTEM_WAITS_PER_S / 1e6 if before_1 else 0.0
+            measured["idle_jvm_share"] = max(0.0, share * slower * LIVE - apart)
         return {**values, **_rounded(measured)}
 
     before = _rows(looks, whole(start))
@@ -228,9 +233,16 @@ def compiler_seconds(looks: Sequence[Look]) -> float | None:
     return float(np.median(found)) if found else None
 
 
-def housekeeping_share(looks: Sequence[tuple[Recorded, Look]]) -> float | None:
-    """Cores that a worker's housekeeping takes: the median over calibrating scenes; None without any."""
-    found = [share for recorded, look in looks for share in look.housekeeping_shares(_calibrating(recorded))]
+def housekeeping_share(looks: Sequence[tuple[Recorded, Look]], *, alone: bool) -> float | None:
+    """Cores that a worker's housekeeping takes: the median over calibrating scenes; None without any.
+
+    With ``alone`` only of workers that have no connections, whose timers the emulator plays apart.
+    """
+    found = [
+        share
+        for recorded, look in looks
+        for share in look.housekeeping_shares(_calibrating(recorded), alone=alone)
+    ]
     return float(np.median(found)) if found else None
 
 

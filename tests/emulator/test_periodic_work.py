@@ -55,15 +55,15 @@ def test_connections_are_flushed_from_thirty_seconds_on(version: StormVersion, c
 def test_up_to_0_9_each_batch_wakes_the_transfer_thread_even_if_all_of_it_is_local(
     version: StormVersion, woken: int
 ) -> None:
-    # A spout sends 100 tuples a second to a bolt beside it: the spout's send thread and the bolt are woken,
-    # and the transfer thread is, for nothing.
+    # A spout sends 125 tuples a second to a bolt beside it: the spout's send thread and the bolt are woken,
+    # and the transfer thread is, for nothing. Their waits never last 10 ms.
     cost = replace(PLAIN, idle_jvm_share=0.0, consumer_wake_us=0.0)
     taken = []
     for wake_us in (0.0, 5.0):
         scene = start(
             chain((1, 1), ackers=0),
             chain_trace([constant_work(0, 10)]),
-            SourcePlan(SourceKind.RATE, rate_per_s=100.0, anchored=False),
+            SourcePlan(SourceKind.RATE, rate_per_s=125.0, anchored=False),
             nodes(1),
             lambda _: Slot("node0", 6700),
             version=version,
@@ -73,10 +73,34 @@ def test_up_to_0_9_each_batch_wakes_the_transfer_thread_even_if_all_of_it_is_loc
         scene.plane.sample()
         scene.plane.run_until(15 * SECOND)
         taken.append(float(scene.plane.sample().node_cpu_ns["node0"]) / 10)
-    waits = (3 + 1 + 2) * 100 if version == V0_9_2 else 0
+    # Of the bolt's send thread and the worker's system executor.
+    waits = (1 + 2) * 100 if version == V0_9_2 else 0
     # A turn that finds a tuple ends a sleep as well.
     turns = 1000
-    assert taken[1] - taken[0] == pytest.approx((waits + turns + woken * 100) * 5 * US, rel=0.02)
+    assert taken[1] - taken[0] == pytest.approx((waits + turns + woken * 125) * 5 * US, rel=0.02)
+
+
+@pytest.mark.parametrize(("rate", "ends"), [(125.0, 0), (40.0, 2), (10.0, 9)])
+def test_a_wait_that_a_tuple_ends_had_only_its_whole_ten_milliseconds(rate: float, ends: int) -> None:
+    # Every 8 ms, every 25 and every 100: the bolt and the spout's send thread wait, and so does the transfer
+    # thread, which is woken for nothing. A tuple comes a little later than its time, and is at work a little.
+    taken = []
+    for wake_us in (0.0, 5.0):
+        scene = start(
+            chain((1, 1), ackers=0),
+            chain_trace([constant_work(0, 10)]),
+            SourcePlan(SourceKind.RATE, rate_per_s=rate, anchored=False),
+            nodes(1),
+            lambda _: Slot("node0", 6700),
+            version=V0_9_2,
+            cost=replace(PLAIN, idle_jvm_share=0.0, consumer_wake_us=wake_us, timer_slack_us=60.0),
+        )
+        scene.plane.run_until(5 * SECOND)
+        scene.plane.sample()
+        scene.plane.run_until(25 * SECOND)
+        taken.append(float(scene.plane.sample().node_cpu_ns["node0"]) / 20)
+    woken = 3 * (1 + ends) * rate
+    assert taken[1] - taken[0] == pytest.approx((300 + 1e6 / 1060 + woken) * 5 * US, rel=0.02)
 
 
 def test_compiling_is_counted_while_it_goes_on() -> None:

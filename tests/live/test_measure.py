@@ -63,6 +63,7 @@ def _run(
     busy_cores: float = 2.0,
     quota_cores: float | None = None,
     more_cpu=None,
+    workers: int = 1,
 ):
     """20 s of 100 tuples/s, each 2 ms, with 30 us of CPU; silent for a while; some windows starved."""
     identity = RunIdentity("t", "t", {"mhz": MHZ}, 1, "2.8.3", "c", "l", {}, runtime=runtime)
@@ -145,7 +146,7 @@ def _run(
                     "end_ns": windows + S,
                     "node": ["n1"] * 20,
                     "topology": ["chain"] * 20,
-                    "worker": np.zeros(20, np.int32),
+                    "worker": np.arange(20, dtype=np.int32) % workers,
                     "component": ["bolt2"] * 20,
                     "task": np.full(20, 3, np.int32),
                     "thread": [thread] * 20,
@@ -224,6 +225,16 @@ def test_housekeeping_is_told_in_cores_of_a_worker(tmp_path):
     starved = Look(_run(tmp_path / "starved", more_cpu=own, starved=range(4, 10)), SPEC, MHZ)
     assert starved.housekeeping_shares([_scene()]) == []
     assert Look(_run(tmp_path / "none"), SPEC, MHZ).housekeeping_shares([_scene()]) == []
+
+
+def test_housekeeping_of_workers_with_connections_can_be_left_out(tmp_path):
+    own = {"housekeeping": np.full(20, 12.0)}
+    one, two = (
+        Look(_run(tmp_path / str(workers), more_cpu=own, workers=workers), SPEC, MHZ) for workers in (1, 2)
+    )
+    assert one.housekeeping_shares([_scene()], alone=True) == pytest.approx([0.012])
+    assert two.housekeeping_shares([_scene()]) == pytest.approx([0.006])
+    assert two.housekeeping_shares([_scene()], alone=True) == []
 
 
 def test_windows_in_which_the_hosts_starved_do_not_count(tmp_path):

@@ -22,6 +22,7 @@ from storm_lab.emulator.kernel.queues import (
 )
 from storm_lab.emulator.kernel.routing import resolve
 from storm_lab.emulator.kernel.source_queue import leave_idle, watch
+from storm_lab.emulator.kernel.waits import begin_wait, end_wait
 from storm_lab.emulator.state.arrays import (
     component_at,
     cost_at,
@@ -44,6 +45,7 @@ from storm_lab.emulator.state.kinds import (
     IN_PROCESS,
     MAIN,
     NETWORK,
+    NONE,
     POLLING,
     RECEIVE,
     RUNNING,
@@ -62,14 +64,15 @@ _UNBOUNDED = (1 << 31) - 1
 
 @jit
 def _open_thread(
-    k: State, index: int, kind: int, node: int, worker: int, executor: int, capacity: int
+    k: State, index: int, kind: int, node: int, worker: int, executor: int, capacity: int, role: int
 ) -> None:
     t = thread_at(k, index)
     t.kind, t.state, t.capacity, t.waits = kind, IDLE, capacity, 0
     t.node, t.worker, t.executor = node, worker, executor
-    t.idle_from = s_at(k, 0).now
     t.head = t.tail = t.out_head = t.out_tail = t.current = -1
     t.waiters = t.last_waiter = t.next_waiter = t.next_wake = t.next_log = -1
+    t.role = role
+    begin_wait(k, index)
 
 
 @entry
@@ -82,14 +85,15 @@ def open_worker(k: State, worker: int, node: int, topology: int, first_thread: i
     w.log_holder = w.log_head = w.log_tail = -1
     w.warm_excess = cost_at(k, 0).warm_excess
     w.started = s_at(k, 0).now
-    # Its transfer thread, and both of its system executor.
-    w.periodic = 3 * cost_at(k, 0).consumer_work
+    # Both of its system executor, which nothing wakes.
+    w.waiting = 2
+    w.rang = -1
     w.receive_thread, w.transfer_thread = first_thread, first_thread + 1
     w.housekeeping_thread, w.network_thread = first_thread + 2, first_thread + 3
-    _open_thread(k, first_thread, RECEIVE, node, worker, -1, _UNBOUNDED)
-    _open_thread(k, first_thread + 1, TRANSFER, node, worker, -1, transfer)
-    _open_thread(k, first_thread + 2, HOUSEKEEPING, node, worker, -1, 0)
-    _open_thread(k, first_thread + 3, NETWORK, node, worker, -1, _UNBOUNDED)
+    _open_thread(k, first_thread, RECEIVE, node, worker, -1, _UNBOUNDED, NONE)
+    _open_thread(k, first_thread + 1, TRANSFER, node, worker, -1, transfer, NONE)
+    _open_thread(k, first_thread + 2, HOUSEKEEPING, node, worker, -1, 0, NONE)
+    _open_thread(k, first_thread + 3, NETWORK, node, worker, -1, _UNBOUNDED, NONE)
     schedule(k, period_source(k, first_thread + 2), s_at(k, 0).now + cost_at(k, 0).housekeeping_period)
 
 
@@ -110,21 +114,18 @@ def open_executor(
     now = s_at(k, 0).now
     w = worker_at(k, worker)
     e = executor_at(k, index)
-    # Its send thread, and the main one of a bolt: that of a spout sleeps between turns.
-    w.periodic += (1 if source >= 0 else 2) * cost_at(k, 0).consumer_work
     e.worker, e.topology, e.component = worker, w.topology, component
     e.first_task, e.tasks, e.source = first_task, tasks, source
     e.main_thread, e.send_thread = first_thread, first_thread + 1
     e.alive, e.active, e.started, e.poll_phase = 1, 0, now, now
     e.new_head = e.new_tail = e.old_head = e.old_tail = -1
     e.expired_head = e.expired_tail = e.turn_head = -1
-    _open_thread(k, first_thread, MAIN, w.node, worker, index, main_queue)
-    _open_thread(k, first_thread + 1, SEND, w.node, worker, index, send_queue)
     c = component_at(k, component)
-    t = thread_at(k, first_thread)
-    t.role = ACKER_BOLT if c.is_acker else BOLT
+    role = SPOUT if c.is_spout else ACKER_BOLT if c.is_acker else BOLT
+    _open_thread(k, first_thread, MAIN, w.node, worker, index, main_queue, role)
+    _open_thread(k, first_thread + 1, SEND, w.node, worker, index, send_queue, NONE)
     if c.is_spout:
-        t.role, t.state = SPOUT, POLLING
+        thread_at(k, first_thread).state = POLLING
         schedule(k, period_source(k, first_thread), now + topology_at(k, w.topology).timeout)
     elif cost_at(k, 0).look > 0:
         fall_idle(k, first_thread)
@@ -143,6 +144,8 @@ def _stop_thread(k: State, thread: int) -> int:
     if t.look_every > 0:
         set_polling(k, thread, 0)
         reschedule(k, t.node)
+    if t.state == IDLE:
+        end_wait(k, thread)
     unschedule(k, timer_source(k, thread))
     unschedule(k, period_source(k, thread))
     t.state = DEAD
@@ -180,7 +183,6 @@ def close_executor(k: State, executor: int) -> tuple[int, int, int, int]:
     e = executor_at(k, executor)
     e.alive = 0
     e.active = 0
-    worker_at(k, e.worker).periodic -= (1 if e.source >= 0 else 2) * cost_at(k, 0).consumer_work
     if e.awaits != 0:
         leave_idle(k, executor)
         watch(k, e.source)

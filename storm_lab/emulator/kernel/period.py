@@ -72,7 +72,8 @@ def period_rings(k: State, thread: int, source: int) -> None:
     if t.kind == HOUSEKEEPING:
         w = worker_at(k, t.worker)
         compiling = warm_up(k, t.worker)
-        work = c.housekeeping_work + w.periodic + compiling
+        w.rang = s.now
+        work = c.housekeeping_work + w.waiting * c.waits_work + compiling
         if w.connections > 0 and s.now - w.started >= c.flush_from:
             work += w.connections * c.flush_work
         work = (work * node_at(k, t.node).system) >> 16

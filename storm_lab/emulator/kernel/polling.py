@@ -15,6 +15,7 @@ from __future__ import annotations
 from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.cpu import advance, long_sleep_work, look_speed
+from storm_lab.emulator.kernel.waits import begin_wait
 from storm_lab.emulator.state.arrays import cost_at, node_at, s_at, thread_at
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.kinds import IDLE, MAIN, SPOUT, TRANSFER, WAKING
@@ -98,7 +99,7 @@ def fall_idle(k: State, thread: int) -> None:
     """A thread has nothing to do."""
     t = thread_at(k, thread)
     t.state = IDLE
-    t.idle_from = s_at(k, 0).now
+    begin_wait(k, thread)
     c = cost_at(k, 0)
     if c.look == 0 or (t.kind != MAIN and t.kind != TRANSFER):
         return

@@ -15,6 +15,7 @@ from storm_lab.emulator.events.prefetch import fetch_emissions, fetch_queued
 from storm_lab.emulator.events.schedule import schedule, scheduled_at
 from storm_lab.emulator.kernel.cpu import turn_of
 from storm_lab.emulator.kernel.polling import look_for_room, look_later, looks_for_itself, set_polling
+from storm_lab.emulator.kernel.waits import end_wait
 from storm_lab.emulator.state.arrays import (
     cost_at,
     executor_at,
@@ -125,6 +126,7 @@ def wake(k: State, thread: int) -> None:
     """
     t = thread_at(k, thread)
     s = s_at(k, 0)
+    end_wait(k, thread)
     t.state = WAKING
     t.woken = 1
     node = t.node

@@ -31,6 +31,7 @@ from storm_lab.emulator.kernel.spout import (
     spout_fetch,
     spout_turn,
 )
+from storm_lab.emulator.kernel.waits import interrupt_wait
 from storm_lab.emulator.state.arrays import (
     cost_at,
     executor_at,
@@ -162,6 +163,7 @@ def _wake_for_nothing(k: State, worker: int) -> None:
     w = worker_at(k, worker)
     if thread_at(k, w.transfer_thread).state == IDLE:
         w.owed += (cost_at(k, 0).empty_batch * node_at(k, w.node).system) >> 16
+        interrupt_wait(k, w.transfer_thread)
 
 
 @jit

@@ -51,7 +51,8 @@ def price_list(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
     c.wait_work = c.empty_turn = round(cost.consumer_wake_us * NS_PER_US)
     if version < V1_0_0:
         c.empty_batch = c.wait_work
-        c.consumer_work = round(rounds * cost.consumer_wake_us * NS_PER_US)
+        c.wait_most = round(TIMER_MS * NS_PER_MS)
+        c.waits_work = round(rounds * cost.consumer_wake_us * NS_PER_US)
         # Disruptor 2 (MultiThreadedClaimStrategy): who waits for room parks as idle threads of 2.x do.
         c.room_look = c.look
     if V0_9_0 <= version < V0_9_3:

@@ -85,7 +85,8 @@ COSTS = record(
     ("wait_work", I8),  # CPU of a thread whose wait ends, by time or because it is woken
     ("asleep", I8),  # what that costs more after a long sleep
     ("sleep_half", I8),  # half of that after one so long
-    ("consumer_work", I8),  # of a thread whose wait for its queue ends every 10 ms, a housekeeping period
+    ("wait_most", I8),  # 0.8, 0.9: time after which a wait for a queue ends and begins anew; 0 = it does not
+    ("waits_work", I8),  # CPU of such ends in a housekeeping period
     ("room_look", I8),  # 0.8, 0.9: CPU of a look of a thread that waits for room; 0 = it does not look
     ("flush_work", I8),  # of a connection's flush timer, a housekeeping period
     ("flush_from", I8),  # age of a worker at which these timers begin
@@ -180,7 +181,8 @@ WORKER = lined_record(
     ("started", I8),
     ("topology", I4),
     ("rack", I4),  # of its node
-    ("periodic", I4),  # CPU of its timers and waits in a housekeeping period, ns
+    ("waiting", I4),  # threads that wait for their queues, for 10 ms at most
+    ("rang", I8),  # when its last housekeeping period ended
     ("connections", I4),  # to workers that its executors send to
     ("housekeeping_thread", I4),
     ("parked_head", I4),  # messages to executors out of reach that wait

@@ -94,17 +94,21 @@ class Look:
                 found += list(own.groupby("worker")["cpu_ms"].sum() / 1e3)
         return found
 
-    def housekeeping_shares(self, scenes: Iterable[Scene]) -> list[float]:
-        """Cores that the housekeeping threads of a worker take, in each of some scenes."""
+    def housekeeping_shares(self, scenes: Iterable[Scene], *, alone: bool = False) -> list[float]:
+        """Cores that the housekeeping threads of a worker take, in each of some scenes.
+
+        With ``alone`` only of topologies in one worker, which has no connections to others.
+        """
         columns = ("start_ns", "end_ns", "topology", "worker", "thread", "cpu_ms")
         rows = _frame(self.run, "cpu", columns)
         rows = rows[rows["thread"] == "housekeeping"]
         found = []
         for scene in scenes:
             good, own = self._counted(scene), rows[rows["topology"].isin(scene.topologies)]
-            if len(good) >= self._least(scene) and len(own):
+            workers = own["worker"].nunique()
+            if len(good) >= self._least(scene) and (workers == 1 or (workers and not alone)):
                 used = _by_window(own, "cpu_ms", good).mean() / 1e3
-                found.append(float(used) / own["worker"].nunique())
+                found.append(float(used) / workers)
         return found
 
     @cached_property
