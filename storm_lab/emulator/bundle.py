@@ -69,6 +69,8 @@ class Bundle:
         for name in _PER_TUPLE:
             k.cost[name] *= self.size
         k.cost["call"] *= self.size
+        # Who waits for a bundle waits for each of its tuples in turn, a k-th as long.
+        k.cost["wait_most"] *= self.size
         for name in ("cpu_ns", "server_ns"):
             k.record[name] *= self.size
         k.node["nic_ps_per_byte"] *= self.size

@@ -75,14 +75,14 @@ class CostModel:
         "much: 0.33 with HotSpot's second compiler, 0.9 with its first alone",
     )
     read_us: float = constant(
-        37.0,
+        39.0,
         allowed=(0, 100),
         source="system call and turn of the event loop that read all that a batch holds from one worker, in "
         f"all versions; {_RANGE}; live Storm 0.9.2, flooded: 52, with the wake. 0 leaves it to the tuples",
         fitted=True,
     )
     write_us: float = constant(
-        48.0,
+        49.0,
         allowed=(0, 400),
         source="wake of the event loop that writes all that a batch holds for one worker, and its system "
         f"call, in all versions; {_RANGE}; live Storm 0.9.2, flooded: 57. On idle virtual cores more",

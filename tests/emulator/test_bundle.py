@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from storm_lab.emulator.bundle import LARGEST, Bundle
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.errors import UserError
-from storm_lab.model import Executor, Slot
+from storm_lab.model import Executor, Slot, StormVersion
 from tests.emulator.scene import (
     MS,
     PLAIN,
@@ -88,6 +88,21 @@ def test_cpu_use_is_that_of_single_tuples() -> None:
         return float(scene.plane.kernel.thread["cpu"].sum()) / scene.plane.now_ns
 
     assert cores(Bundle(K)) == pytest.approx(cores(Bundle()), rel=0.01)
+
+
+@pytest.mark.parametrize("rate", [40.0, 400.0])
+def test_waits_for_the_tuples_of_a_bundle_end_by_time_as_those_for_single_tuples(rate: float) -> None:
+    source = SourcePlan(SourceKind.RATE, rate_per_s=rate, anchored=False)
+
+    def waits(bundle: Bundle) -> float:
+        taken = []
+        for wake_us in (0.0, 5.0):
+            cost = replace(ONLY_TUPLES, consumer_wake_us=wake_us)
+            scene = _play(bundle, 10.0, source, cost=cost, version=StormVersion((0, 9, 2)))
+            taken.append(float(scene.plane.kernel.thread["cpu"].sum()) / scene.plane.now_ns)
+        return taken[1] - taken[0]
+
+    assert waits(Bundle(K)) == pytest.approx(waits(Bundle()), rel=0.02)
 
 
 def test_a_source_with_a_rate_delivers_a_kth_of_it_also_after_a_change() -> None:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from storm_lab.emulator.plane import WindowSample
 from storm_lab.emulator.state.kinds import (
-    COMPILER,
     HOUSEKEEPING,
     LOCALITY_NAMES,
     OUTCOME_NAMES,
@@ -26,6 +25,10 @@ from storm_lab.emulator.state.names import NS_PER_MS, Names
 from storm_lab.model import Executor, Slot
 from storm_lab.tuplelog.buffer import Coded
 from storm_lab.tuplelog.recorder import Recorder
+
+_OWNERS_OF_CPU = (*THREAD_NAMES, "compiler")
+"""What a row of CPU tells of: compilers are played with housekeeping, and told apart here."""
+_COMPILER = len(THREAD_NAMES)
 
 
 @dataclass(slots=True)
@@ -198,7 +201,7 @@ class Logbook:
         compiled = np.where(kinds == HOUSEKEEPING, k.worker["compiled"][k.thread["worker"][threads]], 0)
         compilers = np.flatnonzero(compiled)
         threads = np.append(threads, threads[compilers])
-        kinds = np.append(kinds, np.full(len(compilers), COMPILER, kinds.dtype))
+        kinds = np.append(kinds, np.full(len(compilers), _COMPILER, kinds.dtype))
         cpu = np.append(cpu - compiled, compiled[compilers])
         workers = k.thread["worker"][threads]
         owners = k.thread["executor"][threads]
@@ -213,7 +216,7 @@ class Logbook:
                 "worker": workers,
                 "component": [e.component if e else "" for e in own],
                 "task": np.array([e.start if e else -1 for e in own], np.int32),
-                "thread": Coded(kinds, THREAD_NAMES),
+                "thread": Coded(kinds, _OWNERS_OF_CPU),
                 "cpu_ms": cpu / NS_PER_MS,
             },
         )

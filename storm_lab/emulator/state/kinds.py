@@ -11,9 +11,7 @@ UNSCHEDULED, FAR = -1, -2
 FAR_BUCKETS = 1 << 14
 # What a thread is.
 MAIN, SEND, RECEIVE, TRANSFER, HOUSEKEEPING, NETWORK = range(6)
-# Compilers are played with housekeeping, and told apart in the log.
-COMPILER = 6
-THREAD_NAMES = ("main", "send", "receive", "transfer", "housekeeping", "network", "compiler")
+THREAD_NAMES = ("main", "send", "receive", "transfer", "housekeeping", "network")
 # What a main thread runs; every other thread: NONE.
 NONE, BOLT, SPOUT, ACKER_BOLT = range(4)
 # What a thread does.
