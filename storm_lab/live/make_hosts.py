@@ -11,6 +11,7 @@ from storm_lab.live.conf import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
 from storm_lab.live.hosts import MACHINE_SHARE, MASTER, Host, HostOptions, cpu_quotas, usable_cores
 from storm_lab.live.netns import Network, why_no_namespaces
 from storm_lab.live.processes import NOBODYS_ADDRESS, listens
+from storm_lab.live.quota_slice import SLICE_US, set_slice, slice_us
 from storm_lab.live.records import Place
 from storm_lab.model.cluster import Cluster, Node
 
@@ -169,9 +170,15 @@ class _NamespaceHosts(Hosts):
         self.unrealised = tuple(missing)
 
     def hold_back(self) -> None:
-        for host in self._hosts.values():
-            if host.cores is not None and host.group is not None and "cpu" in host.group.controllers:
+        held = [host for host in self._hosts.values() if host.cores is not None]
+        for host in held:
+            if host.group is not None and "cpu" in host.group.controllers:
                 host.group.limit_cpu(host.cores, host.period_us)
+        before = slice_us()
+        if held and before is not None and before > SLICE_US:
+            self._place.note(quota_slice_us=before)
+            if not set_slice(SLICE_US):
+                self._place.note(quota_slice_us=None)
 
     def set_link(self, one: str, other: str | None, *, up: bool) -> None:
         if other is None:

@@ -24,6 +24,7 @@ from storm_lab.live.cgroups import GroupTree, hierarchies, members, remove_tree,
 from storm_lab.live.jars import remove_drafts
 from storm_lab.live.netns import namespaces_of, remove_namespaces, remove_tries
 from storm_lab.live.processes import end_all, marked
+from storm_lab.live.quota_slice import set_slice
 from storm_lab.machine.whole_file import write_whole
 
 _RECORD = "record.json"
@@ -44,6 +45,8 @@ class Record:
     """Folders of cgroups that are the cluster's own, whole."""
     files: tuple[str, ...] = ()
     """Half-written folders elsewhere, which nobody wants when they are not finished."""
+    quota_slice_us: int | None = None
+    """The machine's slices of quotas before this cluster made them smaller."""
     kept: bool = False
     """Whether it was left running on purpose."""
 
@@ -185,6 +188,8 @@ def remove_cluster(place: Place) -> None:
         remove_namespaces(namespaces_of(record.token))
         left += [f"network namespace {name}" for name in namespaces_of(record.token)]
         left += [f"control group {folder}" for folder in sorted(groups) if not remove_tree(folder)]
+        if record.quota_slice_us is not None and not set_slice(record.quota_slice_us):
+            left.append(f"slices of CPU quotas, which were {record.quota_slice_us} us")
         if left:
             raise StormLabError(f"of the cluster {record.token} is left: {'; '.join(left)}")
     place.remove()

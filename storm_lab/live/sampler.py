@@ -20,6 +20,7 @@ from typing import Any
 from storm_lab.live.cgroups import CpuUse
 from storm_lab.live.hosts import machine_mhz, processor
 from storm_lab.live.processes import LiveWorker
+from storm_lab.live.quota_slice import slice_us
 from storm_lab.live.running_storm import RunningStorm
 
 _PROC = Path("/proc")
@@ -157,6 +158,7 @@ def conditions(storm: RunningStorm, samples: Sequence[Sample]) -> dict[str, Any]
         "cores": os.cpu_count(),
         "core_mhz": round(machine_mhz()),
         "quota_cores": quotas,
+        "quota_slice_us": slice_us(),
         "own_cores": {node: list(storm.host(node).own_cores) for node in quotas},
         "unrealised": list(storm.unrealised),
         # Of the cluster, not of this run alone: a worker that does not fit its node.

@@ -6,14 +6,16 @@ from pathlib import Path
 
 from storm_lab.live.cgroups import hierarchies
 from storm_lab.live.netns import namespaces_of
+from storm_lab.live.quota_slice import slice_us
 from storm_lab.live.records import Record, places, processes_of, state_folder
 
 
 def assert_nothing_is_left(record: Record) -> None:
-    """No process, namespace, control group or file has a cluster's token any more."""
+    """Nothing has a cluster's token any more, and quotas have the slices that they had."""
     assert processes_of(record) == []
     assert namespaces_of(record.token) == []
     assert groups_of(record.token) == []
+    assert record.quota_slice_us in (None, slice_us())
     assert record.token not in [place.record.token for place in places()]
     assert not [path for path in state_folder().glob("*") if record.token in path.name]
 

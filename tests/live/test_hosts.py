@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.live import hosts
+from storm_lab.live import hosts, records
 from storm_lab.live import make_hosts as kinds
 from storm_lab.live.hosts import MASTER, Host, HostOptions, check_hosts, cpu_quotas, machine_mhz
 from storm_lab.live.make_hosts import make_hosts
-from storm_lab.live.records import Place
+from storm_lab.live.quota_slice import SLICE_US, set_slice, slice_us
+from storm_lab.live.records import Place, remove_cluster
 from storm_lab.model.cluster import Cluster, Node
 
 
@@ -91,6 +92,37 @@ def test_a_port_that_another_program_has_everywhere_is_named(place: Place):
         busy = Cluster((Node("n0", ports=(port,)),))
         with pytest.raises(UserError, match=rf"port = {port}: another program listens at it"):
             make_hosts(place, busy, HostOptions(kind="loopback")).make()
+
+
+def test_quotas_are_handed_out_in_small_slices_as_long_as_the_cluster_is_there(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "slice"
+    file.write_text("5000\n")
+    for module in (kinds, records):
+        monkeypatch.setattr(module, "set_slice", lambda us: set_slice(us, file))
+    monkeypatch.setattr(kinds, "slice_us", lambda: slice_us(file))
+    free, held = (kinds._NamespaceHosts(place, cluster(1), HostOptions()) for _ in range(2))
+    free._hosts = {"n0": Host("n0", "10.77.0.2")}
+    held._hosts = {"n0": Host("n0", "10.77.0.2", cores=0.5)}
+    free.hold_back()
+    assert slice_us(file) == 5000
+    held.hold_back()
+    assert slice_us(file) == SLICE_US
+    # A second cluster meets small slices, which are not its own to set back.
+    other = Place.make("2.8.3")
+    second = kinds._NamespaceHosts(other, cluster(1), HostOptions())
+    second._hosts = held._hosts
+    second.hold_back()
+    remove_cluster(other)
+    assert slice_us(file) == SLICE_US
+    remove_cluster(place)
+    assert slice_us(file) == 5000
+
+
+def test_slices_that_may_not_be_changed_stay_as_they_are(tmp_path: Path):
+    assert slice_us(tmp_path / "absent") is None
+    assert not set_slice(500, tmp_path / "no-folder" / "slice")
 
 
 def test_two_clusters_on_loopback_never_share_an_address(place: Place):
