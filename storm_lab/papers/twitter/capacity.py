@@ -14,7 +14,7 @@ def most_percent(parameters: Parameters, program: str, count: int) -> float:
 
     A burst of work is counted when it is done. So to what a machine can work in a minute comes what was in
     hand when the minute began: at most one burst of every thread, and none is longer than that of a spout
-    that reads a bundle and emits it.
+    that reads a bundle and emits it, or for housekeeping than one of its periods.
     """
     cost = CostModel()
     (node, *_) = machines(count).nodes
@@ -27,5 +27,6 @@ def most_percent(parameters: Parameters, program: str, count: int) -> float:
     read_us = parameters.number("read_us") * CORE_MHZ / cost.reference_mhz
     burst_us = read_us + cost.poll_us + 2 * cost.emit_us
     burst_s = burst_us * parameters.integer("bundle") / 1e6 * cost.slowdown(node, round(workers))
+    in_hand_s = threads * burst_s + workers * cost.housekeeping_period_ms / 1e3
     worked = node.cores * (1 + cost.hyper_thread_gain)
-    return 100.0 * (worked + threads * burst_s / MINUTE_S)
+    return 100.0 * (worked + in_hand_s / MINUTE_S)
