@@ -5,11 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import FailurePolicy
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.twitter import max_spout_pending, overheads, scaling, semantics
-from storm_lab.papers.twitter.capacity import most_percent
 from storm_lab.papers.twitter.event_counting import FULL_FROM_S
 from storm_lab.papers.twitter.max_spout_pending import best_static, static_variant, tuning
 from storm_lab.papers.twitter.overheads_measures import (
@@ -89,16 +87,6 @@ def test_threads_a_process_are_the_printed_ones() -> None:
 
 def test_the_plain_loop_keeps_seven_cores_busy() -> None:
     assert java_percent(experiment(overheads.SLUG).checked()) == pytest.approx(699.0)
-
-
-def test_no_minute_holds_more_than_the_machine_and_what_its_threads_had_in_hand() -> None:
-    parameters = experiment(overheads.SLUG).checked({"bundle": 1000, "read_us": 23.0})
-    cost = CostModel()
-    # 170 spouts and 20 threads of ten workers, each with a bundle's read and emit in hand.
-    burst_us = 1000 * (23.0 + (cost.poll_us + 2 * cost.emit_us) * cost.reference_mhz / 2400)
-    most = 15 + 190 * burst_us / 1e6 / 60 * (1 + 9 / 12 * cost.process_penalty)
-    assert most_percent(parameters, ACKS_OFF, 1) == pytest.approx(100 * most)
-    assert most_percent(parameters, ACKS_ON, 3) < most_percent(parameters, ACKS_OFF, 1)
 
 
 def test_machines_needed_are_the_fewest_that_keep_up() -> None:
