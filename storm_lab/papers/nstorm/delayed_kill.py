@@ -125,6 +125,11 @@ EXPERIMENT = Experiment(
     chosen=READINGS,
     settling=(
         Settling(
+            ("nstorm-fig12-throughput",),
+            ("nstorm-10-3-m16", "nstorm-plus2-10-3-m16"),
+            metrics=("throughput_1s",),
+        ),
+        Settling(
             ("nstorm-fig11-all-levels", "nstorm-fig11-reductions"),
             ("nstorm-10-3-m16-kept", "nstorm-plus2-10-3-m16-kept"),
             reading=KEPT.label,

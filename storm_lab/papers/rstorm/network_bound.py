@@ -153,7 +153,6 @@ EXPERIMENT = Experiment(
         Settling(
             ("rstorm-fig8a-linear", "rstorm-fig8b-diamond", "rstorm-headline-thr"),
             variants=("*-recorded",),
-            seeds=10,
             reading=recorded_setup.READING,
         ),
     ),

@@ -293,7 +293,6 @@ EXPERIMENT = Experiment(
         Settling(
             ("tstorm-fig5a-speedup",),
             variants=(f"{STORM}-half", f"{tstorm_variant(1.0)}-half"),
-            seeds=14,
             reading=HALF_HEAPS_NAME,
             metrics=("latency_10s",),
         ),
