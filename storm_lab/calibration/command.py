@@ -74,7 +74,7 @@ def calibrate(
         # Only --live needs real Storm.
         from storm_lab.calibration.live_command import calibrate_live
 
-        calibrate_live(versions or (_NEWEST,), records, out)
+        calibrate_live(versions or (_NEWEST,), records, out, jobs)
         return
     ranges = fitted_ranges()
     present = {c.name: c.value for c in constants_of(CostModel()) if c.name in ranges}

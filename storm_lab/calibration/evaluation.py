@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -68,10 +68,13 @@ class Evaluation:
         """What one set of constants says about every target."""
         return predictions(self._recordings, self.rates(values))
 
-    def residuals(self, values: Mapping[str, float]) -> NDArray[np.float64]:
-        """Weighted residuals of every target, with one set of constants."""
-        predicted = self.predicted(values)
-        return np.array([each.residual(predicted[each.name]) for each in targets(self._recordings)])
+    def residuals(self, sets: Sequence[Mapping[str, float]]) -> list[NDArray[np.float64]]:
+        """Weighted residuals of every target, with each of some sets of constants."""
+        wanted = targets(self._recordings)
+        return [
+            np.array([each.residual(predicted[each.name]) for each in wanted])
+            for predicted in map(self.predicted, sets)
+        ]
 
     def _place(self, values: Mapping[str, float]) -> Path:
         name = text_digest(self._code, str(self._seed), json.dumps(dict(values), sort_keys=True))

@@ -20,14 +20,16 @@ does.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, islice, product
+from multiprocessing import get_context
 
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.calibration.search import Found, Ranges, Values, search, steps_of
+from storm_lab.calibration.search import Ranges, Values, search, steps_of
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
@@ -138,11 +140,17 @@ def tries_of(generation: str) -> int:
 
 
 def fit_live(
-    recorded: Sequence[Recorded], generation: str, known: Values | None = None, *, tell: Told = lambda: None
+    recorded: Sequence[Recorded],
+    generation: str,
+    known: Values | None = None,
+    *,
+    jobs: int = 2,
+    tell: Told = lambda: None,
 ) -> LiveFit:
     """A generation's constants from its recorded runs; `UserError` if no calibrating scene tells anything.
 
-    The search begins at ``known`` values, which an earlier one may have found.
+    The search begins at ``known`` values, which an earlier one may have found; ``jobs`` sittings are played
+    at a time.
     """
     own = [each for each in recorded if each.generation == generation and each.sitting.name in _FITTED_ON]
     ranges = ranges_of(generation)
@@ -151,6 +159,7 @@ def fit_live(
         generation,
         {**links_of(own), **_FIXED, **_begun(ranges, {**_BEGIN, **(known or {})})},
         ranges,
+        jobs,
         tell,
     )
 
@@ -161,7 +170,12 @@ def _begun(names: Iterable[str], given: Values) -> Values:
 
 
 def fit_c1(
-    recorded: Sequence[Recorded], generation: str, found: Values, known: Values | None = None
+    recorded: Sequence[Recorded],
+    generation: str,
+    found: Values,
+    known: Values | None = None,
+    *,
+    jobs: int = 2,
 ) -> LiveFit | None:
     """A generation's constants where only the first compiler worked on its code; `UserError` as `fit_live`.
 
@@ -174,7 +188,7 @@ def fit_c1(
     logged = any(each.sitting.name == LOGGED for each in own)
     ranges = _ranges(("code_factor", *(_FITTED_LOGGED if logged else ())))
     begin = _begun(ranges, {**found, **(known or {})})
-    return _fit(own, generation, {**found, **begin, "warm_up_calls": _C1_CALLS}, ranges, lambda: None)
+    return _fit(own, generation, {**found, **begin, "warm_up_calls": _C1_CALLS}, ranges, jobs, lambda: None)
 
 
 def _rounded(values: Values) -> dict[str, float]:
@@ -182,7 +196,9 @@ def _rounded(values: Values) -> dict[str, float]:
     return {name: min(_HIGHEST[name], float(f"{value:.3g}")) for name, value in values.items()}
 
 
-def _fit(own: Sequence[Recorded], generation: str, start: Values, ranges: Ranges, tell: Told) -> LiveFit:
+def _fit(
+    own: Sequence[Recorded], generation: str, start: Values, ranges: Ranges, jobs: int, tell: Told
+) -> LiveFit:
     looks = [(each, each.look()) for each in own]
     compiled_s = compiler_seconds([look for _, look in looks])
     before_1 = find_release(generation).storm < V1_0_0
@@ -199,20 +215,23 @@ def _fit(own: Sequence[Recorded], generation: str, start: Values, ranges: Ranges
             measured["idle_jvm_share"] = max(0.0, share * slower * LIVE - apart)
         return {**values, **_rounded(measured)}
 
-    before = _rows(looks, whole(start))
-    if not any(_residual(row) for row in before):
-        message = "no recorded scene can be calibrated on"
-        remedy = f"record {CALIBRATION} on a machine with less other work"
-        raise UserError(message, field="records", value=generation, remedy=remedy)
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
 
-    def evaluate(values: Values) -> NDArray[np.float64]:
-        terms = [term for row in _rows(looks, whole(values)) for term in _residual(row)]
-        tell()
-        return np.array(terms)
+        def evaluate(sets: Sequence[Values]) -> list[NDArray[np.float64]]:
+            found = []
+            for rows in _rows(own, list(map(whole, sets)), pool):
+                found.append(np.array([term for row in rows for term in _residual(row)]))
+                tell()
+            return found
 
-    best: Found = search(start, ranges, evaluate, ROUNDS)
-    constants = whole(best.values)
-    return LiveFit(constants, before, _rows(looks, constants))
+        (before,) = _rows(own, [whole(start)], pool)
+        if not any(_residual(row) for row in before):
+            message = "no recorded scene can be calibrated on"
+            remedy = f"record {CALIBRATION} on a machine with less other work"
+            raise UserError(message, field="records", value=generation, remedy=remedy)
+        constants = whole(search(start, ranges, evaluate, ROUNDS).values)
+        (after,) = _rows(own, [constants], pool)
+    return LiveFit(constants, before, after)
 
 
 def links_of(recorded: Sequence[Recorded]) -> dict[str, float]:
@@ -251,18 +270,20 @@ def _calibrating(recorded: Recorded) -> tuple[Scene, ...]:
     return tuple(scene for scene in scenes if half_of(scene.name) is Half.CALIBRATES)
 
 
-def _rows(looks: Sequence[tuple[Recorded, Look]], values: Values) -> list[Row]:
-    """The calibrating scenes with what the emulator says under these constants."""
-    cost = replace(CostModel(), **values)
-    rows: list[Row] = []
-    for (_, _, generation), group in groupby(looks, key=lambda pair: play_of(pair[0])):
-        members = list(group)
-        recorded = members[0][0]
-        scenes, told = _calibrating(recorded), [look for _, look in members]
-        with emulated(recorded.sitting, generation, recorded.mhz, 1, cost) as played:
-            found = compare_sitting(recorded.sitting, generation, scenes, told, [played])
-        rows += [row for row in found if row.usable]
-    return rows
+def _rows(own: Sequence[Recorded], sets: Sequence[Values], pool: Executor) -> Iterator[list[Row]]:
+    """The calibrating scenes with what the emulator says under each of some sets of constants."""
+    sittings = [list(group) for _, group in groupby(own, key=play_of)]
+    played = pool.map(_compared, *zip(*product(sets, sittings), strict=True))
+    for _ in sets:
+        yield [row for rows in islice(played, len(sittings)) for row in rows if row.usable]
+
+
+def _compared(values: Values, plays: Sequence[Recorded]) -> list[Row]:
+    """A sitting's calibrating scenes, as real Storm played them and as the emulator does."""
+    first, cost = plays[0], replace(CostModel(), **values)
+    with emulated(first.sitting, first.generation, first.mhz, 1, cost) as look:
+        told = [each.look() for each in plays]
+        return compare_sitting(first.sitting, first.generation, _calibrating(first), told, [look])
 
 
 def _residual(row: Row) -> list[float]:

@@ -24,7 +24,7 @@ from storm_lab.runs.live_record import plays, record_shown
 from storm_lab.runs.live_trust import Recorded, recorded_runs
 
 
-def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> None:
+def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, jobs: int = 2) -> None:
     """Fit the constants of some versions to this machine and write them.
 
     ``versions`` are as for `find_release`. Without ``records`` of this machine, the sittings are played now.
@@ -50,7 +50,7 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path) -> 
             raise UserError(message, field="--records", value=str(home), remedy=remedy)
         beside = home / FILE_NAME
         known = read_constants(beside).constants if beside.is_file() else {}
-        fits = {name: fit for generation in generations for name, fit in _fits(generation, found, known)}
+        fits = {name: fit for each in generations for name, fit in _fits(each, found, known, jobs)}
     facts = found[0].run.manifest.conditions
     machine = {name: facts[name] for name in ("processor", "core_mhz", "cores") if name in facts}
     MachineConstants(
@@ -66,7 +66,7 @@ def _say(line: str) -> None:
 
 
 def _fits(
-    generation: str, found: Sequence[Recorded], known: Mapping[str, Values]
+    generation: str, found: Sequence[Recorded], known: Mapping[str, Values], jobs: int
 ) -> Iterator[tuple[str, LiveFit]]:
     """The constants of a generation, and of its code under the first compiler alone, if that was played.
 
@@ -75,10 +75,11 @@ def _fits(
     c1 = f"{generation}{C1_ONLY}"
     with progress_bar(tries_of(generation), True, f"fitting Storm {generation}") as advance:
         tried = count()
-        fit = fit_live(found, generation, known.get(generation, {}), tell=lambda: advance(next(tried), 1.0))
+        begin = known.get(generation, {})
+        fit = fit_live(found, generation, begin, jobs=jobs, tell=lambda: advance(next(tried), 1.0))
     _show(f"Storm {generation}", generation, fit)
     yield generation, fit
-    slower = fit_c1(found, generation, fit.constants, known.get(c1, {}))
+    slower = fit_c1(found, generation, fit.constants, known.get(c1, {}), jobs=jobs)
     if slower is not None:
         _show(f"Storm {generation}, first compiler alone", generation, slower)
         yield c1, slower

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -16,8 +16,8 @@ START = {"a": 20.0, "b": 20.0, "fixed": 3.0}
 def toward(a: float, b: float):
     """Residuals of two products of the constants, zero at (a, b)."""
 
-    def evaluate(s: Mapping[str, float]) -> np.ndarray:
-        return np.array([np.log(s["a"] * s["b"] / (a * b)), np.log(s["a"] / s["b"] * b / a)])
+    def evaluate(sets: Sequence[Mapping[str, float]]) -> list[np.ndarray]:
+        return [np.array([np.log(s["a"] * s["b"] / (a * b)), np.log(s["a"] / s["b"] * b / a)]) for s in sets]
 
     return evaluate
 
@@ -48,7 +48,7 @@ def test_the_same_search_twice_takes_the_same_way() -> None:
         evaluate = toward(30.0, 12.0)
 
         def watched(values, way=way, evaluate=evaluate):
-            way.append(values)
+            way.extend(values)
             return evaluate(values)
 
         search(START, RANGES, watched, rounds=3)
@@ -66,18 +66,28 @@ def test_it_gets_down_a_staircase() -> None:
     # Whole numbers have no slope.
     tried = 0
 
-    def stairs(s: Mapping[str, float]) -> np.ndarray:
+    def stairs(sets: Sequence[Mapping[str, float]]) -> list[np.ndarray]:
         nonlocal tried
-        tried += 1
-        return np.array([np.floor(s["a"] / 4) - 2, np.floor(s["b"] / 4) - 15])
+        tried += len(sets)
+        return [np.array([np.floor(s["a"] / 4) - 2, np.floor(s["b"] / 4) - 15]) for s in sets]
 
-    found = search(START, RANGES, stairs, rounds=4)
+    found = search(START, RANGES, stairs, rounds=6)
     assert found.loss <= 1
     assert found.values["fixed"] == 3.0
-    assert tried <= steps_of(RANGES, 4)
+    assert tried == steps_of(RANGES, 6)
 
 
-def test_a_search_by_steps_stays_inside_the_ranges() -> None:
-    found = search(START, RANGES, toward(300.0, 0.5), rounds=12)
-    assert found.values["a"] == 100
-    assert found.values["b"] == 1
+def test_constants_that_act_together_are_found_together() -> None:
+    # A narrow valley: a alone, or b alone, makes nearly everything worse.
+    def valley(sets: Sequence[Mapping[str, float]]) -> list[np.ndarray]:
+        return [np.array([20 * np.log(s["a"] * s["b"] / 400), np.log(s["a"] / s["b"] / 9)]) for s in sets]
+
+    found = search(START, RANGES, valley, rounds=6)
+    assert found.values["a"] == pytest.approx(60, rel=0.05)
+    assert found.values["b"] == pytest.approx(400 / 60, rel=0.05)
+
+
+def test_a_constant_that_may_be_nothing_is_moved_from_there() -> None:
+    ranges = {"a": (0.0, 100.0), "b": (1.0, 100.0)}
+    found = search({"a": 0.5, "b": 20.0}, ranges, toward(0.01, 12.0), rounds=12)
+    assert found.values["a"] == pytest.approx(0.01, rel=0.1)
