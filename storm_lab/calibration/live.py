@@ -81,9 +81,9 @@ _BEGIN: Values = {
     "warm_up_factor": 15.0,
 }
 """Where the search begins instead of at the defaults, which are no virtual machine's: near what threads of
-live Storm 0.9.2 took by their own CPU clocks and counts of runs (docs/live.md), and near the calls after
-which recorded floods had lost half of what cold code costs. Slow wakes are a second valley, where one sleep
-too many fits.
+live Storm 0.9.2 took by their own CPU clocks and counts of runs (docs/live-suite.md), and near the calls
+after which recorded floods had lost half of what cold code costs. Slow wakes are a second valley, where one
+sleep too many fits.
 """
 _LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
 """Between namespaces, and processes, of the machine of data/live/intel-xeon: for runs that were recorded
@@ -103,7 +103,10 @@ _BUSY = 20_000
 """Executions of its sinks after which a topology's code has been compiled, but for the rare parts."""
 _HIGHEST = {c.name: c.high for c in constants_of(CostModel())}
 _WORST = 1.0
-"""Largest residual: a scene that the emulator cannot play at all must not decide everything."""
+"""Largest error that is told from larger ones, as a logarithm; also that of a scene without a prediction."""
+_SOFT = 0.2
+"""Error from which on residuals grow slower than it does: a scene that the emulator cannot play must not
+decide what all others cost."""
 
 Told = Callable[[], None]
 """Called after each set of constants that was tried."""
@@ -294,5 +297,10 @@ def _residual(row: Row) -> list[float]:
             continue
         said = None if each.predicted is None else each.predicted.value
         error = _WORST if said is None or said <= 0 else math.log(said / each.measured.value)
-        terms.append(WEIGHTS[each.measure] * max(-_WORST, min(_WORST, error)))
+        terms.append(WEIGHTS[each.measure] * softened(max(-_WORST, min(_WORST, error))))
     return terms
+
+
+def softened(error: float) -> float:
+    """A residual whose square grows like the error beyond `_SOFT`, and like its square below (*soft L1*)."""
+    return math.copysign(_SOFT * math.sqrt(2 * (math.hypot(1.0, error / _SOFT) - 1)), error)

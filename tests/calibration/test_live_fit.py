@@ -1,0 +1,48 @@
+"""Fitting a machine's constants to recorded runs of real Storm."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storm_lab.calibration import live
+from storm_lab.calibration.live import fit_live, softened
+from storm_lab.runs.live_constants import FILE_NAME, read_constants
+from storm_lab.runs.live_trust import recorded_runs
+
+RECORDS = Path(__file__).parents[2] / "data" / "live" / "amd-epyc"
+
+
+@given(st.floats(-1.0, 1.0))
+def test_small_errors_count_as_they_are_and_large_ones_less(error: float) -> None:
+    residual = softened(error)
+    assert abs(residual) <= abs(error) + 1e-12
+    assert residual == pytest.approx(error, rel=0.03, abs=1e-9) or abs(error) > 0.1
+
+
+def test_the_square_of_a_large_residual_grows_with_the_error_only() -> None:
+    # Twice the error, about twice the loss: four times would let one scene decide for all.
+    assert softened(1.0) ** 2 / softened(0.5) ** 2 == pytest.approx(2.4, abs=0.1)
+    assert softened(-0.7) == -softened(0.7)
+
+
+@pytest.mark.slow
+def test_a_fit_is_better_than_where_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "ROUNDS", 1)
+    recorded = [
+        each for each in recorded_runs(RECORDS) if (each.sitting.name, each.generation) == ("bare", "0.9")
+    ]
+    begin = {**read_constants(RECORDS / FILE_NAME).constants["0.9"], "code_factor": 0.5}
+    fit = fit_live(recorded, "0.9", begin)
+
+    def off(rows) -> float:
+        factors = [each.factor for row in rows for each in row.compared if each.factor]
+        return sum(math.log(factor) for factor in factors)
+
+    assert fit.scenes == ("bare-acked@0.9", "bare-unacked@0.9")
+    assert off(fit.after) < 0.5 * off(fit.before)
+    assert fit.constants["code_factor"] < 0.5
