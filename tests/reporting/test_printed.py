@@ -190,3 +190,23 @@ def test_a_line_far_above_zero_has_room_to_the_frame() -> None:
     figure = dependence(points, x="x", values={"y": "y"}, x_label="x", note="n")
     assert figure.axes[0].get_ylim()[0] == 0.0
     assert figure.axes[0].get_ylim()[1] > 1.04 * 405.0
+
+
+def test_a_panel_without_a_value_says_so_and_has_the_places_of_the_others() -> None:
+    points = pd.DataFrame({"x": [1000.0, 5000.0], "y": [4.0, 5.0], "z": [float("nan")] * 2})
+    figure = dependence(points, x="x", values={"y": "y", "z": "z"}, x_label="x", note="n")
+    full, empty = figure.axes
+    assert [text.get_text() for text in empty.texts] == ["no value in these runs"]
+    assert not full.texts
+    assert empty.get_xlim() == full.get_xlim()
+
+
+def test_a_reference_is_named_in_the_first_panel_only() -> None:
+    points = pd.DataFrame({"x": [1.0, 2.0], "y": [4.0, 5.0], "z": [3.0, 6.0]})
+    figure = dependence(
+        points, x="x", values={"y": "y", "z": "z"}, x_label="x", note="n", reference={"as before": 4.5}
+    )
+    assert [[text.get_text() for text in axes.texts if text.get_text()] for axes in figure.axes] == [
+        ["as before"],
+        [],
+    ]

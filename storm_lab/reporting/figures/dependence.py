@@ -58,7 +58,7 @@ def dependence(
         note: the foot: which runs, what was left out.
         printed: column -> what the paper prints for it, at every x or, as a mapping, at some x.
         printed_across: what the paper prints for the horizontal axis' quantity.
-        reference: what is written there -> height of a dotted line in every panel.
+        reference: what is written there, in the first panel -> height of a dotted line in every panel.
         joined: draw lines through the means at each x, else the points alone.
         ticks: where to put ticks, and what to write there; matplotlib's choice by default.
         labels: column of what is written beside each mean; none by default.
@@ -79,12 +79,14 @@ def dependence(
                 rows = (points[points[series] == name] if series else points).dropna(subset=[column])
                 if not rows.empty:
                     _draw(axes, rows, x, column, place, str(name), joined=joined, labels=labels)
+            if points[column].isna().all():
+                _say_none(axes, points[x])
             _scale(axes, across, up)
             if ticks:
                 named = ticks if isinstance(ticks, Mapping) else {tick: f"{tick:g}" for tick in ticks}
                 axes.set_xticks(list(named), list(named.values()))
             for text, height in (reference or {}).items():
-                _draw_reference(axes, text, height)
+                _draw_reference(axes, text if axes is panels[0] else "", height)
             _draw_printed(axes, (printed or {}).get(column, ()), points[x])
             for number in printed_across:
                 draw_printed(axes, number, upright=True)
@@ -124,6 +126,12 @@ def _draw(
                 f"{text:g}", (float(str(spot)), height), xytext=(3, 5 if place % 2 == 0 else -12),
                 textcoords="offset points", color=style.LINES[place % len(style.LINES)], fontsize=8.5,
             )  # fmt: skip
+
+
+def _say_none(axes: Axes, at: pd.Series[float]) -> None:
+    """In a panel without a value say so, at the places where there might have been one."""
+    axes.plot(sorted(at), [0.0] * len(at), alpha=0.0)
+    axes.text(0.5, 0.12, "no value in these runs", transform=axes.transAxes, ha="center", fontsize=8.5)
 
 
 def _scale(axes: Axes, across: Scale, up: Scale) -> None:

@@ -55,20 +55,19 @@ def _draw_cells(axes: Axes, cells: pd.DataFrame, colour: str) -> None:
         alpha=0.75, linewidth=0,
     )  # fmt: skip
     # Head room for the labels of the percentiles.
-    axes.set_ylim(0, float(share.max()) * 1.5)
+    axes.set_ylim(0, float(share.max()) * 1.9)
     axes.grid(axis="x", visible=False)
 
 
 def _draw_percentiles(axes: Axes, marks: Mapping[str, float]) -> None:
-    """Vertical lines; labels at two heights, so that near neighbours do not overlap."""
+    """Vertical lines; each label at a height of its own, so that neighbours do not overlap."""
     for place, (name, value) in enumerate(marks.items()):
         axes.axvline(value, color=style.INK, linewidth=1.1, linestyle=("-", "--", ":")[place])
         axes.annotate(
-            f"{name} {number(value)} ms", (value, (0.95, 0.95, 0.77)[place]),
-            xycoords=("data", "axes fraction"), xytext=(4 if place else -4, 0),
-            textcoords="offset points", va="top", ha="left" if place else "right", fontsize=8,
+            f"{name} {number(value)} ms", (value, (0.97, 0.81, 0.65)[place]),
+            xycoords=("data", "axes fraction"), xytext=(4, 0), textcoords="offset points", va="top",
             bbox={"boxstyle": "square,pad=0.1", "facecolor": style.PAPER, "edgecolor": "none"},
-            color=style.INK, zorder=5,
+            color=style.INK, fontsize=8, zorder=5,
         )  # fmt: skip
     axes.tick_params(colors=style.INK)
     axes.spines["bottom"].set_color(style.MUTED)
