@@ -179,7 +179,7 @@ def test_every_sitting_is_played_on_its_own_generations():
 
 @pytest.mark.slow
 def test_the_emulator_is_near_the_recorded_runs():
-    # What holds, with room for a machine that was busy; the goals stand in docs/live.md with what is missed.
+    # With room for a machine that was busy; the goals stand in docs/live-suite.md with what is missed.
     found = recorded_runs(RECORDS)
     compared = compare(found, costs_of(found, RECORDS), seeds=(1,))
     document = json.loads(json.dumps(compared.document(), allow_nan=False))
