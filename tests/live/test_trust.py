@@ -179,14 +179,16 @@ def test_every_sitting_is_played_on_its_own_generations():
 
 @pytest.mark.slow
 def test_the_emulator_is_near_the_recorded_runs():
-    # With room for a machine that was busy; the goals stand in docs/live-suite.md with what is missed.
+    # Goals, not what was measured; docs/live-suite.md has that, and what is missed.
     found = recorded_runs(RECORDS)
     compared = compare(found, costs_of(found, RECORDS), seeds=(1,))
     document = json.loads(json.dumps(compared.document(), allow_nan=False))
     assert document["predicted_scenes"] >= 15
-    for name in ("throughput_factor", "cpu_factor", "latency_factor"):
-        assert 1.0 <= document[name] < 10.0, (name, document[name])
-    assert document["orderings_wrong"] <= 0.5 * len(compared.orderings)
+    goals = {"throughput_factor": 1.15, "cpu_factor": 1.15, "latency_factor": 1.3, "control_factor": 1.15}
+    for name, most in goals.items():
+        assert 1.0 <= document[name] <= most, (name, document[name])
+    assert document["orderings_told"] >= 30
+    assert document["orderings_wrong"] == 0
     for row in document["rows"]:
         for each in row["measures"]:
             assert each["factor"] is None or math.isfinite(each["factor"])
