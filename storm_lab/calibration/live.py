@@ -227,13 +227,18 @@ def _fit(
                 tell()
             return found
 
-        (before,) = _rows(own, [whole(start)], pool)
-        if not any(_residual(row) for row in before):
-            message = "no recorded scene can be calibrated on"
-            remedy = f"record {CALIBRATION} on a machine with less other work"
-            raise UserError(message, field="records", value=generation, remedy=remedy)
-        constants = whole(search(start, ranges, evaluate, ROUNDS).values)
-        (after,) = _rows(own, [constants], pool)
+        try:
+            (before,) = _rows(own, [whole(start)], pool)
+            if not any(_residual(row) for row in before):
+                message = "no recorded scene can be calibrated on"
+                remedy = f"record {CALIBRATION} on a machine with less other work"
+                raise UserError(message, field="records", value=generation, remedy=remedy)
+            constants = whole(search(start, ranges, evaluate, ROUNDS).values)
+            (after,) = _rows(own, [constants], pool)
+        except BaseException:
+            # Who interrupts does not wait for what was still to be played.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return LiveFit(constants, before, after)
 
 
