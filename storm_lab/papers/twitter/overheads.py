@@ -7,13 +7,19 @@ two repartitions. Each topology is tried on more and more machines until it keep
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from storm_lab.emulator.bundle import Bundle
+from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
+from storm_lab.experiments.readings import Tables
+from storm_lab.experiments.trial import Trial, explained, under_trials
 from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.twitter.event_counting import COUNT_US, READ
@@ -23,7 +29,9 @@ from storm_lab.papers.twitter.overheads_measures import (
     MINUTE_S,
     ORIGINAL,
     SETTLED_S,
-    measure,
+    TRIED,
+    measured,
+    of_original,
     on_machines,
 )
 from storm_lab.papers.twitter.testbed import VERSION, counting, machines, passing, spouts, trace_of
@@ -40,6 +48,33 @@ THREADS_OFF = 38
 ORIGINAL_PROCESSES = 4
 """Worker processes a machine of the original topology; not printed."""
 
+OWN_PRICES = Trial(
+    "own-prices",
+    "messages at a fifth of their price, so that acks cost what is printed, and bolts of 140 us",
+    {"message_factor": 0.2, "logic_us": 140.0},
+    claims=(
+        "twitter-ovh-orig-10",
+        "twitter-ovh-ack-machines",
+        "twitter-ovh-ack-cpu",
+        "twitter-ovh-ack-3x",
+    ),
+    reading=True,
+    # That three machines are enough follows from what they take.
+    chosen_on=("twitter-ovh-ack-cpu", "twitter-ovh-ack-machines", "twitter-ovh-orig-10"),
+)
+"""The machine by its own printed price of a message with acks, 92.4 us, of which a read is 23.3. Bolts of 130
+to 149 us then make ten machines of the original topology."""
+
+DEAR_BOLTS = Trial(
+    "logic40",
+    "bolts of 40 us",
+    {"logic_us": 40.0},
+    claims=("twitter-ovh-orig-10",),
+    chosen_on=("twitter-ovh-orig-10",),
+    asked=True,
+)
+"""At the shared prices bolts of 36 to 45 us make ten machines."""
+
 PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter("one emulation of every setting per seed; the paper has one. Little is random here"),
     Parameter("messages_per_s", 300_000.0, "load (section 3.3.2)", unit="1/s", low=10_000, high=1_000_000),
@@ -53,6 +88,14 @@ PARAMETERS: tuple[Parameter, ...] = (
         unit="us",
         low=0,
         high=200,
+    ),
+    Parameter(
+        "message_factor",
+        1.0,
+        "CPU of Storm's own code, of system calls and of waking threads, against the shared costs by the "
+        "machine's clock; 0.2 makes acks cost the printed 92.4 us a message",
+        low=0.1,
+        high=2.0,
     ),
     Parameter("machines_off", (1, 2), "numbers of machines to try without acking", "machines", 1, 40),
     Parameter(
@@ -70,13 +113,23 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Every program on every number of machines, with every seed."""
-    tried = {ACKS_OFF: "machines_off", ACKS_ON: "machines_on", ORIGINAL: "machines_original"}
-    shared = parameters.only(("messages_per_s", "bundle", "read_us", "logic_us"))
+    """Every program on every number of machines, with every seed, and so at the machine's own prices.
+
+    And the original topology with dearer bolts once.
+    """
+    return (
+        *_runs(parameters),
+        *under_trials(_runs, parameters, (OWN_PRICES,)),
+        *under_trials(lambda values: _runs(values, (ORIGINAL,)), parameters, (DEAR_BOLTS,)),
+    )
+
+
+def _runs(parameters: Parameters, programs: Sequence[str] = tuple(TRIED)) -> tuple[RunSpec, ...]:
+    shared = parameters.only(("messages_per_s", "bundle", "read_us", "logic_us", "message_factor"))
     settings = [
         (on_machines(program, count), shared.changed(program=program, machines=count))
-        for program, name in tried.items()
-        for count in dict.fromkeys(parameters.integers(name))
+        for program in programs
+        for count in dict.fromkeys(parameters.integers(TRIED[program]))
     ]
     return tuple(
         RunSpec(SLUG, variant, seed, values, describe, VERSION, sample_every=1000)
@@ -117,6 +170,13 @@ def plan(spec: RunSpec) -> TopologyPlan:
     return TopologyPlan(topology(program, values.integer("machines")), trace, {"spout": source})
 
 
+def cost_model(message_factor: float) -> CostModel:
+    """The shared costs with everything but user code so many times as dear."""
+    shared = CostModel()
+    names = ("code_factor", "read_us", "write_us", "consumer_wake_us", "switch_us")
+    return replace(shared, **{name: message_factor * getattr(shared, name) for name in names})
+
+
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run."""
     values = spec.parameters
@@ -127,11 +187,21 @@ def describe(spec: RunSpec) -> EmulationSpec:
         scheduler=DefaultScheduler(),
         duration_s=SETTLED_S + MINUTE_S,
         seed=spec.seed,
+        cost=cost_model(values.number("message_factor")),
         # CPU of the last minute stands apart; traffic of more windows is read nowhere.
         window_s=SETTLED_S,
         sample_every=spec.sample_every,
         bundle=Bundle(values.integer("bundle")),
         warm_up_s=SETTLED_S,
+    )
+
+
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims of section 3.3.2, and what comes out for them at the machine's own prices."""
+    return (
+        *measured(tables, parameters),
+        *explained(measured, tables, parameters, (OWN_PRICES,)),
+        *explained(of_original, tables, parameters, (DEAR_BOLTS,)),
     )
 
 
@@ -145,4 +215,5 @@ EXPERIMENT = Experiment(
     metrics=("throughput_60s", "component_throughput_60s", "node_cpu_60s"),
     runs=runs,
     measure=measure,
+    chosen=(OWN_PRICES, DEAR_BOLTS),
 )

@@ -18,6 +18,8 @@ from storm_lab.papers.twitter.testbed import CORES
 ACKS_OFF = "storm-no-acks"
 ACKS_ON = "storm-acks"
 ORIGINAL = "original"
+TRIED = {ACKS_OFF: "machines_off", ACKS_ON: "machines_on", ORIGINAL: "machines_original"}
+"""By program, the parameter that says on how many machines it is tried."""
 
 SETTLED_S = 180.0
 """Readings begin here: code is warm, and what queued up while workers started is worked off."""
@@ -26,6 +28,8 @@ MINUTE_S = 60.0
 KEEPS_UP = 0.99
 PHYSICAL_PERCENT = 100.0 * CORES
 """CPU of a machine, as the paper counts it: twelve cores."""
+
+_KEEPS = "fewest machines of those tried on which 99 % of the messages are done with in the last minute"
 
 
 def on_machines(program: str, count: int) -> str:
@@ -70,14 +74,21 @@ def java_percent(parameters: Parameters) -> float:
     return parameters.number("messages_per_s") * parameters.number("read_us") / 1e6 * 100
 
 
-def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+def _needed(tables: Tables, parameters: Parameters, program: str) -> list[int | None]:
+    tried = parameters.integers(TRIED[program])
+    return [machines_needed(tables, parameters, program, tried, seed) for seed in parameters.seeds]
+
+
+def of_original(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claim about the original topology, from its runs alone."""
+    needed = _needed(tables, parameters, ORIGINAL)
+    return (measurement("twitter-ovh-orig-10", needed, unit="machines", how=_KEEPS),)
+
+
+def measured(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of section 3.3.2."""
     seeds = parameters.seeds
     java = java_percent(parameters)
-
-    def needed(program: str, name: str) -> list[int | None]:
-        tried = parameters.integers(name)
-        return [machines_needed(tables, parameters, program, tried, seed) for seed in seeds]
 
     def whole_load(program: str, counts: Sequence[int | None]) -> Samples:
         """CPU of all machines, % of a core, on the fewest that keep up."""
@@ -87,16 +98,15 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         ]
 
     off: Samples = [cpu_percent(tables, on_machines(ACKS_OFF, 1), seed) for seed in seeds]
-    needed_on = needed(ACKS_ON, "machines_on")
+    needed_on = _needed(tables, parameters, ACKS_ON)
     cost = [
         (b - a) / a if a is not None and b is not None else None
         for a, b in zip(
-            whole_load(ACKS_OFF, needed(ACKS_OFF, "machines_off")),
+            whole_load(ACKS_OFF, _needed(tables, parameters, ACKS_OFF)),
             whole_load(ACKS_ON, needed_on),
             strict=True,
         )
     ]
-    keeps = "fewest machines of those tried on which 99 % of the messages are done with in the last minute"
     last = "CPU of a machine in the last minute"
     needed_by_java = [float(math.ceil(java / PHYSICAL_PERCENT))]
     rounded = "CPU of the reads over twelve cores, rounded up"
@@ -106,12 +116,12 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     acked = [cpu_percent(tables, on_machines(ACKS_ON, 3), seed) for seed in seeds]
     added = "CPU of all machines on the fewest that keep up, less that without acking, over the latter"
     return (
-        measurement("twitter-ovh-orig-10", needed(ORIGINAL, "machines_original"), unit="machines", how=keeps),
+        *of_original(tables, parameters),
         measurement("twitter-ovh-java-machines", needed_by_java, unit="machines", how=rounded),
         measurement("twitter-ovh-java-cpu", [java], unit="% of a core", how=product),
         measurement("twitter-ovh-storm-noack-cpu", off, unit="% of a core", how=alone),
         by_label("twitter-ovh-noack-le-java", both, unit="% of a core", how=alone),
-        measurement("twitter-ovh-ack-machines", needed_on, unit="machines", how=keeps),
+        measurement("twitter-ovh-ack-machines", needed_on, unit="machines", how=_KEEPS),
         measurement("twitter-ovh-ack-cpu", acked, unit="% of a core", how=f"{last}, three machines"),
         measurement("twitter-ovh-ack-3x", cost, unit="ratio", how=added),
     )
