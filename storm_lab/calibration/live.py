@@ -69,7 +69,7 @@ _FITTED = (
 )
 _FITTED_BEFORE_2 = ("consumer_wake_us", "turn_us")
 _FITTED_FROM_2 = ("look_us",)
-_BEGIN: Values = {
+_BELIEVED: Values = {
     "code_factor": 0.5,
     "wake_us": 10.0,
     "consumer_wake_us": 19.0,
@@ -80,11 +80,14 @@ _BEGIN: Values = {
     "warm_up_calls": 20_000.0,
     "warm_up_factor": 15.0,
 }
-"""Where the search begins instead of at the defaults, which are no virtual machine's: near what threads of
-live Storm 0.9.2 took by their own CPU clocks and counts of runs (docs/live-suite.md), and near the calls
-after which recorded floods had lost half of what cold code costs. Slow wakes are a second valley, where one
-sleep too many fits.
+"""What a machine's constants are believed to be before its scenes are known, where that is not the default:
+near what threads of live Storm 0.9.2 took by their own CPU clocks and counts of runs (docs/live-suite.md),
+and near the calls after which recorded floods had lost half of what cold code costs. A search begins there,
+unless an earlier one has found something. Slow wakes are a second valley, where one sleep too many fits.
 """
+_TWICE = 0.1
+"""What a constant costs that is twice or half of what it is believed to be: as much as an error of a tenth
+in one measure. Ten constants fit ten scenes in many ways, which say different things of all others."""
 _LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
 """Between namespaces, and processes, of the machine of data/live/intel-xeon: for runs that were recorded
 before plays measured their links (`storm_lab.live.links`)."""
@@ -101,6 +104,8 @@ _C1_CALLS = 200.0
 """Calls after which HotSpot's first compiler takes a method up (Tier3InvocationThreshold of Java 17)."""
 _BUSY = 20_000
 """Executions of its sinks after which a topology's code has been compiled, but for the rare parts."""
+_LEAST = 1e-3
+"""What a constant that may be 0 counts as where its logarithm is taken."""
 _HIGHEST = {c.name: c.high for c in constants_of(CostModel())}
 _WORST = 1.0
 """Largest error that is told from larger ones, as a logarithm; also that of a scene without a prediction."""
@@ -134,7 +139,7 @@ def ranges_of(generation: str) -> Ranges:
 
 
 def _ranges(names: Sequence[str]) -> Ranges:
-    return {c.name: (max(c.low, 1e-3), c.high) for c in constants_of(CostModel()) if c.name in names}
+    return {c.name: (max(c.low, _LEAST), c.high) for c in constants_of(CostModel()) if c.name in names}
 
 
 def tries_of(generation: str) -> int:
@@ -157,14 +162,9 @@ def fit_live(
     """
     own = [each for each in recorded if each.generation == generation and each.sitting.name in _FITTED_ON]
     ranges = ranges_of(generation)
-    return _fit(
-        own,
-        generation,
-        {**links_of(own), **_FIXED, **_begun(ranges, {**_BEGIN, **(known or {})})},
-        ranges,
-        jobs,
-        tell,
-    )
+    believed = _begun(ranges, _BELIEVED)
+    start = {**links_of(own), **_FIXED, **_begun(ranges, {**believed, **(known or {})})}
+    return _fit(own, generation, start, ranges, believed, jobs, tell)
 
 
 def _begun(names: Iterable[str], given: Values) -> Values:
@@ -191,7 +191,8 @@ def fit_c1(
     logged = any(each.sitting.name == LOGGED for each in own)
     ranges = _ranges(("code_factor", *(_FITTED_LOGGED if logged else ())))
     begin = _begun(ranges, {**found, **(known or {})})
-    return _fit(own, generation, {**found, **begin, "warm_up_calls": _C1_CALLS}, ranges, jobs, lambda: None)
+    start = {**found, **begin, "warm_up_calls": _C1_CALLS}
+    return _fit(own, generation, start, ranges, {}, jobs, lambda: None)
 
 
 def _rounded(values: Values) -> dict[str, float]:
@@ -200,7 +201,13 @@ def _rounded(values: Values) -> dict[str, float]:
 
 
 def _fit(
-    own: Sequence[Recorded], generation: str, start: Values, ranges: Ranges, jobs: int, tell: Told
+    own: Sequence[Recorded],
+    generation: str,
+    start: Values,
+    ranges: Ranges,
+    believed: Values,
+    jobs: int,
+    tell: Told,
 ) -> LiveFit:
     looks = [(each, each.look()) for each in own]
     compiled_s = compiler_seconds([look for _, look in looks])
@@ -222,8 +229,9 @@ def _fit(
 
         def evaluate(sets: Sequence[Values]) -> list[NDArray[np.float64]]:
             found = []
-            for rows in _rows(own, list(map(whole, sets)), pool):
-                found.append(np.array([term for row in rows for term in _residual(row)]))
+            for values, rows in zip(sets, _rows(own, list(map(whole, sets)), pool), strict=True):
+                terms = [term for row in rows for term in _residual(row)]
+                found.append(np.array(terms + doubt(values, believed)))
                 tell()
             return found
 
@@ -304,6 +312,11 @@ def _residual(row: Row) -> list[float]:
         error = _WORST if said is None or said <= 0 else math.log(said / each.measured.value)
         terms.append(WEIGHTS[each.measure] * softened(max(-_WORST, min(_WORST, error))))
     return terms
+
+
+def doubt(values: Values, believed: Values) -> list[float]:
+    """A residual for each constant of which something is believed: how far it lies from that."""
+    return [_TWICE * math.log2(max(values[name], _LEAST) / value) for name, value in believed.items()]
 
 
 def softened(error: float) -> float:

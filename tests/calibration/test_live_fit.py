@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storm_lab.calibration import live
-from storm_lab.calibration.live import fit_live, softened
+from storm_lab.calibration.live import doubt, fit_live, softened
 from storm_lab.runs.live_constants import FILE_NAME, read_constants
 from storm_lab.runs.live_trust import recorded_runs
 
@@ -28,6 +28,12 @@ def test_the_square_of_a_large_residual_grows_with_the_error_only() -> None:
     # Twice the error, about twice the loss: four times would let one scene decide for all.
     assert softened(1.0) ** 2 / softened(0.5) ** 2 == pytest.approx(2.4, abs=0.1)
     assert softened(-0.7) == -softened(0.7)
+
+
+def test_a_constant_twice_what_it_is_believed_to_be_counts_as_much_as_an_error_of_a_tenth() -> None:
+    believed = {"consumer_wake_us": 19.0, "code_factor": 0.5}
+    assert doubt({**believed, "other": 7.0}, believed) == [0.0, 0.0]
+    assert doubt({"consumer_wake_us": 38.0, "code_factor": 0.25}, believed) == pytest.approx([0.1, -0.1])
 
 
 @pytest.mark.slow
