@@ -151,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         )
     except (click.Abort, KeyboardInterrupt):
         click.echo(
-            "storm-lab: interrupted; what is whole is kept, the same command goes on from there", err=True
+            "storm-lab: interrupted; what is whole is kept, and not done again by the same command", err=True
         )
         sys.exit(130)
     except SystemExit as error:

@@ -142,9 +142,9 @@ def _ranges(names: Sequence[str]) -> Ranges:
     return {c.name: (max(c.low, _LEAST), c.high) for c in constants_of(CostModel()) if c.name in names}
 
 
-def tries_of(generation: str) -> int:
-    """How many sets of constants a fit tries at most, the first and the last included."""
-    return steps_of(ranges_of(generation), ROUNDS) + 1
+def tries_of(ranges: Ranges) -> int:
+    """How many sets of constants a fit of these tries at most, the first one included."""
+    return steps_of(ranges, ROUNDS)
 
 
 def fit_live(
@@ -172,6 +172,17 @@ def _begun(names: Iterable[str], given: Values) -> Values:
     return {name: given.get(name, float(getattr(CostModel(), name))) for name in names}
 
 
+def c1_ranges(recorded: Sequence[Recorded], generation: str) -> Ranges:
+    """The constants that are fitted again under the first compiler alone; none if nothing was played so."""
+    own = _c1_runs(recorded, generation)
+    logged = any(each.sitting.name == LOGGED for each in own)
+    return _ranges(("code_factor", *(_FITTED_LOGGED if logged else ()))) if own else {}
+
+
+def _c1_runs(recorded: Sequence[Recorded], generation: str) -> list[Recorded]:
+    return [each for each in recorded if each.generation == generation and each.sitting.c1_only]
+
+
 def fit_c1(
     recorded: Sequence[Recorded],
     generation: str,
@@ -179,20 +190,16 @@ def fit_c1(
     known: Values | None = None,
     *,
     jobs: int = 2,
-) -> LiveFit | None:
+    tell: Told = lambda: None,
+) -> LiveFit:
     """A generation's constants where only the first compiler worked on its code; `UserError` as `fit_live`.
 
-    ``recorded`` are runs of any sittings, ``found`` the constants of `fit_live`; what is fitted again begins
-    at ``known`` values. None where no run was played so.
+    ``recorded`` are runs of any sittings, some of them played so; ``found`` are the constants of `fit_live`,
+    and what is fitted again begins at ``known`` values.
     """
-    own = [each for each in recorded if each.generation == generation and each.sitting.c1_only]
-    if not own:
-        return None
-    logged = any(each.sitting.name == LOGGED for each in own)
-    ranges = _ranges(("code_factor", *(_FITTED_LOGGED if logged else ())))
-    begin = _begun(ranges, {**found, **(known or {})})
-    start = {**found, **begin, "warm_up_calls": _C1_CALLS}
-    return _fit(own, generation, start, ranges, {}, jobs, lambda: None)
+    ranges = c1_ranges(recorded, generation)
+    start = {**found, **_begun(ranges, {**found, **(known or {})}), "warm_up_calls": _C1_CALLS}
+    return _fit(_c1_runs(recorded, generation), generation, start, ranges, {}, jobs, tell)
 
 
 def _rounded(values: Values) -> dict[str, float]:
@@ -209,6 +216,14 @@ def _fit(
     jobs: int,
     tell: Told,
 ) -> LiveFit:
+    nothing = UserError(
+        "no recorded scene can be calibrated on",
+        field="records",
+        value=generation,
+        remedy=f"record {CALIBRATION} on a machine with less other work",
+    )
+    if not own:
+        raise nothing
     looks = [(each, each.look()) for each in own]
     compiled_s = compiler_seconds([look for _, look in looks])
     before_1 = find_release(generation).storm < V1_0_0
@@ -225,29 +240,27 @@ def _fit(
             measured["idle_jvm_share"] = max(0.0, share * slower * LIVE - apart)
         return {**values, **_rounded(measured)}
 
+    played: dict[tuple[tuple[str, float], ...], list[Row]] = {}
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
 
         def evaluate(sets: Sequence[Values]) -> list[NDArray[np.float64]]:
             found = []
             for values, rows in zip(sets, _rows(own, list(map(whole, sets)), pool), strict=True):
                 terms = [term for row in rows for term in _residual(row)]
+                if not terms:
+                    raise nothing
+                played[tuple(values.items())] = rows
                 found.append(np.array(terms + doubt(values, believed)))
                 tell()
             return found
 
         try:
-            (before,) = _rows(own, [whole(start)], pool)
-            if not any(_residual(row) for row in before):
-                message = "no recorded scene can be calibrated on"
-                remedy = f"record {CALIBRATION} on a machine with less other work"
-                raise UserError(message, field="records", value=generation, remedy=remedy)
-            constants = whole(search(start, ranges, evaluate, ROUNDS).values)
-            (after,) = _rows(own, [constants], pool)
+            best = search(start, ranges, evaluate, ROUNDS).values
         except BaseException:
             # Who interrupts does not wait for what was still to be played.
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return LiveFit(constants, before, after)
+    return LiveFit(whole(best), played[tuple(start.items())], played[tuple(best.items())])
 
 
 def links_of(recorded: Sequence[Recorded]) -> dict[str, float]:

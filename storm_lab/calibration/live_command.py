@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 
 import click
 
-from storm_lab.calibration.live import LiveFit, fit_c1, fit_live, ranges_of, tries_of
-from storm_lab.calibration.search import Values
+from storm_lab.calibration.live import LiveFit, Told, c1_ranges, fit_c1, fit_live, ranges_of, tries_of
+from storm_lab.calibration.search import Ranges, Values
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.live.records import Place
@@ -72,17 +72,26 @@ def _fits(
 
     The search begins at those that are ``known``.
     """
-    c1 = f"{generation}{C1_ONLY}"
-    with progress_bar(tries_of(generation), True, f"fitting Storm {generation}") as advance:
-        tried = count()
-        begin = known.get(generation, {})
-        fit = fit_live(found, generation, begin, jobs=jobs, tell=lambda: advance(next(tried), 1.0))
+    begin = known.get(generation, {})
+    with _fitting(f"Storm {generation}", ranges_of(generation)) as tell:
+        fit = fit_live(found, generation, begin, jobs=jobs, tell=tell)
     _show(f"Storm {generation}", generation, fit)
     yield generation, fit
-    slower = fit_c1(found, generation, fit.constants, known.get(c1, {}), jobs=jobs)
-    if slower is not None:
-        _show(f"Storm {generation}, first compiler alone", generation, slower)
+    c1, again = f"{generation}{C1_ONLY}", c1_ranges(found, generation)
+    if again:
+        what = f"Storm {generation}, first compiler alone"
+        with _fitting(what, again) as tell:
+            slower = fit_c1(found, generation, fit.constants, known.get(c1, {}), jobs=jobs, tell=tell)
+        _show(what, generation, slower)
         yield c1, slower
+
+
+@contextmanager
+def _fitting(what: str, ranges: Ranges) -> Iterator[Told]:
+    """A progress bar of one fit."""
+    tried = count()
+    with progress_bar(tries_of(ranges), True, f"fitting {what}") as advance:
+        yield lambda: advance(next(tried), 1.0)
 
 
 def _show(what: str, generation: str, fit: LiveFit) -> None:
