@@ -67,7 +67,7 @@ def calibrate(
     it into force, copy its values into storm_lab/emulator/cost.py. An interrupted search goes on where it
     stopped.
 
-    With --live it fits what depends on the machine: real Storm plays for three minutes, and the constants go
+    With --live it fits what depends on the machine: real Storm plays for five minutes, and the constants go
     into a file of their own.
     """
     if live:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby, islice, product
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +44,11 @@ from storm_lab.model.machines import LIVE
 from storm_lab.model.version import V1_0_0, V2_0_0
 from storm_lab.runs.live_trust import Recorded, emulated, play_of
 
-_FITTED_ON = (CALIBRATION, "waiting", "light", "flood", "bare", "calls", "load")
-"""Besides what is played to calibrate a machine: of runs that are there already also floods, which tell a
-tuple's cost from that of a wait."""
+PLAYED = (CALIBRATION, "bare", "calls")
+"""Sittings that are played to calibrate a machine: light load, and floods of one worker, which tell what code
+costs from what a wait does."""
+_FITTED_ON = (*PLAYED, "waiting", "light", "flood", "load")
+"""What a fit uses of runs that are there already."""
 
 ROUNDS = 3
 WEIGHTS: Mapping[Measure, float] = {
@@ -257,8 +259,10 @@ def _fit(
         try:
             best = search(start, ranges, evaluate, ROUNDS).values
         except BaseException:
-            # Who interrupts does not wait for what was still to be played.
+            # Who interrupts does not wait for what is being played, nor for what was still to be.
             pool.shutdown(wait=False, cancel_futures=True)
+            for player in active_children():
+                player.terminate()
             raise
     return LiveFit(whole(best), played[tuple(start.items())], played[tuple(best.items())])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from storm_lab.calibration.live import LiveFit, Told, c1_ranges, fit_c1, fit_live, ranges_of, tries_of
+from storm_lab.calibration.live import PLAYED, LiveFit, Told, c1_ranges, fit_c1, fit_live, ranges_of, tries_of
 from storm_lab.calibration.search import Ranges, Values
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
@@ -17,7 +17,6 @@ from storm_lab.live.records import Place
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.compare import FACTORS, median_factor
 from storm_lab.live.suite.scene import C1_ONLY
-from storm_lab.live.suite.sittings import CALIBRATION
 from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.live_constants import FILE_NAME, MachineConstants, read_constants
 from storm_lab.runs.live_record import plays, record_shown
@@ -40,7 +39,7 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, job
             place = Place.make(", ".join(generations))
             scratch.callback(place.remove)
             home = place.folder / "records"
-            for _ in record_shown(plays((CALIBRATION,), generations, 1), home, _say):
+            for _ in record_shown(plays(PLAYED, generations, 1), home, _say):
                 pass
         found = recorded_runs(home)
         machines = sorted({each.machine for each in found})

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +19,7 @@ from storm_lab.errors import UserError
 from storm_lab.runs.live_constants import FILE_NAME, read_constants
 from storm_lab.runs.live_trust import recorded_runs
 
+STORM_LAB = Path(sys.executable).with_name("storm-lab")
 RECORDS = Path(__file__).parents[2] / "data" / "live" / "amd-epyc"
 
 
@@ -41,6 +46,37 @@ def test_records_of_other_versions_alone_are_refused() -> None:
     recorded = [each for each in recorded_runs(RECORDS) if each.generation == "0.9"]
     with pytest.raises(UserError, match=r"records = '2\.8': no recorded scene can be calibrated on"):
         fit_live(recorded[:1], "2.8")
+
+
+def _lives(process: str) -> bool:
+    """Whether a process is there, and not just its exit status."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.slow
+def test_a_fit_that_is_asked_to_end_does_so_at_once_and_writes_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "machine.json"
+    options = ["calibrate", "--live", "--version", "2.8", "--records", RECORDS, "--out", out]
+    fit = subprocess.Popen([STORM_LAB, *options], stderr=subprocess.DEVNULL)
+    children = Path(f"/proc/{fit.pid}/task/{fit.pid}/children")
+    for _ in range(600):
+        players = children.read_text().split()
+        # One of multiprocessing's own, and two that play.
+        if len(players) == 3:
+            break
+        time.sleep(0.1)
+    time.sleep(5.0)
+    fit.terminate()
+    assert fit.wait(timeout=15.0) == 128 + signal.SIGTERM
+    assert not out.exists()
+    for _ in range(50):
+        if not any(_lives(player) for player in players):
+            return
+        time.sleep(0.1)
+    pytest.fail("a process that played is still there after five seconds")
 
 
 @pytest.mark.slow

@@ -143,7 +143,7 @@ SITTINGS: dict[str, Sitting] = {
         ),
         Sitting(
             CALIBRATION,
-            "A machine's constants in three minutes",
+            "What light load tells of a machine, in three minutes",
             chains.calibration,
             chains.calibration_scenes,
             _NEW_FIRST,
