@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import FailurePolicy
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.twitter import max_spout_pending, overheads, scaling, semantics
@@ -13,9 +14,11 @@ from storm_lab.papers.twitter.max_spout_pending import best_static, static_varia
 from storm_lab.papers.twitter.overheads_measures import (
     ACKS_OFF,
     ACKS_ON,
+    by_machines,
     java_percent,
     machines_needed,
     on_machines,
+    spread_over_seeds,
 )
 from storm_lab.papers.twitter.scaling import AT_S, outage_s, window_row
 from storm_lab.papers.twitter.semantics import (
@@ -115,6 +118,32 @@ def test_machines_needed_are_the_fewest_that_keep_up() -> None:
     busy[3]["cores_used"] = 12.5
     found = tables(component_throughput_60s=parts, node_cpu_60s=pd.concat(busy.values()))
     assert machines_needed(found, parameters, ACKS_OFF, (4, 3, 2, 1), 1) == 4, "twelve cores are full"
+
+
+def test_every_machine_count_is_read_in_the_last_minute() -> None:
+    parameters = experiment(overheads.SLUG).checked({"seeds": [1, 2]})
+    parts = [
+        series(on_machines(ACKS_OFF, 2), seed, 60.0, component=["spout"] * 4, emitted_per_s=[0, 0, 0, rate])
+        for seed, rate in ((1, 290.0), (2, 300.0))
+    ]
+    busy = [series(on_machines(ACKS_OFF, 2), seed, 180.0, cores_used=[9.0, 6.5]) for seed in (1, 2)]
+    none = series("none", 1, 60.0, acked_per_s=[])
+    found = tables(
+        component_throughput_60s=pd.concat(parts), node_cpu_60s=pd.concat(busy), throughput_60s=none
+    )
+    rows = by_machines(found, parameters)
+    own = rows[(rows["program"] == ACKS_OFF) & (rows["machines"] == 2)]
+    assert own["thousand/s"].tolist() == [290.0, 300.0]
+    assert own["CPU % a machine"].tolist() == [650.0, 650.0]
+    assert "295.0  290.0  300.0" in spread_over_seeds(own)
+
+
+def test_the_price_of_a_message_is_that_of_all_but_user_code() -> None:
+    shared, cheap = overheads.cost_model(1.0), overheads.cost_model(0.2)
+    assert shared == CostModel()
+    assert cheap.own_code(overheads.VERSION) == pytest.approx(0.2 * shared.own_code(overheads.VERSION))
+    assert (cheap.read_us, cheap.write_us) == pytest.approx((0.2 * shared.read_us, 0.2 * shared.write_us))
+    assert cheap.consumer_wake_us == pytest.approx(0.2 * shared.consumer_wake_us)
 
 
 def test_the_best_limit_is_the_one_of_most_progress_in_the_second_half() -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import pandas as pd
+
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, of_run
@@ -30,6 +32,8 @@ PHYSICAL_PERCENT = 100.0 * CORES
 """CPU of a machine, as the paper counts it: twelve cores."""
 
 _KEEPS = "fewest machines of those tried on which 99 % of the messages are done with in the last minute"
+
+_READ = ("thousand/s", "CPU % a machine")
 
 
 def on_machines(program: str, count: int) -> str:
@@ -67,6 +71,27 @@ def machines_needed(
         if cpu_percent(tables, variant, seed) <= PHYSICAL_PERCENT:
             return count
     return None
+
+
+def by_machines(tables: Tables, parameters: Parameters) -> pd.DataFrame:
+    """Every run in its last minute.
+
+    Columns: program, machines, seed, thousand/s (messages done with), CPU % a machine (100 is a core).
+    """
+    rows = []
+    for program, name in TRIED.items():
+        for count in sorted(set(parameters.integers(name))):
+            variant = on_machines(program, count)
+            for seed in dict.fromkeys(parameters.seeds):
+                rate = done_per_s(tables, parameters, program, variant, seed) / 1000
+                rows.append((program, count, seed, rate, cpu_percent(tables, variant, seed)))
+    return pd.DataFrame(rows, columns=["program", "machines", "seed", *_READ])
+
+
+def spread_over_seeds(found: pd.DataFrame) -> str:
+    """Mean, least and most of `by_machines` over the seeds, as a table in text."""
+    groups = found.groupby(["program", "machines"], sort=False)[list(_READ)]
+    return groups.agg(["mean", "min", "max"]).round(0).to_string()
 
 
 def java_percent(parameters: Parameters) -> float:
