@@ -211,6 +211,9 @@ def test_a_sitting_that_is_recorded_is_read(tmp_path: Path):
     look: Look = each.look()
     near, far, _ = each.sitting.scenes(find_release("2.8").storm)
     rates = [look.measure(scene, near.measures[0]) for scene in (near, far)]
-    if None in rates:
-        pytest.skip("all was read, but threads waited for a core in nearly every second: no rate to compare")
-    assert rates[0].value > rates[1].value
+    assert rates[0] is not None
+    if rates[1] is None:
+        # On a slow machine threads of two nodes wait for a core in nearly every second: that is said instead.
+        assert look.missing(far, near.measures[0]).startswith("fewer than 3 seconds")
+    else:
+        assert rates[0].value > rates[1].value

@@ -138,7 +138,7 @@ def test_every_machine_count_is_read_in_the_last_minute() -> None:
     assert "295.0  290.0  300.0" in spread_over_seeds(own)
 
 
-def test_the_price_of_a_message_is_that_of_all_but_user_code() -> None:
+def test_the_price_of_a_message_is_that_of_code_system_calls_and_wakes() -> None:
     shared, cheap = overheads.cost_model(1.0), overheads.cost_model(0.2)
     assert shared == CostModel()
     assert cheap.own_code(overheads.VERSION) == pytest.approx(0.2 * shared.own_code(overheads.VERSION))

@@ -171,7 +171,7 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 
 def cost_model(message_factor: float) -> CostModel:
-    """The shared costs with everything but user code so many times as dear."""
+    """The shared costs with Storm's own code, system calls and wakes so many times as dear."""
     shared = CostModel()
     names = ("code_factor", "read_us", "write_us", "consumer_wake_us", "switch_us")
     return replace(shared, **{name: message_factor * getattr(shared, name) for name in names})
