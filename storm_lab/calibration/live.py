@@ -338,4 +338,4 @@ def doubt(values: Values, believed: Values) -> list[float]:
 
 def softened(error: float) -> float:
     """A residual whose square grows like the error beyond `_SOFT`, and like its square below (*soft L1*)."""
-    return math.copysign(_SOFT * math.sqrt(2 * (math.hypot(1.0, error / _SOFT) - 1)), error)
+    return error * math.sqrt(2 / (math.hypot(1.0, error / _SOFT) + 1))
