@@ -1,9 +1,10 @@
 """From a measurement to a verdict. The rules are here, once, and never softened.
 
 Numbers (ratios, absolute values, counts, times, and words turned into numbers)
-    *reproduced*: the value lies inside the band, ends included. Where several seeds give an interval,
-    two more things must hold: an exact band (a count) needs the whole interval inside, that is, every
-    seed agrees; and a claim with a direction needs the whole interval on its side of "no effect".
+    *reproduced*: the value, with the digits that the report prints of it, lies inside the band, ends
+    included: 199.99996 prints as 200, and is not outside a band from 200 on. Where several seeds give an
+    interval, two more things must hold: an exact band (a count) needs the whole interval inside, that is,
+    every seed agrees; and a claim with a direction needs the whole interval on its side of "no effect".
     *direction only*: not reproduced, but the whole interval lies on the band's side of the target's
     neutral value (0 % change, a quotient of 1, the baseline's node count). A target without a neutral
     value, or whose band contains it, has no direction.
@@ -147,15 +148,16 @@ def _judge_number(target: Target, measured: Measured) -> tuple[Outcome, str]:
     text = _value_text(measured)
     directed = target.side != 0
     right_side = _beyond(bottom, top, target)
+    inside = target.holds(float(number(value)))
     whole = target.holds(bottom) and target.holds(top)
-    if target.holds(value) and (whole or not target.exact) and (right_side or not directed):
+    if inside and (whole or not target.exact) and (right_side or not directed):
         return Outcome.REPRODUCED, f"{text} is in the band, {target.band_text}"
     if right_side:
         return (
             Outcome.DIRECTION,
             f"{text} is outside the band, {target.band_text}, but on the right side of {_neutral(target)}",
         )
-    if target.holds(value):
+    if inside:
         return (
             Outcome.NOT_REPRODUCED,
             f"{text} is in the band, {target.band_text}, in the mean only: the seeds do not settle it",

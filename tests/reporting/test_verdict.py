@@ -60,6 +60,9 @@ EQUAL = claim_of(Target("", "%", 0, -5, 5, neutral=0))
         (GAIN, Measured(30), Outcome.REPRODUCED),
         (GAIN, Measured(40), Outcome.REPRODUCED),
         (GAIN, Measured(40.1), Outcome.DIRECTION),
+        # What is printed decides: nobody is to read that 30 is outside a band from 30 on.
+        (GAIN, Measured(29.9996, 29.9, 30.1), Outcome.REPRODUCED),
+        (GAIN, Measured(29.99, 29.9, 30.1), Outcome.DIRECTION),
         (GAIN, Measured(3), Outcome.DIRECTION),
         (GAIN, Measured(0), Outcome.NOT_REPRODUCED),
         (GAIN, Measured(-35), Outcome.NOT_REPRODUCED),
