@@ -1,4 +1,4 @@
-"""The parts of README.md that come from data: the verdict table, and one picture once there is one.
+"""The parts of README.md that come from data: the verdicts, and one picture once there is one.
 
 Run ``python -m storm_lab.reporting.readme`` in the checkout to bring them up to date; a test fails when they
 are not.
@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from storm_lab.errors import UserError, refused_by_system
+from storm_lab.experiments.cause import load_causes
 from storm_lab.experiments.claim import number
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.figures.saved import read_figure
 from storm_lab.reporting.record import collect_verdicts
-from storm_lab.reporting.tally import Tally, tallies
+from storm_lab.reporting.tally import Standing, Tally, count_chosen, count_standings, tallies
 from storm_lab.reporting.verdict import Outcome, Verdict
 
 PICTURE = Path("figures") / "tstorm-word-count" / "figure-6.svg"
@@ -40,6 +41,19 @@ def verdict_table(verdicts: Sequence[Verdict]) -> str:
 
 def _row(name: str, tally: Tally) -> str:
     return f"| {name} | {tally.total} | " + " | ".join(str(count) for count in tally.counts) + " |"
+
+
+def standings(verdicts: Sequence[Verdict]) -> str:
+    """Where the claims stand once readings and causes are considered, in two lines of Markdown."""
+    counts = count_standings(verdicts, load_causes())
+    read, impossible, still_open = (
+        counts[each] for each in (Standing.READING, Standing.IMPOSSIBLE, Standing.OPEN)
+    )
+    return (
+        f"Of the others {read} come out under a stated reading of what a paper leaves open "
+        f"({count_chosen(verdicts)} only under\none that was chosen with the claim in view), "
+        f"{impossible} contradict numbers of their own paper, and {still_open} are open."
+    )
 
 
 def picture(reports: Path) -> str:
@@ -89,7 +103,8 @@ def updated(text: str, name: str, content: str) -> str:
 
 def updated_readme(text: str, reports: Path) -> str:
     """README's text with its generated parts as the reports folder has them now."""
-    text = updated(text, "verdicts", verdict_table(collect_verdicts(reports / "verdicts")))
+    verdicts = collect_verdicts(reports / "verdicts")
+    text = updated(text, "verdicts", f"{verdict_table(verdicts)}\n\n{standings(verdicts)}")
     return updated(text, "picture", picture(reports))
 
 

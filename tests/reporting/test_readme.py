@@ -9,8 +9,17 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.model import Cluster, Component, Node, Subscription, Topology
 from storm_lab.papers.registry import experiments
-from storm_lab.reporting.readme import PICTURE, picture, update_readme, updated, updated_readme, verdict_table
+from storm_lab.reporting.readme import (
+    PICTURE,
+    picture,
+    standings,
+    update_readme,
+    updated,
+    updated_readme,
+    verdict_table,
+)
 from storm_lab.reporting.record import collect_verdicts
+from storm_lab.reporting.verdict import Outcome
 from storm_lab.runs.expected import cost_text, expected_costs
 from storm_lab.schedulers import SchedulingView, check_result
 from tests.reporting.example_report import write_example
@@ -46,6 +55,15 @@ def test_the_table_counts_every_claim(tmp_path):
     assert [sum(column) for column in zip(*papers, strict=True)] == total
     assert [sum(column) for column in zip(*bases, strict=True)] == total
     assert total[1] > 0
+
+
+def test_what_is_not_reproduced_is_told_apart_by_its_cause(tmp_path):
+    write_example(tmp_path)
+    verdicts = collect_verdicts(tmp_path / "verdicts")
+    read, chosen, impossible, still_open = map(int, re.findall(r"\d+", standings(verdicts)))
+    reproduced = sum(verdict.outcome is Outcome.REPRODUCED for verdict in verdicts)
+    assert reproduced + read + impossible + still_open == len(load_claims())
+    assert impossible > 0 and chosen <= read
 
 
 def test_a_new_verdict_makes_the_readme_stale(tmp_path):
