@@ -81,9 +81,9 @@ class Bundle:
         k.source["origin"][rated] *= self.size
         self._thin_arrivals(k)
         if self.delays:
-            waits = ("wake", "idle_sleep", "empty_turn", "look", "fine_look", "fine_time", "coarse_look")
             for table, names in (
-                (k.cost, waits),
+                (k.cost, ("wake", "late", "idle_sleep", "empty_turn")),
+                (k.cost, ("look", "fine_look", "fine_time", "coarse_look")),
                 (k.channel, ("latency", "undisturbed")),
                 (k.server, ("latency",)),
                 (k.source, ("pause", "sleep", "fetch", "apart", "answer")),

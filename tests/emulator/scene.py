@@ -178,6 +178,8 @@ def take_overheads_away(plane: DataPlane) -> None:
         if name not in ("receive_batch", "send_batch", "housekeeping_period", "inactive_sleep"):
             k.cost[name] = 0
     k.cost["idle_sleep"] = 1
+    # But not where the topology says how long its spouts sleep.
+    k.source["pause"][k.source["pause"] == MS] = 1
     k.channel["latency"] = 0
     k.node["nic_ps_per_byte"] = 0
 

@@ -41,7 +41,7 @@ def turns(plan: SourcePlan, executors: int = 1, tasks: int = 1, **settings: obje
         ideal=True,
     )
     scene.plane.kernel.cost["poll"] = 100 * US
-    scene.plane.kernel.cost["idle_sleep"] = 1 * MS
+    scene.plane.kernel.source["pause"] = 1 * MS
     return scene
 
 
@@ -63,6 +63,23 @@ def test_a_turn_calls_next_tuple_once_on_each_task_and_sleeps_only_when_none_emi
     assert emits(scene) == [
         (10_100, 2), (10_200, 3), (10_300, 4), (10_400, 2), (11_500, 2), (11_600, 3)
     ]  # fmt: skip
+
+
+def test_sleeps_end_late_between_turns_and_in_next_tuple() -> None:
+    idle = turns(lines_at([10 * MS]), ackers=0)
+    idle.plane.kernel.cost["late"] = 60 * US
+    idle.plane.run_until(SECOND)
+    idle.plane.finish()
+    # Ten sleeps of 1.06 ms, and a call of 100 us.
+    assert emits(idle) == [(10_700, 2)]
+    asleep = turns(SourcePlan(SourceKind.SATURATED, sleep_ns=5 * MS), ackers=1)
+    asleep.plane.kernel.cost["late"] = 60 * US
+    asleep.plane.run_until(SECOND)
+    asleep.plane.finish()
+    emit = asleep.tape.column("roots", "emit_ns")
+    assert set(np.diff(emit)) == {5 * MS + 60 * US + 100 * US}
+    # What the log deducts is what the spout asked for.
+    assert set(asleep.tape.column("roots", "sleep_ns")) == {5 * MS}
 
 
 def test_the_pending_limit_is_looked_at_once_a_turn_so_several_tasks_may_overshoot_it() -> None:

@@ -157,7 +157,7 @@ def spout_poll_time(k: State, thread: int, not_before: int) -> int:
     period = c.inactive_sleep if e.active == 0 else c.idle_sleep
     if e.active != 0 and e.source >= 0:
         source = source_at(k, e.source)
-        period = (source.pause if source.pause > 0 else period) + source.fetch
+        period = source.pause + c.late + source.fetch
     missing = not_before - e.poll_phase
     if missing <= 0:
         return e.poll_phase

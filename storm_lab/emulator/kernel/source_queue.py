@@ -129,7 +129,7 @@ def return_line(k: State, source_index: int, line: int, attempt: int, time: int)
 def period_of(k: State, source_index: int) -> int:
     """From one turn of an idle spout to the next: it asks its queue's server, then sleeps."""
     source = source_at(k, source_index)
-    return (source.pause if source.pause > 0 else cost_at(k, 0).idle_sleep) + source.fetch
+    return source.pause + cost_at(k, 0).late + source.fetch
 
 
 @inline

@@ -173,7 +173,7 @@ def _next_tuple(k: State, thread: int) -> None:
     if sleep > 0:
         t.state = WAITING
         t.wait = WAIT_SLEEP
-        schedule(k, timer_source(k, thread), s_at(k, 0).now + sleep)
+        schedule(k, timer_source(k, thread), s_at(k, 0).now + sleep + cost_at(k, 0).late)
     else:
         spout_fetch(k, thread)
 

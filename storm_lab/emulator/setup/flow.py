@@ -179,7 +179,7 @@ def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
             row.first_result = int(source.first_result)
             row[_FETCHING[source.fetch_thread]] = source.fetch_ns
             row.fetch_lines = source.fetch_lines
-            row.pause = round(number_of(plan.topology.settings, SPOUT_SLEEP_MS, 0.0) * NS_PER_MS)
+            row.pause = round(number_of(plan.topology.settings, SPOUT_SLEEP_MS, 1.0) * NS_PER_MS)
             if source.arrivals_ns is not None:
                 row.first_arrival, row.arrivals = arrival_base, len(source.arrivals_ns)
                 row.arrival_period = source.arrival_period_ns

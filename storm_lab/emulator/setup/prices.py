@@ -42,8 +42,8 @@ def price_list(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
     c.log_receive = round(c.log_receive / cost.own_code(version))
     c.header_bytes = round(cost.header_bytes)
     c.uplink_ps_per_byte = round(8e6 / cost.uplink_mbps) if cost.uplink_mbps > 0 else 0
-    slack = round(cost.timer_slack_us * NS_PER_US)
-    c.idle_sleep = NS_PER_MS + slack
+    c.late = round(cost.timer_slack_us * NS_PER_US)
+    c.idle_sleep = NS_PER_MS + c.late
     c.inactive_sleep = 100 * NS_PER_MS
     c.housekeeping_period = round(cost.housekeeping_period_ms * NS_PER_MS)
     c.housekeeping_work = round(cost.idle_jvm_share * cost.housekeeping_period_ms * NS_PER_MS)
@@ -64,7 +64,7 @@ def price_list(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
     c.call = 1
     c.spread = int(cost.service_cv > 0)
     # Who parks for a nanosecond is late by the slack.
-    c.fine_look = max(slack, NS_PER_US)
+    c.fine_look = max(int(c.late), NS_PER_US)
     c.look_beside = round(1024 * cost.look_beside)
     if version < V2_0_0:
         c.look = 0

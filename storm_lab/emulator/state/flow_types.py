@@ -77,7 +77,7 @@ SOURCE = lined_record(
     ("first_arrival", I8),
     ("arrivals", I8),
     ("arrival_period", I8),
-    ("pause", I8),  # an idle spout's sleep between two turns; 0 = as the cost model has it
+    ("pause", I8),  # an idle spout's sleep between two turns, as it asks for it
     ("sleep", I8),
     ("fetch", I8),  # how long nextTuple waits for the queue's server
     ("apart", I8),  # how long a fetch takes a thread of the client's own; 0 = nextTuple fetches

@@ -81,6 +81,7 @@ COSTS = record(
     *each(I8, "transfer", "receive", "read", "write", "deliver", "log_emit", "log_receive"),
     *each(I8, "acker", "spout_ack", "poll", "wake", "slice", "turn", "switch"),
     *each(I8, "header_bytes", "uplink_ps_per_byte"),
+    ("late", I8),  # how much later than asked a sleep ends
     *each(I8, "idle_sleep", "inactive_sleep", "housekeeping_period", "housekeeping_work"),
     ("wait_work", I8),  # CPU of a thread whose wait ends, by time or because it is woken
     ("asleep", I8),  # what that costs more after a long sleep
