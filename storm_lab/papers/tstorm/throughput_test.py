@@ -289,7 +289,7 @@ EXPERIMENT = Experiment(
     measure=measure,
     settling=(
         Settling(("tstorm-fig5a-storm-stable",), variants=(STORM,)),
-        Settling(("tstorm-fig5c-speedup",), variants=(STORM, tstorm_variant(6.0))),
+        Settling(("tstorm-fig5c-speedup",), variants=(STORM, tstorm_variant(6.0)), seeds=10),
         Settling(
             ("tstorm-fig5a-speedup",),
             variants=(f"{STORM}-half", f"{tstorm_variant(1.0)}-half"),
