@@ -165,6 +165,7 @@ def install(venv: Path, lock: Path, project: Path) -> None:
         follow([*pip, "-r", str(lock)], venv / "set-up.log", names)
     # The build tools are in the lock, so the project itself needs no network.
     follow([*pip, "--no-build-isolation", "-e", str(project)], venv / "set-up.project.log", set())
+    compile_bytecode(venv, project)
     told = run([python, "-m", "pip", "check"])
     if told.returncode != 0:
         raise SetupError(f"the lock contradicts itself ({last_line(told.stdout)}); make it anew: make lock")
@@ -185,6 +186,18 @@ def install_by_uv(pip: list[str], venv: Path, lock: Path) -> bool:
         say("uv could not install the packages; pip does")
         return False
     return True
+
+
+def compile_bytecode(venv: Path, project: Path) -> None:
+    """Compile what will be imported, once and for all processes.
+
+    Many container images tell Python to write no bytecode. There a notebook spends more time on compiling
+    what it imports, at each execution, than on its work.
+    """
+    folders = [str(folder) for folder in venv.glob("lib/python*/site-packages")]
+    # Some packages bring files of other Pythons, which do not compile; nobody imports them.
+    python = str(venv / "bin" / "python")
+    run([python, "-m", "compileall", "-q", "-j", "0", "-x", "/tests?/", *folders, str(project / "storm_lab")])
 
 
 def drop_half_installed(venv: Path) -> None:

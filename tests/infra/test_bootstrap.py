@@ -256,6 +256,20 @@ class TestStamp:
         assert not (checkout / ".venv").exists()
 
 
+def test_imports_are_compiled_even_where_python_may_write_no_bytecode(
+    bare_venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    own = tmp_path / "project" / "storm_lab"
+    (packages,) = bare_venv.glob("lib/python*/site-packages")
+    for module in (own / "some.py", packages / "other.py", packages / "of_python_2.py"):
+        module.parent.mkdir(parents=True, exist_ok=True)
+        module.write_text("print 1" if "2" in module.name else "")
+    bootstrap.compile_bytecode(bare_venv, own.parent)
+    assert len(list(own.glob("__pycache__/some.*.pyc"))) == 1
+    assert len(list(packages.glob("__pycache__/other.*.pyc"))) == 1
+
+
 class TestPipsWords:
     @pytest.mark.parametrize(
         ("words", "line"),
