@@ -114,8 +114,11 @@ def next_time(k: State) -> int:
 
 
 @entry
-def run(k: State, until: int, budget: int) -> int:
+def run(k: State, until: int, budget: int, changed: int) -> int:
     """Play events up to and including time ``until`` (ns), at most ``budget`` of them.
+
+    Where the control plane has ``changed`` something, threads and nodes are brought up to date before. That
+    is no entry of its own: it reaches nearly all of the kernel, which would be compiled once more.
 
     Returns why it stopped.
     """
@@ -124,6 +127,10 @@ def run(k: State, until: int, budget: int) -> int:
     timers = s.timers
     events = 0
     message_margin = 2 * s.bolt_margin + 2 * TURN_MOST
+    if changed:
+        settle(k)
+        for node in range(s.nodes):
+            reschedule(k, node)
     while next_time(k) <= until:
         if s.free_messages < message_margin:
             return NEED_MESSAGES
@@ -175,13 +182,7 @@ def run(k: State, until: int, budget: int) -> int:
 
 
 @entry
-def refresh(k: State) -> None:
-    """As :func:`bring_up_to_date`, for callers in Python."""
-    bring_up_to_date(k)
-
-
-@entry
-def charge(k: State, worker: int, work: int) -> None:
+def owe(k: State, worker: int, work: int) -> None:
     """Let a worker's housekeeping spend ``work`` ns of CPU, now or when its present round is done.
 
     That cold code does not make it more is part of what its caller says.
@@ -190,12 +191,3 @@ def charge(k: State, worker: int, work: int) -> None:
     w.owed += work
     if thread_at(k, w.housekeeping_thread).state == IDLE:
         work_off(k, w.housekeeping_thread)
-    bring_up_to_date(k)
-
-
-@jit
-def bring_up_to_date(k: State) -> None:
-    """Bring threads and nodes up to date after the control plane has changed something."""
-    settle(k)
-    for node in range(s_at(k, 0).nodes):
-        reschedule(k, node)

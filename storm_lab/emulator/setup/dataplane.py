@@ -15,7 +15,7 @@ import numpy as np
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel import lifecycle, network, readers
-from storm_lab.emulator.kernel.main_loop import charge, refresh
+from storm_lab.emulator.kernel.main_loop import owe
 from storm_lab.emulator.kernel.polling import count_all_looks
 from storm_lab.emulator.plane import Loss, WindowSample
 from storm_lab.emulator.setup.flow import shares
@@ -105,14 +105,14 @@ class DataPlane(Playing):
         self._set_slowness(slot.node)
         for executor in executors:
             self._open_executor(worker, executor)
-        refresh(self._state())
+        self._bring_up_to_date()
         return worker
 
     def start_executor(self, worker: int, executor: Executor) -> None:
         """Start one executor thread in a running worker (N-Storm's thread-level update)."""
         self._reserve(0, [executor], self._log.slots[worker].node)
         self._open_executor(worker, executor)
-        refresh(self._state())
+        self._bring_up_to_date()
 
     def _reserve(self, workers: int, executors: Sequence[Executor], node: str) -> None:
         k = grow_records(self._kernel, "worker", len(self._log.slots) + workers)
@@ -161,13 +161,13 @@ class DataPlane(Playing):
         self._node_threads[slot.node] -= lifecycle.THREADS_PER_WORKER
         self._processes[slot.node] -= 1
         self._set_slowness(slot.node)
-        refresh(self._state())
+        self._bring_up_to_date()
         return Loss(*(sum(place) for place in zip(*losses, strict=True)))
 
     def stop_executor(self, worker: int, executor: Executor) -> Loss:
         """Kill one executor thread of a running worker; returns what was lost with it."""
         loss = self._close_executor(worker, executor)
-        refresh(self._state())
+        self._bring_up_to_date()
         return loss
 
     def _close_executor(self, worker: int, executor: Executor) -> Loss:
@@ -216,7 +216,7 @@ class DataPlane(Playing):
         self._kernel.worker[worker].connections = len(self._receivers(worker, hosts) - {worker})
         self._kernel.worker[worker].connecting = connecting
         delivered = int(lifecycle.deliver_parked(self._state(), worker))
-        refresh(self._state())
+        self._bring_up_to_date()
         return delivered
 
     def _understood(self, view: Mapping[Executor, int]) -> tuple[tuple[int, ...], Mapping[str, set[int]]]:
@@ -261,7 +261,8 @@ class DataPlane(Playing):
 
     def charge(self, worker: int, cpu_ns: int) -> None:
         """Let a worker spend CPU on management (a poll, a sync), beside its threads."""
-        charge(self._state(), worker, cpu_ns)
+        owe(self._state(), worker, cpu_ns)
+        self._bring_up_to_date()
 
     def hold_sending(self, worker: int, duration_ns: int) -> None:
         """Let a worker's transfer thread send nothing for so long from now on."""
@@ -272,7 +273,7 @@ class DataPlane(Playing):
         """Let the worker's spouts call nextTuple, or not."""
         for index in self._executors[worker].values():
             readers.set_active(self._state(), index, int(active))
-        refresh(self._state())
+        self._bring_up_to_date()
 
     def sample(self, *, traffic_read: bool = True) -> WindowSample:
         """Counters since the previous sample; writes the traffic and CPU rows."""
@@ -298,7 +299,7 @@ class DataPlane(Playing):
         rates = shares(round(rate_per_s / self._bundle.size * 1000), tasks)
         for source, rate in enumerate(rates, start=self._names.source_index[key]):
             readers.set_rate(self._state(), source, rate)
-        refresh(self._state())
+        self._bring_up_to_date()
 
     def set_max_pending(self, topology_id: str, limit: int | None) -> None:
         """Change max spout pending, per spout task; None is no limit."""

@@ -23,6 +23,8 @@ from storm_lab.emulator.state.pools import grow_messages, grow_roots
 COUNT_WINDOW_NS = 10 * NS_PER_S
 LOAD_REPORT_NS = 5 * NS_PER_S
 _BUDGET = 1 << 62
+_NO_TIME = -1
+"""Before the first event."""
 
 
 class Playing(Plane):
@@ -93,10 +95,10 @@ class Playing(Plane):
 
     def _play_on(self, time_ns: int) -> None:
         while True:
-            reason = run(self._state(), time_ns, _BUDGET if self._observer is None else 0)
+            reason = run(self._state(), time_ns, _BUDGET if self._observer is None else 0, 0)
             if reason == NEED_BUDGET and self._observer is not None:
                 self._observer(self._kernel)
-                reason = run(self._state(), time_ns, 1)
+                reason = run(self._state(), time_ns, 1, 0)
             if reason == REACHED:
                 return
             if reason == NEED_MESSAGES:
@@ -105,6 +107,10 @@ class Playing(Plane):
                 self._kernel = grow_roots(self._kernel, 2 * len(self._kernel.root))
             elif reason == NEED_LOG:
                 self._write_rows()
+
+    def _bring_up_to_date(self) -> None:
+        """Let threads and nodes act on what the control plane has changed; time stands still."""
+        run(self._state(), _NO_TIME, 0, 1)
 
     def _grow_messages(self) -> None:
         size = max(

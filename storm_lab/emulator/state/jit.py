@@ -8,11 +8,13 @@ environment the same code runs as plain Python and gives the same bytes; numba i
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from inspect import signature
 from pathlib import Path
@@ -100,10 +102,22 @@ if ENABLED:
             if ready.exists():
                 return
             kind = numba.typeof(state)  # type: ignore[no-untyped-call]
-            for function in _ENTRIES:
-                whole_numbers = len(signature(function.py_func).parameters) - 1
-                function.compile((kind, *[numba.int64] * whole_numbers))
+            with _no_collection():
+                for function in _ENTRIES:
+                    whole_numbers = len(signature(function.py_func).parameters) - 1
+                    function.compile((kind, *[numba.int64] * whole_numbers))
             ready.touch()
+
+    @contextmanager
+    def _no_collection() -> Iterator[None]:
+        """No garbage collection for a while: a seventh of compiling is searching for cycles that are few."""
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if enabled:
+                gc.enable()
 
     @cache
     def _home() -> Path:
