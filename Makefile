@@ -60,11 +60,11 @@ types: $(STAMP) ## check types
 
 .PHONY: unit
 unit: $(STAMP) ## run the quick tests
-	@$(BIN)/pytest -q -n $(WORKERS) --dist loadscope
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadgroup
 
 .PHONY: test-slow
 test-slow: $(STAMP) ## run all tests and re-run all committed notebooks, those of minutes too
-	@$(BIN)/pytest -q -n $(WORKERS) --dist loadscope -m "not live"
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -m "not live"
 	@$(MAKE) notebooks NOTEBOOKS="$(notdir $(basename $(wildcard reports/verdicts/*.json)))"
 
 # One after the other: each starts a cluster of JVMs. LIVE="live and not slow" takes the ones of a minute.

@@ -19,6 +19,10 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        # Of several processes one gets all that needs Spark: a session's first queries take half a minute.
+        spark = item.get_closest_marker("spark") is not None
+        item.add_marker(pytest.mark.xdist_group("spark" if spark else item.nodeid.split("::")[0]))
     if SHARED.is_dir():
         return
     absent = pytest.mark.skip(reason="no reference folder (../shared) beside the checkout")
