@@ -1,4 +1,4 @@
-"""The house set of some runs as pandas tables, each made when it is looked at."""
+"""The standard metrics of some runs as pandas tables, each made when it is looked at."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from storm_lab.tuplelog.reader import RunRefused
 
 
 class MetricTables:
-    """The house set of some runs as small pandas tables, sorted by their columns from left to right.
+    """The standard metrics of some runs as small pandas tables, sorted by their columns from left to right.
 
     Every table starts with experiment, variant, seed and run (the run's name). The other columns stand with
     the function of `storm_lab.pipeline` that computes the table: the part of the name before ``_10s`` or

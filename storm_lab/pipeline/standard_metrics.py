@@ -1,4 +1,4 @@
-"""The house set: the metrics that any run can have, each under the name that it has in `MetricTables`."""
+"""The standard metrics: those that any run can have, each under the name that it has in `MetricTables`."""
 
 from __future__ import annotations
 
