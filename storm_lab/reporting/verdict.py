@@ -22,8 +22,9 @@ Several numbers in one claim
 *not testable* comes from the ledger, with its reason. *not run* means that no measurement is there.
 
 An interval that reaches across an edge of the band, from either side, leaves the verdict *unsettled*: it goes
-by the mean, and the row says over how many seeds. Measurements under another reading are judged by the same
-rules; their verdicts stand beside the claim's own.
+by the mean, and the row says over how many seeds. So does an order that is right in the mean, of which the
+seeds do not separate some pair. Measurements under another reading are judged by the same rules; their
+verdicts stand beside the claim's own.
 """
 
 from __future__ import annotations
@@ -84,15 +85,15 @@ def judge(claim: Claim, measurement: Measurement | None, readings: Sequence[Meas
         return Verdict(claim, Outcome.NOT_RUN, "no measurement", None, basis)
     _check_fit(claim, measurement)
     if claim.order:
-        outcome, reason = _judge_order(claim.order, measurement)
+        outcome, reason, unsettled = _judge_order(claim.order, measurement)
     else:
         parts = [
             (target, *_judge_number(target, measurement.value(target.label))) for target in claim.targets
         ]
         outcome = max((part[1] for part in parts), key=_RANK.__getitem__)
         reason = "; ".join(f"{target.label}: {why}" if target.label else why for target, _, why in parts)
+        unsettled = _unsettled(claim, measurement)
     beside = tuple(judge(claim, reading) for reading in readings)
-    unsettled = _unsettled(claim, measurement)
     if unsettled:
         reason += f"; unsettled by {unsettled} seeds"
     return Verdict(claim, outcome, reason, measurement, basis, unsettled, beside)
@@ -101,7 +102,7 @@ def judge(claim: Claim, measurement: Measurement | None, readings: Sequence[Meas
 def _unsettled(claim: Claim, measurement: Measurement) -> int:
     """Seeds of a mean whose interval reaches across an edge of its band; 0 where none does.
 
-    An order is judged by its intervals, and an exact band by every seed, so these are settled as they stand.
+    An exact band is judged by every seed, so it is settled as it stands.
     """
     seeds = 0
     for target in claim.targets:
@@ -178,22 +179,24 @@ def _neutral(target: Target) -> str:
     return with_unit(number(target.neutral or 0.0), target.unit)
 
 
-def _judge_order(chains: tuple[Chain, ...], measurement: Measurement) -> tuple[Outcome, str]:
-    unsettled: list[str] = []
+def _judge_order(chains: tuple[Chain, ...], measurement: Measurement) -> tuple[Outcome, str, int]:
+    """Verdict, reason, and the seeds that do not separate some pair, 0 where they do or a relation fails."""
+    unsettled: dict[str, int] = {}
     for chain in chains:
         for left, relation, right in zip(chain.names, chain.relations, chain.names[1:], strict=False):
             a, b = _named(left, measurement), _named(right, measurement)
             pair = f"{left} {relation.value} {right}"
             if a.value is None or b.value is None:
                 name, missing = (left, a) if a.value is None else (right, b)
-                return Outcome.NOT_REPRODUCED, f"{name} {_missing(missing)}"
+                return Outcome.NOT_REPRODUCED, f"{name} {_missing(missing)}", 0
             if not _related(a.value, relation, b.value):
-                return Outcome.NOT_REPRODUCED, f"{pair} fails: {number(a.value)} and {number(b.value)}"
+                return Outcome.NOT_REPRODUCED, f"{pair} fails: {number(a.value)} and {number(b.value)}", 0
             if not _settled(a, relation, b):
-                unsettled.append(pair)
+                unsettled[pair] = max(a.seeds, b.seeds)
     if unsettled:
-        return Outcome.DIRECTION, "right in the mean, but the seeds do not settle " + ", ".join(unsettled)
-    return Outcome.REPRODUCED, "the order holds"
+        reason = f"right in the mean, but not separated: {', '.join(unsettled)}"
+        return Outcome.DIRECTION, reason, max(unsettled.values())
+    return Outcome.REPRODUCED, "the order holds", 0
 
 
 def _missing(measured: Measured) -> str:

@@ -18,7 +18,7 @@ from storm_lab.experiments.measurement import (
     single,
 )
 from storm_lab.experiments.readings import by_label, measurement
-from storm_lab.reporting.verdict import Outcome, judge, measured_text
+from storm_lab.reporting.verdict import Outcome, Verdict, judge, measured_text
 
 
 def claim_of(*targets: Target, order: tuple[str, ...] = (), unit: str = "%", **changes: object) -> Claim:
@@ -113,6 +113,17 @@ ORDER = claim_of(order=("a < b < c",))
 def test_an_order_must_hold_and_the_seeds_must_separate_it(a, b, c, outcome):
     values = tuple(replace(value, label=label) for value, label in zip((a, b, c), "abc", strict=True))
     assert judge(ORDER, measured(*values)).outcome is outcome
+
+
+def test_an_order_is_unsettled_while_it_is_right_in_the_mean_and_its_intervals_overlap():
+    def order(a: Measured) -> Verdict:
+        return judge(ORDER, measured(a, Measured(3, 2, 4, "b", seeds=5), Measured(9, 8, 10, "c", seeds=7)))
+
+    overlapping = order(Measured(2, 1, 3, "a", seeds=5))
+    assert overlapping.unsettled == 5
+    assert overlapping.reason == "right in the mean, but not separated: a < b; unsettled by 5 seeds"
+    assert order(Measured(1, 0.5, 1.5, "a", seeds=5)).unsettled == 0
+    assert order(Measured(4, 3, 5, "a", seeds=5)).unsettled == 0
 
 
 @pytest.mark.parametrize(

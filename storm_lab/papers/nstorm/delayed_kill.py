@@ -130,13 +130,18 @@ EXPERIMENT = Experiment(
             metrics=("throughput_1s",),
         ),
         Settling(
+            ("nstorm-fig11-all-levels",),
+            ("nstorm-10-3-m16", "nstorm-plus2-10-3-m16"),
+            metrics=("degradation",),
+        ),
+        Settling(
             ("nstorm-fig11-all-levels", "nstorm-fig11-reductions"),
             ("nstorm-10-3-m16-kept", "nstorm-plus2-10-3-m16-kept"),
             reading=KEPT.label,
             metrics=("degradation",),
         ),
         Settling(
-            ("nstorm-fig11-100", "nstorm-fig11-reductions"),
+            ("nstorm-fig11-all-levels", "nstorm-fig11-100", "nstorm-fig11-reductions"),
             ("nstorm-10-3-m16-unhurried", "nstorm-plus2-10-3-m16-unhurried"),
             reading=UNHURRIED.label,
             metrics=("degradation",),

@@ -8,8 +8,16 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement, single
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement
+from storm_lab.experiments.settling import Settling
+from storm_lab.experiments.trial import Trial, variant_of
 from storm_lab.papers.nstorm.durations import LEVELS, QUIET_S, change, degraded_s, rate_between, total
-from storm_lab.papers.nstorm.runs import READINGS, measured_with_readings, with_other_readings
+from storm_lab.papers.nstorm.runs import (
+    KEPT,
+    READINGS,
+    UNHURRIED,
+    measured_with_readings,
+    with_other_readings,
+)
 from storm_lab.papers.nstorm.setting import NSTORM, Setting
 from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
 
@@ -145,6 +153,17 @@ def _widest(tables: Tables, variants: list[str], seeds: tuple[int, ...]) -> floa
     return widest
 
 
+def _settling(seeds: int, reading: Trial | None = None) -> Settling:
+    """Further seeds for figure 9's order, which five do not separate."""
+    return Settling(
+        ("nstorm-fig9-large-m",),
+        tuple(variant_of(moving(m).variant, reading) for m in PAPERS_M),
+        seeds,
+        reading.label if reading else "",
+        metrics=("degradation",),
+    )
+
+
 EXPERIMENT = Experiment(
     slug=SLUG,
     paper="N-Storm",
@@ -156,4 +175,5 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=measure,
     chosen=READINGS,
+    settling=(_settling(30), _settling(12, UNHURRIED), _settling(10, KEPT)),
 )

@@ -182,5 +182,12 @@ EXPERIMENT = Experiment(
             reading=UNHURRIED.label,
             metrics=("throughput_1s", "degradation"),
         ),
+        Settling(
+            ("nstorm-fig13-decline",),
+            tuple(f"nstorm-plus2-{pair}-m16-unhurried" for pair in ("10-3", "3-1", "1-0.3")),
+            seeds=20,
+            reading=UNHURRIED.label,
+            metrics=("degradation",),
+        ),
     ),
 )
