@@ -165,6 +165,7 @@ def install(venv: Path, lock: Path, project: Path) -> None:
         follow([*pip, "-r", str(lock)], venv / "set-up.log", names)
     # The build tools are in the lock, so the project itself needs no network.
     follow([*pip, "--no-build-isolation", "-e", str(project)], venv / "set-up.project.log", set())
+    say("compiling what will be imported")
     compile_bytecode(venv, project)
     told = run([python, "-m", "pip", "check"])
     if told.returncode != 0:
