@@ -125,14 +125,9 @@ EXPERIMENT = Experiment(
     chosen=READINGS,
     settling=(
         Settling(
-            ("nstorm-fig12-throughput",),
+            ("nstorm-fig12-throughput", "nstorm-fig11-all-levels"),
             ("nstorm-10-3-m16", "nstorm-plus2-10-3-m16"),
-            metrics=("throughput_1s",),
-        ),
-        Settling(
-            ("nstorm-fig11-all-levels",),
-            ("nstorm-10-3-m16", "nstorm-plus2-10-3-m16"),
-            metrics=("degradation",),
+            metrics=("throughput_1s", "degradation"),
         ),
         Settling(
             ("nstorm-fig11-all-levels", "nstorm-fig11-reductions"),
