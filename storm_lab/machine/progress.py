@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
@@ -24,18 +24,22 @@ Tell = Callable[[float], None]
 
 
 @contextmanager
-def progress_bar(tasks: int, show: bool, what: str = "emulating") -> Iterator[Callable[[int, float], None]]:
+def progress_bar(
+    tasks: int | Sequence[float], show: bool, what: str = "emulating"
+) -> Iterator[Callable[[int, float], None]]:
     """A bar over the shares of some tasks, runs as a rule; yields the function that moves it.
 
+    ``tasks`` is how many there are, or how long each is expected to take, in a common unit.
     In a terminal it is drawn if ``show``; where stderr is a log, a line is printed every `_LINE_S` seconds
     instead. Under a cell of a notebook that somebody executes by hand it is drawn in any case.
     """
-    done = [0] * tasks
+    weights = [1.0] * tasks if isinstance(tasks, int) else tasks
+    done, whole = [0.0] * len(weights), sum(weights)
     with _told(show, what) as tell:
 
         def advance(number: int, share: float) -> None:
-            done[number] = min(_STEPS, max(done[number], int(share * _STEPS)))
-            tell(sum(done) / (tasks * _STEPS))
+            done[number] = max(done[number], weights[number] * min(share, 1.0))
+            tell(sum(done) / whole)
 
         yield advance
 
@@ -60,10 +64,15 @@ def _told(show: bool, what: str) -> Iterator[Tell]:
     else:
 
         def say(share: float, since_s: float) -> None:
-            print(f"{what}: {int(100 * share)} % after {since_s:.0f} s", file=sys.stderr, flush=True)
+            left = f", about {_time(since_s * (1 / share - 1))} to go" if share else ""
+            print(f"{what}: {int(100 * share)} % after {_time(since_s)}{left}", file=sys.stderr, flush=True)
 
         with _ticking(_LINE_S, say) as tell:
             yield tell
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 300 else f"{seconds / 60:.0f} min"
 
 
 def has_reader() -> bool:

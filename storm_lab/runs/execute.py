@@ -92,13 +92,15 @@ def play_all(
     fresh: bool = False,
     on_failure: OnFailure | None = None,
     on_damage: OnDamage = lambda refusal: None,
+    expected_s: Sequence[float] | None = None,
 ) -> tuple[PlayedRun, ...]:
     """Have every run of ``specs`` on disk, in their order; equal runs are played once.
 
     ``jobs`` processes play at a time; 0 plays in this process, and with ``spark`` each run is a task of that
     session instead. ``show_progress`` draws a bar in a terminal. ``fresh`` plays again what is there. With
     ``on_failure``, a run that fails is reported to it and left out of the result. A damaged run is reported
-    to ``on_damage`` and played again.
+    to ``on_damage`` and played again. ``expected_s`` is how long each run is expected to take, for the bar;
+    by default all take as long.
 
     Without ``on_failure`` raises `StormLabError` as `play` or `storm_lab.runs.spark_play.play_on_spark`; runs
     that were whole by then are kept. `KeyboardInterrupt` comes after all half runs are gone.
@@ -130,7 +132,10 @@ def play_all(
         for task, reason in play_on_spark(list(missing.values()), spark, home, show_progress and not fresh):
             fail(task, RunFailed(reason))
     elif missing:
-        with progress_bar(len(missing), show_progress) as advance:
+        expected = dict(
+            zip((identity.run for _, identity in tasks), expected_s or [1.0] * len(tasks), strict=True)
+        )
+        with progress_bar([expected[run] for run in missing], show_progress) as advance:
             if jobs:
                 tasks_left = list(missing.values())
                 pool = Pool(

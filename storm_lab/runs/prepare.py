@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from storm_lab.errors import StormLabError
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.machine.progress import progress_bar
 from storm_lab.pipeline.metric_tables import TABLE_NAMES
 from storm_lab.pipeline.summary import await_metrics, keep_metrics, missing_metrics, order_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
-from storm_lab.runs.expected import Cost
+from storm_lab.runs.expected import Cost, expected_costs
 from storm_lab.runs.pool import Advance, Pool, pass_on
 from storm_lab.runs.study import Study
 from storm_lab.tuplelog import RunRefused
@@ -103,6 +104,9 @@ def prepare(
         show_progress=show_progress,
         fresh=fresh,
         on_damage=damaged,
+        expected_s=[
+            second for study, own in zip(studies, specs, strict=True) for second in _expected_s(study, own)
+        ],
     )
     left = iter(played)
     runs = tuple(tuple(islice(left, len(each))) for each in specs)
@@ -125,6 +129,13 @@ def prepare(
     own_first = _firsts(runs)
     emulation_s = tuple(sum(run.seconds for run in own) for own in own_first)
     return Prepared(runs, emulation_s, metrics_s, _shares(own_first, missing), beside)
+
+
+def _expected_s(study: Study, specs: Sequence[RunSpec]) -> list[float]:
+    """What playing each run of a study is expected to take; a second where it was never measured."""
+    known = expected_costs().get(study.experiment.slug)
+    each = known.emulation_s / len(specs) if known and specs else 0.0
+    return [each or 1.0] * len(specs)
 
 
 def _firsts(runs: Sequence[Sequence[PlayedRun]]) -> list[list[PlayedRun]]:

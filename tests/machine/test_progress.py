@@ -20,7 +20,24 @@ def test_a_log_gets_a_line_from_time_to_time_though_nothing_moves(
         advance(0, 0.5)
         time.sleep(1)
     said = capsys.readouterr().err
-    assert said.splitlines()[1:3] == ["emulating: 25 % after 0 s"] * 2
+    assert said.splitlines()[1:3] == ["emulating: 25 % after 0 s, about 0 s to go"] * 2
+
+
+def test_what_takes_longer_counts_for_more_of_the_whole(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_LINE_S", 0.01)
+    with progress.progress_bar([30.0, 10.0], show=True) as advance:
+        advance(0, 1.0)
+        time.sleep(0.5)
+    assert "emulating: 75 % after 0 s, about 0 s to go" in capsys.readouterr().err.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.0, "0 s"), (299.4, "299 s"), (300.0, "5 min"), (4000, "67 min")]
+)
+def test_times_of_minutes_are_told_in_minutes(seconds: float, said: str) -> None:
+    assert progress._time(seconds) == said
 
 
 def test_nothing_is_said_unless_asked_for(
