@@ -124,7 +124,8 @@ def prepare(
         say(f"metrics of {len(missing)} runs")
         reads = {number: [run.folder for run in runs[place]] for number, place in meanwhile.reads.items()}
         what = "metrics and notebooks" if meanwhile.tasks else "metrics"
-        with progress_bar(1 + len(meanwhile.tasks), show_progress, what) as show:
+        expected_s = _expected_after_s(studies, meanwhile, bool(missing))
+        with progress_bar(expected_s, show_progress, what) as show:
             metrics_s, beside = _metrics(missing, meanwhile, reads, show)
     own_first = _firsts(runs)
     emulation_s = tuple(sum(run.seconds for run in own) for own in own_first)
@@ -136,6 +137,20 @@ def _expected_s(study: Study, specs: Sequence[RunSpec]) -> list[float]:
     known = expected_costs().get(study.experiment.slug)
     each = known.emulation_s / len(specs) if known and specs else 0.0
     return [each or 1.0] * len(specs)
+
+
+def _expected_after_s(studies: Sequence[Study], meanwhile: Meanwhile, missing: bool) -> list[float]:
+    """What metrics, if some are missing, and then each task beside them are expected to take.
+
+    A second where nobody knows.
+    """
+    known = expected_costs()
+    costs = [
+        known.get(studies[meanwhile.reads[number]].experiment.slug) if number in meanwhile.reads else None
+        for number in range(len(meanwhile.tasks))
+    ]
+    metrics_s = (sum(cost.metrics_s for cost in costs if cost) or 1.0) if missing else 0.0
+    return [metrics_s, *(cost.notebook_s if cost else 1.0 for cost in costs)]
 
 
 def _firsts(runs: Sequence[Sequence[PlayedRun]]) -> list[list[PlayedRun]]:
