@@ -15,10 +15,9 @@ from storm_lab.live.hosts import HostOptions, machine_mhz, machine_name
 from storm_lab.live.jars import Say
 from storm_lab.live.play import open_stage
 from storm_lab.live.releases import Release
-from storm_lab.live.suite.measure import executions_measured, roots_measured
 from storm_lab.live.suite.scene import Sitting
 from storm_lab.live.suite.sittings import SITTINGS, releases_of
-from storm_lab.live.suite.thin import thin
+from storm_lab.live.suite.thin import executions_measured, roots_measured, thin
 from storm_lab.machine.places import checkout, data_folder, shipped
 from storm_lab.machine.progress import progress_bar
 from storm_lab.model import StormVersion

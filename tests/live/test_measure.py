@@ -22,14 +22,15 @@ from storm_lab.live.suite.compare import (
     orderings_of,
     pooled,
 )
-from storm_lab.live.suite.measure import Look, Measured, executions_measured, roots_measured
+from storm_lab.live.suite.measure import Look, Measured
 from storm_lab.live.suite.scene import Effect, Half, Measure, Scene
 from storm_lab.live.suite.sittings import SITTINGS
-from storm_lab.live.suite.thin import KEPT, thin
+from storm_lab.live.suite.thin import KEPT, executions_measured, roots_measured, thin
 from storm_lab.live.suite.trust_tables import (
     factors_table,
     orderings_table,
     scenes_table,
+    threads_table,
     trust_lines,
     unusable_table,
 )
@@ -203,6 +204,16 @@ def test_rates_cpu_and_percentiles_by_hand(tmp_path, runtime):
     assert look.measure(scene, Measure.SPREAD).value == 2.0
 
 
+def test_cpu_is_told_by_kind_of_thread(tmp_path):
+    more = {"network": np.full(20, 1.5), "receive": np.full(20, 0.5), "compiler": np.full(20, 9.0)}
+    look = Look(_run(tmp_path / "run", more_cpu=more), SPEC, MHZ)
+    # 3 ms a second are the main thread's, 2 those that read from the network; 100 tuples a second.
+    told = look.cpu_by_thread(_scene(Measure.CPU))
+    assert told == pytest.approx({"main": 30.0, "receive": 20.0}, rel=0.01)
+    assert sum(told.values()) == pytest.approx(look.measure(_scene(), Measure.CPU).value)
+    assert look.cpu_by_thread(_scene(from_s=30.0, to_s=40.0)) == {}
+
+
 def test_cpu_of_the_emulator_is_told_in_cores_of_the_machine(tmp_path):
     # Its nodes have 2,000 MHz; on a machine of 4,000 the same work takes half as long.
     look = Look(_run(tmp_path / "run", runtime="emulator"), SPEC, 2 * MHZ)
@@ -371,6 +382,15 @@ def test_a_measurement_that_says_too_little_counts_in_neither_half(half, measure
     assert ("unusable: " in text) == (not usable)
     if measured is None:
         assert "no good seconds" in text
+
+
+def test_the_table_of_threads_has_a_row_for_each_scene_that_tells_them():
+    cpu = (Compared(Measure.CPU, _measured(140.0), _measured(120.0)),)
+    threads = {"main": (75.2, 70.9), "housekeeping": (5.0, 44.0)}
+    told = Row("a@0.9", "light", "0.9", Half.PREDICTED, cpu, "m", threads)
+    silent = Row("b@0.9", "light", "0.9", Half.PREDICTED, cpu, "m")
+    (row,) = threads_table(Trust((told, silent), ())).to_dict("records")
+    assert (row["scene"], row["main"], row["housekeeping"]) == ("m a@0.9", "75 / 71", "5 / 44")
 
 
 def test_the_text_names_sitting_scene_interval_and_factor():

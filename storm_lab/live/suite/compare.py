@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
@@ -81,7 +81,11 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A scene with its measures, as it was played on one machine."""
+    """A scene with its measures, as it was played on one machine.
+
+    ``threads`` is the CPU per tuple of each kind of thread in us, on real Storm (mean over plays) and in the
+    emulator; empty where the scene has no such measure.
+    """
 
     name: str
     sitting: str
@@ -89,6 +93,7 @@ class Row:
     half: Half
     compared: tuple[Compared, ...]
     machine: str = ""
+    threads: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -261,8 +266,20 @@ def compare_sitting(
             said = pooled([look.measure(scene, what) for look in emulated])
             compared.append(Compared(what, pooled(plays), said, _missing(live, scene, what), plays))
         name, half = f"{scene.name}@{generation}", half_of(scene.name)
-        rows.append(Row(name, sitting.name, generation, half, tuple(compared), machine))
+        threads = _threads(scene, live, emulated) if Measure.CPU in scene.measures else {}
+        rows.append(Row(name, sitting.name, generation, half, tuple(compared), machine, threads))
     return rows
+
+
+def _threads(scene: Scene, live: Sequence[Look], emulated: Sequence[Look]) -> dict[str, tuple[float, float]]:
+    sides = [[told for look in looks if (told := look.cpu_by_thread(scene))] for looks in (live, emulated)]
+    kinds = dict.fromkeys(kind for plays in sides for told in plays for kind in told)
+    if not all(sides):
+        return {}
+    real, played = (
+        {kind: sum(told.get(kind, 0.0) for told in plays) / len(plays) for kind in kinds} for plays in sides
+    )
+    return {kind: (real[kind], played[kind]) for kind in kinds}
 
 
 def orderings_of(

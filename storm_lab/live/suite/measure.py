@@ -69,7 +69,7 @@ class Look:
     @cached_property
     def _counts(self) -> pd.DataFrame:
         rows = _frame(self.run, "counts", ("start_ns", "end_ns", "topology", "component", "executed"))
-        sinks = {(name, sink) for name, topology in self._topologies.items() for sink in _sinks(topology)}
+        sinks = {(name, sink) for name, topology in self._topologies.items() for sink in sinks_of(topology)}
         is_sink = [pair in sinks for pair in zip(rows["topology"], rows["component"], strict=True)]
         return rows[is_sink]
 
@@ -154,6 +154,18 @@ class Look:
                 return self._latency(scene, good, 0.5 if what is Measure.P50 else 0.95)
             case _:
                 return self._spread(scene, good)
+
+    def cpu_by_thread(self, scene: Scene) -> dict[str, float]:
+        """CPU per tuple of each kind of thread, in us; empty where the scene has no such measure.
+
+        What a network thread takes is the receive thread's, as in the log of a live run.
+        """
+        if (whole := self.measure(scene, Measure.CPU)) is None:
+            return {}
+        good, rows = self._counted(scene), self._cpu[self._cpu["topology"].isin(scene.topologies)]
+        kinds = rows["thread"].replace("network", "receive")
+        used = {str(kind): float(_by_window(own, "cpu_ms", good).sum()) for kind, own in rows.groupby(kinds)}
+        return {kind: whole.value * each / sum(used.values()) for kind, each in used.items()}
 
     def missing(self, scene: Scene, what: Measure) -> str:
         """Why there is no such measure; empty where there is one."""
@@ -273,7 +285,7 @@ class Look:
         return None if begun.empty else (float(begun["time_ns"].min()) - at) / _NS
 
     def _silence(self, scene: Scene) -> float | None:
-        sinks = _sinks(self._topologies[scene.topology])
+        sinks = sinks_of(self._topologies[scene.topology])
         rows = self._executions
         rows = rows[(rows["topology"] == scene.topology) & rows["component"].isin(sinks)]
         times = np.sort(rows["start_ns"].to_numpy(float)) / _NS
@@ -285,25 +297,8 @@ class Look:
         return None if self.live and gaps.argmax() == len(gaps) - 1 else float(gaps.max())
 
 
-def executions_measured(scenes: Iterable[Scene], spec: EmulationSpec) -> frozenset[tuple[str, str]]:
-    """Topology and component of the executions that measures of some scenes read."""
-    topologies = {plan.topology.id: plan.topology for plan in spec.topologies}
-    found: set[tuple[str, str]] = set()
-    for scene in scenes:
-        if Measure.SPREAD in scene.measures:
-            found |= {(name, scene.component) for name in scene.topologies}
-        if scene.effect is Effect.RESUME:
-            found |= {(scene.topology, sink) for sink in _sinks(topologies[scene.topology])}
-    return frozenset(found)
-
-
-def roots_measured(scenes: Iterable[Scene]) -> frozenset[str]:
-    """Topologies of the root tuples that measures of some scenes read."""
-    told = {Measure.P50, Measure.P95, Measure.CONTROL}
-    return frozenset(name for scene in scenes if told & set(scene.measures) for name in scene.topologies)
-
-
-def _sinks(topology: Topology) -> list[str]:
+def sinks_of(topology: Topology) -> list[str]:
+    """The bolts that send to none."""
     return [bolt.id for bolt in topology.bolts if not topology.consumers(bolt.id)]
 
 

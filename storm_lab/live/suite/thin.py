@@ -7,7 +7,7 @@ scene looks at. Traffic between tasks is left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.live.suite.measure import sinks_of
+from storm_lab.live.suite.scene import Effect, Measure, Scene
 from storm_lab.tuplelog import Manifest, Run, RunWriter
 from storm_lab.tuplelog.schema import TABLES
 
@@ -24,6 +27,24 @@ _SECOND_NS = 1_000_000_000
 _LEFT_OUT = ("traffic",)
 _TIMES = {"roots": "emit_ns", "executions": "start_ns"}
 _GROUPS = {"roots": ("topology",), "executions": ("topology", "component")}
+
+
+def executions_measured(scenes: Iterable[Scene], spec: EmulationSpec) -> frozenset[tuple[str, str]]:
+    """Topology and component of the executions that measures of some scenes read."""
+    topologies = {plan.topology.id: plan.topology for plan in spec.topologies}
+    found: set[tuple[str, str]] = set()
+    for scene in scenes:
+        if Measure.SPREAD in scene.measures:
+            found |= {(name, scene.component) for name in scene.topologies}
+        if scene.effect is Effect.RESUME:
+            found |= {(scene.topology, sink) for sink in sinks_of(topologies[scene.topology])}
+    return frozenset(found)
+
+
+def roots_measured(scenes: Iterable[Scene]) -> frozenset[str]:
+    """Topologies of the root tuples that measures of some scenes read."""
+    told = {Measure.P50, Measure.P95, Measure.CONTROL}
+    return frozenset(name for scene in scenes if told & set(scene.measures) for name in scene.topologies)
 
 
 def thin(run: Run, folder: Path, executed: Collection[tuple[str, str]], rooted: Collection[str]) -> Manifest:

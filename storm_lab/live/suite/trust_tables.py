@@ -101,6 +101,21 @@ def scenes_table(trust: Trust) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def threads_table(trust: Trust) -> pd.DataFrame:
+    """CPU per tuple by kind of thread in us, "real / emulated", a row for each scene that is compared by CPU.
+
+    Real Storm and the emulator need not say the same of a thread where they do of the sum: an idle wait that
+    the one books under a thread of its own the other books under housekeeping.
+    """
+    rows = {
+        row.label: {kind: f"{real:.0f} / {played:.0f}" for kind, (real, played) in row.threads.items()}
+        for row in trust.rows
+        if row.threads
+    }
+    kinds = ["main", "send", "transfer", "receive", "housekeeping", "collector"]
+    return pd.DataFrame.from_dict(rows, "index").reindex(columns=kinds).rename_axis("scene").reset_index()
+
+
 def unusable_table(trust: Trust) -> pd.DataFrame:
     """How many measurements cannot be used, by reason and half."""
     found = [
