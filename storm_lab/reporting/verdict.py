@@ -14,7 +14,7 @@ Orders
     Each chain is checked between neighbours; along ``<`` and ``<=`` that settles the whole chain.
     *reproduced*: every relation holds for the values, and for the intervals too (those of ``a < b`` do
     not overlap). *direction only*: every relation holds for the values, but the seeds do not separate
-    some pair. *not reproduced*: a relation fails.
+    some pair. *not reproduced*: a relation fails for the values.
 
 Several numbers in one claim
     The claim's verdict is the worst of its numbers.
@@ -22,8 +22,9 @@ Several numbers in one claim
 *not testable* comes from the ledger, with its reason. *not run* means that no measurement is there.
 
 An interval that reaches across an edge of the band, from either side, leaves the verdict *unsettled*: it goes
-by the mean, and the row says over how many seeds. So does an order that is right in the mean, of which the
-seeds do not separate some pair. Measurements under another reading are judged by the same rules; their
+by the mean, and the row says over how many seeds. So does an order of which the seeds do not separate some
+pair, whether it is right or wrong in the mean, unless another relation fails for the intervals, too.
+Measurements under another reading are judged by the same rules; their
 verdicts stand beside the claim's own.
 """
 
@@ -180,22 +181,31 @@ def _neutral(target: Target) -> str:
 
 
 def _judge_order(chains: tuple[Chain, ...], measurement: Measurement) -> tuple[Outcome, str, int]:
-    """Verdict, reason, and the seeds that do not separate some pair, 0 where they do or a relation fails."""
-    unsettled: dict[str, int] = {}
+    """Verdict, reason, and the seeds that leave some pair undecided; 0 where they decide the order."""
+    fails: list[str] = []
+    loose: list[str] = []
+    seeds = 0
     for chain in chains:
         for left, relation, right in zip(chain.names, chain.relations, chain.names[1:], strict=False):
             a, b = _named(left, measurement), _named(right, measurement)
-            pair = f"{left} {relation.value} {right}"
             if a.value is None or b.value is None:
                 name, missing = (left, a) if a.value is None else (right, b)
                 return Outcome.NOT_REPRODUCED, f"{name} {_missing(missing)}", 0
+            pair = f"{left} {relation.value} {right}"
+            failure = f"{pair} fails: {number(a.value)} and {number(b.value)}"
+            if not _possible(a, relation, b):
+                return Outcome.NOT_REPRODUCED, failure, 0
             if not _related(a.value, relation, b.value):
-                return Outcome.NOT_REPRODUCED, f"{pair} fails: {number(a.value)} and {number(b.value)}", 0
-            if not _settled(a, relation, b):
-                unsettled[pair] = max(a.seeds, b.seeds)
-    if unsettled:
-        reason = f"right in the mean, but not separated: {', '.join(unsettled)}"
-        return Outcome.DIRECTION, reason, max(unsettled.values())
+                fails.append(failure)
+            elif not _settled(a, relation, b):
+                loose.append(pair)
+            else:
+                continue
+            seeds = max(seeds, a.seeds, b.seeds)
+    if fails:
+        return Outcome.NOT_REPRODUCED, f"in the mean {'; '.join(fails)}", seeds
+    if loose:
+        return Outcome.DIRECTION, f"right in the mean, but not separated: {', '.join(loose)}", seeds
     return Outcome.REPRODUCED, "the order holds", 0
 
 
@@ -230,6 +240,18 @@ def _settled(a: Measured, relation: Relation, b: Measured) -> bool:
     if relation is Relation.ABOUT:
         return _related(a.top, relation, b.bottom) and _related(a.bottom, relation, b.top)
     return _related(a.top, relation, b.bottom)
+
+
+def _possible(a: Measured, relation: Relation, b: Measured) -> bool:
+    """Whether the relation holds for some pair of values inside the two intervals."""
+    if a.bottom is None or a.top is None or b.bottom is None or b.top is None:
+        return False
+    if relation is not Relation.ABOUT:
+        return _related(a.bottom, relation, b.top)
+    if a.bottom <= b.top and b.bottom <= a.top:
+        return True
+    low, high = (a.top, b.bottom) if a.top < b.bottom else (b.top, a.bottom)
+    return _related(low, relation, high)
 
 
 def measured_text(verdict: Verdict) -> str:

@@ -115,15 +115,30 @@ def test_an_order_must_hold_and_the_seeds_must_separate_it(a, b, c, outcome):
     assert judge(ORDER, measured(*values)).outcome is outcome
 
 
-def test_an_order_is_unsettled_while_it_is_right_in_the_mean_and_its_intervals_overlap():
+def test_an_order_is_unsettled_while_the_intervals_of_a_pair_overlap_whichever_mean_is_higher():
     def order(a: Measured) -> Verdict:
         return judge(ORDER, measured(a, Measured(3, 2, 4, "b", seeds=5), Measured(9, 8, 10, "c", seeds=7)))
 
-    overlapping = order(Measured(2, 1, 3, "a", seeds=5))
-    assert overlapping.unsettled == 5
-    assert overlapping.reason == "right in the mean, but not separated: a < b; unsettled by 5 seeds"
+    right = order(Measured(2, 1, 3, "a", seeds=5))
+    assert (right.outcome, right.unsettled) == (Outcome.DIRECTION, 5)
+    assert right.reason == "right in the mean, but not separated: a < b; unsettled by 5 seeds"
+    wrong = order(Measured(4, 3, 5, "a", seeds=5))
+    assert (wrong.outcome, wrong.unsettled) == (Outcome.NOT_REPRODUCED, 5)
+    assert wrong.reason == "in the mean a < b fails: 4 and 3; unsettled by 5 seeds"
     assert order(Measured(1, 0.5, 1.5, "a", seeds=5)).unsettled == 0
-    assert order(Measured(4, 3, 5, "a", seeds=5)).unsettled == 0
+    surely_wrong = order(Measured(6, 5, 7, "a", seeds=5))
+    assert (surely_wrong.unsettled, surely_wrong.reason) == (0, "a < b fails: 6 and 3")
+
+
+def test_one_relation_that_surely_fails_settles_an_order():
+    a, b, c = Measured(2, 1, 3, "a"), Measured(3, 2, 4, "b"), Measured(1, 0.5, 1.5, "c")
+    assert judge(ORDER, measured(a, b, c)).unsettled == 0
+
+
+@pytest.mark.parametrize(("apart", "unsettled"), [(1.0, 5), (1.2, 5), (1.6, 0)])
+def test_about_is_undecided_while_some_pair_of_the_intervals_is_similar(apart, unsettled):
+    a, b = Measured(1, 0.8, 1.2, "a", seeds=5), Measured(apart, apart - 0.1, apart + 0.1, "b", seeds=5)
+    assert judge(claim_of(order=("a ~ b",)), measured(a, b)).unsettled == unsettled
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,17 @@ def _settling(seeds: int, reading: Trial | None = None) -> Settling:
     )
 
 
+def _more_at_four(reading: Trial | None = None) -> Settling:
+    """Further seeds for figure 10's order of two and four executors, which five do not decide."""
+    return Settling(
+        ("nstorm-fig10-m4-gt-m2",),
+        tuple(variant_of(moving(m).variant, reading) for m in (2, 4)),
+        seeds=8,
+        reading=reading.label if reading else "",
+        metrics=("throughput_1s",),
+    )
+
+
 EXPERIMENT = Experiment(
     slug=SLUG,
     paper="N-Storm",
@@ -175,5 +186,11 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=measure,
     chosen=READINGS,
-    settling=(_settling(30), _settling(12, UNHURRIED), _settling(10, KEPT)),
+    settling=(
+        _settling(30),
+        _settling(12, UNHURRIED),
+        _settling(10, KEPT),
+        _more_at_four(),
+        _more_at_four(UNHURRIED),
+    ),
 )

@@ -170,7 +170,7 @@ EXPERIMENT = Experiment(
     chosen=READINGS,
     settling=(
         Settling(
-            ("nstorm-fig13-decline", "nstorm-fig14-order"),
+            ("nstorm-fig13-decline", "nstorm-fig13-last-worse", "nstorm-fig14-order"),
             ("nstorm-plus2-*-kept",),
             seeds=12,
             reading=KEPT.label,
@@ -187,6 +187,18 @@ EXPERIMENT = Experiment(
             tuple(f"nstorm-plus2-{pair}-m16-unhurried" for pair in ("10-3", "3-1", "1-0.3")),
             seeds=20,
             reading=UNHURRIED.label,
+            metrics=("degradation",),
+        ),
+        Settling(
+            ("nstorm-fig13-best", "nstorm-fig14-order"),
+            ("nstorm-plus2-*-unhurried",),
+            seeds=14,
+            reading=UNHURRIED.label,
+            metrics=("throughput_1s", "degradation"),
+        ),
+        Settling(
+            ("nstorm-fig13-decline", "nstorm-fig13-last-worse", "nstorm-fig13-best"),
+            tuple(f"nstorm-plus2-{pair}-m16" for pair in ("10-3", "3-1", "1-0.3", "0.3-0.1")),
             metrics=("degradation",),
         ),
     ),

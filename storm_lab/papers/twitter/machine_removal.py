@@ -205,5 +205,6 @@ EXPERIMENT = Experiment(
             reading=FETCH_READING,
             metrics=("latency_60s", "throughput_60s"),
         ),
+        Settling(("twitter-spike-size",), variants=(VARIANT,), metrics=("latency_60s", "throughput_60s")),
     ),
 )
