@@ -23,9 +23,8 @@ Several numbers in one claim
 
 An interval that reaches across an edge of the band, from either side, leaves the verdict *unsettled*: it goes
 by the mean, and the row says over how many seeds. So does an order of which the seeds do not separate some
-pair, whether it is right or wrong in the mean, unless another relation fails for the intervals, too.
-Measurements under another reading are judged by the same rules; their
-verdicts stand beside the claim's own.
+pair, whether it is right or wrong in the mean, unless a relation fails for the intervals, too. Measurements
+under another reading are judged by the same rules; their verdicts stand beside the claim's own.
 """
 
 from __future__ import annotations
