@@ -101,6 +101,7 @@ class Emulation:
             spec.topologies,
             seed=spec.seed,
             recorder=recorder,
+            count_window_s=spec.count_window_s,
             sample_every=spec.sample_every,
             bundle=spec.bundle,
             unreached=spec.unreached,

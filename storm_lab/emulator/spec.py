@@ -64,6 +64,7 @@ class EmulationSpec:
         timers: Storm's periods and timeouts; None = those of the version, with the settings.
         zookeeper: ZooKeeper's speed and other load.
         window_s: length of the windows in which traffic and CPU are counted, for the log and the monitors.
+        count_window_s: length of those in which the log counts tuples by task, as Storm's UI does.
         sample_every: log the executions of one root tuple in this many.
         bundle: how many tuples are played as one, at as many times the cost; the log counts bundles.
         warm_up_s: what the steady state leaves out at the start; told in the log's manifest, changes no play.
@@ -88,6 +89,7 @@ class EmulationSpec:
     timers: Timers | None = None
     zookeeper: ZooKeeperPlan = field(default_factory=ZooKeeperPlan)
     window_s: float = 20.0
+    count_window_s: float = 10.0
     sample_every: int = 1
     bundle: Bundle = field(default_factory=Bundle)
     warm_up_s: float = 0.0
@@ -111,6 +113,7 @@ def check_spec(spec: EmulationSpec) -> None:
     """Refuse a run that cannot be, before it is built: `UserError` names field, value and remedy."""
     check_number("the run", "duration_s", spec.duration_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
     check_number("the run", "window_s", spec.window_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
+    check_number("the run", "count_window_s", spec.count_window_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
     check_number("the run", "warm_up_s", spec.warm_up_s, high=LONGEST_S, unit="s")
     check_whole("the run", "seed", spec.seed, low=-(2**63), high=2**63 - 1)
     check_whole("the run", "sample_every", spec.sample_every, low=1, high=2**31 - 1)

@@ -29,7 +29,11 @@ class Fleet:
         times = control.times
         self._starts = {
             node.id: JvmStarts(
-                control.clock, f"jvm:{node.id}", ns(times.jvm_start_s), times.jvm_start_cores, node.cores
+                control.clock,
+                f"jvm:{node.id}",
+                ns(times.jvm_start_s),
+                times.jvm_start_cores,
+                node.cores if node.cpu_quota is None else min(node.cores, node.cpu_quota),
             )
             for node in control.cluster.nodes
         }

@@ -22,10 +22,12 @@ class JvmStarts:
         actor: in whose name JVMs get ready.
         alone_ns: how long one takes that has all the cores it can use.
         cores_each: how many those are; 0 = it takes no longer, whatever else starts.
-        cores: of the node.
+        cores: of the node, or what its quota leaves of them.
     """
 
-    def __init__(self, clock: VirtualClock, actor: str, alone_ns: int, cores_each: float, cores: int) -> None:
+    def __init__(
+        self, clock: VirtualClock, actor: str, alone_ns: int, cores_each: float, cores: float
+    ) -> None:
         self._clock = clock
         self._actor = actor
         self._alone_ns = alone_ns

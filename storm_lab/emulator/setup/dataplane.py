@@ -21,9 +21,10 @@ from storm_lab.emulator.plane import Loss, WindowSample
 from storm_lab.emulator.setup.flow import shares
 from storm_lab.emulator.setup.logbook import Life, Logbook
 from storm_lab.emulator.setup.offset_log import OffsetLogs
-from storm_lab.emulator.setup.playing import COUNT_WINDOW_NS, Playing
+from storm_lab.emulator.setup.playing import Playing
 from storm_lab.emulator.setup.tables import QueueSizes, build
 from storm_lab.emulator.source import SourceKind, TopologyPlan
+from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.emulator.state.pools import (
     grow_idle,
     grow_messages,
@@ -43,7 +44,8 @@ class DataPlane(Playing):
     ``most_messages`` bounds memory: when more tuples than that are queued at once the run ends with
     :class:`EmulationStoppedError`. ``bundle`` says how many tuples are played as one. ``sample_every`` k logs
     the executions of one root tuple in k. ``unreached`` says what becomes of messages without a connection;
-    None is the version's own way. ``settings`` are those of the cluster.
+    None is the version's own way. ``settings`` are those of the cluster. The log counts tuples by task
+    in windows of ``count_window_s``.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class DataPlane(Playing):
         *,
         seed: int,
         recorder: Recorder | None = None,
+        count_window_s: float = 10.0,
         sample_every: int = 1,
         most_messages: int = 20_000_000,
         bundle: Bundle | None = None,
@@ -67,7 +70,8 @@ class DataPlane(Playing):
             cluster, version, cost, plans, seed, sample_every, self._bundle, unreached, settings
         )
         log = Logbook(self._names, recorder)
-        super().__init__(kernel, log, OffsetLogs(plans, self._names), most_messages)
+        count_window_ns = round(count_window_s * NS_PER_S)
+        super().__init__(kernel, log, OffsetLogs(plans, self._names), most_messages, count_window_ns)
         self._cluster = cluster
         self._cost = cost
         self._plans = {plan.topology.id: plan for plan in plans}
@@ -316,8 +320,8 @@ class DataPlane(Playing):
     def finish(self) -> None:
         """Write what is still in the buffers, and the roots that are still in flight."""
         k = self._kernel
-        if self.now_ns > self._next_count - COUNT_WINDOW_NS:
-            self._log.write_counts(k, self._next_count - COUNT_WINDOW_NS, self.now_ns)
+        if self.now_ns > self._next_count - self._count_window_ns:
+            self._log.write_counts(k, self._next_count - self._count_window_ns, self.now_ns)
         self._write_rows()
         self._log.write_pending(k)
         self._log.sample(k, traffic_read=False)

@@ -20,7 +20,6 @@ from storm_lab.emulator.state.layout import Kernel
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.emulator.state.pools import grow_messages, grow_roots
 
-COUNT_WINDOW_NS = 10 * NS_PER_S
 LOAD_REPORT_NS = 5 * NS_PER_S
 _BUDGET = 1 << 62
 _NO_TIME = -1
@@ -30,7 +29,9 @@ _NO_TIME = -1
 class Playing(Plane):
     """The kernel and its logs, from one instant to a later one."""
 
-    def __init__(self, kernel: Kernel, log: Logbook, offsets: OffsetLogs, most_messages: int) -> None:
+    def __init__(
+        self, kernel: Kernel, log: Logbook, offsets: OffsetLogs, most_messages: int, count_window_ns: int
+    ) -> None:
         self._most_messages = most_messages
         self._kernel = grow_roots(grow_messages(kernel, 1 << 12), 1 << 12)
         # Read at every turn of the control plane; the row of scalars is never replaced.
@@ -40,7 +41,7 @@ class Playing(Plane):
         get_ready(self._handle)
         self._log = log
         self._offsets = offsets
-        self._next_count = COUNT_WINDOW_NS
+        self._next_count = self._count_window_ns = count_window_ns
         # From 1.0 on workers tell each other their queues' loads.
         self._next_report = LOAD_REPORT_NS if kernel.s[0].version_1 else NEVER
         self._observer: Callable[[Kernel], None] | None = None
@@ -89,8 +90,8 @@ class Playing(Plane):
                 report_loads(self._state(), len(self._log.lives))
                 self._next_report += LOAD_REPORT_NS
             if due == self._next_count:
-                self._log.write_counts(self._kernel, due - COUNT_WINDOW_NS, due)
-                self._next_count += COUNT_WINDOW_NS
+                self._log.write_counts(self._kernel, due - self._count_window_ns, due)
+                self._next_count += self._count_window_ns
         self._play_on(time_ns)
 
     def _play_on(self, time_ns: int) -> None:

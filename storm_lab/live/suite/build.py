@@ -272,5 +272,6 @@ def in_turns(
         timers=real_timers(version),
         placement=placement,
         window_s=1.0,
+        count_window_s=1.0,
         sample_every=sample_every,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 from storm_lab.live.suite.measure import Look, Measured
@@ -260,26 +260,48 @@ def compare_sitting(
     """The rows of one sitting on one version and machine: real Storm's plays against the emulator's."""
     rows = []
     for scene in scenes:
-        compared = []
+        compared, played = [], _of_one_age(scene, live, emulated)
         for what in scene.measures:
             plays = tuple(look.measure(scene, what) for look in live)
-            said = pooled([look.measure(scene, what) for look in emulated])
+            said = pooled([look.measure(played, what) for look in emulated])
             compared.append(Compared(what, pooled(plays), said, _missing(live, scene, what), plays))
         name, half = f"{scene.name}@{generation}", half_of(scene.name)
-        threads = _threads(scene, live, emulated) if Measure.CPU in scene.measures else {}
+        threads = _threads(scene, live, played, emulated) if Measure.CPU in scene.measures else {}
         rows.append(Row(name, sitting.name, generation, half, tuple(compared), machine, threads))
     return rows
 
 
-def _threads(scene: Scene, live: Sequence[Look], emulated: Sequence[Look]) -> dict[str, tuple[float, float]]:
-    sides = [[told for look in looks if (told := look.cpu_by_thread(scene))] for looks in (live, emulated)]
+def _of_one_age(scene: Scene, live: Sequence[Look], emulated: Sequence[Look]) -> Scene:
+    """The stretch of the emulator's in which its workers are as old as those of real Storm are in a scene.
+
+    Workers that start beside others that flood their host come later on real Storm, and later still on a slow
+    machine; how long a start takes is a matter of the control plane. No later than the scene itself, at whose
+    end its topologies are killed.
+    """
+    if not scene.fresh:
+        return scene
+    late = [
+        look.ready_s(scene) - mean(other.ready_s(scene) for other in emulated)
+        for look in live
+        if math.isfinite(look.ready_s(scene))
+    ]
+    return scene.earlier(max(0, round(mean(late)))) if late else scene
+
+
+def _threads(
+    scene: Scene, live: Sequence[Look], played: Scene, emulated: Sequence[Look]
+) -> dict[str, tuple[float, float]]:
+    sides = [
+        [told for look in looks if (told := look.cpu_by_thread(stretch))]
+        for stretch, looks in ((scene, live), (played, emulated))
+    ]
     kinds = dict.fromkeys(kind for plays in sides for told in plays for kind in told)
     if not all(sides):
         return {}
-    real, played = (
+    real, said = (
         {kind: sum(told.get(kind, 0.0) for told in plays) / len(plays) for kind in kinds} for plays in sides
     )
-    return {kind: (real[kind], played[kind]) for kind in kinds}
+    return {kind: (real[kind], said[kind]) for kind in kinds}
 
 
 def orderings_of(

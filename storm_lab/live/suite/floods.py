@@ -66,11 +66,15 @@ def flood(version: StormVersion, mhz: float) -> EmulationSpec:
     return _sitting(version, mhz, chains, _SIDE_BY_SIDE)
 
 
+def _scene(name: str, topology: str, span: tuple[float, float], others: tuple[str, ...] = ()) -> Scene:
+    return Scene(name, topology, *span, FLOOD, others, fresh=True)
+
+
 def flood_scenes(version: StormVersion) -> tuple[Scene, ...]:
     """Scenes of `flood`."""
     found = _turns(_SIDE_BY_SIDE)[1]
-    alone = [Scene(name, name, *span, FLOOD) for name, span in found.items() if name not in _TWINS]
-    return (*alone, Scene("twins-on-a-core", "twin-a", *found["twin-a"], FLOOD, others=("twin-b",)))
+    alone = [_scene(name, name, span) for name, span in found.items() if name not in _TWINS]
+    return (*alone, _scene("twins-on-a-core", "twin-a", found["twin-a"], others=("twin-b",)))
 
 
 def bare(version: StormVersion, mhz: float) -> EmulationSpec:
@@ -84,7 +88,7 @@ def bare(version: StormVersion, mhz: float) -> EmulationSpec:
 
 def bare_scenes(version: StormVersion, compiler: str = "") -> tuple[Scene, ...]:
     """Scenes of `bare`; ``compiler`` ends their names, as that of a generation."""
-    return tuple(Scene(f"{name}{compiler}", name, *span, FLOOD) for name, span in _turns((_BARE,))[1].items())
+    return tuple(_scene(f"{name}{compiler}", name, span) for name, span in _turns((_BARE,))[1].items())
 
 
 def bare_c1_scenes(version: StormVersion) -> tuple[Scene, ...]:
@@ -106,4 +110,4 @@ def calls(version: StormVersion, mhz: float) -> EmulationSpec:
 
 def calls_scenes(version: StormVersion) -> tuple[Scene, ...]:
     """Scenes of `calls`."""
-    return tuple(Scene(name, name, *span, FLOOD) for name, span in _turns((tuple(_CALLS_US),))[1].items())
+    return tuple(_scene(name, name, span) for name, span in _turns((tuple(_CALLS_US),))[1].items())

@@ -183,16 +183,15 @@ class Look:
     def _least(scene: Scene) -> int:
         return min(LEAST_WINDOWS, math.floor(scene.to_s - scene.from_s))
 
+    def ready_s(self, scene: Scene) -> float:
+        """When the last executor of its topologies was first ready, in s; infinite if one never was."""
+        return max(self._ready[name] for name in scene.topologies)
+
     def _counted(self, scene: Scene) -> NDArray[np.int64]:
         """The good windows of a scene from when its workers have been there for a while."""
         good = self._good(scene)
-        ready_s = max(self._ready[name] for name in scene.topologies)
+        ready_s = self.ready_s(scene)
         return good[good >= ready_s + _LATE_S] if ready_s > scene.from_s else good
-
-    def _acked(self, topology: str) -> bool:
-        plan = next(plan for plan in self.spec.topologies if plan.topology.id == topology)
-        one_each = len(plan.topology.bolts) == len(plan.topology.components) - 1
-        return one_each and all(source.anchored for source in plan.sources.values())
 
     def _good(self, scene: Scene) -> NDArray[np.int64]:
         """The windows of a scene in which every host had what it was due; all of them in the emulator."""
@@ -214,15 +213,7 @@ class Look:
         return inside[~np.isin(inside, at[starved])]
 
     def _executed(self, scene: Scene, good: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Tuples that the sinks executed in each window.
-
-        Of acked chains the emulator tells it by the root tuples that were completed: it counts executed
-        tuples in windows of ten seconds only.
-        """
-        if not self.live and all(self._acked(name) for name in scene.topologies):
-            done = self._roots[self._roots["topology"].isin(scene.topologies)]["complete_ns"]
-            windows = (done // _WINDOW_NS).value_counts()
-            return np.asarray(windows.reindex(good, fill_value=0), float)
+        """Tuples that the sinks executed in each window."""
         rows = self._counts[self._counts["topology"].isin(scene.topologies)]
         return _by_window(rows, "executed", good)
 

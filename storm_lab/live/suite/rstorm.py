@@ -100,7 +100,7 @@ def describe(topology: str, version: StormVersion, mhz: float) -> EmulationSpec:
 def scenes(topology: str, version: StormVersion) -> tuple[Scene, ...]:
     """Scenes of `describe`."""
     measures = (Measure.THROUGHPUT, Measure.CPU)
-    return tuple(Scene(name, name, *span, measures) for name, span in _turns(topology)[1].items())
+    return tuple(Scene(name, name, *span, measures, fresh=True) for name, span in _turns(topology)[1].items())
 
 
 def _logged_plan(topology: str, workers: str) -> TopologyPlan:
@@ -151,4 +151,4 @@ def describe_logged(version: StormVersion, mhz: float) -> EmulationSpec:
 def logged_scenes(version: StormVersion) -> tuple[Scene, ...]:
     """Scenes of `describe_logged`."""
     measures = (Measure.THROUGHPUT, Measure.CPU)
-    return tuple(Scene(name, name, *span, measures) for name, span in _logged_turns()[1].items())
+    return tuple(Scene(name, name, *span, measures, fresh=True) for name, span in _logged_turns()[1].items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from storm_lab.emulator.spec import EmulationSpec
@@ -62,6 +62,8 @@ class Scene:
         component: whose calls are looked at for the spread of service times.
         effect: what ends the time of a control scene, which begins with ``from_s``.
         slot: the slot of the worker that is killed, as ``node:port``.
+        fresh: its topologies are saturated from their start on, so that its seconds count by the age of the
+            workers, whose code is still warming up.
     """
 
     name: str
@@ -73,6 +75,11 @@ class Scene:
     component: str = ""
     effect: Effect | None = None
     slot: str = ""
+    fresh: bool = False
+
+    def earlier(self, seconds: int) -> Scene:
+        """The same stretch so much before."""
+        return replace(self, from_s=self.from_s - seconds, to_s=self.to_s - seconds)
 
     @property
     def topologies(self) -> tuple[str, ...]:
