@@ -79,13 +79,14 @@ _BELIEVED: Values = {
     "asleep_us": 100.0,
     "write_us": 57.0,
     "read_us": 50.0,
-    "warm_up_calls": 20_000.0,
+    "warm_up_calls": 4_000.0,
     "warm_up_factor": 15.0,
 }
 """What a machine's constants are believed to be before its scenes are known, where that is not the default:
-near what threads of live Storm 0.9.2 took by their own CPU clocks and counts of runs (docs/live-suite.md),
-and near the calls after which recorded floods had lost half of what cold code costs. A search begins there,
-unless an earlier one has found something. Slow wakes are a second valley, where one sleep too many fits.
+near what threads of live Storm 0.9.2 took by their own CPU clocks and counts of runs (docs/live-suite.md).
+Half of what their compilers ever did was done after some 14,000 calls, so a seventh after 4,000. A search
+begins there, unless an earlier one has found something. Slow wakes are a second valley, where one sleep too
+many fits.
 """
 _TWICE = 0.1
 """What a constant costs that is twice or half of what it is believed to be: as much as an error of a tenth

@@ -25,9 +25,10 @@ from storm_lab.schedulers.storm.default import DefaultScheduler
 from tests.control.fake_plane import FakePlane
 
 
-def cluster(nodes: int = 3, racks: int = 1) -> Cluster:
-    """Nodes node01, node02, ...; racks r0, r1, ... in turn."""
-    return Cluster(tuple(Node(f"node{i + 1:02}", rack=f"r{i % racks}") for i in range(nodes)))
+def cluster(nodes: int = 3, racks: int = 1, quota: float | None = None) -> Cluster:
+    """Nodes node01, node02, ...; racks r0, r1, ... in turn; each may use ``quota`` cores."""
+    names = [(f"node{i + 1:02}", f"r{i % racks}") for i in range(nodes)]
+    return Cluster(tuple(Node(name, rack=rack, cpu_quota=quota) for name, rack in names))
 
 
 def chain(workers: int = 3, executors: int = 3, topology_id: str = "chain") -> Topology:
@@ -52,6 +53,7 @@ def build(
     nodes: int = 3,
     *,
     racks: int = 1,
+    quota: float | None = None,
     version: StormVersion = V0_8_2,
     migration: MigrationMethod | None = None,
     timers: Timers | None = None,
@@ -63,7 +65,7 @@ def build(
     """A control plane on a fake data plane, nothing submitted yet."""
     plane = FakePlane()
     control = ControlPlane(
-        cluster(nodes, racks),
+        cluster(nodes, racks, quota),
         version,
         plane,
         DefaultScheduler(),

@@ -19,6 +19,7 @@ from storm_lab.live.suite.compare import (
     Ordering,
     Row,
     Trust,
+    compare_sitting,
     orderings_of,
     pooled,
 )
@@ -65,6 +66,7 @@ def _run(
     quota_cores: float | None = None,
     more_cpu=None,
     workers: int = 1,
+    ready_s: float = 2.0,
 ):
     """20 s of 100 tuples/s, each 2 ms, with 30 us of CPU; silent for a while; some windows starved."""
     identity = RunIdentity("t", "t", {"mhz": MHZ}, 1, "2.8.3", "c", "l", {}, runtime=runtime)
@@ -73,7 +75,7 @@ def _run(
         log.append(
             "placements",
             {
-                "start_ns": np.full(4, 2 * S),
+                "start_ns": np.full(4, round(ready_s * S)),
                 "end_ns": np.full(4, -1),
                 "topology": ["chain"] * 4,
                 "component": [name for name, _ in executors],
@@ -282,6 +284,26 @@ def test_a_stretch_counts_from_when_its_workers_are_ready(tmp_path):
     assert look.measure(_scene(from_s=0.0, to_s=4.0), Measure.THROUGHPUT) is None
     assert look.missing(_scene(from_s=0.0, to_s=4.0), Measure.CPU) == "its workers came too late"
     assert look.missing(_scene(), Measure.CPU) == ""
+
+
+@pytest.mark.parametrize(("fresh", "predicted"), [(True, 100.0), (False, None)])
+def test_saturated_workers_are_compared_at_one_age(tmp_path, fresh, predicted):
+    # Live workers come at 8 s and count from 13 s on, at an age of 5 to 8 s: the emulator's at 7 to 10 s.
+    live = Look(_run(tmp_path / "live", ready_s=8.0, silent=(18.0, 19.0)), SPEC, MHZ)
+    played = Look(_run(tmp_path / "played", runtime="emulator", silent=(10.0, 16.0)), SPEC, MHZ)
+    scene = _scene(Measure.THROUGHPUT, from_s=10.0, to_s=16.0, fresh=fresh)
+    (row,) = compare_sitting(SITTINGS["flood"], "2.8", [scene], [live], [played])
+    (said,) = row.compared
+    assert said.measured.value == 100.0
+    assert (said.predicted and said.predicted.value) == predicted
+
+
+def test_workers_that_come_sooner_on_real_storm_are_compared_as_they_are(tmp_path):
+    live = Look(_run(tmp_path / "live", ready_s=2.0, silent=(18.0, 19.0)), SPEC, MHZ)
+    played = Look(_run(tmp_path / "played", runtime="emulator", ready_s=8.0, silent=(16.0, 20.0)), SPEC, MHZ)
+    scene = _scene(Measure.THROUGHPUT, from_s=10.0, to_s=16.0, fresh=True)
+    (row,) = compare_sitting(SITTINGS["flood"], "2.8", [scene], [live], [played])
+    assert row.compared[0].predicted.value == 100.0
 
 
 def test_times_of_the_control_plane_by_hand(tmp_path):

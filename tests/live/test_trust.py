@@ -76,9 +76,9 @@ def test_every_machine_has_its_constants_beside_its_records():
     for machine, own in costs.items():
         # Code that the first compiler alone has worked on has some where such sittings were recorded.
         played = {each.sitting.code_of(each.generation) for each in recorded if each.machine == machine}
-        assert set(own) == played | {"0.9", "2.8"}
+        assert set(own) == played
     # Each its own, not one file for all.
-    fitted = [own["2.8"] for own in costs.values()]
+    fitted = [own["0.9"] for own in costs.values()]
     assert all(one != other for one, other in pairwise(fitted))
 
 
@@ -180,7 +180,8 @@ def test_every_sitting_is_played_on_its_own_generations():
 @pytest.mark.slow
 def test_the_emulator_is_near_the_recorded_runs():
     # Goals, not what was measured; docs/live-suite.md has that, and what is missed.
-    found = recorded_runs(RECORDS)
+    # On the third machine nothing was fitted but what five minutes of playing tell: no goal was set for that.
+    found = [each for each in recorded_runs(RECORDS) if each.machine != "amd-epyc-2445"]
     compared = compare(found, costs_of(found, RECORDS), seeds=(1,))
     document = json.loads(json.dumps(compared.document(), allow_nan=False))
     assert document["predicted_scenes"] >= 15

@@ -5,8 +5,10 @@ of an execute or nextTuple is drawn from a lognormal distribution with mean 1 (`
 the call, so that what one task draws depends on nothing else.
 
 HotSpot compiles a method when it has been called often enough, so code warms up by calls and not by the
-clock: half of the excess is gone after `warm_calls` calls of user code in a worker. A loop in user code is
-compiled while it runs; only the framework's part of a call is slowed.
+clock: half of what is ever compiled is due after `compile_calls` calls of user code in a worker. But code is
+no faster before it has been compiled, and the compilers are threads that want CPU like all others: on a core
+that is taken they fall behind. A loop in user code is compiled while it runs; only the framework's part of a
+call is slowed.
 """
 
 from __future__ import annotations
@@ -17,6 +19,9 @@ from storm_lab.emulator.state.arrays import cost_at, s_at, spread_at, task_at, w
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
 
+# Of the excess while all is compiled: what is hottest comes first; each takes the compilers as long.
+HALVINGS = 7
+_WHOLE = 1 << 20
 # Quantiles in the table; a power of two.
 QUANTILES = 4096
 _ENOUGH_CALLS = 1 << 30
@@ -45,16 +50,25 @@ def count_call(k: State, worker: int) -> None:
         w.calls += cost_at(k, 0).call
 
 
+@inline
+def _halved(whole: int, amount: int, half: int) -> int:
+    """What is left of ``whole`` that halves with each ``half`` of an amount, in straight lines between."""
+    left = whole >> min(amount // half, 40)
+    return left - (left * (amount % half)) // (2 * half)
+
+
 @jit
-def warm_up(k: State, worker: int) -> int:
-    """Bring the excess of a worker's cold code up to date; returns the CPU that compiling has taken since."""
+def warm_up(k: State, worker: int) -> None:
+    """Bring what is to be compiled of a worker's code, and the excess of what is cold, up to date."""
     c = cost_at(k, 0)
     w = worker_at(k, worker)
-    before = w.warm_excess
-    if before == 0:
-        return 0
-    halvings = w.calls // c.warm_calls
-    rest = w.calls % c.warm_calls
-    halved = c.warm_excess >> min(halvings, 40)
-    w.warm_excess = halved - (halved * rest) // (2 * c.warm_calls)
-    return c.compile * (before - w.warm_excess) // c.warm_excess
+    due = _WHOLE - _halved(_WHOLE, w.calls, c.compile_calls)
+    done = due
+    if c.compile > 0:
+        owed = (c.compile * due) // _WHOLE
+        w.to_compile += owed - w.compile_due
+        w.compile_due = owed
+        done = _WHOLE * (owed - w.to_compile) // c.compile
+    # Less what all halvings leave, so that nothing is left when all is compiled.
+    left = _halved(_WHOLE, done * HALVINGS, _WHOLE) - (_WHOLE >> HALVINGS)
+    w.warm_excess = c.warm_excess * max(0, left) // (_WHOLE - (_WHOLE >> HALVINGS))

@@ -18,6 +18,9 @@ from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import NEVER, RUNNING, SHARE_BITS
 from storm_lab.emulator.state.layout import State
 
+# CPU of compiling one method, ns.
+_METHOD = 20_000_000
+
 
 @inline
 def _capacity_of(k: State, node: int) -> int:
@@ -242,17 +245,24 @@ def leave_cpu(k: State, node: int, i: int) -> None:
 def work_off(k: State, thread: int) -> None:
     """Let an idle housekeeping thread do what its worker owes, a period's worth at a time.
 
-    CPU is counted when a burst ends, and compiling may owe seconds of it. What is the worker's own comes
-    first.
+    CPU is counted when a burst ends, and what is owed may be seconds of it.
     """
     w = worker_at(k, thread_at(k, thread).worker)
     part = min(w.owed, cost_at(k, 0).housekeeping_period)
     if part > 0:
-        compiling = max(0, part - (w.owed - w.uncompiled))
-        w.compile_part = (compiling << 16) // part
-        w.uncompiled -= compiling
         w.owed -= part
         start_call(k, thread, 0, part)
+
+
+@jit
+def compile_on(k: State, thread: int) -> None:
+    """Let an idle compiler work on what its worker's calls have made hot, a method at a time."""
+    t = thread_at(k, thread)
+    w = worker_at(k, t.worker)
+    part = min(w.to_compile, _METHOD)
+    if part > 0:
+        w.to_compile -= part
+        start_call(k, thread, 0, (part * node_at(k, t.node).system) >> 16)
 
 
 @jit

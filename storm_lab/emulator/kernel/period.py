@@ -6,7 +6,8 @@ import numpy as np
 
 from storm_lab.emulator.events.schedule import fit_horizon, schedule
 from storm_lab.emulator.kernel.call_cost import warm_up
-from storm_lab.emulator.kernel.cpu import work_off
+from storm_lab.emulator.kernel.cpu import compile_on, work_off
+from storm_lab.emulator.kernel.lifecycle import COMPILERS
 from storm_lab.emulator.kernel.queues import enqueue
 from storm_lab.emulator.state.arrays import (
     component_at,
@@ -71,13 +72,11 @@ def period_rings(k: State, thread: int, source: int) -> None:
     c = cost_at(k, 0)
     if t.kind == HOUSEKEEPING:
         w = worker_at(k, t.worker)
-        compiling = warm_up(k, t.worker)
         w.rang = s.now
-        work = c.housekeeping_work + w.waiting * c.waits_work + compiling
+        work = c.housekeeping_work + w.waiting * c.waits_work
         if w.connections > 0 and s.now - w.started >= c.flush_from:
             work += w.connections * c.flush_work
         work = (work * node_at(k, t.node).system) >> 16
-        w.uncompiled += (compiling * node_at(k, t.node).system) >> 16
         filled = _filled(k, t.worker)
         w.heap_excess = _heap_excess(k, filled)
         if filled >= s.silent_heap or w.full_since > 0:
@@ -87,6 +86,8 @@ def period_rings(k: State, thread: int, source: int) -> None:
         w.owed += work
         if t.state == IDLE:
             work_off(k, thread)
+        if w.warm_excess > 0:
+            _warm_up(k, t.worker)
         return
     e = executor_at(k, t.executor)
     component = component_at(k, e.component)
@@ -97,6 +98,16 @@ def period_rings(k: State, thread: int, source: int) -> None:
         schedule(k, source, s.now + component.tick_period)
         for task in range(e.first_task, e.first_task + e.tasks):
             _tick(k, thread, task, component.tick_record)
+
+
+@jit
+def _warm_up(k: State, worker: int) -> None:
+    """Compile what a worker's calls have made hot, and bring the excess of its cold code up to date."""
+    warm_up(k, worker)
+    first = worker_at(k, worker).compiler_thread
+    for compiler in range(first, first + COMPILERS):
+        if thread_at(k, compiler).state == IDLE:
+            compile_on(k, compiler)
 
 
 @jit

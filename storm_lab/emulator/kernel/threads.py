@@ -17,7 +17,14 @@ from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.acking import send_to_acker
 from storm_lab.emulator.kernel.bolt import ask_server, bolt_execute, bolt_results, bolt_start
 from storm_lab.emulator.kernel.connection import is_first, sender_of
-from storm_lab.emulator.kernel.cpu import long_sleep_work, rest_of, start_burst, start_call, work_off
+from storm_lab.emulator.kernel.cpu import (
+    compile_on,
+    long_sleep_work,
+    rest_of,
+    start_burst,
+    start_call,
+    work_off,
+)
 from storm_lab.emulator.kernel.forwarding import flush_output, give_up, serialise_own
 from storm_lab.emulator.kernel.log_lock import log_written, release_log, write_log
 from storm_lab.emulator.kernel.polling import fall_idle, found_something, slow_down
@@ -47,6 +54,7 @@ from storm_lab.emulator.state.arrays import (
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import (
     BLOCKED,
+    COMPILER,
     HOUSEKEEPING,
     IDLE,
     IN_PROCESS,
@@ -267,10 +275,11 @@ def _burst_leads_to(k: State, thread: int, work: int) -> None:
             else:
                 flush_spout(k, thread)
     elif t.kind == HOUSEKEEPING:
-        w = worker_at(k, t.worker)
-        w.compiled += (work * w.compile_part) >> 16
         t.state = IDLE
         work_off(k, thread)
+    elif t.kind == COMPILER:
+        t.state = IDLE
+        compile_on(k, thread)
     else:
         hand_over(k, thread)
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from storm_lab.emulator.plane import WindowSample
 from storm_lab.emulator.state.kinds import (
-    HOUSEKEEPING,
     LOCALITY_NAMES,
     OUTCOME_NAMES,
     PENDING,
@@ -25,10 +24,6 @@ from storm_lab.emulator.state.names import NS_PER_MS, Names
 from storm_lab.model import Executor, Slot
 from storm_lab.tuplelog.buffer import Coded
 from storm_lab.tuplelog.recorder import Recorder
-
-_OWNERS_OF_CPU = (*THREAD_NAMES, "compiler")
-"""What a row of CPU tells of: compilers are played with housekeeping, and told apart here."""
-_COMPILER = len(THREAD_NAMES)
 
 
 @dataclass(slots=True)
@@ -180,7 +175,6 @@ class Logbook:
         }
         failed = self._take_failed(k)
         k.thread["cpu"] = 0
-        k.worker["compiled"] = 0
         return WindowSample(start, end, executor_cpu, node_cpu, traffic, failed, queued)
 
     def _take_failed(self, k: Kernel) -> dict[str, int]:
@@ -198,11 +192,6 @@ class Logbook:
         if self._recorder is None or not len(threads):
             return
         kinds, cpu = k.thread["kind"][threads], k.thread["cpu"][threads]
-        compiled = np.where(kinds == HOUSEKEEPING, k.worker["compiled"][k.thread["worker"][threads]], 0)
-        compilers = np.flatnonzero(compiled)
-        threads = np.append(threads, threads[compilers])
-        kinds = np.append(kinds, np.full(len(compilers), _COMPILER, kinds.dtype))
-        cpu = np.append(cpu - compiled, compiled[compilers])
         workers = k.thread["worker"][threads]
         owners = k.thread["executor"][threads]
         own = [self.lives[i].executor if i >= 0 else None for i in owners]
@@ -216,7 +205,7 @@ class Logbook:
                 "worker": workers,
                 "component": [e.component if e else "" for e in own],
                 "task": np.array([e.start if e else -1 for e in own], np.int32),
-                "thread": Coded(kinds, _OWNERS_OF_CPU),
+                "thread": Coded(kinds, THREAD_NAMES),
                 "cpu_ms": cpu / NS_PER_MS,
             },
         )

@@ -10,8 +10,8 @@ UNSCHEDULED, FAR = -1, -2
 # Buckets of far events; a power of two.
 FAR_BUCKETS = 1 << 14
 # What a thread is.
-MAIN, SEND, RECEIVE, TRANSFER, HOUSEKEEPING, NETWORK = range(6)
-THREAD_NAMES = ("main", "send", "receive", "transfer", "housekeeping", "network")
+MAIN, SEND, RECEIVE, TRANSFER, HOUSEKEEPING, NETWORK, COMPILER = range(7)
+THREAD_NAMES = ("main", "send", "receive", "transfer", "housekeeping", "network", "compiler")
 # What a main thread runs; every other thread: NONE.
 NONE, BOLT, SPOUT, ACKER_BOLT = range(4)
 # What a thread does.

@@ -92,8 +92,8 @@ COSTS = record(
     ("flush_work", I8),  # of a connection's flush timer, a housekeeping period
     ("flush_from", I8),  # age of a worker at which these timers begin
     ("warm_excess", I8),  # extra cost of cold code, of 65536
-    ("warm_calls", I8),  # calls of user code by a worker after which half of it is gone
-    ("compile", I8),  # CPU of the compilers while all of it goes
+    ("compile_calls", I8),  # calls of user code by a worker after which half of what is compiled is due
+    ("compile", I8),  # CPU of the compilers until a worker's code is warm
     ("call", I8),  # calls that one played call stands for
     ("spread", I8),  # 1: execute and nextTuple vary
     ("empty_batch", I8),  # 0.8, 0.9: CPU of an idle transfer thread that a send thread wakes for nothing
@@ -176,16 +176,15 @@ WORKER = lined_record(
     # What follows is seldom touched.
     ("log_turn", I8),  # CPU of the thread that holds its log, since it got hold of it, ns
     ("owed", I8),  # CPU that housekeeping has still to spend, ns
-    ("uncompiled", I8),  # of that, what is the compilers'
-    ("compile_part", I8),  # and of its present burst, of 65536
-    ("compiled", I8),  # CPU that its compilers have used since the last sample, ns
+    ("compile_due", I8),  # CPU of compiling what its calls so far have made hot, ns
+    ("to_compile", I8),  # of that, what no compiler has begun
     ("started", I8),
     ("topology", I4),
     ("rack", I4),  # of its node
     ("waiting", I4),  # threads that wait for their queues, for 10 ms at most
     ("rang", I8),  # when its last housekeeping period ended
     ("connections", I4),  # to workers that its executors send to
-    ("housekeeping_thread", I4),
+    *each(I4, "housekeeping_thread", "compiler_thread"),  # the first of its compilers'
     ("parked_head", I4),  # messages to executors out of reach that wait
     ("parked_tail", I4),
     ("dropped", I8),  # messages to executors out of reach

@@ -201,10 +201,7 @@ class Turns:
         return start, end
 
     def flood(self, *topologies: str, start_s: float) -> tuple[float, float]:
-        """Measure topologies that are saturated from now on, and kill them; returns the stretch.
-
-        The emulator counts executed tuples in windows of ten seconds: the stretch is one of them.
-        """
+        """Measure topologies that are saturated from now on, and kill them; returns the stretch, in tens."""
         start = math.ceil((self.now_s + start_s) / FLOOD_S) * FLOOD_S
         end = start + FLOOD_S
         self.faults += [KillTopology(end, topology, wait_s=0.0) for topology in topologies]
