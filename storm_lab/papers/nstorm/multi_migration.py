@@ -164,12 +164,12 @@ def _settling(seeds: int, reading: Trial | None = None) -> Settling:
     )
 
 
-def _more_at_four(reading: Trial | None = None) -> Settling:
+def _more_at_four(seeds: int, reading: Trial | None = None) -> Settling:
     """Further seeds for figure 10's order of two and four executors, which five do not decide."""
     return Settling(
         ("nstorm-fig10-m4-gt-m2",),
         tuple(variant_of(moving(m).variant, reading) for m in (2, 4)),
-        seeds=8,
+        seeds,
         reading=reading.label if reading else "",
         metrics=("throughput_1s",),
     )
@@ -190,7 +190,7 @@ EXPERIMENT = Experiment(
         _settling(30),
         _settling(12, UNHURRIED),
         _settling(10, KEPT),
-        _more_at_four(),
-        _more_at_four(UNHURRIED),
+        _more_at_four(8),
+        _more_at_four(30, UNHURRIED),
     ),
 )

@@ -192,7 +192,6 @@ EXPERIMENT = Experiment(
         Settling(
             ("nstorm-fig13-best", "nstorm-fig14-order"),
             ("nstorm-plus2-*-unhurried",),
-            seeds=14,
             reading=UNHURRIED.label,
             metrics=("throughput_1s", "degradation"),
         ),

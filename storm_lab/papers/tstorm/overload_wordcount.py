@@ -6,6 +6,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, with_defaults
 from storm_lab.experiments.readings import Tables, by_label, measurement
+from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import Trial, explained
 from storm_lab.papers.tstorm.overload_relief import (
     GAMMAS,
@@ -105,4 +106,5 @@ EXPERIMENT = Experiment(
     metrics=("latency_10s", "failures_10s", "occupancy", "events", "control"),
     runs=runs,
     measure=measure,
+    settling=(Settling(("tstorm-fig9-detect",), variants=(RELIEVED,)),),
 )

@@ -108,9 +108,9 @@ TRIED: tuple[Trial, ...] = (
         chosen_on=("tstorm-fig5a-speedup",),
     ),
     Trial(
-        "b1.05",
-        "bolts of 1.05 ms",
-        {"bolt_ms": 1.05},
+        "b1.02",
+        "bolts of 1.02 ms",
+        {"bolt_ms": 1.02},
         claims=("tstorm-fig5a-tstorm-ms",),
         chosen_on=("tstorm-fig5a-tstorm-ms",),
     ),

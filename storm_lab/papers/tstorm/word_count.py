@@ -227,7 +227,7 @@ EXPERIMENT = Experiment(
     measure=measure,
     settling=(
         Settling(
-            ("tstorm-fig6a-speedup",),
+            ("tstorm-fig6a-speedup", "tstorm-fig6a-storm-ms"),
             variants=tuple(variant_of(name, TRIED[0]) for name in (STORM, tstorm_variant(1.0))),
             reading=TRIED[0].label,
             metrics=("latency_10s",),
