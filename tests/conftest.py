@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from storm_lab.identity.closure import PACKAGE, Code, own_code
 from storm_lab.pipeline.session import spark_session
@@ -14,15 +17,32 @@ from storm_lab.pipeline.session import spark_session
 settings.register_profile("untimed", settings(), deadline=None)
 settings.load_profile("untimed")
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+TESTS = Path(__file__).resolve().parent
+SHARED = TESTS.parents[1] / "shared"
 """Reference material that is not part of the project; tests marked `shared` compare with it where it is."""
 
 
+class ByFile(LoadScopeScheduling):
+    """Deals tests out to processes by file, and all files with tests that need Spark to one of them.
+
+    A session's first queries take half a minute. Groups of the plugin's own are not kept by pytest 9.2.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _process_of(nodeid.split("::")[0])
+
+
+@cache
+def _process_of(file: str) -> str:
+    return "spark" if "mark.spark" in (TESTS.parent / file).read_text(encoding="utf-8") else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    return ByFile(config, log) if config.getoption("dist") == "loadgroup" else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        # Of several processes one gets all that needs Spark: a session's first queries take half a minute.
-        spark = item.get_closest_marker("spark") is not None
-        item.add_marker(pytest.mark.xdist_group("spark" if spark else item.nodeid.split("::")[0]))
     if SHARED.is_dir():
         return
     absent = pytest.mark.skip(reason="no reference folder (../shared) beside the checkout")
