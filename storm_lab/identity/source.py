@@ -12,10 +12,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeGuard
 
 Target = tuple[str, str | None]
 """What an import binds: a module, or a name in one."""
 
+_CONSTANT: Target = ("storm_lab.emulator.constant", "constant")
 _PLACE = re.compile(r"\w+(\.\w+)*:\w+")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -39,9 +41,10 @@ class Reading:
 class Statement:
     """One top-level statement; ``acts`` says that it does something beside binding names."""
 
-    def __init__(self, node: ast.stmt, package: str, acts: bool) -> None:
+    def __init__(self, node: ast.stmt, package: str, acts: bool, constant: str) -> None:
         self._node = node
         self._package = package
+        self._constant = constant
         self.acts = acts
 
     def __getstate__(self) -> dict[str, object]:
@@ -66,7 +69,7 @@ class Statement:
     @cached_property
     def reading(self) -> Reading:
         """What it says; read when somebody asks."""
-        reader = _Reader(self._package)
+        reader = _Reader(self._package, self._constant)
         reader.visit(self._node, frozenset())
         return Reading(
             hashlib.sha256("\0".join(reader.said).encode("utf-8", "surrogatepass")).hexdigest(),
@@ -102,7 +105,7 @@ class Source:
                 for item in ast.walk(node):
                     if isinstance(item, ast.Import | ast.ImportFrom):
                         _note_import(item, package, source.imports)
-            statement = Statement(node, package, _acts(node, modules))
+            statement = Statement(node, package, _acts(node, modules), _name_of_constant(source.imports))
             source.statements.append(statement)
             for bound in _bound((node,)):
                 source.binds.setdefault(bound, []).append(statement)
@@ -218,6 +221,11 @@ def _note_import(node: ast.Import | ast.ImportFrom, package: str, into: dict[str
         into.setdefault(alias.asname or alias.name, []).append((module, alias.name))
 
 
+def _name_of_constant(imports: dict[str, list[Target]]) -> str:
+    """What a module calls the function that declares physical constants; empty where it has none."""
+    return next((name for name, targets in imports.items() if _CONSTANT in targets), "")
+
+
 def _imported_by_name(node: ast.Call) -> str:
     """The module that a call such as ``import_module("helper")`` names; empty where it is no such call."""
     called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -230,8 +238,9 @@ def _imported_by_name(node: ast.Call) -> str:
 class _Reader:
     """Walks one statement once; ``said`` becomes its digest."""
 
-    def __init__(self, package: str) -> None:
+    def __init__(self, package: str, constant: str) -> None:
         self._package = package
+        self._constant = constant
         self.said: list[str] = []
         self.uses: set[tuple[str, ...]] = set()
         self.texts: set[str] = set()
@@ -253,11 +262,25 @@ class _Reader:
             self.said.append(".".join(chain))
             if chain[0] not in local:
                 self.uses.add(chain)
+        elif self._is_constant(node):
+            # Its unit, range and source say what is known of it, and decide nothing.
+            self.said.append("constant")
+            for value in node.args[:1]:
+                self.visit(value, local)
         elif not _is_text(node):
             if isinstance(node, ast.Call) and (module := _imported_by_name(node)):
                 self.imports.setdefault(module, []).append((module, None))
                 self.uses.add((module,))
             self._visit_fields(node, local)
+
+    def _is_constant(self, node: ast.AST) -> TypeGuard[ast.Call]:
+        """Whether it declares a physical constant, its value first."""
+        return (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == self._constant
+            and len(node.args) > 0
+        )
 
     def _visit_fields(self, node: ast.AST, local: frozenset[str]) -> None:
         inner = local

@@ -54,6 +54,19 @@ A = 1
     assert said(plain) == said(full)
 
 
+def test_of_a_physical_constant_its_value_counts_and_what_is_known_of_it_does_not() -> None:
+    mine = "from storm_lab.emulator.constant import constant as c\n"
+    assert said(f"{mine}a = c(1.0, (0, 2), 'a book')") == said(
+        f"{mine}a = c(1.0, (0, 3), source='two books')"
+    )
+    assert said(f"{mine}a = c(1.0, (0, 2), 'a book')") != said(f"{mine}a = c(1.5, (0, 2), 'a book')")
+
+
+def test_all_that_another_function_of_that_name_is_given_counts() -> None:
+    theirs = "from books import constant\n"
+    assert said(f"{theirs}a = constant(1.0, (0, 2))") != said(f"{theirs}a = constant(1.0, (0, 3))")
+
+
 @pytest.mark.parametrize("other", ["A = 2", "A = 1.0", "A = True", "A = '1'", "A = -1", "B = 1", "A = 1,"])
 def test_values_count(other: str) -> None:
     assert said("A = 1") != said(other)
