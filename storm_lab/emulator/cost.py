@@ -174,7 +174,7 @@ class CostModel:
     )
     timer_slack_us: float = constant(
         55.0,
-        allowed=(0, 200),
+        allowed=(0, 250),
         source="how much later than asked a sleep ends, one in nextTuple too: Linux's timer slack of 50 us, "
         "and the wake; parkNanos(1) of Java 17 takes 55 us, and a sleep of 1 ms in live Storm, 0.9.2 and "
         "2.8.3, 1.06 ms. Sleeps of 1 and of 5 ms in Java 17 on slower, idle virtual cores: 128 and 169 us "
@@ -245,13 +245,27 @@ class CostModel:
         allowed=(200, 100000),
         source="calls of user code in a worker after which half of that excess is gone; identity bolt on a "
         "plain JVM with HotSpot's server compiler (threshold 10,000). Java 17, which compiles in tiers: "
-        "fifteen times as many, fitted to floods and bursts of live Storm",
+        "2 to 9 times as many, fitted to floods and bursts of live Storm",
     )
     compile_s: float = constant(
         12.0,
         allowed=(0, 60),
         source="CPU of the compiler threads while a worker's code warms up; live Storm: 0.1 to 0.4 cores in "
         "the first minute, on a core that does 2.6 times as much",
+    )
+    warm_up_halvings: float = constant(
+        7.0,
+        allowed=(1, 20),
+        source="how often that excess halves while all is compiled, as what is hottest comes first; floods "
+        "of live Storm 0.9.2 by age of the worker, two slow machines: 187 to 85 and 163 to 81 us of CPU a "
+        "tuple",
+        unit="halvings",
+    )
+    compile_burst_ms: float = constant(
+        20.0,
+        allowed=(1, 500),
+        source="CPU that a compiler thread takes at once, a method's worth; assumed, within the 1 to 100 ms "
+        "that a hot method takes HotSpot's second compiler",
     )
     service_cv: float = constant(
         0.35,

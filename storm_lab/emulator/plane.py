@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from storm_lab.errors import StormLabError
-from storm_lab.model import Executor, Slot
+from storm_lab.model import Executor, Node, Slot
 
 
 class EmulationStoppedError(StormLabError):
@@ -57,6 +57,8 @@ class Plane:
     def __init__(self) -> None:
         self._workers = 0
         self._now_ns = self._last_sample_ns = 0
+        self._starting: dict[str, int] = {}
+        self._cpu_time: dict[str, tuple[int, int]] = {}
 
     @property
     def now_ns(self) -> int:
@@ -66,6 +68,23 @@ class Plane:
     def run_until(self, time_ns: int) -> None:
         """Play all events up to and including a time."""
         self._now_ns = time_ns
+
+    def set_starting(self, node: Node, threads: int) -> None:
+        """Let so many threads of JVMs that start on a node want CPU from now on."""
+        self.cpu_time_ns(node)
+        self._starting[node.id] = threads
+
+    def cpu_time_ns(self, node: Node) -> int:
+        """CPU that a thread of a JVM that starts on the node would have had so far.
+
+        Only a difference between two times means something, and only if one started all the while.
+        """
+        spent, as_of_ns = self._cpu_time.get(node.id, (0, 0))
+        quota = node.cores if node.cpu_quota is None else min(node.cores, node.cpu_quota)
+        wanted = max(quota, self._starting.get(node.id, 0))
+        spent += round((self.now_ns - as_of_ns) * quota / wanted)
+        self._cpu_time[node.id] = (spent, self.now_ns)
+        return spent
 
     def start_worker(self, slot: Slot, topology_id: str, executors: Sequence[Executor]) -> int:
         """Start a worker process that is ready at once; returns its number."""

@@ -95,7 +95,7 @@ TABLES: dict[str, pa.Schema] = {
         ("worker", _INT, "worker process, numbered through the run; -1 for the node's own work"),
         ("component", _NAME, "component of the executor; empty for threads shared by the worker"),
         ("task", _INT, "first task of the executor; -1 for threads shared by the worker"),
-        ("thread", _NAME, "main | send | receive | transfer | network | housekeeping | compiler"),
+        ("thread", _NAME, "main | send | receive | transfer | network | housekeeping | compiler | starting"),
         ("cpu_ms", pa.float64(), "CPU time used in the window, milliseconds of one core"),
     ),
     "nodes": _table(

@@ -29,11 +29,7 @@ class Fleet:
         times = control.times
         self._starts = {
             node.id: JvmStarts(
-                control.clock,
-                f"jvm:{node.id}",
-                ns(times.jvm_start_s),
-                times.jvm_start_cores,
-                node.cores if node.cpu_quota is None else min(node.cores, node.cpu_quota),
+                control.clock, control.plane, node, ns(times.jvm_start_s), ns(times.jvm_start_cpu_s)
             )
             for node in control.cluster.nodes
         }
@@ -52,8 +48,8 @@ class Fleet:
     def launch(self, slot: Slot, wanted: LocalAssignment, delay_ns: int = 0) -> WorkerProcess:
         """Start a JVM after a delay.
 
-        It is ready ``jvm_start_s`` later, or longer where others start on the node, unless it is killed
-        before.
+        It is ready ``jvm_start_s`` later, or when it has had its CPU if that is later still, unless it is
+        killed before.
         """
         control = self._control
         process = WorkerProcess(

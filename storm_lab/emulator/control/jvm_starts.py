@@ -1,88 +1,101 @@
-"""JVMs that start on one node share its cores: the more start at once, the longer each takes.
+"""JVMs that start on one node share its cores, with one another and with the workers that run there.
 
 On real Storm 0.9.2 and 2.8.3 (the first machine of data/live; two cores of 2.5 GHz) 60 worker JVMs used 5 to
 9 s of CPU until they were ready, however long that took: 3.6 to 5.5 s where a JVM started alone, 11 to 16 s
-where three did, 26 to 34 s where six did.
+where three did, 26 to 34 s where six did. Beside a worker that was flooded, on hosts of 0.88 slow cores, one
+took 18 to 30 s (the third machine).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from heapq import heappop, heappush
+from dataclasses import dataclass
 
-from storm_lab.emulator.control.clock import Event, Rank, VirtualClock
+from storm_lab.emulator.control.clock import Event, Rank, SteppedPlane, VirtualClock
+from storm_lab.model import Node
+
+THREADS = 2
+"""Of a JVM that starts, which want CPU all the while: the main one and its compiler."""
+_CLOSE_NS = 10_000_000
+"""A JVM is up at most so much later than its CPU says: how far it has come is asked, not told."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """When a JVM is up: not before a time, nor before one of its threads has had so much CPU."""
+
+    not_before_ns: int
+    at_cpu_ns: int
+    ready: Callable[[], None]
 
 
 class JvmStarts:
-    """The JVMs that start on a node, with equal shares of its cores.
+    """The JVMs that start on a node.
 
     Args:
         clock: of the run.
-        actor: in whose name JVMs get ready.
+        plane: whose threads want the node's cores, too.
+        node: that they start on.
         alone_ns: how long one takes that has all the cores it can use.
-        cores_each: how many those are; 0 = it takes no longer, whatever else starts.
-        cores: of the node, or what its quota leaves of them.
+        cpu_ns: CPU that it needs; 0 = it takes no longer, whatever else runs, and takes nothing from it.
     """
 
     def __init__(
-        self, clock: VirtualClock, actor: str, alone_ns: int, cores_each: float, cores: float
+        self, clock: VirtualClock, plane: SteppedPlane, node: Node, alone_ns: int, cpu_ns: int
     ) -> None:
         self._clock = clock
-        self._actor = actor
+        self._plane = plane
+        self._node = node
         self._alone_ns = alone_ns
-        self._cores_each = cores_each
-        self._cores = cores
-        # How far a JVM has come that has been here from the first: all get on at the same speed.
-        self._progress_ns = 0
-        self._as_of_ns = 0
-        self._starting: dict[int, int] = {}
-        self._order: list[tuple[int, int, Callable[[], None]]] = []
+        self._cpu_each_ns = cpu_ns // THREADS
+        self._starting: dict[int, _Start] = {}
         self._next: Event | None = None
 
     def begin(self, number: int, ready: Callable[[], None]) -> None:
         """Start a JVM; ``ready`` is called when it is up."""
-        self._get_on()
-        self._starting[number] = self._progress_ns + self._alone_ns
-        heappush(self._order, (self._starting[number], number, ready))
+        self._starting[number] = _Start(
+            self._clock.now_ns + self._alone_ns, self._had_ns + self._cpu_each_ns, ready
+        )
         self._plan()
 
     def end(self, number: int) -> None:
         """A JVM that starts is killed; one that does not is passed over."""
-        if number in self._starting:
-            self._get_on()
-            del self._starting[number]
+        if self._starting.pop(number, None) is not None:
             self._plan()
 
     @property
-    def _slowness(self) -> float:
-        """Seconds that take the place of one of a JVM alone."""
-        return max(1.0, len(self._starting) * self._cores_each / self._cores)
-
-    def _get_on(self) -> None:
-        elapsed = self._clock.now_ns - self._as_of_ns
-        self._as_of_ns = self._clock.now_ns
-        self._progress_ns += round(elapsed / self._slowness)
+    def _had_ns(self) -> int:
+        """CPU that each of a JVM's threads has had, but for a constant."""
+        return self._plane.now().cpu_time_ns(self._node) if self._cpu_each_ns > 0 else 0
 
     def _plan(self) -> None:
+        """Let those want CPU that need more, and look again when one may have had it, or be up."""
+        now_ns, had_ns = self._clock.now_ns, self._had_ns
+        starting = self._starting.values()
+        if self._cpu_each_ns > 0:
+            want = sum(start.at_cpu_ns > had_ns for start in starting)
+            self._plane.now().set_starting(self._node, THREADS * want)
         if self._next is not None:
             self._next.cancel()
             self._next = None
-        while self._order and self._order[0][1] not in self._starting:
-            heappop(self._order)
-        if self._order:
-            done = self._order[0][0]
-            left_ns = max(0, round((done - self._progress_ns) * self._slowness))
-            self._next = self._clock.after(left_ns, Rank.PROCESS, self._actor, partial(self._done, done))
+        if starting:
+            wait_ns = min(
+                max(start.at_cpu_ns - had_ns, _CLOSE_NS)
+                if start.at_cpu_ns > had_ns
+                else max(start.not_before_ns - now_ns, 0)
+                for start in starting
+            )
+            self._next = self._clock.after(wait_ns, Rank.PROCESS, f"jvm:{self._node.id}", self._look)
 
-    def _done(self, progress_ns: int) -> None:
+    def _look(self) -> None:
         self._next = None
-        self._as_of_ns, self._progress_ns = self._clock.now_ns, progress_ns
-        up = []
-        while self._order and self._order[0][0] <= progress_ns:
-            _, number, ready = heappop(self._order)
-            if self._starting.pop(number, None) is not None:
-                up.append(ready)
+        now_ns, had_ns = self._clock.now_ns, self._had_ns
+        up = [
+            number
+            for number, start in self._starting.items()
+            if start.not_before_ns <= now_ns and start.at_cpu_ns <= had_ns
+        ]
+        calls = [self._starting.pop(number).ready for number in up]
         self._plan()
-        for ready in up:
+        for ready in calls:
             ready()

@@ -6,9 +6,9 @@ the call, so that what one task draws depends on nothing else.
 
 HotSpot compiles a method when it has been called often enough, so code warms up by calls and not by the
 clock: half of what is ever compiled is due after `compile_calls` calls of user code in a worker. But code is
-no faster before it has been compiled, and the compilers are threads that want CPU like all others: on a core
-that is taken they fall behind. A loop in user code is compiled while it runs; only the framework's part of a
-call is slowed.
+no faster before it has been compiled, and the compiler is a thread that wants CPU like all others: on a core
+that is taken it falls behind. (HotSpot has two on two cores; nearly all of the work is the second's.) A loop
+in user code is compiled while it runs; only the framework's part of a call is slowed.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from storm_lab.emulator.state.arrays import cost_at, s_at, spread_at, task_at, w
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
 
-# Of the excess while all is compiled: what is hottest comes first; each takes the compilers as long.
-HALVINGS = 7
 _WHOLE = 1 << 20
 # Quantiles in the table; a power of two.
 QUANTILES = 4096
@@ -70,5 +68,6 @@ def warm_up(k: State, worker: int) -> None:
         w.compile_due = owed
         done = _WHOLE * (owed - w.to_compile) // c.compile
     # Less what all halvings leave, so that nothing is left when all is compiled.
-    left = _halved(_WHOLE, done * HALVINGS, _WHOLE) - (_WHOLE >> HALVINGS)
-    w.warm_excess = c.warm_excess * max(0, left) // (_WHOLE - (_WHOLE >> HALVINGS))
+    cold = _WHOLE >> c.halvings
+    left = _halved(_WHOLE, done * c.halvings, _WHOLE) - cold
+    w.warm_excess = c.warm_excess * max(0, left) // (_WHOLE - cold)

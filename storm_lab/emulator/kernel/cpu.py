@@ -1,10 +1,11 @@
 """A node's processor: fair sharing of cores between the threads that want CPU.
 
-With n such threads and c cores every thread runs at speed ``share = min(1, capacity(n) / n)``; hardware
-threads beyond the cores add ``ht_gain`` of a core each. This is the fluid limit of a fair operating-system
-scheduler with a small time slice. A node keeps one *virtual time* that advances at ``share``; a thread that
-starts a burst of work w finishes when virtual time has advanced by w, whatever comes and goes meanwhile. So
-a change of n moves one number, not n finish times. It stands still while a node's quota is used up (`quota`).
+With n such threads, those of JVMs that start among them, and c cores every thread runs at speed
+``share = min(1, capacity(n) / n)``; hardware threads beyond the cores add ``ht_gain`` of a core each. This
+is the fluid limit of a fair operating-system scheduler with a small time slice. A node keeps one *virtual
+time* that advances at ``share``; a thread that starts a burst of work w finishes when virtual time has
+advanced by w, whatever comes and goes meanwhile. So a change of n moves one number, not n finish times. It
+stands still while a node's quota is used up (`quota`).
 
 Virtual time is an integer in units of 2**-SHARE_BITS ns: exact ties, same bytes everywhere.
 """
@@ -12,28 +13,25 @@ Virtual time is an integer in units of 2**-SHARE_BITS ns: exact ties, same bytes
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
-from storm_lab.emulator.kernel.quota import quota_turn, use_quota
+from storm_lab.emulator.kernel.quota import quota_turn, runnable, use_quota
 from storm_lab.emulator.state.arrays import cost_at, node_at, run_queue_at, s_at, thread_at, worker_at
-from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.kinds import NEVER, RUNNING, SHARE_BITS
 from storm_lab.emulator.state.layout import State
-
-# CPU of compiling one method, ns.
-_METHOD = 20_000_000
 
 
 @inline
 def _capacity_of(k: State, node: int) -> int:
     """Of a node's cores for the threads that want CPU now, of 1024 a core."""
     p = node_at(k, node)
-    return p.cores * 1024 + max(0, min(p.active, p.threads) - p.cores) * p.ht_gain
+    return p.cores * 1024 + max(0, min(runnable(k, node), p.threads) - p.cores) * p.ht_gain
 
 
 @inline
 def _has_room(k: State, node: int) -> bool:
     """Whether all that want CPU on a node, idle threads that look included, get what they want."""
     p = node_at(k, node)
-    return p.polling + p.active * 1024 <= p.cores * 1024
+    return p.polling + runnable(k, node) * 1024 <= p.cores * 1024
 
 
 @inline
@@ -45,19 +43,20 @@ def _taken_by_looks(k: State, node: int) -> int:
     """
     p = node_at(k, node)
     capacity = _capacity_of(k, node)
-    if p.polling + p.active * 1024 <= capacity:
+    n = runnable(k, node)
+    if p.polling + n * 1024 <= capacity:
         return p.polling
-    return min(p.polling, p.lookers * capacity // (p.active + p.lookers))
+    return min(p.polling, p.lookers * capacity // (n + p.lookers))
 
 
 @jit
 def _share_beside_looks(k: State, node: int) -> int:
     """As :func:`share_of` where idle threads look at their queues."""
-    p = node_at(k, node)
     free = _capacity_of(k, node) - _taken_by_looks(k, node)
-    if p.active * 1024 <= free:
+    n = runnable(k, node)
+    if n * 1024 <= free:
         return 1 << SHARE_BITS
-    return (free << (SHARE_BITS - 10)) // p.active
+    return (free << (SHARE_BITS - 10)) // n
 
 
 @jit
@@ -75,16 +74,13 @@ def look_speed(k: State, node: int) -> int:
 def share_of(k: State, node: int) -> int:
     """Speed of each active thread, of 2**SHARE_BITS."""
     p = node_at(k, node)
-    n = p.active
     if p.held != 0:
         return 0
     if _has_room(k, node):
         return 1 << SHARE_BITS
     if p.polling > 0:
         return _share_beside_looks(k, node)
-    used = min(n, p.threads)
-    capacity = p.cores * 1024 + (used - p.cores) * p.ht_gain
-    return (capacity << (SHARE_BITS - 10)) // n
+    return (_capacity_of(k, node) << (SHARE_BITS - 10)) // runnable(k, node)
 
 
 @inline
@@ -99,8 +95,10 @@ def advance(k: State, node: int) -> None:
             looked = passed * look_speed(k, node)
             p.looked += looked
             p.look_work += (looked * p.look_part) >> 10
-        if p.active > 0:
-            p.v += passed * share_of(k, node)
+        if runnable(k, node) > 0:
+            got = passed * share_of(k, node)
+            p.v += got
+            p.starting_cpu += (got >> SHARE_BITS) * p.starting
         if p.quota > 0:
             use_quota(k, node, passed)
 
@@ -158,7 +156,7 @@ def rest_of(k: State, thread: int) -> int:
     t = thread_at(k, thread)
     p = node_at(k, t.node)
     now = s_at(k, 0).now
-    return 0 if p.active >= p.cores else min(now - t.idle_from, now - p.rested_at)
+    return 0 if runnable(k, t.node) >= p.cores else min(now - t.idle_from, now - p.rested_at)
 
 
 @inline
@@ -166,7 +164,7 @@ def turn_of(k: State, node: int) -> int:
     """How long a thread of a full node keeps its core while another one waits for it."""
     p = node_at(k, node)
     c = cost_at(k, 0)
-    return (c.slice + c.turn * max(1, p.active - p.threads + 1)) // p.threads
+    return (c.slice + c.turn * max(1, runnable(k, node) - p.threads + 1)) // p.threads
 
 
 @inline
@@ -197,9 +195,9 @@ def start_call(k: State, thread: int, work: int, user: int) -> None:
         work += (wait_work * p.system) >> 16
     if w.heap_excess > 0:
         work += (work * w.heap_excess) >> 16
-    if p.active >= p.threads:
+    if runnable(k, node) >= p.threads:
         # Context switch and cache refill, growing with the run queue up to four threads per core.
-        work += cost_at(k, 0).switch * min(p.active // p.threads, 4)
+        work += cost_at(k, 0).switch * min(runnable(k, node) // p.threads, 4)
     work = (work * p.slow * p.extra) >> 20
     s = s_at(k, 0)
     t.state = RUNNING
@@ -226,7 +224,7 @@ def leave_cpu(k: State, node: int, i: int) -> None:
     p = node_at(k, node)
     n = p.active - 1
     p.active = n
-    if n == p.cores - 1:
+    if runnable(k, node) == p.cores - 1:
         p.rested_at = s_at(k, 0).now
     if i == n:
         return
@@ -259,7 +257,7 @@ def compile_on(k: State, thread: int) -> None:
     """Let an idle compiler work on what its worker's calls have made hot, a method at a time."""
     t = thread_at(k, thread)
     w = worker_at(k, t.worker)
-    part = min(w.to_compile, _METHOD)
+    part = min(w.to_compile, cost_at(k, 0).method)
     if part > 0:
         w.to_compile -= part
         start_call(k, thread, 0, (part * node_at(k, t.node).system) >> 16)
@@ -294,9 +292,9 @@ def _burst_ends(k: State, node: int) -> int:
 def reschedule(k: State, node: int) -> None:
     """Tell the event heap when the node's next burst ends."""
     p = node_at(k, node)
-    if p.wake_head >= 0 and p.active < p.threads:
+    if p.wake_head >= 0 and runnable(k, node) < p.threads:
         _serve_next(k, node)
-    if p.active == 0 and (p.quota == 0 or p.polling == 0):
+    if p.active == 0 and (p.quota == 0 or p.polling + p.starting == 0):
         unschedule(k, node)
         return
     advance(k, node)
@@ -305,3 +303,17 @@ def reschedule(k: State, node: int) -> None:
         time = min(time, _burst_ends(k, node))
     if scheduled_at(k, node) != time:
         schedule(k, node, time)
+
+
+@entry
+def set_starting(k: State, node: int, starting: int) -> None:
+    """So many threads of JVMs that start on a node want CPU from now on."""
+    advance(k, node)
+    node_at(k, node).starting = starting
+
+
+@entry
+def cpu_time(k: State, node: int) -> int:
+    """CPU that a thread of a JVM that starts would have had by now if one always started, in ns."""
+    advance(k, node)
+    return node_at(k, node).v >> SHARE_BITS

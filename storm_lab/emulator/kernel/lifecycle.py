@@ -58,8 +58,7 @@ from storm_lab.emulator.state.kinds import (
 )
 from storm_lab.emulator.state.layout import Kernel, State
 
-COMPILERS = 2
-THREADS_PER_WORKER = 4 + COMPILERS
+THREADS_PER_WORKER = 5
 THREADS_PER_EXECUTOR = 2
 _UNBOUNDED = (1 << 31) - 1
 
@@ -97,8 +96,7 @@ def open_worker(k: State, worker: int, node: int, topology: int, first_thread: i
     _open_thread(k, first_thread + 1, TRANSFER, node, worker, -1, transfer, NONE)
     _open_thread(k, first_thread + 2, HOUSEKEEPING, node, worker, -1, 0, NONE)
     _open_thread(k, first_thread + 3, NETWORK, node, worker, -1, _UNBOUNDED, NONE)
-    for compiler in range(COMPILERS):
-        _open_thread(k, w.compiler_thread + compiler, COMPILER, node, worker, -1, 0, NONE)
+    _open_thread(k, first_thread + 4, COMPILER, node, worker, -1, 0, NONE)
     schedule(k, period_source(k, first_thread + 2), s_at(k, 0).now + cost_at(k, 0).housekeeping_period)
 
 
@@ -215,8 +213,7 @@ def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
     receiving = _stop_thread(k, w.receive_thread) + _stop_thread(k, w.network_thread)
     transferring = _stop_thread(k, w.transfer_thread)
     _stop_thread(k, w.housekeeping_thread)
-    for compiler in range(COMPILERS):
-        _stop_thread(k, w.compiler_thread + compiler)
+    _stop_thread(k, w.compiler_thread)
     transferring += release_all(k, w.parked_head)
     w.parked_head = w.parked_tail = -1
     receiving += _drop_output(k, w.receive_thread) + _drop_output(k, w.network_thread)

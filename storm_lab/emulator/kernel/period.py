@@ -7,7 +7,6 @@ import numpy as np
 from storm_lab.emulator.events.schedule import fit_horizon, schedule
 from storm_lab.emulator.kernel.call_cost import warm_up
 from storm_lab.emulator.kernel.cpu import compile_on, work_off
-from storm_lab.emulator.kernel.lifecycle import COMPILERS
 from storm_lab.emulator.kernel.queues import enqueue
 from storm_lab.emulator.state.arrays import (
     component_at,
@@ -104,10 +103,9 @@ def period_rings(k: State, thread: int, source: int) -> None:
 def _warm_up(k: State, worker: int) -> None:
     """Compile what a worker's calls have made hot, and bring the excess of its cold code up to date."""
     warm_up(k, worker)
-    first = worker_at(k, worker).compiler_thread
-    for compiler in range(first, first + COMPILERS):
-        if thread_at(k, compiler).state == IDLE:
-            compile_on(k, compiler)
+    compiler = worker_at(k, worker).compiler_thread
+    if thread_at(k, compiler).state == IDLE:
+        compile_on(k, compiler)
 
 
 @jit

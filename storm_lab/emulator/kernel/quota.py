@@ -13,10 +13,17 @@ from storm_lab.emulator.state.layout import State
 
 
 @inline
+def runnable(k: State, node: int) -> int:
+    """How many threads want a node's cores, those of JVMs that start included."""
+    p = node_at(k, node)
+    return p.active + p.starting
+
+
+@inline
 def _use(k: State, node: int) -> int:
     """What a node's threads use of its quota in a ns while it is not held back, of 1024 a core."""
     p = node_at(k, node)
-    return min(p.polling + p.active * 1024, p.threads * 1024)
+    return min(p.polling + runnable(k, node) * 1024, p.threads * 1024)
 
 
 @jit

@@ -14,7 +14,7 @@ import numpy as np
 
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.kernel import lifecycle, network, readers
+from storm_lab.emulator.kernel import cpu, lifecycle, network, readers
 from storm_lab.emulator.kernel.main_loop import owe
 from storm_lab.emulator.kernel.polling import count_all_looks
 from storm_lab.emulator.plane import Loss, WindowSample
@@ -33,7 +33,7 @@ from storm_lab.emulator.state.pools import (
     grow_threads,
 )
 from storm_lab.emulator.unreached import Unreached
-from storm_lab.model import ACKER, Cluster, Executor, Slot, StormVersion
+from storm_lab.model import ACKER, Cluster, Executor, Node, Slot, StormVersion
 from storm_lab.model.settings import SettingValue
 from storm_lab.tuplelog.recorder import Recorder
 
@@ -87,6 +87,15 @@ class DataPlane(Playing):
         self._routes: dict[tuple[int, tuple[int, ...]], int] = {}
         self._route_end = len(self._kernel.route)
         self._start_calls()
+
+    def set_starting(self, node: Node, threads: int) -> None:
+        """Let so many threads of JVMs that start on a node want CPU from now on."""
+        cpu.set_starting(self._state(), self._names.node_index[node.id], threads)
+        self._bring_up_to_date()
+
+    def cpu_time_ns(self, node: Node) -> int:
+        """CPU that a thread of a JVM that starts on the node would have had so far."""
+        return int(cpu.cpu_time(self._state(), self._names.node_index[node.id]))
 
     def start_worker(self, slot: Slot, topology_id: str, executors: Sequence[Executor]) -> int:
         """Start a worker process that is ready at once; returns its number.
@@ -283,6 +292,8 @@ class DataPlane(Playing):
         """Counters since the previous sample; writes the traffic and CPU rows."""
         if self._kernel.cost[0].empty_turn > 0 or self._kernel.cost[0].room_look > 0:
             count_all_looks(self._state(), self._threads)
+        for node in np.flatnonzero(self._kernel.node["starting"]):
+            cpu.cpu_time(self._state(), int(node))
         return self._log.sample(self._kernel, traffic_read=traffic_read)
 
     def set_node_speed(self, node: str, factor: float) -> None:

@@ -17,6 +17,7 @@ from storm_lab.emulator.state.kinds import (
     LOCALITY_NAMES,
     OUTCOME_NAMES,
     PENDING,
+    STARTING,
     THREAD_NAMES,
 )
 from storm_lab.emulator.state.layout import Kernel
@@ -165,7 +166,11 @@ class Logbook:
             if executor >= 0:
                 key = (worker, self.lives[executor].executor)
                 executor_cpu[key] = executor_cpu.get(key, 0) + cpu
+        for node, used_ns in zip(self._names.nodes, k.node["starting_cpu"].tolist(), strict=True):
+            node_cpu[node] += used_ns
         self._write_cpu(k, threads, start, end)
+        self._write_starting_cpu(k, start, end)
+        k.node["starting_cpu"] = 0
         traffic = self._read_traffic(k, start, end, traffic_read)
         lengths = k.thread["length"][k.executor["main_thread"][: len(self.lives)]].tolist()
         queued = {
@@ -207,6 +212,27 @@ class Logbook:
                 "task": np.array([e.start if e else -1 for e in own], np.int32),
                 "thread": Coded(kinds, THREAD_NAMES),
                 "cpu_ms": cpu / NS_PER_MS,
+            },
+        )
+
+    def _write_starting_cpu(self, k: Kernel, start: int, end: int) -> None:
+        """Write what JVMs that started have used, by node: they are no workers yet."""
+        nodes = np.flatnonzero(k.node["starting_cpu"])
+        if self._recorder is None or not len(nodes):
+            return
+        n = len(nodes)
+        self._recorder.append(
+            "cpu",
+            {
+                "start_ns": np.full(n, start),
+                "end_ns": np.full(n, end),
+                "node": [self._names.nodes[node] for node in nodes],
+                "topology": [""] * n,
+                "worker": np.full(n, -1, np.int32),
+                "component": [""] * n,
+                "task": np.full(n, -1, np.int32),
+                "thread": [STARTING] * n,
+                "cpu_ms": k.node["starting_cpu"][nodes] / NS_PER_MS,
             },
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.kernel.call_cost import HALVINGS, QUANTILES
+from storm_lab.emulator.kernel.call_cost import QUANTILES
 from storm_lab.emulator.state.layout import records
 from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US
 from storm_lab.model import StormVersion
@@ -60,8 +60,10 @@ def price_list(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
     c.flush_from = FLUSH_FROM_NS
     c.warm_excess = round(65536 * (cost.warm_up_factor - 1.0))
     # Up to there a straight line: the first halving is due when half of the excess is to be gone.
-    c.compile_calls = round(cost.warm_up_calls * HALVINGS / 2)
+    c.halvings = round(cost.warm_up_halvings)
+    c.compile_calls = round(cost.warm_up_calls * c.halvings / 2)
     c.compile = round(cost.compile_s * NS_PER_S)
+    c.method = round(cost.compile_burst_ms * NS_PER_MS)
     c.call = 1
     c.spread = int(cost.service_cv > 0)
     # Who parks for a nanosecond is late by the slack.

@@ -12,6 +12,8 @@ FAR_BUCKETS = 1 << 14
 # What a thread is.
 MAIN, SEND, RECEIVE, TRANSFER, HOUSEKEEPING, NETWORK, COMPILER = range(7)
 THREAD_NAMES = ("main", "send", "receive", "transfer", "housekeeping", "network", "compiler")
+# Whose CPU the log counts for a JVM that starts, which is no thread.
+STARTING = "starting"
 # What a main thread runs; every other thread: NONE.
 NONE, BOLT, SPOUT, ACKER_BOLT = range(4)
 # What a thread does.

@@ -94,6 +94,8 @@ COSTS = record(
     ("warm_excess", I8),  # extra cost of cold code, of 65536
     ("compile_calls", I8),  # calls of user code by a worker after which half of what is compiled is due
     ("compile", I8),  # CPU of the compilers until a worker's code is warm
+    ("halvings", I8),  # of the excess meanwhile; each takes the compilers as long
+    ("method", I8),  # CPU of compiling one method
     ("call", I8),  # calls that one played call stands for
     ("spread", I8),  # 1: execute and nextTuple vary
     ("empty_batch", I8),  # 0.8, 0.9: CPU of an idle transfer thread that a send thread wakes for nothing
@@ -114,6 +116,7 @@ NODE = lined_record(
     ("v_at", I8),  # when it was last advanced
     ("rested_at", I8),  # since when it has had a core to spare
     ("active", I4),  # threads that want CPU
+    ("starting", I4),  # threads of JVMs that start, which always want CPU
     ("cores", I4),
     ("threads", I4),  # hardware threads
     ("slow", I4),  # cost multiplier, of 1024: clock, processes, memory
@@ -135,6 +138,7 @@ NODE = lined_record(
     *each(I8, "quota", "quota_left"),
     *each(I8, "quota_period", "quota_from"),  # ns
     ("held", I4),  # whether it has used its quota up
+    ("starting_cpu", I8),  # of JVMs that started since the last sample, ns
     # What follows only the network touches.
     *each(I8, "nic_out_free", "nic_in_free", "nic_ps_per_byte"),
     ("rack", I4),
@@ -177,14 +181,14 @@ WORKER = lined_record(
     ("log_turn", I8),  # CPU of the thread that holds its log, since it got hold of it, ns
     ("owed", I8),  # CPU that housekeeping has still to spend, ns
     ("compile_due", I8),  # CPU of compiling what its calls so far have made hot, ns
-    ("to_compile", I8),  # of that, what no compiler has begun
+    ("to_compile", I8),  # of that, what has not been begun
     ("started", I8),
     ("topology", I4),
     ("rack", I4),  # of its node
     ("waiting", I4),  # threads that wait for their queues, for 10 ms at most
     ("rang", I8),  # when its last housekeeping period ended
     ("connections", I4),  # to workers that its executors send to
-    *each(I4, "housekeeping_thread", "compiler_thread"),  # the first of its compilers'
+    *each(I4, "housekeeping_thread", "compiler_thread"),
     ("parked_head", I4),  # messages to executors out of reach that wait
     ("parked_tail", I4),
     ("dropped", I8),  # messages to executors out of reach

@@ -1,0 +1,98 @@
+"""A JVM that starts beside workers: how long it takes, and what it takes from them, by hand."""
+
+from __future__ import annotations
+
+import pytest
+from scene import PLAIN, SECOND, Scene, chain, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.control.clock import Rank, SteppedPlane, VirtualClock, ns
+from storm_lab.emulator.control.jvm_starts import THREADS, JvmStarts
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.model import Cluster, Node, Slot
+
+BUSY_S = 100.0
+
+
+def one_busy_thread(cluster: Cluster) -> Scene:
+    """A worker of which one thread wants CPU all the time, and no other does."""
+    scene = start(
+        chain((1, 1), ackers=0),
+        chain_trace([constant_work(0, 10)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=0.001, anchored=False),
+        cluster,
+        lambda _: Slot("node0", 6700),
+        cost=PLAIN,
+        ideal=True,
+    )
+    scene.plane.charge(0, ns(BUSY_S))
+    return scene
+
+
+def started(scene: Scene, node: Node, at_s: float) -> float:
+    """When a JVM is up that starts on a node at that second and has 7 s of CPU to spend, in seconds."""
+    clock = VirtualClock()
+    starts = JvmStarts(clock, SteppedPlane(scene.plane, clock), node, ns(5.0), ns(7.0))
+    up: list[float] = []
+    clock.at(ns(at_s), Rank.PROCESS, "test", lambda: starts.begin(0, lambda: up.append(clock.now_ns / 1e9)))
+    clock.run_until(ns(60.0))
+    (second,) = up
+    return second
+
+
+def used_s(scene: Scene, until_s: float) -> float:
+    """CPU that the node's threads have used since the last time asked."""
+    scene.plane.run_until(ns(until_s))
+    return scene.plane.sample().node_cpu_ns["node0"] / SECOND
+
+
+def test_it_shares_a_core_with_the_thread_that_runs_there():
+    """Two threads of its own and one beside it: 7 s of CPU are two thirds of 10.5 s. Cores to spare: 5 s."""
+    cluster = nodes(2, cores=1)
+    assert started(one_busy_thread(cluster), cluster.nodes[0], 2.0) == pytest.approx(12.5, abs=0.02)
+    assert started(one_busy_thread(cluster), cluster.nodes[1], 2.0) == pytest.approx(9.0, abs=0.02)
+    spare = nodes(1, cores=3)
+    assert started(one_busy_thread(spare), spare.nodes[0], 2.0) == 7.0
+
+
+def test_the_thread_beside_it_gets_its_part_of_the_core_and_all_of_it_afterwards():
+    cluster = nodes(1, cores=1)
+    scene = one_busy_thread(cluster)
+    worker = scene.plane.kernel.worker
+    owed = []
+    clock = VirtualClock()
+    starts = JvmStarts(clock, SteppedPlane(scene.plane, clock), cluster.nodes[0], ns(5.0), ns(7.0))
+    starts.begin(0, lambda: None)
+    for second in (9.0, 20.0):
+        clock.run_until(ns(second))
+        scene.plane.run_until(ns(second))
+        owed.append(BUSY_S - worker["owed"][0] / SECOND)
+    # A third of 9 s; a third of 10.5 s, and all of 9.5. Bursts of 100 ms are counted when they begin.
+    assert owed == [pytest.approx(3.0, abs=0.11), pytest.approx(13.0, abs=0.11)]
+
+
+def test_what_it_uses_is_the_nodes_and_no_workers():
+    cluster = nodes(1, cores=1)
+    scene = one_busy_thread(cluster)
+    clock = VirtualClock()
+    plane = SteppedPlane(scene.plane, clock)
+    starts = JvmStarts(clock, plane, cluster.nodes[0], ns(5.0), ns(7.0))
+    starts.begin(0, lambda: None)
+    clock.run_until(ns(6.0))
+    # A burst of 100 ms may have begun that is not counted yet.
+    assert used_s(scene, 6.0) == pytest.approx(6.0, abs=0.11)
+    thread, worker, cpu_ms = (scene.tape.column("cpu", name) for name in ("thread", "worker", "cpu_ms"))
+    assert cpu_ms[thread == "starting"].sum() == pytest.approx(4000.0, abs=1.0)
+    assert set(worker[thread == "starting"]) == {-1}
+    assert cpu_ms[thread == "housekeeping"].sum() == pytest.approx(2000.0, abs=110.0)
+
+
+def test_one_that_is_killed_wants_no_more():
+    cluster = nodes(1, cores=1)
+    scene = one_busy_thread(cluster)
+    clock = VirtualClock()
+    starts = JvmStarts(clock, SteppedPlane(scene.plane, clock), cluster.nodes[0], ns(5.0), ns(7.0))
+    starts.begin(0, lambda: None)
+    clock.run_until(ns(1.0))
+    assert scene.plane.kernel.node["starting"][0] == THREADS
+    starts.end(0)
+    assert scene.plane.kernel.node["starting"][0] == 0
