@@ -1,7 +1,9 @@
 """What every test may use: the reference folder that may lie beside the checkout, and the code with edits."""
 
+import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -60,10 +62,17 @@ def shared_dir() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def brief_session(request: pytest.FixtureRequest) -> None:
+def brief_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Let the one Spark session of a test's process be one for small jobs, whoever asks for it first."""
-    if request.node.get_closest_marker("spark") is not None:
-        spark_session(brief=True)
+    if request.node.get_closest_marker("spark") is None:
+        return
+    if getattr(request.config.option, "loadgroup", False):
+        own = os.environ["PYTEST_XDIST_WORKER"]
+        noted = tmp_path_factory.getbasetemp().parent / "spark-process"
+        with suppress(FileExistsError), noted.open("x") as file:
+            file.write(own)
+        assert noted.read_text() == own, "two processes get tests that need Spark"
+    spark_session(brief=True)
 
 
 @pytest.fixture(scope="session")

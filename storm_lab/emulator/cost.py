@@ -245,7 +245,7 @@ class CostModel:
         allowed=(200, 100000),
         source="calls of user code in a worker after which half of that excess is gone; identity bolt on a "
         "plain JVM with HotSpot's server compiler (threshold 10,000). Java 17, which compiles in tiers: "
-        "2 to 9 times as many, fitted to floods and bursts of live Storm",
+        "1.5 to 12 times as many, fitted to floods and bursts of live Storm",
     )
     compile_s: float = constant(
         12.0,
@@ -264,8 +264,7 @@ class CostModel:
     compile_burst_ms: float = constant(
         20.0,
         allowed=(1, 500),
-        source="CPU that a compiler thread takes at once, a method's worth; assumed, within the 1 to 100 ms "
-        "that a hot method takes HotSpot's second compiler",
+        source="CPU that a compiler thread takes at once, a method's worth; assumed, nobody measured it",
     )
     service_cv: float = constant(
         0.35,

@@ -2,8 +2,8 @@
 
 On real Storm 0.9.2 and 2.8.3 (the first machine of data/live; two cores of 2.5 GHz) 60 worker JVMs used 5 to
 9 s of CPU until they were ready, however long that took: 3.6 to 5.5 s where a JVM started alone, 11 to 16 s
-where three did, 26 to 34 s where six did. Beside a worker that was flooded, on hosts of 0.88 slow cores, one
-took 18 to 30 s (the third machine).
+where three did, 26 to 34 s where six did. Beside workers that were flooded, on hosts of 0.88 slow cores,
+one took 14 to 26 s (the third machine).
 """
 
 from __future__ import annotations

@@ -33,8 +33,9 @@ class ControlTimes:
     jvm_start_cpu_s: float = constant(
         7.0,
         allowed=(0.0, 15.0),
-        source="CPU of that start, by two threads: the main one and a compiler; median of 60 starts of real "
-        "0.9.2 and 2.8.3 (5 to 9), data/live. 0: JVMs hinder nobody while they start",
+        source="CPU of that start; median of 60 starts of real 0.9.2 and 2.8.3 (5 to 9), data/live. Alone on "
+        "0.88 cores 2.3 to 3.7 s on a fast machine, 5.8 to 7.6 on slow ones. That two threads take it, the "
+        "main one and a compiler, is assumed. 0: JVMs hinder nobody while they start",
     )
     code_download_s: float = constant(
         1.0,
