@@ -58,8 +58,8 @@ COST = CostModel(
     zeromq_factor=1.0,
 )
 """The cost model as it stands, with warm code; a batch's calls are left to its tuples, whose works the model
-draws itself, and housekeeping is one burst of a size. Whoever wakes runs at once, and who waits for room does
-not look."""
+draws itself, and housekeeping takes the same part of a core always. Whoever wakes runs at once, and who waits
+for room does not look."""
 
 _PORT = 6700
 

@@ -103,6 +103,7 @@ class _Processor:
         self._world = world
         self._bursts: list[tuple[int, int, int, simpy.Event]] = []
         self._virtual = self._at = self._order = 0
+        self._free = world.model.cores * 1024
         self._process = world.env.process(self._serve())
 
     def burst(self, work: int) -> simpy.Event:
@@ -120,8 +121,14 @@ class _Processor:
         return done
 
     def _share(self) -> int:
-        active, cores = len(self._bursts), self._world.model.cores
-        return _SHARE if active <= cores else cores * _SHARE // active
+        active = len(self._bursts)
+        return _SHARE if active * 1024 <= self._free else self._free * _SHARE // (1024 * active)
+
+    def leave(self, work: int, time: int) -> None:
+        """Take ``work`` ns evenly in the next ``time`` ns: bursts have less of the cores."""
+        self._world.cpu += work
+        self._free = self._world.model.cores * 1024 - work * 1024 // time
+        self._process.interrupt()
 
     def _advance(self) -> None:
         if self._bursts:
@@ -210,11 +217,13 @@ class _Worker:
         yield there.receive.put(message)
 
     def _housekeeping(self) -> Steps:
-        world = self.world
+        world, period = self.world, self.world.cost.housekeeping_period
+        work = 0
         while True:
-            yield world.env.timeout(world.cost.housekeeping_period)
+            yield world.env.timeout(period + work)
             world.events += 1
-            self.processor.burst(world.cost.housekeeping_work)
+            work = world.cost.housekeeping_work * (period + work) // period
+            self.processor.leave(work, period + work)
 
 
 class _Executor:

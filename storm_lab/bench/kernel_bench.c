@@ -35,7 +35,7 @@ typedef struct {
     I targets, *order;
     U rng;
 } Executor;
-typedef struct { I v, v_at, active, wake_head, wake_tail, out_free, in_free, receive, transfer; } Node;
+typedef struct { I v, v_at, active, free, rang, wake_head, wake_tail, out_free, in_free, receive, transfer; } Node;
 typedef struct { I latency, head, tail, inward; } Wire;
 typedef struct { I time, seq, source; } Event;
 
@@ -119,7 +119,7 @@ static inline I period_of(I t) { return timer_of(t) + 1; }
 /* ---- processor sharing: virtual time per node, in 1/65536 ns */
 
 static inline I share_of(const Node *p) {
-    return p->active <= cores ? 65536 : ((cores * 1024) << 6) / p->active;
+    return p->active * 1024 <= p->free ? 65536 : (p->free << 6) / p->active;
 }
 
 static inline void advance(Node *p) {
@@ -561,15 +561,20 @@ static void burst_done(I t) {
         if (executor[self->executor].kind != SPOUT) bolt_finish(t);
         else if (executor[self->executor].emitting) spout_emitted(t);
         else spout_acks_done(t);
-    } else if (self->kind == HOUSEKEEPING) self->state = IDLE;
-    else { flush(t); go_on(t); }
+    } else { flush(t); go_on(t); }
 }
 
 static void period_rings(I t) {
     Thread *self = &thread[t];
     if (self->kind == HOUSEKEEPING) {
-        schedule(period_of(t), now + hk_period);
-        if (self->state == IDLE && hk_work > 0) start_burst(t, hk_work);
+        /* Taken evenly until the next ring: it leaves others less of the cores. */
+        Node *p = &node[self->node];
+        I work = hk_work * (now - p->rang) / hk_period, part = work * 1024 / (hk_period + work);
+        p->rang = now;
+        self->cpu += work;
+        advance(p);
+        p->free = cores * 1024 - (part < cores * 512 ? part : cores * 512);
+        schedule(period_of(t), now + hk_period + work);
     } else {
         schedule(period_of(t), now + timeout);
         enqueue(t, new_message(TICK, NONE, NONE, 0, 0));
@@ -664,6 +669,7 @@ static void read_model(void) {
         I n = number(), count = number();
         run_queue[n] = room((size_t)most * sizeof **run_queue);
         node[n].wake_head = node[n].wake_tail = NONE;
+        node[n].free = cores * 1024;
         node[n].receive = open_thread(RECEIVE, n, NONE);
         node[n].transfer = open_thread(TRANSFER, n, NONE);
         schedule(period_of(open_thread(HOUSEKEEPING, n, NONE)), hk_period);

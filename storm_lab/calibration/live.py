@@ -237,7 +237,7 @@ def _fit(
         slower = own[0].mhz / CostModel().reference_mhz
         measured = {}
         if compiled_s is not None:
-            measured["compile_s"] = compiled_s * slower
+            measured["compile_s"] = compiled_s * slower * LIVE
         if share is not None:
             apart = values.get("consumer_wake_us", 0.0) * _SYSTEM_WAITS_PER_S / 1e6 if before_1 else 0.0
             measured["idle_jvm_share"] = max(0.0, share * slower * LIVE - apart)

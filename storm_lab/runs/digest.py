@@ -23,7 +23,10 @@ from storm_lab.papers.registry import module_of
 from storm_lab.runs.play import play_description
 from storm_lab.tuplelog import RunIdentity, RunWriter, Scalar
 
-_LIBRARIES = ("numpy", "numba", "pyarrow", "pandas", "pyspark", "scipy", "networkx", "seaborn", "matplotlib")
+PLAYING = ("numpy", "numba", "llvmlite", "pyarrow", "pandas", "scipy", "networkx", "ortools")
+"""Libraries whose code can change what a run writes."""
+SHOWING = (*PLAYING, "pyspark", "seaborn", "matplotlib", "ipykernel", "ipython", "nbformat")
+"""Libraries whose code can change what a notebook shows."""
 
 
 def identity_of(spec: RunSpec) -> RunIdentity:
@@ -35,7 +38,7 @@ def identity_of(spec: RunSpec) -> RunIdentity:
         seed=spec.seed,
         storm_version=str(spec.storm_version),
         code_digest=emulation_digest(spec),
-        lock_digest=lock_digest(),
+        lock_digest=library_digest(PLAYING),
         inputs=dict(spec.inputs),
         sample_every=spec.sample_every,
     )
@@ -49,13 +52,18 @@ def scalar(value: ParameterValue) -> Scalar:
 
 
 @cache
-def lock_digest() -> str:
-    """SHA-256 of the lock of exact versions; of the installed versions where the package has no checkout."""
+def library_digest(libraries: tuple[str, ...]) -> str:
+    """SHA-256 of some libraries' locked versions; of the installed ones where the package has no checkout."""
     root = checkout()
     if root is not None and (lock := root / "requirements.lock").is_file():
-        return hashlib.sha256(lock.read_bytes()).hexdigest()
-    versions = "\n".join(f"{name}=={installed_version(name) or 'none'}" for name in _LIBRARIES)
-    return hashlib.sha256(versions.encode()).hexdigest()
+        return text_digest(*locked(lock.read_text(encoding="utf-8"), libraries))
+    return text_digest(*(f"{name}=={installed_version(name) or 'none'}" for name in libraries))
+
+
+def locked(lock: str, libraries: Iterable[str]) -> list[str]:
+    """The lines of a lock that say which version of some libraries is to be installed."""
+    names = set(libraries)
+    return [line for line in lock.splitlines() if line.partition("==")[0].strip() in names]
 
 
 def text_digest(*texts: str) -> str:

@@ -22,7 +22,7 @@ from storm_lab.live.releases import RELEASES, Release
 from storm_lab.live.scenes import Scene
 from storm_lab.machine.places import runs_folder
 from storm_lab.model import StormVersion
-from storm_lab.runs.digest import lock_digest, scalar
+from storm_lab.runs.digest import PLAYING, library_digest, scalar
 from storm_lab.runs.pool import Advance
 from storm_lab.tuplelog import RunIdentity, RunWriter, Scalar
 
@@ -120,7 +120,7 @@ def live_identity(task: LiveTask, spec: EmulationSpec) -> RunIdentity:
         seed=task.seed,
         storm_version=str(spec.version),
         code_digest=player_digest(),
-        lock_digest=lock_digest(),
+        lock_digest=library_digest(PLAYING),
         inputs={plan.topology.id: plan.trace.digest for plan in spec.topologies},
         sample_every=spec.sample_every,
         runtime="live",

@@ -9,7 +9,7 @@ from pathlib import Path
 from storm_lab.identity.closure import Code, Root, own_code
 from storm_lab.identity.source import imports_of
 from storm_lab.machine.places import shipped
-from storm_lab.runs.digest import lock_digest, text_digest
+from storm_lab.runs.digest import SHOWING, library_digest, text_digest
 
 _PAGE: Root = ("storm_lab.reporting.notebook_page", "notebook_page")
 """Named, not imported: it takes seconds, and most of the time a notebook is current."""
@@ -27,7 +27,9 @@ def notebook_digest(template: Path, study_digest: str, *used: Root, code: Code |
     """
     text = template.read_text(encoding="utf-8")
     roots = [*_imported(text), *used, _PAGE]
-    return text_digest(text, study_digest, (code or own_code()).closure(roots).digest, lock_digest())
+    return text_digest(
+        text, study_digest, (code or own_code()).closure(roots).digest, library_digest(SHOWING)
+    )
 
 
 def _imported(notebook: str) -> set[Root]:

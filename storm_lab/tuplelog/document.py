@@ -38,7 +38,7 @@ schema version, or that holds a run a second time.
 | `seed` | seed of everything random in the run |
 | `storm_version` | version of Storm that was played |
 | `runtime` | `live` for a run of real Storm; absent for one of the emulator |
-| `code_digest`, `lock_digest` | digests of the project's code and of its locked packages |
+| `code_digest`, `lock_digest` | digests of the project's code and of the libraries' versions |
 | `inputs` | digest of every input, by name |
 | `sample_every` | k: the table `executions` holds those of one root tuple in k; the other tables are whole |
 | `duration_ns` | virtual time from the start of the run to its end |

@@ -116,11 +116,11 @@ def test_code_is_no_warmer_than_the_compilers_have_come() -> None:
     for compiled_s, excess in seen:
         halvings, part = divmod(compiled_s, 1.0)
         left = (128 / 2**halvings * (1 - part / 2) - 1) / 127
-        # A burst of 20 ms may have begun that is not counted yet.
+        # Two bursts of 20 ms may have begun that are not counted yet.
         assert excess == pytest.approx(2.0 * left, rel=0.05)
-    # The compiler and one or two busy threads share the core, where calls ask for all of it.
-    assert 0.9 < seen[0][0] < 1.6
-    assert 2.9 < seen[2][0] < 4.6
+    # Both compilers and one or two busy threads share the core: about half of it, where calls ask for all.
+    assert 1.2 < seen[0][0] < 2.1
+    assert 3.8 < seen[2][0] < 6.1
 
 
 def test_compiled_code_costs_no_more_compilation() -> None:

@@ -30,7 +30,7 @@ def test_only_a_large_cluster_has_a_horizon() -> None:
 
 def test_every_scheduled_event_stands_in_one_place() -> None:
     plane, _ = start(MANY)
-    plane.run_until(900 * MS)
+    plane.run_until(950 * MS)
     k, s = plane.kernel, plane.kernel.s[0]
     scheduled = k.slot["place"] != UNSCHEDULED
     assert s.far_n > s.heap_n > 0

@@ -267,18 +267,19 @@ def test_a_worker_falls_silent_at_the_look_that_finds_its_heap_full() -> None:
     scene = _flooded(0.6)
     (worker,) = (number for slot, number in scene.workers.items() if slot.node == "node1")
     # An executor's queue takes 8,192 tuples until its first batch is done, and 76,800 fill 0.6 of the heap:
-    # 4.25 s at 20,000 a second, and it is looked at every 100 ms.
-    scene.plane.run_until(4_299 * MS)
+    # 4.25 s at 20,000 a second, and it is looked at every 100 ms, and a little.
+    scene.plane.run_until(4_250 * MS)
     assert scene.plane.full_heaps() == {}
     scene.plane.run_until(10 * SECOND)
-    assert scene.plane.full_heaps() == {worker: 4_300 * MS}
+    full_ns = scene.plane.full_heaps()[worker]
+    assert 4_250 * MS < full_ns < 4_360 * MS
     loss = scene.plane.stop_worker(worker)
     assert scene.plane.full_heaps() == {}
     scene.plane.finish()
-    # Executed are 430 until then, and two a second as collections take 98 percent of the time.
+    # Executed are 428 or so until then, and two a second as collections take 98 percent of the time.
     begin = scene.tape.column("executions", "start_ns")
     taken = scene.tape.column("executions", "end_ns") - begin
-    assert np.all(taken[begin > 4_300 * MS] == pytest.approx(50 * 10 * MS, rel=0.01))
+    assert np.all(taken[begin > full_ns] == pytest.approx(50 * 10 * MS, rel=0.01))
     assert len(taken) == pytest.approx(430 + 11, abs=3)
     assert sum(loss) == pytest.approx(20_000 * 10 - len(taken), rel=0.001)
 

@@ -6,9 +6,9 @@ the call, so that what one task draws depends on nothing else.
 
 HotSpot compiles a method when it has been called often enough, so code warms up by calls and not by the
 clock: half of what is ever compiled is due after `compile_calls` calls of user code in a worker. But code is
-no faster before it has been compiled, and the compiler is a thread that wants CPU like all others: on a core
-that is taken it falls behind. (HotSpot has two on two cores; they are played as one.) A loop
-in user code is compiled while it runs; only the framework's part of a call is slowed.
+no faster before it has been compiled, and the compilers are threads that want CPU like all others: on a core
+that is taken they fall behind. A loop in user code is compiled while it runs; only the framework's part of a
+call is slowed.
 """
 
 from __future__ import annotations

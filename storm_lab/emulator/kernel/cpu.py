@@ -24,14 +24,14 @@ from storm_lab.emulator.state.layout import State
 def _capacity_of(k: State, node: int) -> int:
     """Of a node's cores for the threads that want CPU now, of 1024 a core."""
     p = node_at(k, node)
-    return p.cores * 1024 + max(0, min(runnable(k, node), p.threads) - p.cores) * p.ht_gain
+    return p.free + max(0, min(runnable(k, node), p.threads) - p.cores) * p.ht_gain
 
 
 @inline
 def _has_room(k: State, node: int) -> bool:
     """Whether all that want CPU on a node, idle threads that look included, get what they want."""
     p = node_at(k, node)
-    return p.polling + runnable(k, node) * 1024 <= p.cores * 1024
+    return p.polling + runnable(k, node) * 1024 <= p.free
 
 
 @inline
@@ -101,6 +101,22 @@ def advance(k: State, node: int) -> None:
             p.starting_cpu += (got >> SHARE_BITS) * p.starting
         if p.quota > 0:
             use_quota(k, node, passed)
+
+
+@jit
+def spend_evenly(k: State, worker: int, cpu: int, time: int) -> None:
+    """Let a worker's own small work take ``cpu`` ns of CPU in the next ``time`` ns, evenly.
+
+    It takes so little at a time that threads beside it never wait for it: it leaves them less of the cores.
+    """
+    w = worker_at(k, worker)
+    advance(k, w.node)
+    p = node_at(k, w.node)
+    part = cpu * 1024 // time
+    p.own += part - w.own
+    w.own = part
+    # More than half of the cores it does not get where others want them.
+    p.free = p.cores * 1024 - min(p.own, p.cores * 512)
 
 
 @inline

@@ -8,7 +8,7 @@ import numpy as np
 
 from storm_lab.emulator.events.heap import period_source, timer_source
 from storm_lab.emulator.events.schedule import schedule, unschedule
-from storm_lab.emulator.kernel.cpu import advance, leave_cpu, place_of, reschedule
+from storm_lab.emulator.kernel.cpu import advance, leave_cpu, place_of, reschedule, spend_evenly
 from storm_lab.emulator.kernel.log_lock import release_log
 from storm_lab.emulator.kernel.polling import fall_idle, set_polling
 from storm_lab.emulator.kernel.queues import (
@@ -58,7 +58,8 @@ from storm_lab.emulator.state.kinds import (
 )
 from storm_lab.emulator.state.layout import Kernel, State
 
-THREADS_PER_WORKER = 5
+COMPILERS = 2
+THREADS_PER_WORKER = 4 + COMPILERS
 THREADS_PER_EXECUTOR = 2
 _UNBOUNDED = (1 << 31) - 1
 
@@ -88,7 +89,7 @@ def open_worker(k: State, worker: int, node: int, topology: int, first_thread: i
     w.started = s_at(k, 0).now
     # Both of its system executor, which nothing wakes.
     w.waiting = 2
-    w.rang = -1
+    w.rang = w.started
     w.receive_thread, w.transfer_thread = first_thread, first_thread + 1
     w.housekeeping_thread, w.network_thread = first_thread + 2, first_thread + 3
     w.compiler_thread = first_thread + 4
@@ -96,7 +97,8 @@ def open_worker(k: State, worker: int, node: int, topology: int, first_thread: i
     _open_thread(k, first_thread + 1, TRANSFER, node, worker, -1, transfer, NONE)
     _open_thread(k, first_thread + 2, HOUSEKEEPING, node, worker, -1, 0, NONE)
     _open_thread(k, first_thread + 3, NETWORK, node, worker, -1, _UNBOUNDED, NONE)
-    _open_thread(k, first_thread + 4, COMPILER, node, worker, -1, 0, NONE)
+    for compiler in range(COMPILERS):
+        _open_thread(k, w.compiler_thread + compiler, COMPILER, node, worker, -1, 0, NONE)
     schedule(k, period_source(k, first_thread + 2), s_at(k, 0).now + cost_at(k, 0).housekeeping_period)
 
 
@@ -213,7 +215,9 @@ def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
     receiving = _stop_thread(k, w.receive_thread) + _stop_thread(k, w.network_thread)
     transferring = _stop_thread(k, w.transfer_thread)
     _stop_thread(k, w.housekeeping_thread)
-    _stop_thread(k, w.compiler_thread)
+    spend_evenly(k, worker, 0, 1)
+    for compiler in range(COMPILERS):
+        _stop_thread(k, w.compiler_thread + compiler)
     transferring += release_all(k, w.parked_head)
     w.parked_head = w.parked_tail = -1
     receiving += _drop_output(k, w.receive_thread) + _drop_output(k, w.network_thread)

@@ -6,7 +6,8 @@ import numpy as np
 
 from storm_lab.emulator.events.schedule import fit_horizon, schedule
 from storm_lab.emulator.kernel.call_cost import warm_up
-from storm_lab.emulator.kernel.cpu import compile_on, work_off
+from storm_lab.emulator.kernel.cpu import compile_on, spend_evenly
+from storm_lab.emulator.kernel.lifecycle import COMPILERS
 from storm_lab.emulator.kernel.queues import enqueue
 from storm_lab.emulator.state.arrays import (
     component_at,
@@ -64,27 +65,44 @@ def _watch_heap(k: State, worker: int, filled: int) -> None:
 
 
 @jit
+def _housekeep(k: State, thread: int, source: int) -> None:
+    """Charge a worker's own small work since the last ring, and look at its heap.
+
+    The work is heartbeats, timers, and waits that end: what it comes to is taken evenly until the next ring.
+    """
+    s = s_at(k, 0)
+    c = cost_at(k, 0)
+    t = thread_at(k, thread)
+    w = worker_at(k, t.worker)
+    p = node_at(k, t.node)
+    work = c.housekeeping_work + w.waiting * c.waits_work
+    if w.connections > 0 and s.now - w.started >= c.flush_from:
+        work += w.connections * c.flush_work
+    work = ((work * (s.now - w.rang) // c.housekeeping_period * p.system) >> 16) + w.due
+    # Waits that had been paid for and ended sooner may be worth more than all the rest.
+    w.due = min(work, 0)
+    w.rang = s.now
+    cpu = (max(work, 0) * p.slow * p.extra) >> 20
+    t.cpu += cpu
+    # Storm's timers set their next ring when their work is done: those of two workers do not keep in step.
+    time = c.housekeeping_period + cpu
+    spend_evenly(k, t.worker, cpu, time)
+    filled = _filled(k, t.worker)
+    w.heap_excess = _heap_excess(k, filled)
+    if filled >= s.silent_heap or w.full_since > 0:
+        _watch_heap(k, t.worker, filled)
+    schedule(k, source, s.now + time)
+    fit_horizon(k)
+
+
+@jit
 def period_rings(k: State, thread: int, source: int) -> None:
     """A periodic tick: housekeeping, a bolt's tick tuple, or the rotation of a spout's pending map."""
     t = thread_at(k, thread)
     s = s_at(k, 0)
-    c = cost_at(k, 0)
     if t.kind == HOUSEKEEPING:
+        _housekeep(k, thread, source)
         w = worker_at(k, t.worker)
-        w.rang = s.now
-        work = c.housekeeping_work + w.waiting * c.waits_work
-        if w.connections > 0 and s.now - w.started >= c.flush_from:
-            work += w.connections * c.flush_work
-        work = (work * node_at(k, t.node).system) >> 16
-        filled = _filled(k, t.worker)
-        w.heap_excess = _heap_excess(k, filled)
-        if filled >= s.silent_heap or w.full_since > 0:
-            _watch_heap(k, t.worker, filled)
-        schedule(k, source, s.now + c.housekeeping_period)
-        fit_horizon(k)
-        w.owed += work
-        if t.state == IDLE:
-            work_off(k, thread)
         if w.warm_excess > 0:
             _warm_up(k, t.worker)
         return
@@ -103,9 +121,10 @@ def period_rings(k: State, thread: int, source: int) -> None:
 def _warm_up(k: State, worker: int) -> None:
     """Compile what a worker's calls have made hot, and bring the excess of its cold code up to date."""
     warm_up(k, worker)
-    compiler = worker_at(k, worker).compiler_thread
-    if thread_at(k, compiler).state == IDLE:
-        compile_on(k, compiler)
+    first = worker_at(k, worker).compiler_thread
+    for compiler in range(first, first + COMPILERS):
+        if thread_at(k, compiler).state == IDLE:
+            compile_on(k, compiler)
 
 
 @jit

@@ -23,7 +23,7 @@ def runnable(k: State, node: int) -> int:
 def _use(k: State, node: int) -> int:
     """What a node's threads use of its quota in a ns while it is not held back, of 1024 a core."""
     p = node_at(k, node)
-    return min(p.polling + runnable(k, node) * 1024, p.threads * 1024)
+    return min(p.polling + runnable(k, node) * 1024 + p.cores * 1024 - p.free, p.threads * 1024)
 
 
 @jit

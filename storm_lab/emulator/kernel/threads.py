@@ -23,12 +23,14 @@ from storm_lab.emulator.kernel.cpu import (
     rest_of,
     start_burst,
     start_call,
+    turn_of,
     work_off,
 )
 from storm_lab.emulator.kernel.forwarding import flush_output, give_up, serialise_own
 from storm_lab.emulator.kernel.log_lock import log_written, release_log, write_log
 from storm_lab.emulator.kernel.polling import fall_idle, found_something, slow_down
 from storm_lab.emulator.kernel.queues import add_output, end_batch, enqueue, lose, spout_poll_time, take
+from storm_lab.emulator.kernel.quota import runnable
 from storm_lab.emulator.kernel.routing import resolve
 from storm_lab.emulator.kernel.spout import (
     after_emit,
@@ -166,12 +168,22 @@ def _batch_start(k: State, thread: int, most: int) -> None:
 def _wake_for_nothing(k: State, worker: int) -> None:
     """Up to 0.9 a send thread publishes what goes to other workers with each batch, even if that is nothing.
 
-    What waking the transfer thread costs is played with the worker's next housekeeping.
+    That wakes the transfer thread, if it sleeps; until it has had its turn it is awake. What waking costs is
+    played with the worker's next housekeeping.
     """
     w = worker_at(k, worker)
-    if thread_at(k, w.transfer_thread).state == IDLE:
-        w.owed += (cost_at(k, 0).empty_batch * node_at(k, w.node).system) >> 16
-        interrupt_wait(k, w.transfer_thread)
+    now = s_at(k, 0).now
+    if thread_at(k, w.transfer_thread).state != IDLE or now < w.awake_until:
+        return
+    c = cost_at(k, 0)
+    p = node_at(k, w.node)
+    work = (c.empty_batch * p.system) >> 16
+    w.due += work
+    interrupt_wait(k, w.transfer_thread)
+    threads = runnable(k, w.node)
+    w.awake_until = now + c.wake + ((work * p.slow * p.extra) >> 20) * max(1, threads // p.threads)
+    if threads >= p.threads:
+        w.awake_until += turn_of(k, w.node)
 
 
 @jit

@@ -24,9 +24,11 @@ def _consumes(k: State, thread: int) -> bool:
 def begin_wait(k: State, thread: int) -> None:
     """A thread falls idle."""
     t = thread_at(k, thread)
+    w = worker_at(k, t.worker)
     t.idle_from = s_at(k, 0).now
+    t.paid_from = w.rang
     if cost_at(k, 0).wait_most > 0 and _consumes(k, thread):
-        worker_at(k, t.worker).waiting += 1
+        w.waiting += 1
 
 
 @inline
@@ -47,10 +49,10 @@ def _settle_wait(k: State, thread: int) -> None:
     owed = 0
     if waited >= c.wait_most:
         owed = waited // c.wait_most * c.wait_work
-    if w.rang >= t.idle_from:
-        owed -= ((w.rang - t.idle_from) // c.housekeeping_period + 1) * c.waits_work
+    if w.rang > t.paid_from:
+        owed -= (w.rang - t.paid_from) * c.waits_work // c.housekeeping_period
     if owed != 0:
-        w.owed += (owed * node_at(k, t.node).system) >> 16
+        w.due += (owed * node_at(k, t.node).system) >> 16
 
 
 @inline
@@ -60,3 +62,4 @@ def interrupt_wait(k: State, thread: int) -> None:
     if cost_at(k, 0).wait_most > 0:
         _settle_wait(k, thread)
     t.idle_from = s_at(k, 0).now
+    t.paid_from = worker_at(k, t.worker).rang

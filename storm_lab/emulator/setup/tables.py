@@ -237,6 +237,7 @@ def _lay_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: Co
         p = nodes[i]
         p.cores = node.cores
         p.threads = node.cores * node.threads_per_core
+        p.free = 1024 * node.cores
         p.ht_gain = round(1024 * cost.hyper_thread_gain / max(1, node.threads_per_core - 1))
         p.slow = round(1024 * cost.slowdown(node, 0))
         p.extra = p.look_part = 1024

@@ -128,6 +128,8 @@ NODE = lined_record(
     ("wake_tail", I4),
     # A line of memory later: what is used where threads look, or want more than there is.
     ("ht_gain", I4),  # capacity of all hardware threads, of 1024 per core
+    ("own", I4),  # what its workers' own small work would take, of 1024 a core
+    ("free", I4),  # what that leaves of its cores
     ("alone", I4),  # what their looks and turns would take of a core each if it were alone, of 1024
     ("polling", I4),  # what they take of its cores where there is room, of 1024
     ("look_rate", I4),  # of 1024 a thread that parks for a nanosecond
@@ -179,16 +181,22 @@ WORKER = lined_record(
     ("alive", I1),
     # What follows is seldom touched.
     ("log_turn", I8),  # CPU of the thread that holds its log, since it got hold of it, ns
-    ("owed", I8),  # CPU that housekeeping has still to spend, ns
+    ("owed", I8),  # CPU that its housekeeping thread has still to spend, ns
+    (
+        "due",
+        I8,
+    ),  # CPU of waits that ended since then, less what had been paid for them
+    ("own", I4),  # what its own small work takes of a core in this period, of 1024
     ("compile_due", I8),  # CPU of compiling what its calls so far have made hot, ns
-    ("to_compile", I8),  # of that, what has not been begun
+    ("to_compile", I8),  # of that, what no compiler has begun
     ("started", I8),
     ("topology", I4),
     ("rack", I4),  # of its node
     ("waiting", I4),  # threads that wait for their queues, for 10 ms at most
     ("rang", I8),  # when its last housekeeping period ended
+    ("awake_until", I8),  # until then its idle transfer thread, woken for nothing, is awake
     ("connections", I4),  # to workers that its executors send to
-    *each(I4, "housekeeping_thread", "compiler_thread"),
+    *each(I4, "housekeeping_thread", "compiler_thread"),  # the first of its compilers'
     ("parked_head", I4),  # messages to executors out of reach that wait
     ("parked_tail", I4),
     ("dropped", I8),  # messages to executors out of reach
@@ -253,6 +261,7 @@ THREAD = lined_record(
     ("next_log", I4),
     ("polls", I4),  # what its looks take of a core, of 1024
     ("idle_from", I8),  # when it fell idle
+    ("paid_from", I8),  # until when its worker's housekeeping had paid for waits then
     ("look_every", I8),  # time from one look to the next; 0 = it does not look
     ("look_from", I8),  # when it began to look at this pace, by its node's `looked`
     ("look_paid", I8),  # until when its looks' CPU has been counted, by its node's `look_work`
