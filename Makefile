@@ -40,8 +40,12 @@ reproduce: $(STAMP) ## run the experiments, or one (EXPERIMENT=slug), and write 
 
 .PHONY: test
 test: lint ## check style and types, run the quick tests and re-run the committed notebooks
-	@: "Types are checked by one process, which leaves room for tests beside it."
-	@$(MAKE) -j 2 types unit
+	@: "Two lanes: neither keeps two cores busy by itself."
+	@$(MAKE) -j 2 unit types-notebooks
+
+.PHONY: types-notebooks
+types-notebooks:
+	@$(MAKE) types
 	@$(MAKE) notebooks
 
 .PHONY: lint

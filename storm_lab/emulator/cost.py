@@ -186,7 +186,9 @@ class CostModel:
         source="a turn of the flush timer of a Netty connection (0.9.0 to 0.9.2: 100 a second from 30 s on); "
         "live Storm 0.9.2: 1 ms/s for each connection, on a core that does 2.6 times as much",
     )
-    housekeeping_period_ms: float = constant(100.0, (10, 1000), "how often housekeeping runs")
+    housekeeping_period_ms: float = constant(
+        100.0, (10, 1000), "how often it is added up what housekeeping takes"
+    )
     hyper_thread_gain: float = constant(
         0.25, (0.0, 0.5), "capacity that a core's second hardware thread adds", unit="cores"
     )

@@ -5,7 +5,7 @@ serialises); a worker has a transfer thread (sends) and a receive thread (hands 
 in order, so that one full executor holds up all others of its worker). From 0.9 to 1.x a network thread
 (Netty) reads and decodes what arrives before the receive thread gets it, also while that one is held up.
 Storm 2.x: no send thread; the main thread itself hands over and serialises. Every worker also has
-housekeeping (heartbeats, timers, garbage collection): a small periodic burst.
+housekeeping (heartbeats, timers, garbage collection), which takes a small part of the cores all the time.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement, quotients
-from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import TRIALS, Trial, explained, runs_of
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.event_lines import event_lines
@@ -178,12 +177,4 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=measure,
     chosen=TRIED,
-    settling=(
-        Settling(
-            ("rstorm-fig13-both-higher",),
-            variants=SCHEDULERS,
-            seeds=13,
-            metrics=("component_throughput_10s",),
-        ),
-    ),
 )

@@ -11,7 +11,6 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, value_of
-from storm_lab.experiments.settling import Settling
 from storm_lab.model import Assignment, Component, Slot, Subscription, Topology
 from storm_lab.model.executor import executors_of
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, on_emulab, scheduler_of
@@ -104,5 +103,4 @@ EXPERIMENT = Experiment(
     metrics=("steady_elapsed",),
     runs=runs,
     measure=measure,
-    settling=(Settling(("rstorm-network-hierarchy",)),),
 )

@@ -106,5 +106,5 @@ EXPERIMENT = Experiment(
     metrics=("latency_10s", "failures_10s", "occupancy", "events", "control"),
     runs=runs,
     measure=measure,
-    settling=(Settling(("tstorm-fig9-detect",), variants=(RELIEVED,)),),
+    settling=(Settling(("tstorm-fig9-detect",), variants=(RELIEVED,), seeds=12),),
 )
