@@ -158,7 +158,6 @@ def published() -> list[Verdict]:
 
 LEFT = {
     ("mfstorm-isolation-worst", ""): "impossible as printed, whatever the seeds say",
-    ("tstorm-7node-topology-order", ""): "runs of three experiments; by their spreads 30 seeds would not do",
     ("tstorm-fig6-gamma-order", "two cores a blade, code twice as dear beside another process"): "a chosen "
     "reading, and it holds in another",
     (

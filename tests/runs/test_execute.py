@@ -106,7 +106,10 @@ def test_a_process_that_dies_is_reported_and_its_remains_are_replaced(tmp_path: 
 
 
 INTERRUPTED = """
+import signal
 import sys
+# A shell's background job ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, {here!r})
 from tests.runs import tiny_runs
 from pathlib import Path
