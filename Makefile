@@ -40,13 +40,14 @@ reproduce: $(STAMP) ## run the experiments, or one (EXPERIMENT=slug), and write 
 
 .PHONY: test
 test: lint ## check style and types, run the quick tests and re-run the committed notebooks
-	@: "Two lanes: neither keeps two cores busy by itself."
-	@$(MAKE) -j 2 unit types-notebooks
-
-.PHONY: types-notebooks
-types-notebooks:
-	@$(MAKE) types
+	@: "Tests alone do not keep two cores busy. Kernels start when they are done, as they take ports that others may."
+	@$(MAKE) -j 2 unit types-runs
 	@$(MAKE) notebooks
+
+.PHONY: types-runs
+types-runs:
+	@$(MAKE) types
+	@$(MAKE) notebook-runs
 
 .PHONY: lint
 lint: $(STAMP) ## check style
@@ -80,10 +81,13 @@ test-live: $(STAMP) ## run the tests that start real Apache Storm; its jars are 
 # Names of executed notebooks; without a choice of one's own the quick ones.
 NOTEBOOKS ?= $(shell grep -v '^\#' tests/nbval_quick.txt)
 
-.PHONY: notebooks
-notebooks: $(STAMP) ## re-run quick executed notebooks in reports/, or NOTEBOOKS="slug ...", and compare outputs
-	@: "All runs, and their metrics in one Spark session, beforehand: the notebooks only read them."
+# All runs, and their metrics in one Spark session, beforehand: the notebooks only read them.
+.PHONY: notebook-runs
+notebook-runs: $(STAMP)
 	@$(BIN)/storm-lab reproduce --no-notebooks $(NOTEBOOKS)
+
+.PHONY: notebooks
+notebooks: notebook-runs ## re-run quick executed notebooks in reports/, or NOTEBOOKS="slug ...", and compare outputs
 	@$(BIN)/pytest -q -m "" $(NBVAL) -n $(WORKERS) --dist loadscope $(NOTEBOOKS:%=reports/notebooks/%.ipynb)
 
 .PHONY: lab
