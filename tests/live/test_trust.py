@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from storm_lab.calibration.live import compiler_seconds
 from storm_lab.calibration.live_command import calibrate_live
 from storm_lab.errors import UserError
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.measure import Look
 from storm_lab.live.suite.sittings import release_of
 from storm_lab.runs.live_record import EXPERIMENT, plays, records_folder
-from storm_lab.runs.live_trust import compare, costs_of, recorded_runs
+from storm_lab.runs.live_trust import compare, costs_of, emulated, recorded_runs
 from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
 
 RECORDS = records_folder()
@@ -192,6 +193,29 @@ def test_the_emulator_is_near_the_recorded_runs():
     for row in document["rows"]:
         for each in row["measures"]:
             assert each["factor"] is None or math.isfinite(each["factor"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("machine", "generation"),
+    [
+        ("amd-epyc", "0.9"),
+        ("amd-epyc", "2.8"),
+        ("amd-epyc-2445", "0.9"),
+        ("intel-xeon", "0.9"),
+        ("intel-xeon", "2.8"),
+    ],
+)
+def test_compilers_take_what_they_were_measured_to_take(machine: str, generation: str):
+    found = recorded_runs(RECORDS / machine)
+    cost = costs_of(found, RECORDS / machine)[""][generation]
+    floods = [each for each in found if (each.sitting.name, each.generation) == ("flood", generation)]
+    recorded = compiler_seconds([each.look() for each in floods])
+    with emulated(floods[0].sitting, generation, floods[0].mhz, 1, cost) as look:
+        played = compiler_seconds([look])
+    assert recorded is not None
+    # Not all that is hot when a flood ends has been compiled in either.
+    assert played == pytest.approx(recorded, rel=0.3)
 
 
 @pytest.mark.live
