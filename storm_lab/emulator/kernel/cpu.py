@@ -4,7 +4,8 @@ With n such threads, those of JVMs that start among them, and c cores every thre
 ``share = min(1, capacity(n) / n)``; hardware threads beyond the cores add ``ht_gain`` of a core each. This
 is the fluid limit of a fair operating-system scheduler with a small time slice. A node keeps one *virtual
 time* that advances at ``share``; a thread that starts a burst of work w finishes when virtual time has
-advanced by w, whatever comes and goes meanwhile. So a change of n moves one number, not n finish times. It
+advanced by w, whatever comes and goes meanwhile. So a change of n moves one number, not n finish times. What
+workers do for themselves leaves less of the c cores to share (:func:`spend_evenly`). Virtual time
 stands still while a node's quota is used up (`quota`).
 
 Virtual time is an integer in units of 2**-SHARE_BITS ns: exact ties, same bytes everywhere.
