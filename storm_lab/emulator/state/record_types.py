@@ -182,10 +182,7 @@ WORKER = lined_record(
     # What follows is seldom touched.
     ("log_turn", I8),  # CPU of the thread that holds its log, since it got hold of it, ns
     ("owed", I8),  # CPU that its housekeeping thread has still to spend, ns
-    (
-        "due",
-        I8,
-    ),  # CPU of waits that ended since then, less what had been paid for them
+    ("due", I8),  # CPU of waits that ended since it rang, less what had been paid for them
     ("own", I4),  # what its own small work takes of a core in this period, of 1024
     ("compile_due", I8),  # CPU of compiling what its calls so far have made hot, ns
     ("to_compile", I8),  # of that, what no compiler has begun
