@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from storm_lab.machine.options import jobs_option
 from storm_lab.machine.places import DATA_VARIABLE, REPORTS_VARIABLE, variables
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.reproduce import Reproduced, reproduce, studies
@@ -28,7 +29,7 @@ _PARTS = ("emulation_s", "spark_s", "drawing_s", "other_s")
 @click.option(
     "--alone", is_flag=True, help="Every experiment by itself, each with a Spark session of its own."
 )
-@click.option("--jobs", default=JOBS, show_default=True, type=click.IntRange(1, 64), help="At a time.")
+@jobs_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(slugs: tuple[str, ...], alone: bool, jobs: int, as_json: bool) -> None:
     """Time every notebook: emulation, Spark, drawing."""

@@ -1,9 +1,14 @@
-"""What this machine has: memory, and installed packages."""
+"""What this machine has: cores, memory, and installed packages."""
 
 from __future__ import annotations
 
 import os
 from importlib import metadata
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def memory_bytes() -> int:

@@ -10,13 +10,18 @@ import click
 from click.shell_completion import CompletionItem
 
 from storm_lab.errors import unknown_name
+from storm_lab.machine.facts import usable_cores
 
 Option = Callable[[Callable[..., None]], Callable[..., None]]
 """What click makes of an option: it is put to the function of a command."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 jobs_option = click.option(
-    "--jobs", default=2, show_default=True, type=click.IntRange(1, 64), help="Emulations at a time."
+    "--jobs",
+    default=usable_cores(),
+    show_default="one a core",
+    type=click.IntRange(1, 1024),
+    help="Emulations at a time.",
 )
 on_spark_option = click.option(
     "--on-spark", is_flag=True, help="Play on Spark, where STORM_LAB_SPARK_MASTER or _REMOTE says."

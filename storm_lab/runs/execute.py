@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from storm_lab.errors import StormLabError
 from storm_lab.experiments.experiment import RunSpec
+from storm_lab.machine.facts import usable_cores
 from storm_lab.machine.places import runs_folder
 from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.digest import identity_of
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     # PySpark takes long to import, and most calls need none.
     from pyspark.sql import SparkSession
 
-JOBS = 2
+JOBS = usable_cores()
+"""Emulations at a time: one a core."""
 Task = tuple[RunSpec, RunIdentity]
 """A run with its identity, which is taken once: the sources may change while an experiment runs."""
 

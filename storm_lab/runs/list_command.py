@@ -10,6 +10,7 @@ import click
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Experiment
+from storm_lab.machine.facts import usable_cores
 from storm_lab.machine.options import examples, json_option, param_option, print_json
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.runs.completion import complete_experiment
@@ -87,7 +88,7 @@ def _list_runs(chosen: Sequence[Experiment], given: tuple[str, ...], as_json: bo
 
 def _cost(experiment: Experiment) -> str:
     known = expected_costs().get(experiment.slug)
-    return cost_text((known,)) if known else ""
+    return cost_text((known,), usable_cores()) if known else ""
 
 
 def _described(experiment: Experiment) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from storm_lab.machine.progress import progress_bar
 from storm_lab.pipeline.metric_tables import TABLE_NAMES
 from storm_lab.pipeline.summary import await_metrics, keep_metrics, missing_metrics, order_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
-from storm_lab.runs.expected import Cost, expected_costs
+from storm_lab.runs.expected import Cost, expected_costs, notebooks_at_a_time
 from storm_lab.runs.pool import Advance, Pool, pass_on
 from storm_lab.runs.study import Study
 from storm_lab.tuplelog import RunRefused
@@ -126,7 +126,7 @@ def prepare(
         what = "metrics and notebooks" if meanwhile.tasks else "metrics"
         expected_s = _expected_after_s(studies, meanwhile, bool(missing))
         with progress_bar(expected_s, show_progress, what) as show:
-            metrics_s, beside = _metrics(missing, meanwhile, reads, show)
+            metrics_s, beside = _metrics(missing, meanwhile, reads, show, notebooks_at_a_time(jobs))
     own_first = _firsts(runs)
     emulation_s = tuple(sum(run.seconds for run in own) for own in own_first)
     return Prepared(runs, emulation_s, metrics_s, _shares(own_first, missing), beside)
@@ -168,10 +168,12 @@ def _metrics(
     meanwhile: Meanwhile,
     reads: Mapping[int, Sequence[Path]],
     show: Callable[[int, float], None],
+    at_a_time: int,
 ) -> tuple[float, dict[int, Any]]:
     """Compute them in one process, and do in others what is to be done meanwhile; its results by number.
 
-    ``reads`` are the run folders whose metrics a task waits for. What waits for least begins first.
+    There are ``at_a_time`` processes. ``reads`` are the run folders whose metrics a task waits for. What
+    waits for least begins first.
     """
     order = order_of(missing)
     awaited = {
@@ -199,9 +201,8 @@ def _metrics(
                 raise error
             meanwhile.fail(task[0], error)
 
-        # Two processes, whatever plays: a kernel with its figures takes some hundred MB.
         pool: Pool[tuple[int, Task], Any] = Pool(
-            JOBS, _do, name=lambda task: "the metrics" if task[0] < 0 else f"notebook {task[0]}"
+            at_a_time, _do, name=lambda task: "the metrics" if task[0] < 0 else f"notebook {task[0]}"
         )
         results = pool.do(tasks, told, failed)
     found = {tasks[place][0]: result for place, result in results.items()}

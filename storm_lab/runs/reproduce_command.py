@@ -90,7 +90,7 @@ def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool
         return
     chosen = studies(slugs)
     writable_reports()
-    _say_cost(chosen)
+    _say_cost(chosen, jobs)
     if no_notebooks:
         prepare(chosen, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
         return
@@ -119,12 +119,12 @@ def _first_look(slugs: tuple[str, ...], jobs: int, fresh: bool, as_json: bool) -
     click.echo("\none seed each, for a first look; the report is made by: storm-lab reproduce")
 
 
-def _say_cost(chosen: tuple[Study, ...]) -> None:
+def _say_cost(chosen: tuple[Study, ...], jobs: int) -> None:
     """What is ahead, where it is more than a small thing."""
     known = expected_costs()
     costs = [known[study.experiment.slug] for study in chosen if study.experiment.slug in known]
     if costs:
-        _say(f"from nothing this takes {cost_text(costs)}")
+        _say(f"from nothing this takes {cost_text(costs, jobs)}")
 
 
 def _reproduced(studies: tuple[Study, ...], jobs: int, fresh: bool) -> tuple[Reproduced, ...]:
