@@ -255,6 +255,13 @@ class CostModel:
         source="CPU of the compiler threads while a worker's code warms up; live Storm: 0.1 to 0.4 cores in "
         "the first minute, on a core that does 2.6 times as much",
     )
+    jvm_start_cpu_s: float = constant(
+        6.5,
+        allowed=(0, 40),
+        source="CPU of a worker JVM until it listens, of which compilers take a half; live Storm 0.9.2 and "
+        "2.8.3: 2.3 to 2.8 s, and 1.2 to 1.9 under the first compiler alone, on a core that does 2.6 times "
+        "as much; 0 = JVMs hinder nobody while they start",
+    )
     warm_up_halvings: float = constant(
         7.0,
         allowed=(1, 20),
@@ -315,6 +322,11 @@ class CostModel:
         excess = max(0.0, demand / node.memory_mb - 1.0)
         slow = self.reference_mhz / node.core_mhz * self.crowding(node, processes)
         return slow * (1.0 + self.memory_slowdown * excess)
+
+    def jvm_start_ns(self, node: Node) -> int:
+        """CPU of a worker JVM's start on a node, in ns."""
+        slow = self.reference_mhz / (node.core_mhz * node.work_per_clock)
+        return round(self.jvm_start_cpu_s * slow * 1e9)
 
     def crowding(self, node: Node, processes: int) -> float:
         """Factor by which code is dearer because its core's caches are shared with other worker processes.

@@ -117,6 +117,7 @@ class Emulation:
             plane,
             spec.scheduler,
             spec.migration,
+            cost=spec.cost,
             times=spec.times,
             timers=timers_of(spec.version, spec.settings) if spec.timers is None else spec.timers,
             zookeeper=spec.zookeeper,

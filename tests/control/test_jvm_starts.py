@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import pytest
 
 from storm_lab.emulator.control.clock import Rank, SteppedPlane, VirtualClock, ns
-from storm_lab.emulator.control.jvm_starts import JvmStarts
+from storm_lab.emulator.control.jvm_starts import ALONE_CORES, JvmStarts
 from storm_lab.emulator.control.times import ControlTimes
+from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import Plane
 from storm_lab.model import Node
 from storm_lab.model.version import V2_8_8
-from tests.control.world import build, chain, run_to, seconds_of
+from tests.control.world import SAME_STARTS, build, chain, run_to, seconds_of
 
-ALONE_S = 5.0
+SEVEN = CostModel(jvm_start_cpu_s=7.0)
+"""7 s of CPU on the tests' nodes, whose clock is the reference clock."""
+
+ALONE_S = 7.0 / ALONE_CORES
+LEAST_S = 5.0
 # A JVM is up at most so much later than its CPU says.
 CLOSE_S = 0.0101
 
@@ -29,7 +33,7 @@ def ready_times(
     """When JVMs are ready that start at these times, by their numbers, in seconds; nothing else runs."""
     clock = VirtualClock()
     plane = SteppedPlane(Plane(), clock)
-    starts = JvmStarts(clock, plane, Node("node", cores=cores), ns(ALONE_S), ns(cpu_s))
+    starts = JvmStarts(clock, plane, Node("node", cores=cores), ns(LEAST_S), ns(cpu_s))
     ready: dict[int, float] = {}
 
     def note(number: int) -> None:
@@ -43,8 +47,12 @@ def ready_times(
     return ready
 
 
-def test_a_jvm_alone_takes_its_time_to_the_nanosecond():
-    assert ready_times([0.0, 20.0]) == {0: 5.0, 1: 25.0}
+def test_a_jvm_alone_takes_its_cpu_though_cores_are_left_idle():
+    assert ready_times([0.0, 20.0]) == pytest.approx({0: ALONE_S, 1: 20.0 + ALONE_S}, abs=1e-6)
+
+
+def test_a_jvm_takes_its_least_time_to_the_nanosecond():
+    assert ready_times([0.0, 20.0], cpu_s=5.0) == {0: 5.0, 1: 25.0}
 
 
 def test_a_jvm_on_a_single_core_takes_as_long_as_its_cpu():
@@ -54,25 +62,26 @@ def test_a_jvm_on_a_single_core_takes_as_long_as_its_cpu():
 
 def test_jvms_that_start_together_get_equal_parts_of_the_cores():
     """Three times 7 s of CPU on two cores are 10.5 s. Real 2.8.3: 10.8 to 11.7 s."""
-    assert ready_times([0.0, 0.0, 0.0]) == pytest.approx({0: 10.5, 1: 10.5, 2: 10.5}, abs=CLOSE_S)
+    assert ready_times([0.0] * 3) == pytest.approx({0: 10.5, 1: 10.5, 2: 10.5}, abs=CLOSE_S)
 
 
 def test_two_jvms_on_four_cores_do_not_hinder_one_another():
-    assert ready_times([0.0, 0.0], cores=4) == {0: 5.0, 1: 5.0}
+    assert ready_times([0.0, 0.0], cores=4) == pytest.approx({0: ALONE_S, 1: ALONE_S}, abs=1e-6)
 
 
 def test_one_that_comes_later_slows_the_first_from_then_on():
     """By hand, on two cores: the second comes at 1 s, when the first has had 2 of its 7 s of CPU.
 
     Each then gets a core: the first has had its 7 s at 6 s, the second 5 s of its own, and the 2 s left on
-    both cores.
+    both cores. So both have had their CPU sooner than a JVM is up that has cores to spare.
     """
-    assert ready_times([0.0, 1.0]) == pytest.approx({0: 6.0, 1: 7.0}, abs=CLOSE_S)
+    assert ready_times([0.0, 1.0]) == pytest.approx({0: ALONE_S, 1: 1.0 + ALONE_S}, abs=CLOSE_S)
+    assert ready_times([0.0, 1.0, 1.0]) == pytest.approx({0: 8.5, 1: 10.5, 2: 10.5}, abs=CLOSE_S)
 
 
 def test_one_that_is_killed_leaves_its_cores_to_the_rest():
-    """Two with a core each until 4 s, when each has had 4 s of CPU; the one left has 3 s on two cores."""
-    assert ready_times([0.0, 0.0], killed_s={0: 4.0}) == pytest.approx({1: 5.5}, abs=CLOSE_S)
+    """Three on two cores until 6 s, when each has had 4 s of CPU; the two left have 3 s on a core each."""
+    assert ready_times([0.0] * 3, killed_s={0: 6.0}) == pytest.approx({1: 9.0, 2: 9.0}, abs=CLOSE_S)
 
 
 def test_a_jvm_that_was_killed_before_its_start_is_nothing_to_the_others():
@@ -85,7 +94,7 @@ def test_without_cpu_of_their_own_jvms_take_the_same_time_whatever_else_starts()
 
 def test_workers_of_other_nodes_are_no_hindrance():
     """Three workers: one of the two nodes starts two of them, on one core."""
-    control, _ = build(2, version=V2_8_8, times=ControlTimes())
+    control, _ = build(2, version=V2_8_8, times=ControlTimes(), cost=SEVEN)
     control.nimbus.submit(chain(workers=3, executors=3))
     run_to(control, 60)
     starts = {e.subject: e.time_ns / 1e9 for e in control.log.of("start-worker")}
@@ -95,15 +104,14 @@ def test_workers_of_other_nodes_are_no_hindrance():
     cores = next(node.cores for node in control.cluster.nodes)
     for slot, seconds in took.items():
         together = nodes.count(slot.split(":")[0])
-        least = max(ALONE_S, 7.0 / cores)
         most = max(ALONE_S, together * 7.0 / cores)
-        assert least - 1e-6 <= seconds <= most + CLOSE_S
-        assert together > 1 or seconds == pytest.approx(least, abs=CLOSE_S)
+        assert ALONE_S - 1e-6 <= seconds <= most + CLOSE_S
+        assert together > 1 or seconds == pytest.approx(ALONE_S, abs=CLOSE_S)
 
 
 def test_a_node_that_is_held_by_a_quota_starts_jvms_with_what_it_leaves():
     """7 s of CPU with 0.7 of a core are 10 s. Real 0.9.2 with 0.88: 7.9 and 9.5 s, where 8 are due."""
-    control, _ = build(1, version=V2_8_8, quota=0.7)
+    control, _ = build(1, version=V2_8_8, quota=0.7, times=ControlTimes(), cost=SEVEN)
     control.nimbus.submit(chain(workers=1, executors=3))
     run_to(control, 60)
     starts, ready = seconds_of(control, "start-worker"), seconds_of(control, "worker-ready")
@@ -111,8 +119,14 @@ def test_a_node_that_is_held_by_a_quota_starts_jvms_with_what_it_leaves():
 
 
 def test_the_switch_gives_every_worker_the_same_start():
-    control, _ = build(1, version=V2_8_8, times=replace(ControlTimes(), jvm_start_cpu_s=0.0))
+    control, _ = build(1, version=V2_8_8, times=ControlTimes(jvm_start_s=LEAST_S), cost=SAME_STARTS)
     control.nimbus.submit(chain(workers=3, executors=3))
     run_to(control, 60)
     starts, ready = seconds_of(control, "start-worker"), seconds_of(control, "worker-ready")
-    assert ready == pytest.approx([at + ALONE_S for at in starts], abs=0.0011)
+    assert ready == pytest.approx([at + LEAST_S for at in starts], abs=0.0011)
+
+
+def test_a_start_takes_less_cpu_on_a_faster_core():
+    """By hand: 7 s at 2 GHz are 3.5 s at 4 GHz, and half of that where a core does twice as much a clock."""
+    assert SEVEN.jvm_start_ns(Node("node", core_mhz=4000.0)) == 3_500_000_000
+    assert SEVEN.jvm_start_ns(Node("node", core_mhz=4000.0, work_per_clock=2.0)) == 1_750_000_000

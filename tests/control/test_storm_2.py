@@ -164,7 +164,10 @@ def test_heartbeats_go_past_zookeeper_and_statistics_to_it() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_restarted_worker_loses_what_is_sent_to_it_meanwhile(seed: int) -> None:
-    """Real: 1,343 and 1,488 of 200 a second in the 7.1 and 7.8 s of silence."""
+    """Real: 1,343 and 1,488 of 200 a second in the 7.1 and 7.8 s of silence.
+
+    On a core of 2 GHz the start alone takes 6.1 s, after 3 s at most.
+    """
     port = 6700
     faults = FaultPlan.of_rows([{"fault": "kill-worker", "at_s": 60.0, "node": "node02", "port": port}])
     base = spec(version=V2_8_8, duration_s=90.0, timers=timers_of(V2_8_8), rate_per_s=200.0, seed=seed)
@@ -172,7 +175,7 @@ def test_a_restarted_worker_loses_what_is_sent_to_it_meanwhile(seed: int) -> Non
     played = play(replace(run, faults=faults))
     lost = sum(int(str(d.detail.get("lost_unreached", 0))) for d in played.outcome.decisions)
     ready = max(d.time_ns for d in played.outcome.decisions if d.action == "worker-ready") / 1e9 - 60.0
-    assert 5.0 <= ready <= 8.1
+    assert 6.1 <= ready <= 9.3
     assert lost == pytest.approx(200 * ready, rel=0.15)
 
 

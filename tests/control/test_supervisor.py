@@ -13,6 +13,7 @@ from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.times import ControlTimes, timers_of
 from storm_lab.emulator.control.worker import WorkerState
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
+from storm_lab.emulator.cost import CostModel
 from storm_lab.model import Assignment, Cluster, Slot, StormVersion, executors_of
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
 from storm_lab.schedulers.storm.default import DefaultScheduler
@@ -158,7 +159,7 @@ def test_spouts_of_0_8_emit_at_once_and_from_0_9_on_they_wait_for_all_connection
 
 
 def test_a_peer_that_is_not_there_is_tried_again_at_the_retry_period() -> None:
-    times = ControlTimes(connect_retry_s=0.5)
+    times = ControlTimes(jvm_start_s=5.0, connect_retry_s=0.5)
     control, plane = build(phases=PHASES, times=times, timers=replace(timers_of(V0_8_2), worker_watch=False))
     control.nimbus.submit(chain(workers=3))
     run_to(control, 10.0)
@@ -181,6 +182,7 @@ def test_the_order_in_which_nodes_are_set_up_changes_nothing_though_all_tick_at_
             FakePlane(),
             DefaultScheduler(),
             Smooth(),
+            cost=CostModel(),
             times=ControlTimes(),
             timers=timers_of(V0_8_2),
             zookeeper=ZooKeeperPlan(),

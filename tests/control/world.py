@@ -9,6 +9,7 @@ from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.supervisor import Phases
 from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
+from storm_lab.emulator.cost import CostModel
 from storm_lab.model import (
     Assignment,
     Cluster,
@@ -23,6 +24,9 @@ from storm_lab.model import (
 from storm_lab.model.version import V0_8_2
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from tests.control.fake_plane import FakePlane
+
+SAME_STARTS = CostModel(jvm_start_cpu_s=0.0)
+"""A worker's start takes as long whatever else runs: 5 s, where a test says nothing else."""
 
 
 def cluster(nodes: int = 3, racks: int = 1, quota: float | None = None) -> Cluster:
@@ -58,6 +62,7 @@ def build(
     migration: MigrationMethod | None = None,
     timers: Timers | None = None,
     times: ControlTimes | None = None,
+    cost: CostModel | None = None,
     zookeeper: ZooKeeperPlan | None = None,
     phases: dict[str, Phases] | None = None,
     seed: int = 1,
@@ -70,7 +75,8 @@ def build(
         plane,
         DefaultScheduler(),
         migration or Restart(),
-        times=times or ControlTimes(),
+        cost=cost or SAME_STARTS,
+        times=times or ControlTimes(jvm_start_s=5.0),
         timers=timers or timers_of(version),
         zookeeper=zookeeper or ZooKeeperPlan(),
         seed=seed,

@@ -17,6 +17,7 @@ from storm_lab.emulator.control.supervisor import Phases, Supervisor
 from storm_lab.emulator.control.times import ControlTimes, Timers
 from storm_lab.emulator.control.worker import PlacementLog
 from storm_lab.emulator.control.zookeeper import ZooKeeper, ZooKeeperPlan
+from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import Plane
 from storm_lab.emulator.unreached import Unreached, unreached_of
 from storm_lab.model import Cluster, StormVersion
@@ -32,6 +33,7 @@ class ControlPlane:
         plane: the data plane, or anything that answers its requests.
         scheduler: Nimbus's own scheduler.
         migration: how assignments handed to Nimbus in operation are put into effect.
+        cost: what a JVM's start takes.
         times, timers: durations and periods.
         zookeeper: ZooKeeper's speed and other load.
         seed: of the phases of the supervisors' cycles and of the schedulers' random numbers.
@@ -52,6 +54,7 @@ class ControlPlane:
         scheduler: Scheduler[Any],
         migration: MigrationMethod,
         *,
+        cost: CostModel,
         times: ControlTimes,
         timers: Timers,
         zookeeper: ZooKeeperPlan,
@@ -62,6 +65,7 @@ class ControlPlane:
     ) -> None:
         self.cluster = cluster
         self.version = version
+        self.cost = cost
         self.times = times
         self.timers = timers
         self.seed = seed

@@ -26,11 +26,9 @@ class Fleet:
         self._processes: list[WorkerProcess] = []
         self._by_id: dict[int, WorkerProcess] = {}
         self._timers: dict[int, list[Event]] = {}
-        times = control.times
+        least_ns = ns(control.times.jvm_start_s)
         self._starts = {
-            node.id: JvmStarts(
-                control.clock, control.plane, node, ns(times.jvm_start_s), ns(times.jvm_start_cpu_s)
-            )
+            node.id: JvmStarts(control.clock, control.plane, node, least_ns, control.cost.jvm_start_ns(node))
             for node in control.cluster.nodes
         }
         control.zookeeper.watch(Record.ASSIGNMENT, self._assignment_changed)
@@ -48,8 +46,8 @@ class Fleet:
     def launch(self, slot: Slot, wanted: LocalAssignment, delay_ns: int = 0) -> WorkerProcess:
         """Start a JVM after a delay.
 
-        It is ready ``jvm_start_s`` later, or when it has had its CPU if that is later still, unless it is
-        killed before.
+        It is ready when it has had its CPU, but ``jvm_start_s`` later at the earliest, unless it is killed
+        before.
         """
         control = self._control
         process = WorkerProcess(

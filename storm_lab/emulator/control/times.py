@@ -25,17 +25,10 @@ class ControlTimes:
     """Durations of the control plane, in seconds."""
 
     jvm_start_s: float = constant(
-        5.0,
-        allowed=(3.0, 10.0),
-        source="start of a worker JVM until it listens, on a node where no other starts; physical range, no "
-        "paper prints it; 3.6 to 5.5 s on real 0.9.2",
-    )
-    jvm_start_cpu_s: float = constant(
-        7.0,
-        allowed=(0.0, 15.0),
-        source="CPU of that start; median of 60 starts of real 0.9.2 and 2.8.3 (5 to 9), data/live. Alone on "
-        "0.88 cores 2.3 to 3.7 s on a fast machine, 5.8 to 7.6 on slow ones. That two threads take it, the "
-        "main one and a compiler, is assumed. 0: JVMs hinder nobody while they start",
+        0.0,
+        allowed=(0.0, 10.0),
+        source="least time from the start of a worker JVM until it listens, where its CPU takes less "
+        "(jvm_start_cpu_s of the costs); no paper prints it",
     )
     code_download_s: float = constant(
         1.0,

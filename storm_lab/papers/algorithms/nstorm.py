@@ -62,13 +62,15 @@ def absence_s(old_phase_s: float, new_phase_s: float, scheduled_s: float) -> flo
     declared = trees.topology((2, 2, 2), workers=2, ackers=1)
     cluster = servers()
     old, new = (node.id for node in cluster.nodes)
-    data = DataPlane(cluster, V0_9_7, CostModel(), [trees.plan(declared, V0_9_7, _RATE)], seed=1)
+    cost = CostModel()
+    data = DataPlane(cluster, V0_9_7, cost, [trees.plan(declared, V0_9_7, _RATE)], seed=1)
     control = ControlPlane(
         cluster,
         V0_9_7,
         data,
         DefaultScheduler(),
         NStorm(poll_s=BRIEF_POLL_S),
+        cost=cost,
         times=ControlTimes(),
         timers=_timers(),
         zookeeper=ZooKeeperPlan(),
