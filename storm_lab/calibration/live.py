@@ -9,7 +9,8 @@ reading from one (``read_us``), and for ending a short sleep (``consumer_wake_us
 at an empty queue (``look_us``, from then on); and how slowly its Java warms up (``warm_up_calls``) and what
 cold code costs (``warm_up_factor``). What compiling takes (``compile_s``) is measured: the CPU of the
 compilers' threads; so are what a worker's own housekeeping takes (``idle_jvm_share``), and how long a
-message takes between hosts (``lan_us``) and within one (``loopback_us``).
+message takes between hosts (``lan_us``) and within one (``loopback_us``); and what a JVM's start takes
+(``jvm_start_cpu_s``).
 
 Code that HotSpot's first compiler alone has worked on is slower: for sittings played so, the factor of the
 framework's code is fitted once more, with the other constants as they were found. Where they write a log
@@ -42,7 +43,7 @@ from storm_lab.live.suite.scene import Half, Measure, Scene, half_of
 from storm_lab.live.suite.sittings import CALIBRATION, LOGGED, release_of
 from storm_lab.model.machines import LIVE
 from storm_lab.model.version import V1_0_0, V2_0_0
-from storm_lab.runs.live_trust import Recorded, emulated, play_of
+from storm_lab.runs.live_trust import Recorded, as_started, emulated, play_of
 
 PLAYED = (CALIBRATION, "bare", "calls")
 """Sittings that are played to calibrate a machine: light load, and floods of one worker, which tell what code
@@ -228,13 +229,16 @@ def _fit(
     if not own:
         raise nothing
     looks = [(each, each.look()) for each in own]
-    compiled_s = compiler_seconds([look for _, look in looks])
     before_1 = find_release(generation).storm < V1_0_0
+    slower = own[0].mhz / CostModel().reference_mhz
+    took_s = [seconds for each in own if (seconds := each.start_cpu_s) is not None]
+    if took_s:
+        start = {**start, **_rounded({"jvm_start_cpu_s": float(np.median(took_s)) * slower * LIVE})}
+    compiled_s = compiler_seconds([look for _, look in looks])
     share = housekeeping_share(looks, alone=before_1)
 
     def whole(values: Values) -> Values:
         """With what compiling and housekeeping take, on a core of the reference clock."""
-        slower = own[0].mhz / CostModel().reference_mhz
         measured = {}
         if compiled_s is not None:
             measured["compile_s"] = compiled_s * slower * LIVE
@@ -315,7 +319,7 @@ def _rows(own: Sequence[Recorded], sets: Sequence[Values], pool: Executor) -> It
 def _compared(values: Values, plays: Sequence[Recorded]) -> list[Row]:
     """A sitting's calibrating scenes, as real Storm played them and as the emulator does."""
     first, cost = plays[0], replace(CostModel(), **values)
-    with emulated(first.sitting, first.generation, first.mhz, 1, cost) as look:
+    with emulated(first.sitting, first.generation, first.mhz, 1, as_started(cost, plays)) as look:
         told = [each.look() for each in plays]
         return compare_sitting(first.sitting, first.generation, _calibrating(first), told, [look])
 

@@ -6,8 +6,10 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import groupby
 from pathlib import Path
+from statistics import fmean, median
 
 import pandas as pd
 
@@ -16,11 +18,13 @@ from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.live.releases import Release, find_release
-from storm_lab.live.suite.build import as_played
+from storm_lab.live.suite.build import SUITE_COST, as_played
 from storm_lab.live.suite.compare import Row, Trust, compare_sitting, orderings_of
 from storm_lab.live.suite.measure import Look
 from storm_lab.live.suite.scene import Sitting
 from storm_lab.live.suite.sittings import SITTINGS, release_of
+from storm_lab.live.suite.start_cpu import start_cpu_s
+from storm_lab.model.machines import LIVE
 from storm_lab.runs.live_constants import read_costs
 from storm_lab.runs.live_record import EXPERIMENT, records_folder
 from storm_lab.tuplelog import Run, RunIdentity, RunRefused, RunWriter, open_run
@@ -42,10 +46,35 @@ class Recorded:
     mhz: float
     machine: str = ""
 
+    @property
+    def start_cpu_s(self) -> float | None:
+        """CPU that starting a worker's JVM took, in s: the median; None if none started."""
+        starts = _starts(self.run.folder)
+        return median(starts) if starts else None
+
     def look(self) -> Look:
         """Its tables."""
         storm = release_of(self.sitting, self.generation).storm
         return Look(self.run, self.sitting.describe(storm, self.mhz), self.mhz)
+
+
+def as_started(cost: CostModel, plays: Sequence[Recorded]) -> CostModel:
+    """The costs with what starting a worker's JVM took in these plays: the mean of their medians.
+
+    That is Java's and the machine's, not Storm's, and differs on one machine from day to day far more than
+    anything else: 2.3 to 2.8 s on some, 3.8 to 4.4 on others, where a tuple takes a sixth more.
+    """
+    found = [
+        took_s * play.mhz * LIVE / cost.reference_mhz
+        for play in plays
+        if (took_s := play.start_cpu_s) is not None
+    ]
+    return replace(cost, jvm_start_cpu_s=fmean(found)) if found else cost
+
+
+@cache
+def _starts(folder: Path) -> tuple[float, ...]:
+    return tuple(start_cpu_s(open_run(folder)))
 
 
 def recorded_runs(home: Path) -> list[Recorded]:
@@ -100,13 +129,11 @@ def costs_of(recorded: Iterable[Recorded], home: Path, given: Path | None = None
 
 
 @contextmanager
-def emulated(
-    sitting: Sitting, generation: str, mhz: float, seed: int, cost: CostModel | None = None
-) -> Iterator[Look]:
+def emulated(sitting: Sitting, generation: str, mhz: float, seed: int, cost: CostModel) -> Iterator[Look]:
     """A sitting as the emulator plays it."""
     release = release_of(sitting, generation)
     spec = sitting.describe(release.storm, mhz)
-    spec = replace(as_played(spec), seed=seed, cost=cost or spec.cost)
+    spec = replace(as_played(spec, cost), seed=seed)
     with tempfile.TemporaryDirectory(prefix="storm-lab-") as scratch:
         yield Look(_played(spec, sitting, release, mhz, Path(scratch)), spec, mhz)
 
@@ -145,11 +172,12 @@ def compare(
     orderings = []
     for (machine, name, generation), group in groupby(recorded, key=play_of):
         members = list(group)
-        sitting, mhz = members[0].sitting, members[0].mhz
+        sitting = members[0].sitting
         tell(f"{name} on Storm {generation}")
         scenes = sitting.scenes(release_of(sitting, generation).storm)
         known = costs.get(machine, {})
-        cost = known.get(sitting.code_of(generation), known.get(generation))
+        cost = known.get(sitting.code_of(generation), known.get(generation)) or SUITE_COST
+        cost, mhz = as_started(cost, members), members[0].mhz
         with ExitStack() as plays:
             looks = [plays.enter_context(emulated(sitting, generation, mhz, seed, cost)) for seed in seeds]
             told = [each.look() for each in members]
