@@ -164,7 +164,6 @@ LEFT = {
         "twitter-spike-size",
         "machines filled as by Storm 0.9.3",
     ): "its runs are the longest of all, and thirty seeds do not settle it in the two other settings",
-    ("tstorm-smooth-reassign", ""): "not with all of 30 seeds is there a re-assignment to measure",
 }
 """Orders, with their reading, that are left as their experiments' own seeds leave them, and why."""
 

@@ -11,6 +11,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, part_of
+from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import TRIALS, Trial, explained, tried, under_trials
 from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
 from storm_lab.papers.tstorm.gamma_runs import RESTABLE_S, gains_from, processing_ms
@@ -133,4 +134,11 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=measure,
     chosen=(DEAR,),
+    settling=(
+        Settling(
+            ("tstorm-7node-topology-order",),
+            variants=(STORM, *dict.fromkeys(tstorm_variant(gamma) for _, gamma in SEVEN_NODES.values())),
+            metrics=("latency_10s",),
+        ),
+    ),
 )
