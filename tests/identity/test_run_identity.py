@@ -30,7 +30,7 @@ REMOVAL = "papers/twitter/machine_removal_measures.py"
 REACHING = [
     ("twitter-semantics", "", SEMANTICS, r"^STOP_S = 240.0", "STOP_S = 241.0"),
     ("twitter-semantics", "", SEMANTICS, r"^DOWN_FROM_S = 100", "DOWN_FROM_S = 101"),
-    ("nstorm-delayed-kill", "", "emulator/control/times.py", r"^        5.0,$", "        5.1,"),
+    ("nstorm-delayed-kill", "", "emulator/control/times.py", r"^        0.15,$", "        0.16,"),
     ("twitter-overheads", "", "papers/twitter/overheads_measures.py", r"^SETTLED_S = 180", "SETTLED_S = 181"),
     ("twitter-machine-removal", "supplied", REMOVAL, r"^SUPPLIED_AT_S = 360", "SUPPLIED_AT_S = 361"),
     ("twitter-scaling", "removal", "papers/twitter/scaling.py", r"^AT_S = 300", "AT_S = 301"),
@@ -56,7 +56,7 @@ PARTITION = "schedulers/baselines/partition.py"
 IDLE = [
     ("a comment", "emulator/kernel/main_loop.py", r"^def settle", "# A word.\ndef settle"),
     ("a constant's source", "emulator/cost.py", r"clock at which the CPU costs hold", "their clock"),
-    ("a constant's range", "emulator/control/times.py", r"allowed=\(3.0, 10.0\)", "allowed=(3.0, 11.0)"),
+    ("a constant's range", "emulator/control/times.py", r"allowed=\(0.02, 0.5\)", "allowed=(0.02, 0.6)"),
     ("a docstring", "papers/twitter/semantics.py", r'"""The source of a scenario."""', '"""Its source."""'),
     ("a text of the command line", COMMANDS, "Name of the policy.", "The policy."),
     ("a text of the command line, too", "runs/sweep_command.py", "Set a parameter.", "One parameter."),
