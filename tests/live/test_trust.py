@@ -7,6 +7,7 @@ import math
 import shutil
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pytest
@@ -18,8 +19,8 @@ from storm_lab.live.releases import find_release
 from storm_lab.live.suite.measure import Look
 from storm_lab.live.suite.sittings import release_of
 from storm_lab.runs.live_record import EXPERIMENT, plays, records_folder
-from storm_lab.runs.live_trust import compare, costs_of, emulated, recorded_runs
-from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
+from storm_lab.runs.live_trust import as_started, compare, costs_of, emulated, recorded_runs
+from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
 
 RECORDS = records_folder()
 
@@ -216,6 +217,50 @@ def test_compilers_take_what_they_were_measured_to_take(machine: str, generation
     assert recorded is not None
     # Not all that is hot when a flood ends has been compiled in either.
     assert played == pytest.approx(recorded, rel=0.3)
+
+
+def start_s(run: Run) -> list[float]:
+    """How long each worker's start took, from the launch of its process until it was ready."""
+    rows = run.table("control", ("time_ns", "action", "subject")).to_pandas().sort_values("time_ns")
+    launched: dict[str, int] = {}
+    found = []
+    for time_ns, action, slot in rows.itertuples(index=False):
+        if action == "start-worker":
+            launched[slot] = time_ns
+        elif action == "worker-ready" and slot in launched:
+            found.append((time_ns - launched.pop(slot)) / 1e9)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("machine", "sitting"),
+    [
+        ("amd-epyc", "bare"),
+        ("amd-epyc", "bare-c1"),
+        ("amd-epyc", "calls"),
+        ("amd-epyc", "linear"),
+        ("amd-epyc", "diamond"),
+        ("amd-epyc", "page-load"),
+        ("amd-epyc", "control"),
+        ("amd-epyc-2445", "bare"),
+        ("amd-epyc-2445", "calls"),
+        ("amd-epyc-2445", "packing"),
+        ("intel-xeon", "waiting"),
+        ("intel-xeon", "load"),
+        ("intel-xeon", "control"),
+    ],
+)
+def test_workers_of_0_9_are_ready_about_as_soon_as_real_ones(machine: str, sitting: str):
+    """Alone on a part of a core, with eleven others, or with one on the other node of the same machine."""
+    found = recorded_runs(RECORDS / machine)
+    own = [each for each in found if each.sitting.name == sitting and each.generation == "0.9"]
+    costs = costs_of(found, RECORDS / machine)[""]
+    cost = as_started(costs[own[0].sitting.code_of("0.9")], own)
+    with emulated(own[0].sitting, "0.9", own[0].mhz, 1, cost) as look:
+        played = median(start_s(look.run))
+    recorded = median([took for each in own for took in start_s(each.run)])
+    assert 0.7 < played / recorded < 1.3
 
 
 @pytest.mark.live
