@@ -30,6 +30,7 @@ from storm_lab.model import (
     executors_of,
 )
 from storm_lab.model.machines import LIVE
+from storm_lab.model.version import V2_0_0
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
@@ -50,9 +51,8 @@ WATCHING_NS = 2_200
 the second machine, where 20 us of work take 21.4 to 23.2 us of CPU, 200 take 201.3 to 204.3."""
 
 _STARTING_CORES = 1.56
-"""Of the machine's two, what two JVMs use that start at the same time, one on each node: the median of 16
-starts in `control`, where Storm is held to `MACHINE_PART` of them."""
-_LONGEST_START_S = 10.0
+"""Of the machine's two, what JVMs use that start at the same time: the median of 16 starts in `control` of
+0.9.2, one on each node, where Storm is held to `MACHINE_PART` of them."""
 
 _PORTS = tuple(range(6700, 6712))
 _MEMORY_MB = 6144.0
@@ -221,15 +221,28 @@ class Turns:
 def as_played(spec: EmulationSpec, cost: CostModel) -> EmulationSpec:
     """A description for the emulator, with the costs of a machine and what playing it there adds.
 
-    Each call of user code takes what the player itself does; and of nodes that each have the whole machine
-    all start workers at a time, and share its cores.
+    Each call of user code takes what the player itself does; and where nodes each have the whole machine, all
+    workers that start at the same time share its cores.
     """
     plans = (replace(plan, trace=_watched(plan.trace)) for plan in spec.topologies)
     first, times = spec.cluster.nodes[0], spec.times
     if first.cpu_quota is None and first.cores == CORES:
-        together_s = len(spec.cluster.nodes) * cost.jvm_start_ns(first) / 1e9 / _STARTING_CORES
-        times = replace(times, jvm_start_s=min(together_s, _LONGEST_START_S))
+        all_s = _started_together(spec) * cost.jvm_start_ns(first) / 1e9
+        times = replace(times, jvm_start_s=all_s / _STARTING_CORES)
     return replace(spec, topologies=tuple(plans), cost=cost, times=times)
+
+
+def _started_together(spec: EmulationSpec) -> int:
+    """Most workers that start at the same time: those of one topology, from 2.0 on of all submitted together.
+
+    Supervisors before 2.0 start one topology after the other.
+    """
+    together: dict[object, set[Slot]] = {}
+    for plan in spec.topologies:
+        name = plan.topology.id
+        slots = set(spec.placement.of_topology(name).slots.values()) if spec.placement else set()
+        together.setdefault(plan.submit_s if spec.version >= V2_0_0 else name, set()).update(slots)
+    return max(map(len, together.values()))
 
 
 def _watched(trace: WorkloadTrace) -> WorkloadTrace:
