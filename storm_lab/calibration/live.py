@@ -231,9 +231,10 @@ def _fit(
     looks = [(each, each.look()) for each in own]
     before_1 = find_release(generation).storm < V1_0_0
     slower = own[0].mhz / CostModel().reference_mhz
-    took_s = [seconds for each in own if (seconds := each.start_cpu_s) is not None]
-    if took_s:
-        start = {**start, **_rounded({"jvm_start_cpu_s": float(np.median(took_s)) * slower * LIVE})}
+    begun = [each for each in own if each.start_cpu_s is not None]
+    if begun:
+        took_s = np.median([as_started(CostModel(), [each]).jvm_start_cpu_s for each in begun])
+        start = {**start, **_rounded({"jvm_start_cpu_s": float(took_s)})}
     compiled_s = compiler_seconds([look for _, look in looks])
     share = housekeeping_share(looks, alone=before_1)
 

@@ -25,11 +25,6 @@ class Cost:
     notebook_s: float
     disk_mb: float
 
-    @property
-    def total_s(self) -> float:
-        """Seconds of one core."""
-        return self.emulation_s + self.metrics_s + self.notebook_s
-
 
 def notebooks_at_a_time(cores: int) -> int:
     """Processes that execute notebooks, one of which computes metrics first: two, or more on more cores.
@@ -82,4 +77,4 @@ def cost_text(costs: Sequence[Cost], cores: int = 2) -> str:
     disk = sum(cost.disk_mb for cost in costs)
     time = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
     room = f"{disk:.0f} MB" if disk < 1000 else f"{disk / 1000:.1f} GB"
-    return f"about {time} on {cores} cores, {room}"
+    return f"about {time} on {cores} core{'' if cores == 1 else 's'}, {room}"

@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean, median
@@ -49,7 +48,7 @@ class Recorded:
     @property
     def start_cpu_s(self) -> float | None:
         """CPU that starting a worker's JVM took, in s: the median; None if none started."""
-        starts = _starts(self.run.folder)
+        starts = start_cpu_s(self.run)
         return median(starts) if starts else None
 
     def look(self) -> Look:
@@ -70,11 +69,6 @@ def as_started(cost: CostModel, plays: Sequence[Recorded]) -> CostModel:
         if (took_s := play.start_cpu_s) is not None
     ]
     return replace(cost, jvm_start_cpu_s=fmean(found)) if found else cost
-
-
-@cache
-def _starts(folder: Path) -> tuple[float, ...]:
-    return tuple(start_cpu_s(open_run(folder)))
 
 
 def recorded_runs(home: Path) -> list[Recorded]:

@@ -22,14 +22,9 @@ S = 1_000_000_000
 FITTED_ON = ("bare", "calls", "waiting", "light", "flood", "load")
 
 
-def live_run(
-    folder: Path,
-    ready_s: dict[int, float],
-    windows: list[tuple[int, float, float, float]],
-    runtime: str = "live",
-) -> Run:
+def live_run(folder: Path, ready_s: dict[int, float], windows: list[tuple[int, float, float, float]]) -> Run:
     """A run with workers that are ready at these times, and CPU: worker, start, end and seconds of each."""
-    identity = RunIdentity("t", "t", {"mhz": 2000.0}, 1, "0.9.2", "c", "l", {}, runtime=runtime)
+    identity = RunIdentity("t", "t", {"mhz": 2000.0}, 1, "0.9.2", "c", "l", {}, runtime="live")
     with RunWriter(folder, identity) as log:
         log.append(
             "control",
@@ -56,7 +51,7 @@ def live_run(
                 "cpu_ms": np.array([used * 1e3 for _, _, _, used in windows]),
             },
         )
-        log.finish(duration_ns=20 * S, **({"conditions": {}} if runtime == "live" else {}))
+        log.finish(duration_ns=20 * S, conditions={})
     return open_run(folder)
 
 
@@ -97,7 +92,7 @@ def test_the_emulator_starts_jvms_as_the_play_did_that_it_is_compared_with():
     assert as_started(cost, flood).jvm_start_cpu_s == pytest.approx(sum(told) / 4)
 
 
-def test_a_machine_s_own_constant_is_the_median_of_what_it_is_calibrated_on():
+def test_the_constant_of_a_machine_is_the_median_of_what_it_is_calibrated_on():
     """Half of the calibrating sittings take less, and half more."""
     own = [each for name in FITTED_ON for each in recorded("amd-epyc", name)]
     cost = costs_of(own, records_folder() / "amd-epyc")[""]["0.9"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 from click.testing import CliRunner
 
 from storm_lab.cli import cli
 from storm_lab.machine.facts import usable_cores
-from storm_lab.machine.options import jobs_option
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.expected import Cost, cost_text, notebooks_at_a_time
 
@@ -21,7 +24,7 @@ COSTS = (
     ("cores", "said"),
     [
         # 2,400 s of emulation and 480 s of metrics and notebooks, one after the other.
-        (1, "about 48 min on 1 cores, 1.2 GB"),
+        (1, "about 48 min on 1 core, 1.2 GB"),
         (2, "about 24 min on 2 cores, 1.2 GB"),
         # Emulation on all cores; notebooks four at a time.
         (8, "about 7 min on 8 cores, 1.2 GB"),
@@ -35,9 +38,21 @@ def test_notebooks_take_two_processes_and_on_many_cores_a_few_more() -> None:
     assert [notebooks_at_a_time(cores) for cores in (1, 2, 3, 64)] == [2, 2, 3, 4]
 
 
-def test_runs_are_played_on_all_cores_that_the_process_may_use() -> None:
-    assert JOBS == usable_cores() >= 1
-    command = jobs_option(lambda: None)
-    (option,) = command.__click_params__  # type: ignore[attr-defined]
-    assert option.default == usable_cores()
+_ON_ONE_CORE = """
+import os
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+from storm_lab.machine.options import jobs_option
+from storm_lab.runs.execute import JOBS
+print(JOBS, jobs_option(lambda: None).__click_params__[0].default)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no process can be held to a core here")
+def test_runs_are_played_on_all_cores_that_the_process_may_use_and_on_no_others() -> None:
+    assert usable_cores() == JOBS == len(os.sched_getaffinity(0))
+    held = subprocess.run([sys.executable, "-c", _ON_ONE_CORE], capture_output=True, text=True, check=True)
+    assert held.stdout.split() == ["1", "1"]
+
+
+def test_help_says_how_many_runs_are_played_at_a_time() -> None:
     assert "one a core" in CliRunner().invoke(cli, ["reproduce", "--help"]).output

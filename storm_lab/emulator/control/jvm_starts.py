@@ -17,7 +17,7 @@ THREADS = 2
 """Of a JVM that starts, which want CPU: the main one and a compiler, which take half of it each."""
 ALONE_CORES = 1.06
 """What both use together where cores are free, in the mean over a start, as one waits for the other at times:
-the median of 21 starts of real 0.9.2 and 2.8.3 beside no other (0.7 to 1.7).
+the median of 23 starts of real 0.9.2 and 2.8.3 beside no other (0.7 to 1.7).
 """
 _CLOSE_NS = 10_000_000
 """A JVM is up at most so much later than its CPU says: how far it has come is asked, not told."""

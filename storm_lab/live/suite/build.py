@@ -226,7 +226,7 @@ def as_played(spec: EmulationSpec, cost: CostModel) -> EmulationSpec:
     """
     plans = (replace(plan, trace=_watched(plan.trace)) for plan in spec.topologies)
     first, times = spec.cluster.nodes[0], spec.times
-    if first.cpu_quota is None and first.cores == CORES:
+    if first.cpu_quota is None:
         all_s = _started_together(spec) * cost.jvm_start_ns(first) / 1e9
         times = replace(times, jvm_start_s=all_s / _STARTING_CORES)
     return replace(spec, topologies=tuple(plans), cost=cost, times=times)

@@ -13,8 +13,7 @@ def start_cpu_s(run: Run) -> list[float]:
     """CPU of each worker's JVM from its start until it was ready, in s, by all of its threads.
 
     CPU of a live run's worker is logged from the start of its process on; of the window in which it becomes
-    ready the part before counts. Workers that never were are left out, and so are all of an emulated run,
-    whose logs have no such CPU.
+    ready the part before counts. Workers that never were are left out.
     """
     control = run.table("control", ("time_ns", "action", "detail")).to_pandas()
     cpu = run.table("cpu", _COLUMNS).to_pandas()
