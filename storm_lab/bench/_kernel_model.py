@@ -252,7 +252,7 @@ def description(model: Model, warm_ns: int, until_ns: int) -> Iterator[int]:
     for name in (
         "dispatch", "emit", "serialise", "serialise_kb", "deserialise", "deserialise_kb", "send", "transfer",
         "receive", "acker", "spout_ack", "poll", "wake", "switch", "idle_sleep", "housekeeping_period",
-        "housekeeping_work", "receive_batch", "send_batch",
+        "housekeeping_work", "receive_batch",
     ):  # fmt: skip
         yield int(cost[name])
     yield from (int(k.source[0].rate_milli), int(k.topology[0].timeout), model.lines, warm_ns, until_ns)

@@ -12,6 +12,7 @@ error, not digit by digit.
 from __future__ import annotations
 
 import heapq
+import math
 import random
 import time
 from collections.abc import Generator
@@ -162,7 +163,7 @@ class _Queue(simpy.Store):
         super().__init__(world.env, capacity)
         self._world = world
 
-    def batch(self, most: int) -> Generator[simpy.Event, Any, list[_Message]]:
+    def batch(self, most: float = math.inf) -> Generator[simpy.Event, Any, list[_Message]]:
         """Wait until there is something; returns all that is there, up to ``most`` messages."""
         first = self.get()
         idle = not first.triggered
@@ -198,7 +199,7 @@ class _Worker:
     def _transfer(self) -> Steps:
         world = self.world
         while True:
-            batch = yield from self.transfer.batch(world.cost.send_batch)
+            batch = yield from self.transfer.batch()
             yield self.processor.burst(len(batch) * world.cost.transfer)
             for message in batch:
                 self.out_free = max(world.now, self.out_free) + world.on_wire(message)
@@ -240,7 +241,7 @@ class _Executor:
     def _send(self) -> Steps:
         cost = self.world.cost
         while True:
-            batch = yield from self._sending.batch(cost.send_batch)
+            batch = yield from self._sending.batch()
             work = 0
             for message in batch:
                 message.remote = message.target.worker is not self.worker

@@ -42,7 +42,7 @@ typedef struct { I time, seq, source; } Event;
 static I n_nodes, cores, lan, nic_ps, header;
 static I c_dispatch, c_emit, c_serialise, c_serialise_kb, c_deserialise, c_deserialise_kb, c_send, c_transfer;
 static I c_receive, c_acker, c_spout_ack, c_poll, c_wake, c_switch, idle_sleep, hk_period, hk_work;
-static I receive_batch, send_batch, rate_milli, timeout, lines, warm_until, until, bytes, n_executors, n_threads;
+static I receive_batch, rate_milli, timeout, lines, warm_until, until, bytes, n_executors, n_threads;
 static I now, seq, heap_n, events, taken, free_message = NONE, free_root = NONE, n_messages, n_roots;
 static I *idle, n_idle, finder;
 static I acked, emitted, first_of[KINDS], count_of[KINDS], measuring, n_wires;
@@ -390,7 +390,7 @@ static void go_on(I t) {
     if (self->kind == MAIN && executor[self->executor].kind == SPOUT) spout_turn(t);
     else if (self->length == 0) self->state = IDLE;
     else if (self->kind == MAIN) bolt_start(t);
-    else batch_start(t, self->kind == RECEIVE ? receive_batch : send_batch);
+    else batch_start(t, self->kind == RECEIVE ? receive_batch : self->length);
 }
 
 static void flush(I t) {
@@ -637,7 +637,7 @@ static I open_thread(I kind, I n, I e) {
 static void read_model(void) {
     I *settings[] = {&n_nodes, &cores, &lan, &nic_ps, &header, &c_dispatch, &c_emit, &c_serialise,
         &c_serialise_kb, &c_deserialise, &c_deserialise_kb, &c_send, &c_transfer, &c_receive, &c_acker, &c_spout_ack,
-        &c_poll, &c_wake, &c_switch, &idle_sleep, &hk_period, &hk_work, &receive_batch, &send_batch, &rate_milli,
+        &c_poll, &c_wake, &c_switch, &idle_sleep, &hk_period, &hk_work, &receive_batch, &rate_milli,
         &timeout, &lines, &warm_until, &until, &bytes, &n_executors};
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) *settings[i] = number();
     n_wires = 2 * n_nodes;

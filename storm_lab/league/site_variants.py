@@ -9,7 +9,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind
 from storm_lab.errors import UserError
 from storm_lab.league.reader_site import Site
-from storm_lab.model import Cluster, executors_of
+from storm_lab.model import executors_of
 
 MESSAGE_COSTS = ("serialise_us", "deserialise_us", "transfer_us", "receive_us", "read_us", "write_us")
 """Constants of a message's way from worker to worker."""
@@ -60,7 +60,7 @@ def with_workers(site: Site, count: int) -> Site:
 
 def with_nodes(site: Site, count: int) -> Site:
     """On the first nodes of the cluster."""
-    return replace(site, cluster=Cluster(site.cluster.nodes[:count]))
+    return replace(site, cluster=replace(site.cluster, nodes=site.cluster.nodes[:count]))
 
 
 def with_load(site: Site, factor: float) -> Site:

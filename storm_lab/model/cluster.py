@@ -87,11 +87,29 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The worker nodes, as Nimbus learns of them; `UserError` if two have the same id, or one has none."""
+    """The worker nodes, as Nimbus learns of them.
+
+    With ``shared_cores`` all of them are containers or virtual machines on one machine and get so many of its
+    cores together; None: each is a machine of its own. A `UserError` names the field: two nodes have the same
+    id, or one has none; ``shared_cores`` is out of range, or its nodes have more than one thread a core.
+    """
 
     nodes: tuple[Node, ...]
+    shared_cores: float | None = None
 
     def __post_init__(self) -> None:
+        if self.shared_cores is not None:
+            check_number(
+                "the cluster", "shared_cores", self.shared_cores, low=0.1, high=MOST_CORES, unit="cores"
+            )
+            for node in self.nodes:
+                if node.threads_per_core != 1:
+                    raise UserError(
+                        f"nodes that share cores have one thread a core, and {node.id!r} does not",
+                        field="threads_per_core",
+                        value=node.threads_per_core,
+                        remedy="count threads as cores",
+                    )
         # A machine type is a node without an id.
         for node in self.nodes:
             check_name("a node of a cluster", "id", node.id)

@@ -12,10 +12,10 @@ from storm_lab.emulator.control.times import ControlTimes
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import Plane
 from storm_lab.model import Node
-from storm_lab.model.version import V2_8_8
+from storm_lab.model.version import V0_9_7, V0_10_0, V2_8_8
 from tests.control.world import SAME_STARTS, build, chain, run_to, seconds_of
 
-SEVEN = CostModel(jvm_start_cpu_s=7.0)
+SEVEN = CostModel(jvm_start_cpu_s=7.0, log_writer_part=0.0)
 """7 s of CPU on the tests' nodes, whose clock is the reference clock."""
 
 ALONE_S = 7.0 / ALONE_CORES
@@ -128,5 +128,12 @@ def test_the_switch_gives_every_worker_the_same_start():
 
 def test_a_start_takes_less_cpu_on_a_faster_core():
     """By hand: 7 s at 2 GHz are 3.5 s at 4 GHz, and half of that where a core does twice as much a clock."""
-    assert SEVEN.jvm_start_ns(Node("node", core_mhz=4000.0)) == 3_500_000_000
-    assert SEVEN.jvm_start_ns(Node("node", core_mhz=4000.0, work_per_clock=2.0)) == 1_750_000_000
+    assert SEVEN.worker_start_ns(Node("node", core_mhz=4000.0), V0_9_7) == 3_500_000_000
+    assert SEVEN.worker_start_ns(Node("node", core_mhz=4000.0, work_per_clock=2.0), V0_9_7) == 1_750_000_000
+
+
+def test_from_0_10_on_a_worker_has_a_second_jvm_that_starts_too():
+    """By hand: 7 s and three tenths of it. Real 2.8.3: log writers 0.8 s of CPU each, workers 2.1 to 3.4."""
+    cost, node = CostModel(jvm_start_cpu_s=7.0, log_writer_part=0.3), Node("node", core_mhz=2000.0)
+    assert cost.worker_start_ns(node, V0_9_7) == 7_000_000_000
+    assert cost.worker_start_ns(node, V0_10_0) == cost.worker_start_ns(node, V2_8_8) == 9_100_000_000

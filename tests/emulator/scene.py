@@ -175,7 +175,7 @@ def take_overheads_away(plane: DataPlane) -> None:
     """Leave only queues, threads and user code: what queueing theory speaks of."""
     k = plane.kernel
     for name in k.cost.dtype.names:
-        if name not in ("receive_batch", "send_batch", "housekeeping_period", "inactive_sleep"):
+        if name not in ("receive_batch", "housekeeping_period", "inactive_sleep"):
             k.cost[name] = 0
     k.cost["idle_sleep"] = 1
     # But not where the topology says how long its spouts sleep.

@@ -89,5 +89,5 @@ def test_a_reader_that_is_behind_gets_cheaper_for_each_tuple() -> None:
         counts = scene.tape
         bolt = counts.column("counts", "component") == "bolt0"
         read.append(int(counts.column("counts", "executed")[bolt].sum()))
-    # 100 tuples of 60 us and one call of 40 us: less than one percent.
-    assert 0.98 * read[0] < read[1] < read[0]
+    # Hundreds of tuples of 60 us and one call of 40 us: nearly nothing.
+    assert 0.99 * read[0] < read[1] <= read[0]

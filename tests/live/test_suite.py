@@ -99,25 +99,15 @@ def test_the_emulator_plays_what_the_players_clock_takes_as_well():
 
 
 @pytest.mark.parametrize(
-    ("sitting", "generation", "together"),
-    [
-        ("control", "0.9", 2),
-        ("control", "2.8", 3),
-        ("light", "2.8", 6),
-        ("flood", "0.9", 0),
-        ("logged", "0.9", 0),
-    ],
+    ("sitting", "cores"),
+    [("control", 1.76), ("light", 1.76), ("flood", 2.0), ("linear", 2.0), ("logged", None)],
 )
-def test_jvms_that_start_together_share_the_machine_that_each_node_may_use_all_of(
-    sitting: str, generation: str, together: int
+def test_nodes_share_the_cores_of_the_machine_unless_each_has_one_of_its_own(
+    sitting: str, cores: float | None
 ):
-    """By hand: 2.6 s of CPU each at 2,500 MHz, on 1.56 cores of two. Not where quotas or pinning divide them.
-
-    Supervisors of 0.9 start the two workers of one topology, and then those of the next.
-    """
-    described = find_sitting(sitting).describe(find_release(generation).storm, 2500.0)
-    played = as_played(described, CostModel(jvm_start_cpu_s=6.5))
-    assert played.times.jvm_start_s == pytest.approx(together * 2.6 / 1.56, abs=1e-6)
+    """Free nodes get what a whole cluster may use; held ones have quotas, and compete for all there is."""
+    described = find_sitting(sitting).describe(find_release("0.9").storm, 2500.0)
+    assert described.cluster.shared_cores == cores
 
 
 @pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)

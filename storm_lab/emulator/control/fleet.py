@@ -28,7 +28,13 @@ class Fleet:
         self._timers: dict[int, list[Event]] = {}
         least_ns = ns(control.times.jvm_start_s)
         self._starts = {
-            node.id: JvmStarts(control.clock, control.plane, node, least_ns, control.cost.jvm_start_ns(node))
+            node.id: JvmStarts(
+                control.clock,
+                control.plane,
+                node,
+                least_ns,
+                control.cost.worker_start_ns(node, control.version),
+            )
             for node in control.cluster.nodes
         }
         control.zookeeper.watch(Record.ASSIGNMENT, self._assignment_changed)

@@ -93,7 +93,8 @@ class Nimbus:
     def live_cluster(self) -> Cluster:
         """The nodes whose supervisors have given a heartbeat lately, in the cluster's order."""
         alive = self._liveness.nodes(self._control.clock.now_ns)
-        return Cluster(tuple(node for node in self._control.cluster.nodes if node.id in alive))
+        cluster = self._control.cluster
+        return replace(cluster, nodes=tuple(node for node in cluster.nodes if node.id in alive))
 
     def when_running(self, callback: Callable[[str], None]) -> None:
         """Call back with a topology's id whenever all executors of a new assignment of it have reported."""

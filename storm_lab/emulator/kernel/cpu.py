@@ -5,8 +5,8 @@ With n such threads, those of JVMs that start among them, and c cores every thre
 is the fluid limit of a fair operating-system scheduler with a small time slice. A node keeps one *virtual
 time* that advances at ``share``; a thread that starts a burst of work w finishes when virtual time has
 advanced by w, whatever comes and goes meanwhile. So a change of n moves one number, not n finish times. What
-workers do for themselves leaves less of the c cores to share (:func:`spend_evenly`). Virtual time
-stands still while a node's quota is used up (`quota`).
+workers do for themselves leaves less of the c cores to share (:func:`spend_evenly`), and so do other nodes on
+the same machine (`shared_cores`). Virtual time stands still while a node's quota is used up (`quota`).
 
 Virtual time is an integer in units of 2**-SHARE_BITS ns: exact ties, same bytes everywhere.
 """
@@ -14,7 +14,7 @@ Virtual time is an integer in units of 2**-SHARE_BITS ns: exact ties, same bytes
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
-from storm_lab.emulator.kernel.quota import quota_turn, runnable, use_quota
+from storm_lab.emulator.kernel.quota import own_work, quota_turn, runnable, use_quota, wanting
 from storm_lab.emulator.state.arrays import cost_at, node_at, run_queue_at, s_at, thread_at, worker_at
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.kinds import NEVER, RUNNING, SHARE_BITS
@@ -116,8 +116,14 @@ def spend_evenly(k: State, worker: int, cpu: int, time: int) -> None:
     part = cpu * 1024 // time
     p.own += part - w.own
     w.own = part
-    # More than half of the cores it does not get where others want them.
-    p.free = p.cores * 1024 - min(p.own, p.cores * 512)
+    leave_cores(k, w.node)
+
+
+@inline
+def leave_cores(k: State, node: int) -> None:
+    """Work out anew what a node has to share; its virtual time is up to now."""
+    p = node_at(k, node)
+    p.free = min(p.cores * 1024 - own_work(k, node), p.most)
 
 
 @inline
@@ -173,7 +179,7 @@ def rest_of(k: State, thread: int) -> int:
     t = thread_at(k, thread)
     p = node_at(k, t.node)
     now = s_at(k, 0).now
-    return 0 if runnable(k, t.node) >= p.cores else min(now - t.idle_from, now - p.rested_at)
+    return 0 if wanting(k, t.node) >= p.cores else min(now - t.idle_from, now - p.rested_at)
 
 
 @inline
@@ -181,7 +187,7 @@ def turn_of(k: State, node: int) -> int:
     """How long a thread of a full node keeps its core while another one waits for it."""
     p = node_at(k, node)
     c = cost_at(k, 0)
-    return (c.slice + c.turn * max(1, runnable(k, node) - p.threads + 1)) // p.threads
+    return (c.slice + c.turn * max(1, wanting(k, node) - p.threads + 1)) // p.threads
 
 
 @inline
@@ -212,9 +218,9 @@ def start_call(k: State, thread: int, work: int, user: int) -> None:
         work += (wait_work * p.system) >> 16
     if w.heap_excess > 0:
         work += (work * w.heap_excess) >> 16
-    if runnable(k, node) >= p.threads:
+    if wanting(k, node) >= p.threads:
         # Context switch and cache refill, growing with the run queue up to four threads per core.
-        work += cost_at(k, 0).switch * min(runnable(k, node) // p.threads, 4)
+        work += cost_at(k, 0).switch * min(wanting(k, node) // p.threads, 4)
     work = (work * p.slow * p.extra) >> 20
     s = s_at(k, 0)
     t.state = RUNNING
@@ -241,7 +247,7 @@ def leave_cpu(k: State, node: int, i: int) -> None:
     p = node_at(k, node)
     n = p.active - 1
     p.active = n
-    if runnable(k, node) == p.cores - 1:
+    if wanting(k, node) == p.cores - 1:
         p.rested_at = s_at(k, 0).now
     if i == n:
         return
@@ -309,7 +315,7 @@ def _burst_ends(k: State, node: int) -> int:
 def reschedule(k: State, node: int) -> None:
     """Tell the event heap when the node's next burst ends."""
     p = node_at(k, node)
-    if p.wake_head >= 0 and runnable(k, node) < p.threads:
+    if p.wake_head >= 0 and wanting(k, node) < p.threads:
         _serve_next(k, node)
     if p.active == 0 and (p.quota == 0 or p.polling + p.starting == 0):
         unschedule(k, node)

@@ -12,6 +12,7 @@ from storm_lab.emulator.kernel.cpu import advance, leave_cpu, reschedule, work_o
 from storm_lab.emulator.kernel.network import put_on_channel
 from storm_lab.emulator.kernel.period import period_rings
 from storm_lab.emulator.kernel.quota import is_quota_turn
+from storm_lab.emulator.kernel.shared_cores import share_machine
 from storm_lab.emulator.kernel.source_queue import line_found
 from storm_lab.emulator.kernel.spout import TURN_MOST, spout_turn
 from storm_lab.emulator.kernel.threads import arrive, burst_done, go_on, resume, timer_rings
@@ -131,6 +132,8 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
         settle(k)
         for node in range(s.nodes):
             reschedule(k, node)
+        if s.shared > 0:
+            share_machine(k)
     while next_time(k) <= until:
         if s.free_messages < message_margin:
             return NEED_MESSAGES
@@ -176,6 +179,8 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
             settle(k)
         if node >= 0:
             reschedule(k, node)
+        if s.shared > 0:
+            share_machine(k)
     if s.now < until:
         s.now = until
     return REACHED

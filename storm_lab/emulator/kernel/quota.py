@@ -20,24 +20,42 @@ def runnable(k: State, node: int) -> int:
 
 
 @inline
+def wanting(k: State, node: int) -> int:
+    """How many threads want these cores, those of other nodes on the same machine included."""
+    return runnable(k, node) + node_at(k, node).beside
+
+
+@inline
+def own_work(k: State, node: int) -> int:
+    """What a node's workers take of its cores for themselves, of 1024 a core.
+
+    More than half of the cores they do not get where others want them.
+    """
+    p = node_at(k, node)
+    return min(p.own, p.cores * 512)
+
+
+@inline
 def _use(k: State, node: int) -> int:
     """What a node's threads use of its quota in a ns while it is not held back, of 1024 a core."""
     p = node_at(k, node)
-    return min(p.polling + runnable(k, node) * 1024 + p.cores * 1024 - p.free, p.threads * 1024)
+    most = p.free + (p.threads - p.cores) * 1024
+    return min(p.polling + runnable(k, node) * 1024, most) + own_work(k, node)
 
 
 @jit
 def use_quota(k: State, node: int, passed: int) -> None:
-    """Count what a node has used in the last ``passed`` ns, and hold it back or let it go on."""
+    """Count what a node has used in the last ``passed`` ns, and hold it back or let it go on.
+
+    What workers do for themselves comes due meanwhile, too, and is made up for in the next period.
+    """
     p = node_at(k, node)
-    if p.held == 0:
-        p.quota_left -= passed * _use(k, node)
-        p.held = 1 if p.quota_left <= 0 else 0
+    p.quota_left -= passed * (own_work(k, node) if p.held != 0 else _use(k, node))
     periods = (s_at(k, 0).now - p.quota_from) // p.quota_period
     if periods > 0:
         p.quota_from += periods * p.quota_period
-        p.quota_left = p.quota
-        p.held = 0
+        p.quota_left = p.quota + min(p.quota_left, 0)
+    p.held = 1 if p.quota_left <= 0 else 0
 
 
 @jit

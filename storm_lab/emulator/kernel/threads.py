@@ -30,7 +30,7 @@ from storm_lab.emulator.kernel.forwarding import flush_output, give_up, serialis
 from storm_lab.emulator.kernel.log_lock import log_written, release_log, write_log
 from storm_lab.emulator.kernel.polling import fall_idle, found_something, slow_down
 from storm_lab.emulator.kernel.queues import add_output, end_batch, enqueue, lose, spout_poll_time, take
-from storm_lab.emulator.kernel.quota import runnable
+from storm_lab.emulator.kernel.quota import wanting
 from storm_lab.emulator.kernel.routing import resolve
 from storm_lab.emulator.kernel.spout import (
     after_emit,
@@ -180,7 +180,7 @@ def _wake_for_nothing(k: State, worker: int) -> None:
     work = (c.empty_batch * p.system) >> 16
     w.due += work
     interrupt_wait(k, w.transfer_thread)
-    threads = runnable(k, w.node)
+    threads = wanting(k, w.node)
     w.awake_until = now + c.wake + ((work * p.slow * p.extra) >> 20) * max(1, threads // p.threads)
     if threads >= p.threads:
         w.awake_until += turn_of(k, w.node)
@@ -205,11 +205,9 @@ def go_on(k: State, thread: int) -> None:
         bolt_start(k, thread)
     elif t.kind == RECEIVE:
         _batch_start(k, thread, topology_at(k, worker_at(k, t.worker).topology).receive_batch)
-    elif t.kind == SEND and s_at(k, 0).version_09 == 0:
-        # All that has gathered: the queue itself bounds it.
-        _batch_start(k, thread, t.length)
     else:
-        _batch_start(k, thread, cost_at(k, 0).send_batch)
+        # All that has gathered: its queue bounds it, if anything does.
+        _batch_start(k, thread, t.length)
 
 
 @jit

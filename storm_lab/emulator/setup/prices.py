@@ -76,7 +76,6 @@ def price_list(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
         c.fine_time = FINE_LOOKS * c.fine_look
         c.coarse_look = c.idle_sleep
     c.receive_batch = round(cost.receive_batch)
-    c.send_batch = round(cost.send_batch)
     return table
 
 

@@ -139,6 +139,7 @@ def build(
     kernel = Kernel(**arrays)
     s = kernel.s[0]
     s.nodes = nodes
+    s.shared = round(1024 * (cluster.shared_cores or 0.0))
     s.channels = channels
     s.timers = timers
     s.idle_width = kernel.idle.shape[1]
@@ -238,6 +239,7 @@ def _lay_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: Co
         p.cores = node.cores
         p.threads = node.cores * node.threads_per_core
         p.free = 1024 * node.cores
+        p.most = round(1024 * (cluster.shared_cores or node.cores))
         p.ht_gain = round(1024 * cost.hyper_thread_gain / max(1, node.threads_per_core - 1))
         p.slow = round(1024 * cost.slowdown(node, 0))
         p.extra = p.look_part = 1024

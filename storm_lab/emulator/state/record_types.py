@@ -56,6 +56,7 @@ SCALARS = record(
     ("version_2", I8),  # 1 from Storm 2.0 on: executors have no send thread
     ("bolt_margin", I8),  # most messages one event can create
     ("lost", I8),
+    ("shared", I8),  # cores of the one machine that all nodes are on, of 1024; 0: each is a machine
     ("queue_width", I8),  # places of run_queue for each node
     ("moved", I8),  # rows of moved
     ("moved_most", I8),
@@ -107,7 +108,7 @@ COSTS = record(
     ("coarse_look", I8),  # ... and after that
     ("wire_high", I8),  # bytes in a node's card at which a 2.x worker stops writing, and goes on again
     ("wire_low", I8),
-    *each(I8, "receive_batch", "send_batch"),
+    ("receive_batch", I8),
 )
 
 
@@ -129,7 +130,9 @@ NODE = lined_record(
     # A line of memory later: what is used where threads look, or want more than there is.
     ("ht_gain", I4),  # capacity of all hardware threads, of 1024 per core
     ("own", I4),  # what its workers' own small work would take, of 1024 a core
-    ("free", I4),  # what that leaves of its cores
+    ("free", I4),  # what that leaves of its cores, and other nodes of its machine leave it
+    ("most", I4),  # what these leave it, of 1024 a core
+    ("beside", I4),  # their threads that want cores which it could have
     ("alone", I4),  # what their looks and turns would take of a core each if it were alone, of 1024
     ("polling", I4),  # what they take of its cores where there is room, of 1024
     ("look_rate", I4),  # of 1024 a thread that parks for a nanosecond

@@ -30,7 +30,6 @@ from storm_lab.model import (
     executors_of,
 )
 from storm_lab.model.machines import LIVE
-from storm_lab.model.version import V2_0_0
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
@@ -38,8 +37,8 @@ from storm_lab.workloads.trace import WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Spout
 
 MACHINE_PART = 0.88
-"""Of a core of the machine that each of two held nodes gets, and of both that six get together: as much as
-two cores give to hosts (`storm_lab.live.hosts.MACHINE_SHARE`), less what Nimbus and ZooKeeper take.
+"""Of a core of the machine that each of two held nodes gets, and of both that all nodes get together: as much
+as two cores give to hosts (`storm_lab.live.hosts.MACHINE_SHARE`), less what Nimbus and ZooKeeper take.
 """
 CORES = 2
 """Of the machine that the suite is meant for; larger ones have some left over."""
@@ -49,10 +48,6 @@ WATCHED_NS = 20_000
 WATCHING_NS = 2_200
 """What watching a call takes beside the work: the clock is read four times, each 0.56 us on a plain JVM of
 the second machine, where 20 us of work take 21.4 to 23.2 us of CPU, 200 take 201.3 to 204.3."""
-
-_STARTING_CORES = 1.56
-"""Of the machine's two, what JVMs use that start at the same time: the median of 16 starts in `control` of
-0.9.2, one on each node, where Storm is held to `MACHINE_PART` of them."""
 
 _PORTS = tuple(range(6700, 6712))
 _MEMORY_MB = 6144.0
@@ -72,12 +67,14 @@ def held_cluster(mhz: float, nodes: int = 2, cores: int = CORES) -> Cluster:
     For scenes that saturate: who is held waits for the next period of the quota, which spoils latencies.
     """
     quota = MACHINE_PART * CORES / nodes
-    return Cluster(tuple(_node(number, cores, mhz, quota) for number in range(1, nodes + 1)))
+    # Hosts that can have a core each are given one of their own.
+    shared = CORES if nodes * cores > CORES else None
+    return Cluster(tuple(_node(number, cores, mhz, quota) for number in range(1, nodes + 1)), shared)
 
 
 def free_cluster(mhz: float, nodes: int = 2) -> Cluster:
-    """Equal nodes that each have the whole machine, for scenes that leave some of it idle."""
-    return Cluster(tuple(_node(number, CORES, mhz) for number in range(1, nodes + 1)))
+    """Equal nodes that share the machine, for scenes that leave some of it idle."""
+    return Cluster(tuple(_node(number, CORES, mhz) for number in range(1, nodes + 1)), MACHINE_PART * CORES)
 
 
 def _node(number: int, cores: int, mhz: float, quota: float | None = None) -> Node:
@@ -219,30 +216,9 @@ class Turns:
 
 
 def as_played(spec: EmulationSpec, cost: CostModel) -> EmulationSpec:
-    """A description for the emulator, with the costs of a machine and what playing it there adds.
-
-    Each call of user code takes what the player itself does; and where nodes each have the whole machine, all
-    workers that start at the same time share its cores.
-    """
-    plans = (replace(plan, trace=_watched(plan.trace)) for plan in spec.topologies)
-    first, times = spec.cluster.nodes[0], spec.times
-    if first.cpu_quota is None:
-        all_s = _started_together(spec) * cost.jvm_start_ns(first) / 1e9
-        times = replace(times, jvm_start_s=all_s / _STARTING_CORES)
-    return replace(spec, topologies=tuple(plans), cost=cost, times=times)
-
-
-def _started_together(spec: EmulationSpec) -> int:
-    """Most workers that start at the same time: those of one topology, from 2.0 on of all submitted together.
-
-    Supervisors before 2.0 start one topology after the other.
-    """
-    together: dict[object, set[Slot]] = {}
-    for plan in spec.topologies:
-        name = plan.topology.id
-        slots = set(spec.placement.of_topology(name).slots.values()) if spec.placement else set()
-        together.setdefault(plan.submit_s if spec.version >= V2_0_0 else name, set()).update(slots)
-    return max(map(len, together.values()))
+    """A description for the emulator, with a machine's costs; each call takes what the player itself does."""
+    plans = tuple(replace(plan, trace=_watched(plan.trace)) for plan in spec.topologies)
+    return replace(spec, topologies=plans, cost=cost)
 
 
 def _watched(trace: WorkloadTrace) -> WorkloadTrace:

@@ -59,8 +59,9 @@ def _plan(topology: str, placement: str) -> TopologyPlan:
 
 def cluster(mhz: float) -> Cluster:
     """Six hosts that fill the machine, with slots for all three placements side by side."""
-    nodes = held_cluster(mhz, _HOSTS).nodes
-    return Cluster(tuple(replace(node, offer=_OFFER, ports=tuple(range(6700, 6706))) for node in nodes))
+    held = held_cluster(mhz, _HOSTS)
+    ports = tuple(range(6700, 6706))
+    return replace(held, nodes=tuple(replace(node, offer=_OFFER, ports=ports) for node in held.nodes))
 
 
 def _placement(plans: dict[str, TopologyPlan], machines: Cluster, version: StormVersion) -> Assignment:

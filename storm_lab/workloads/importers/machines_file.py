@@ -70,8 +70,11 @@ def read_machines(text: str, file: str) -> Machines:
                 raise UserError("two nodes have this name", field=file, value=node.id, remedy="rename one")
             seen.add(node.id)
         base = Machines(Cluster(tuple(nodes)))
+    cluster = base.cluster
+    if "shared_cores" in given:
+        cluster = replace(cluster, shared_cores=float(given["shared_cores"]))
     links = {_LINKS[key]: float(value) for key, value in given.get("links", {}).items()}
-    return Machines(base.cluster, replace(base.links, **links))
+    return Machines(cluster, replace(base.links, **links))
 
 
 def _types(given: Mapping[str, Any], file: str) -> dict[str, Node]:

@@ -1,0 +1,124 @@
+"""Nodes that are containers on one machine: how they share its cores, worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from scene import MS, SECOND, US, chain, chain_trace, constant_work, start
+
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.errors import UserError
+from storm_lab.model import Cluster, Executor, Node, Slot
+from storm_lab.model.version import V0_9_7
+
+SECONDS = 4
+FLOOD = SourcePlan(SourceKind.SATURATED, anchored=False)
+
+
+def machine(
+    spouts: Sequence[int], shared: float | None, cores: int = 4, quota: float | None = None
+) -> Cluster:
+    """A node for so many spouts each, and one more for the bolt."""
+    given = {"cores": cores, "core_mhz": 2000.0, "memory_mb": 65536.0, "ports": (6700,), "cpu_quota": quota}
+    nodes = [Node(f"node{number}", quota_period_ms=20.0, **given) for number in range(len(spouts) + 1)]
+    return Cluster(tuple(nodes), shared)
+
+
+def cores_used(spouts: Sequence[int], cluster: Cluster) -> list[float]:
+    """Cores that the spouts of each node use, which always want one each: 1 ms a tuple."""
+    home = [node for node, count in enumerate(spouts) for _ in range(count)]
+
+    def place(executor: Executor) -> Slot:
+        # Tasks are numbered by component's name: the bolt's first.
+        node = len(spouts) if executor.component == "bolt0" else home[executor.start - 2]
+        return Slot(f"node{node}", 6700)
+
+    scene = start(
+        chain((len(home), 1), ackers=0),
+        chain_trace([constant_work(0, 10)]),
+        FLOOD,
+        cluster,
+        place,
+        version=V0_9_7,
+        ideal=True,
+    )
+    scene.plane.kernel.cost["poll"] = MS
+    scene.plane.run_until(SECONDS * SECOND)
+    scene.plane.finish()
+    component, task = (scene.tape.column("counts", name) for name in ("component", "task"))
+    emitted = scene.tape.column("counts", "emitted")
+    used = [0.0] * len(spouts)
+    for number, node in enumerate(home):
+        own = (component == "spout") & (task == number + 2)
+        used[node] += float(emitted[own].sum()) / 1000 / SECONDS
+    return used
+
+
+@pytest.mark.parametrize(
+    ("spouts", "shared", "used"),
+    [
+        ((1, 1, 1), None, (1.0, 1.0, 1.0)),
+        ((3,), 2.0, (2.0,)),
+        ((1, 1, 1), 2.0, (2 / 3, 2 / 3, 2 / 3)),
+        ((3, 1), 2.0, (1.0, 1.0)),
+        ((3, 1), 3.0, (2.0, 1.0)),
+        ((2, 1), 4.0, (2.0, 1.0)),
+        ((4, 3, 1), 5.0, (2.0, 2.0, 1.0)),
+        ((6, 1), 6.0, (4.0, 1.0)),
+        ((2, 2), 1.5, (0.75, 0.75)),
+    ],
+)
+def test_nodes_get_equal_parts_and_what_one_cannot_use_goes_to_the_others(
+    spouts: tuple[int, ...], shared: float | None, used: tuple[float, ...]
+):
+    """Nodes have four cores each at most, however many the machine has."""
+    assert cores_used(spouts, machine(spouts, shared)) == pytest.approx(used, rel=0.01)
+
+
+def test_a_node_that_has_used_its_quota_up_leaves_the_cores_to_the_others():
+    """By hand: node0 may use half a core, so node1 gets the other one and a half, and has two spouts."""
+    free = machine((2, 2), 2.0)
+    held = Cluster((machine((2, 2), 2.0, quota=0.5).nodes[0], *free.nodes[1:]), 2.0)
+    assert cores_used((2, 2), free) == pytest.approx([1.0, 1.0], rel=0.01)
+    assert cores_used((2, 2), held) == pytest.approx([0.5, 1.5], rel=0.02)
+
+
+@pytest.mark.parametrize(("shared", "waits_us"), [(2.0, 150), (None, 0)])
+def test_who_wakes_waits_for_the_threads_of_other_nodes(shared: float | None, waits_us: int):
+    """Two cores and four threads of another node: by hand three turns of 100 us over two cores."""
+    cluster = machine((1, 1), shared, cores=2)
+    scene = start(
+        chain((1, 1), ackers=0),
+        chain_trace([constant_work(10 * US, 10)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=20.0, anchored=False),
+        cluster,
+        lambda _: Slot("node0", 6700),
+        version=V0_9_7,
+        ideal=True,
+        sample_every=1,
+    )
+    scene.plane.kernel.cost["turn"] = 100 * US
+    scene.plane.set_starting(cluster.nodes[1], 4)
+    scene.plane.run_until(SECONDS * SECOND)
+    scene.plane.finish()
+    is_bolt = scene.tape.column("executions", "component") == "bolt0"
+    asked, began = (scene.tape.column("executions", name)[is_bolt] for name in ("enqueue_ns", "start_ns"))
+    assert len(began) > 50
+    assert np.median(began - asked) == pytest.approx(waits_us * US, abs=US)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"shared_cores": 0.0}, "shared_cores = 0.0.*0.1 to 4096"),
+        ({"shared_cores": float("nan")}, "shared_cores"),
+        ({"shared_cores": "two"}, "shared_cores"),
+        ({"threads_per_core": 2}, "threads_per_core = 2.*count threads as cores"),
+    ],
+)
+def test_what_cannot_be_shared_is_refused_with_the_field(change: dict[str, object], message: str):
+    node = Node("node", threads_per_core=int(change.get("threads_per_core", 1)))  # type: ignore[call-overload]
+    with pytest.raises(UserError, match=message):
+        Cluster((node,), change.get("shared_cores", 2.0))  # type: ignore[arg-type]
