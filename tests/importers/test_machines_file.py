@@ -58,6 +58,24 @@ nodes: [{name: a, type: pod}, {name: b, type: pod, cpu_quota: 1.5, quota_period_
     assert held == [(0.5, 100.0), (1.5, 20.0)]
 
 
+def test_containers_on_one_machine_share_its_cores() -> None:
+    nodes = "nodes: [{name: pod, count: 3, type: m5.xlarge, threads_per_core: 1}]"
+    alone, together = (
+        read_machines(f"storm_lab: machines/1\n{nodes}\n{more}", "m.yaml").cluster
+        for more in ("", "shared_cores: 2.5")
+    )
+    assert (alone.shared_cores, together.shared_cores) == (None, 2.5)
+    assert together.nodes == alone.nodes
+    with pytest.raises(UserError, match=r"shared_cores"):
+        read_machines(f"storm_lab: machines/1\n{nodes}\nshared_cores: 0", "m.yaml")
+
+
+def test_nodes_that_share_cores_have_one_thread_a_core() -> None:
+    text = "storm_lab: machines/1\nnodes: [{name: a, type: m5.xlarge, threads_per_core: 2}]\nshared_cores: 2"
+    with pytest.raises(UserError, match=r"threads_per_core = 2: .* 'a' does not; count threads as cores"):
+        read_machines(text, "m.yaml")
+
+
 def test_more_quota_than_cores_is_refused() -> None:
     with pytest.raises(UserError, match=r"nodes\[0\]\.cpu_quota = 9\.0: is more than its cores; at most 2"):
         read_machines("storm_lab: machines/1\nnodes: [{name: a, type: m5.xlarge, cpu_quota: 9}]", "m.yaml")
