@@ -76,7 +76,7 @@ _BELIEVED: Values = {
     "code_factor": 0.5,
     "wake_us": 10.0,
     "consumer_wake_us": 19.0,
-    "turn_us": 40.0,
+    "turn_us": 8.0,
     "asleep_us": 100.0,
     "write_us": 57.0,
     "read_us": 50.0,

@@ -156,7 +156,7 @@ def test_a_transfer_thread_that_is_awake_already_is_not_woken_for_nothing() -> N
         nodes(1, cores=1),
         lambda _: Slot("node0", 6700),
         version=V0_9_2,
-        cost=replace(PLAIN, idle_jvm_share=0.0, consumer_wake_us=5.0, turn_us=500.0),
+        cost=replace(PLAIN, idle_jvm_share=0.0, consumer_wake_us=5.0, slice_us=500.0),
     )
     scene.plane.run_until(10 * SECOND)
     scene.plane.sample()

@@ -85,9 +85,9 @@ def test_a_node_that_has_used_its_quota_up_leaves_the_cores_to_the_others():
     assert cores_used((2, 2), held) == pytest.approx([0.5, 1.5], rel=0.02)
 
 
-@pytest.mark.parametrize(("shared", "waits_us"), [(2.0, 150), (None, 0)])
+@pytest.mark.parametrize(("shared", "waits_us"), [(2.0, 450), (None, 0)])
 def test_who_wakes_waits_for_the_threads_of_other_nodes(shared: float | None, waits_us: int):
-    """Two cores and four threads of another node: by hand three turns of 100 us over two cores."""
+    """Two cores and four threads of another node: by hand three turns of 300 us over two cores."""
     cluster = machine((1, 1), shared, cores=2)
     scene = start(
         chain((1, 1), ackers=0),

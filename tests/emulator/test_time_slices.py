@@ -70,10 +70,12 @@ def test_without_slices_who_wakes_runs_at_once() -> None:
 
 
 @pytest.mark.parametrize("busy", [0, 1, 2])
-def test_of_turns_who_wakes_waits_for_one_of_each_thread_that_is_ahead(busy: int) -> None:
+def test_who_wakes_waits_for_a_turn_of_each_thread_ahead_which_lasts_longer_the_more_there_are(
+    busy: int,
+) -> None:
     scene = two_calls(10 * MS, slice_ns=0, turn_ns=100 * US, before=busy)
     # Three threads pass a tuple on, one after the other.
-    assert waits_us(scene)[0] == 3 * 100 * busy
+    assert waits_us(scene)[0] == 3 * 100 * busy**2
 
 
 def reads_per_tuple(slice_ns: int) -> float:

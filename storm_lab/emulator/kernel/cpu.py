@@ -183,11 +183,24 @@ def rest_of(k: State, thread: int) -> int:
 
 
 @inline
+def _ahead(k: State, node: int) -> int:
+    """How many threads a thread that wakes on a full node must let go first."""
+    return max(1, wanting(k, node) - node_at(k, node).threads + 1)
+
+
+@inline
 def turn_of(k: State, node: int) -> int:
-    """How long a thread of a full node keeps its core while another one waits for it."""
-    p = node_at(k, node)
+    """How long a thread of a full node keeps its core: the longer the more wait, as more has gathered."""
     c = cost_at(k, 0)
-    return (c.slice + c.turn * max(1, wanting(k, node) - p.threads + 1)) // p.threads
+    return c.slice + c.turn * _ahead(k, node)
+
+
+@inline
+def wait_of(k: State, node: int) -> int:
+    """How long a thread that wakes on a full node waits: for a slice, or a turn of each that is ahead."""
+    c = cost_at(k, 0)
+    ahead = _ahead(k, node)
+    return (c.slice + c.turn * ahead * ahead) // node_at(k, node).threads
 
 
 @inline

@@ -13,7 +13,7 @@ import numpy as np
 from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.prefetch import fetch_emissions, fetch_queued
 from storm_lab.emulator.events.schedule import schedule, scheduled_at
-from storm_lab.emulator.kernel.cpu import turn_of
+from storm_lab.emulator.kernel.cpu import wait_of
 from storm_lab.emulator.kernel.polling import look_for_room, look_later, looks_for_itself, set_polling
 from storm_lab.emulator.kernel.quota import wanting
 from storm_lab.emulator.kernel.waits import end_wait
@@ -135,7 +135,7 @@ def wake(k: State, thread: int) -> None:
     c = cost_at(k, 0)
     t.since = t.awake = s.now + c.wake
     if wanting(k, node) >= p.threads:
-        t.since += turn_of(k, node)
+        t.since += wait_of(k, node)
     if p.wake_head >= 0:
         t.since = max(t.since, thread_at(k, p.wake_tail).since)
     if p.wake_head < 0:

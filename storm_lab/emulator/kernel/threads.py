@@ -23,7 +23,7 @@ from storm_lab.emulator.kernel.cpu import (
     rest_of,
     start_burst,
     start_call,
-    turn_of,
+    wait_of,
     work_off,
 )
 from storm_lab.emulator.kernel.forwarding import flush_output, give_up, serialise_own
@@ -183,7 +183,7 @@ def _wake_for_nothing(k: State, worker: int) -> None:
     threads = wanting(k, w.node)
     w.awake_until = now + c.wake + ((work * p.slow * p.extra) >> 20) * max(1, threads // p.threads)
     if threads >= p.threads:
-        w.awake_until += turn_of(k, w.node)
+        w.awake_until += wait_of(k, w.node)
 
 
 @jit
