@@ -98,6 +98,6 @@ EXPERIMENT = Experiment(
     measure=measure,
     settling=(
         Settling(("mfstorm-fig3-s6-isolation",), variants=SETTLED_VARIANTS),
-        Settling(("mfstorm-stable-5min",), seeds=20),
+        Settling(("mfstorm-stable-5min",)),
     ),
 )
