@@ -67,8 +67,8 @@ def emulab(machines: int = MACHINES, *, core_mhz: float = RSTORM_MHZ, offer: Res
 def emulab_costs() -> CostModel:
     """The shared constants, with the printed latency between racks, and code that is compiled from the start.
 
-    Until 250 s two workers on a host of one core still compile, here as in the recordings, and single ones
-    until 90 s. The paper's runs take 15 minutes, and recorded means begin at 300 s; so short a run as is
+    Code that is cold at first takes 100 to 130 s of Linear here, and 100 to 150 s in the recordings, until
+    rates are full. The paper's runs take 15 minutes, and recorded means begin at 300 s; so short a run as is
     played here has their rates only so.
     """
     return replace(CostModel(), inter_rack_us=RSTORM_BETWEEN_RACKS_US, warm_up_factor=1.0)
