@@ -56,7 +56,7 @@ def _refusals() -> list[tuple[EmulationSpec, str]]:
         (replace(good, topologies=()), "topologies: there is nothing to run"),
         (replace(good, topologies=(plan, plan)), "topology = 'tree': the run has this topology twice"),
         (replace(good, topologies=(replace(plan, sources={}),)), "spout 'lines' of topology 'tree'"),
-        (replace(good, times=ControlTimes(jvm_start_s=70.0)), "jvm_start_s = 70.0.*0 to 60 s"),
+        (replace(good, times=ControlTimes(jvm_start_s=70.0)), "jvm_start_s = 70.0.*0 to 10 s"),
         (replace(good, placement=lonely), "placement: executor .* has no slot"),
         (
             replace(good, faults=FaultPlan.of_rows([{"fault": "kill-node", "at_s": 99, "node": "node01"}])),

@@ -90,6 +90,22 @@ def cpu_of_looks(quota: float | None) -> float:
     return sum(cpu for (_, executor), cpu in used if executor.component == "bolt0") / SECOND
 
 
+def test_what_a_worker_does_for_itself_counts_while_the_quota_is_used_up_too():
+    """By hand: half a core of two lasts a quarter of a period, and a worker takes a tenth all along."""
+    scene = start(
+        chain((2, 1), ackers=0),
+        chain_trace([np.full(100, MS)]),
+        SourcePlan(SourceKind.SATURATED, anchored=False),
+        nodes(1, cores=2, cpu_quota=0.5, quota_period_ms=20.0),
+        lambda _: Slot("node0", 6700),
+        version=V0_9_7,
+        cost=replace(PLAIN, idle_jvm_share=0.1),
+    )
+    scene.plane.run_until(10 * SECOND)
+    used_ns = scene.plane.sample().node_cpu_ns["node0"]
+    assert used_ns / (10 * SECOND) == pytest.approx(0.5, abs=0.01)
+
+
 def test_idle_threads_that_look_use_the_quota_up_as_well():
     # A look of 10 us every 55.
     assert cpu_of_looks(None) == pytest.approx(10 / 55, rel=0.1)

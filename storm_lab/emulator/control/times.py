@@ -26,7 +26,7 @@ class ControlTimes:
 
     jvm_start_s: float = constant(
         0.0,
-        allowed=(0.0, 60.0),
+        allowed=(0.0, 10.0),
         source="least time from the start of a worker JVM until it listens, where its CPU takes less "
         "(jvm_start_cpu_s of the costs); no paper prints it",
     )
