@@ -2,11 +2,11 @@
 
 Only scenes of the calibrating half are used, and of a version only its own: the generations of Storm have
 message paths that share little code. What is fitted is what the framework's code costs on the machine's
-Java (``code_factor``), how long a woken thread takes to run (``wake_us``) and waits for a core that is
-taken (``turn_us``, before 2.0), how late a sleep ends (``timer_slack_us``), and what an operating system
-on it takes: for ending a long sleep (``asleep_us``), for writing to another worker (``write_us``) and
-reading from one (``read_us``), and for ending a short sleep (``consumer_wake_us``, before 2.0) or looking
-at an empty queue (``look_us``, from then on); and how slowly its Java warms up (``warm_up_calls``) and what
+Java (``code_factor``), how long a woken thread takes to run (``wake_us``), how late a sleep ends
+(``timer_slack_us``), and what an operating system on it takes: for ending a long sleep (``asleep_us``), for
+writing to another worker (``write_us``) and reading from one (``read_us``), and for ending a short sleep
+(``consumer_wake_us``, before 2.0) or looking at an empty queue (``look_us``, from then on); and how slowly
+its Java warms up (``warm_up_calls``) and what
 cold code costs (``warm_up_factor``). What compiling takes (``compile_s``) is measured: the CPU of the
 compilers' threads; so are what a worker's own housekeeping takes (``idle_jvm_share``), and how long a
 message takes between hosts (``lan_us``) and within one (``loopback_us``); and what a JVM's start takes
@@ -70,13 +70,12 @@ _FITTED = (
     "warm_up_calls",
     "warm_up_factor",
 )
-_FITTED_BEFORE_2 = ("consumer_wake_us", "turn_us")
+_FITTED_BEFORE_2 = ("consumer_wake_us",)
 _FITTED_FROM_2 = ("look_us",)
 _BELIEVED: Values = {
     "code_factor": 0.5,
     "wake_us": 10.0,
     "consumer_wake_us": 19.0,
-    "turn_us": 8.0,
     "asleep_us": 100.0,
     "write_us": 57.0,
     "read_us": 50.0,
@@ -95,9 +94,15 @@ in one measure. Ten constants fit ten scenes in many ways, which say different t
 _LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
 """Between namespaces, and processes, of the machine of data/live/intel-xeon: for runs that were recorded
 before plays measured their links (`storm_lab.live.links`)."""
-_FIXED: Values = {"switch_us": 0.0, "slice_us": 0.0, "process_penalty": SUITE_COST.process_penalty}
+_FIXED: Values = {
+    "switch_us": 0.0,
+    "slice_us": 0.0,
+    "turn_us": 1400.0,
+    "process_penalty": SUITE_COST.process_penalty,
+}
 """No switch for each burst: `consumer_wake_us` is what a thread's run costs, with the switch of the wake.
-No time slice of older kernels, but `turn_us`. And further processes as in the suite."""
+Threads run one after another, in turns as Linux has them since 6.6 on two cores. And further processes as in
+the suite."""
 _FITTED_LOGGED = ("write_us", "log_emit_us", "log_receive_us")
 """Besides, where a log is written: its lines, and writing to other workers, which R-Storm's topologies do
 over more connections than any scene of the others."""

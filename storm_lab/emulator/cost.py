@@ -116,12 +116,10 @@ class CostModel:
     )
     turn_us: float = constant(
         0.0,
-        allowed=(0, 100),
-        source="what newer kernels have instead: of n threads that want a full node's cores beyond their "
-        "number each keeps one for n such turns, as so much more has gathered for it. Live Storm 0.9.2 under "
-        "Linux 6.18: who wakes waits 10 to 58 us for two cores that one worker floods, where bolts run for "
-        "40 to 80 us at a time, and 130 to 1,250 us for one core that a dozen busy threads want; there they "
-        "run 400 to 1,400 times a second, for 8 to 50 tuples each",
+        allowed=(0, 10000),
+        source="how long a thread keeps a core that others want where as many run as there are cores, one "
+        "after another, as under Linux since 6.6: the shortest slice of its scheduler (base_slice_ns of "
+        "fair.c), 0.7 ms in 6.18, and 1.4 ms on two cores; 0 = all run at once, after a wait of slice_us",
     )
     wake_us: float = constant(30.0, (5, 100), "futex wake to running, Linux")
     switch_us: float = constant(

@@ -89,9 +89,9 @@ class Node:
 class Cluster:
     """The worker nodes, as Nimbus learns of them.
 
-    With ``shared_cores`` all of them are containers or virtual machines on one machine and get so many of its
-    cores together; None: each is a machine of its own. A `UserError` names the field: two nodes have the same
-    id, or one has none; ``shared_cores`` is out of range, or its nodes have more than one thread a core.
+    With ``shared_cores`` all of them are containers or virtual machines on one machine and take turns at so
+    many of its cores; None: each is a machine of its own. A `UserError` names the field: two nodes have the
+    same id, or one has none; ``shared_cores`` is out of range, or its nodes have more than one thread a core.
     """
 
     nodes: tuple[Node, ...]

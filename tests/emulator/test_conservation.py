@@ -7,14 +7,15 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import MS, PLAIN, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
 
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
-from storm_lab.model import Executor, Grouping, Slot, StormVersion
+from storm_lab.model import Cluster, Executor, Grouping, Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
 
 GROUPINGS = [
@@ -40,11 +41,16 @@ def storm(
     kill: bool = True,
     rate_per_s: float = 300.0,
     scale: float = 1.0,
+    crowded: bool = False,
 ) -> Scene:
     """A busy little topology on three nodes for 20 s times ``scale``.
 
-    A worker dies after a quarter of that and its executors come back elsewhere a little later.
+    A worker dies after a quarter of that and its executors come back elsewhere a little later. ``crowded``:
+    the nodes are containers on one machine, where threads and nodes take turns.
     """
+    cluster = nodes(3, cores=2)
+    if crowded:
+        cluster = Cluster(nodes(3, cores=2, cpu_quota=0.6, quota_period_ms=20.0).nodes, 2.0)
     scene = start(
         chain((2, 3, 3), grouping, ackers=2, message_timeout_s=3.0 * scale),
         chain_trace([constant_work(500 * US, 50), constant_work(900 * US, 50)], keys=range(50)),
@@ -53,9 +59,10 @@ def storm(
             rate_per_s=rate_per_s,
             on_fail=FailurePolicy.REPLAY if replay else FailurePolicy.FORGET,
         ),
-        nodes(3, cores=2),
+        cluster,
         round_robin,
         version=version,
+        cost=replace(PLAIN, turn_us=1400.0) if crowded else None,
         seed=seed,
     )
     plane = scene.plane
@@ -87,11 +94,15 @@ def digest(scene: Scene) -> str:
 
 
 @pytest.mark.parametrize("version", [V0_8_2, V0_9_7, V1_0_6, V2_8_8], ids=str)
-@pytest.mark.parametrize("grouping", GROUPINGS, ids=lambda g: g.value)
+@pytest.mark.parametrize(
+    ("grouping", "crowded"),
+    [*((grouping, False) for grouping in GROUPINGS), (Grouping.SHUFFLE, True)],
+    ids=[*(grouping.value for grouping in GROUPINGS), "crowded"],
+)
 def test_every_root_is_acked_failed_lost_or_pending_and_counted_once(
-    version: StormVersion, grouping: Grouping
+    version: StormVersion, grouping: Grouping, crowded: bool
 ) -> None:
-    scene = storm(version, grouping)
+    scene = storm(version, grouping, crowded=crowded)
     tape = scene.tape
     numbers = tape.column("roots", "root_id")
     assert len(np.unique(numbers)) == len(numbers)
@@ -129,10 +140,11 @@ sys.path.insert(0, sys.argv[1])
 from test_conservation import storm, digest
 from storm_lab.emulator.state.jit import ENABLED
 from storm_lab.model import Grouping
-from storm_lab.model.version import V0_8_2, V2_8_8
+from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
 assert not ENABLED
 print(digest(storm(V0_8_2, Grouping.SHUFFLE, rate_per_s=50.0, scale=0.05)))
 print(digest(storm(V2_8_8, Grouping.PARTIAL_KEY, rate_per_s=50.0, scale=0.05)))
+print(digest(storm(V0_9_7, Grouping.SHUFFLE, rate_per_s=150.0, scale=0.05, crowded=True)))
 """
 
 
@@ -149,6 +161,7 @@ def test_without_the_compiler_the_same_code_gives_the_same_bytes() -> None:
     assert plain.stdout.split() == [
         digest(storm(V0_8_2, Grouping.SHUFFLE, rate_per_s=50.0, scale=0.05)),
         digest(storm(V2_8_8, Grouping.PARTIAL_KEY, rate_per_s=50.0, scale=0.05)),
+        digest(storm(V0_9_7, Grouping.SHUFFLE, rate_per_s=150.0, scale=0.05, crowded=True)),
     ]
 
 

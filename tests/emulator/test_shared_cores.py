@@ -85,28 +85,53 @@ def test_a_node_that_has_used_its_quota_up_leaves_the_cores_to_the_others():
     assert cores_used((2, 2), held) == pytest.approx([0.5, 1.5], rel=0.02)
 
 
-@pytest.mark.parametrize(("shared", "waits_us"), [(2.0, 450), (None, 0)])
-def test_who_wakes_waits_for_the_threads_of_other_nodes(shared: float | None, waits_us: int):
-    """Two cores and four threads of another node: by hand three turns of 300 us over two cores."""
-    cluster = machine((1, 1), shared, cores=2)
+def test_nodes_under_quotas_have_all_cores_one_after_another():
+    """Each may use 18 ms of CPU in 20 and could use two cores: by hand both for 9 ms, then none for 11."""
+    cluster = Cluster(machine((0, 0), 2.0, cores=2, quota=0.9).nodes[:2], 2.0)
     scene = start(
         chain((1, 1), ackers=0),
-        chain_trace([constant_work(10 * US, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=20.0, anchored=False),
+        chain_trace([constant_work(0, 10)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=1.0, anchored=False),
         cluster,
         lambda _: Slot("node0", 6700),
         version=V0_9_7,
         ideal=True,
+    )
+    scene.plane.set_starting(cluster.nodes[0], 2)
+    scene.plane.run_until(10 * MS)
+    scene.plane.set_starting(cluster.nodes[1], 2)
+    given = []
+    for ms in range(100, 500):
+        scene.plane.run_until(ms * MS + MS // 2)
+        given.append([int(cores) for cores in scene.plane.kernel.node["given"]])
+    assert set(map(tuple, given)) == {(2, 0), (0, 2), (0, 0)}
+    for node in range(2):
+        changes = np.flatnonzero(np.diff([cores[node] for cores in given]))
+        assert set(np.diff(changes)) == {9, 11}
+
+
+@pytest.mark.parametrize(("shared", "apart_ms"), [(1.0, [0, 0, 0, 4]), (None, [1, 1, 1, 1])])
+def test_a_node_waits_for_the_end_of_another_ones_turn(shared: float | None, apart_ms: list[int]):
+    """A tuple each ms, beside a node that always wants the machine's only core: four of them each 4 ms."""
+    cluster = machine((1, 1), shared, cores=1)
+    scene = start(
+        chain((1, 1), ackers=0),
+        chain_trace([constant_work(US, 10)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=1000.0, anchored=False),
+        cluster,
+        lambda executor: Slot("node0" if executor.component == "bolt0" else "node1", 6700),
+        version=V0_9_7,
+        ideal=True,
         sample_every=1,
     )
-    scene.plane.kernel.cost["turn"] = 100 * US
-    scene.plane.set_starting(cluster.nodes[1], 4)
+    scene.plane.kernel.cost["turn"] = 4 * MS
+    scene.plane.set_starting(cluster.nodes[2], 1)
     scene.plane.run_until(SECONDS * SECOND)
     scene.plane.finish()
     is_bolt = scene.tape.column("executions", "component") == "bolt0"
-    asked, began = (scene.tape.column("executions", name)[is_bolt] for name in ("enqueue_ns", "start_ns"))
-    assert len(began) > 50
-    assert np.median(began - asked) == pytest.approx(waits_us * US, abs=US)
+    began = np.sort(scene.tape.column("executions", "start_ns")[is_bolt])[1000:1100]
+    assert sorted(np.diff(began)[:4] / MS) == pytest.approx(apart_ms, abs=0.01)
+    assert began[-1] - began[0] == pytest.approx(99 * MS, abs=4 * MS)
 
 
 @pytest.mark.parametrize(

@@ -18,19 +18,14 @@ def bolts_apart(executor: Executor) -> Slot:
     return Slot("node1" if executor.component == "spout" else "node0", 6700)
 
 
-def two_calls(
-    first_ns: int, *, cores: int = 1, slice_ns: int = SLICE, turn_ns: int = 0, before: int = 0
-) -> Scene:
-    """Two bolts on a node get a tuple each, 10 us apart; the first one's call takes ``first_ns``.
-
-    Others have got one ``before`` and are at it to the end, so that they leave no row.
-    """
+def two_calls(first_ns: int, *, cores: int = 1, slice_ns: int = SLICE) -> Scene:
+    """Two bolts on a node get a tuple each, 10 us apart; the first one's call takes ``first_ns``."""
     scene = start(
-        chain((1, 2 + before), ackers=0),
-        chain_trace([np.array([*[SECOND] * before, first_ns, US])]),
+        chain((1, 2), ackers=0),
+        chain_trace([np.array([first_ns, US])]),
         SourcePlan(
             SourceKind.TRACE,
-            arrivals_ns=np.array([50 * MS] * before + [100 * MS, 100 * MS + 10 * US]),
+            arrivals_ns=np.array([100 * MS, 100 * MS + 10 * US]),
             arrival_period_ns=3600 * SECOND,
             anchored=False,
         ),
@@ -40,7 +35,6 @@ def two_calls(
         ideal=True,
     )
     scene.plane.kernel.cost["slice"] = slice_ns
-    scene.plane.kernel.cost["turn"] = turn_ns
     scene.plane.run_until(SECOND)
     scene.plane.finish()
     return scene
@@ -67,15 +61,6 @@ def test_nobody_waits_where_a_core_is_free() -> None:
 
 def test_without_slices_who_wakes_runs_at_once() -> None:
     assert waits_us(two_calls(10 * MS, slice_ns=0)) == [0, 0]
-
-
-@pytest.mark.parametrize("busy", [0, 1, 2])
-def test_who_wakes_waits_for_a_turn_of_each_thread_ahead_which_lasts_longer_the_more_there_are(
-    busy: int,
-) -> None:
-    scene = two_calls(10 * MS, slice_ns=0, turn_ns=100 * US, before=busy)
-    # Three threads pass a tuple on, one after the other.
-    assert waits_us(scene)[0] == 3 * 100 * busy**2
 
 
 def reads_per_tuple(slice_ns: int) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from storm_lab.emulator.kernel.acking import acker_execute, answers_first, send_to_acker
+from storm_lab.emulator.kernel.bursts import start_burst, start_call
 from storm_lab.emulator.kernel.call_cost import count_call, varied
-from storm_lab.emulator.kernel.cpu import start_burst, start_call
 from storm_lab.emulator.kernel.queues import free_message, take, take_from_batch
 from storm_lab.emulator.kernel.routing import copies_of, emit_all
 from storm_lab.emulator.state.arrays import (

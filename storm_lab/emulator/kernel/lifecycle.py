@@ -8,7 +8,8 @@ import numpy as np
 
 from storm_lab.emulator.events.heap import period_source, timer_source
 from storm_lab.emulator.events.schedule import schedule, unschedule
-from storm_lab.emulator.kernel.cpu import advance, leave_cpu, place_of, reschedule, spend_evenly
+from storm_lab.emulator.kernel.bursts import reschedule
+from storm_lab.emulator.kernel.cpu import advance, place_of, spend_evenly
 from storm_lab.emulator.kernel.log_lock import release_log
 from storm_lab.emulator.kernel.polling import fall_idle, set_polling
 from storm_lab.emulator.kernel.queues import (
@@ -21,6 +22,7 @@ from storm_lab.emulator.kernel.queues import (
     release_waiter,
 )
 from storm_lab.emulator.kernel.routing import resolve
+from storm_lab.emulator.kernel.run_queue import leave_line, lose_core
 from storm_lab.emulator.kernel.source_queue import leave_idle, watch
 from storm_lab.emulator.kernel.waits import begin_wait, end_wait
 from storm_lab.emulator.state.arrays import (
@@ -142,9 +144,12 @@ def open_executor(
 def _stop_thread(k: State, thread: int) -> int:
     """End a thread whatever it does; returns how many messages its queue held. Its waiters go on."""
     t = thread_at(k, thread)
-    if t.state == RUNNING:
+    if t.state == RUNNING or t.in_line != 0:
         advance(k, t.node)
-        leave_cpu(k, t.node, place_of(k, t.node, thread))
+        if t.in_line != 0:
+            leave_line(k, thread)
+        else:
+            lose_core(k, t.node, place_of(k, t.node, thread))
         reschedule(k, t.node)
     if t.look_every > 0:
         set_polling(k, thread, 0)

@@ -5,15 +5,16 @@ log. The appender's lock is one per process: while one thread writes, others tha
 executors of a worker share its log, whatever share of the CPU each would get.
 
 Java's locks are not fair: a thread that lets go and comes back at once gets the lock again, before those it
-has woken are there. On a single core it does so as long as it has the processor: it keeps the log for a
-*turn* (``cpu.turn_of``), or until it has nothing to do; then the next one has it, in the order in which they
-came. With several hardware threads the lock changes hands after every tuple.
+has woken are there. On a single core it does so as long as it has the processor: it keeps the log until it
+loses its core (for a time slice, where threads do not take turns) or has nothing to do; then the next one has
+it, in the order in which they came. With several hardware threads the lock changes hands after every tuple.
 """
 
 from __future__ import annotations
 
-from storm_lab.emulator.kernel.cpu import start_burst, turn_of
-from storm_lab.emulator.state.arrays import node_at, thread_at, worker_at
+from storm_lab.emulator.kernel.bursts import start_burst
+from storm_lab.emulator.kernel.run_queue import takes_turns
+from storm_lab.emulator.state.arrays import cost_at, node_at, thread_at, worker_at
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import DEAD, LOG_NONE, LOG_TURN, LOG_WRITES, WAIT_LOG, WAITING
 from storm_lab.emulator.state.layout import State
@@ -59,7 +60,7 @@ def log_written(k: State, thread: int, work: int) -> None:
     t = thread_at(k, thread)
     w = worker_at(k, t.worker)
     w.log_turn += work
-    if node_at(k, t.node).threads == 1 and w.log_turn < turn_of(k, t.node):
+    if node_at(k, t.node).threads == 1 and (takes_turns(k) or w.log_turn < cost_at(k, 0).slice):
         t.log_work = 0
         t.log = LOG_TURN
     else:

@@ -8,10 +8,21 @@ when it does so changes nothing.
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import move_horizon, schedule, unschedule
-from storm_lab.emulator.kernel.cpu import advance, leave_cpu, reschedule, work_off
+from storm_lab.emulator.kernel.bursts import reschedule, work_off
+from storm_lab.emulator.kernel.cpu import advance
+from storm_lab.emulator.kernel.log_lock import release_log
 from storm_lab.emulator.kernel.network import put_on_channel
 from storm_lab.emulator.kernel.period import period_rings
 from storm_lab.emulator.kernel.quota import is_quota_turn
+from storm_lab.emulator.kernel.run_queue import (
+    awoken,
+    cores_of,
+    get_core,
+    leave_line,
+    lose_core,
+    preempt,
+    takes_turns,
+)
 from storm_lab.emulator.kernel.shared_cores import share_machine
 from storm_lab.emulator.kernel.source_queue import line_found
 from storm_lab.emulator.kernel.spout import TURN_MOST, spout_turn
@@ -33,12 +44,14 @@ from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.kinds import (
     IDLE,
     IN_NODE,
+    LOG_TURN,
     NEED_BUDGET,
     NEED_LOG,
     NEED_MESSAGES,
     NEED_ROOTS,
     NEVER,
     REACHED,
+    SHARE_BITS,
     WAKING,
 )
 from storm_lab.emulator.state.layout import State
@@ -61,18 +74,34 @@ def settle(k: State) -> None:
 
 
 @jit
-def _wake_due(k: State, node: int) -> None:
-    """The first thread of a node's wake-up line runs."""
+def _thread_due(k: State, node: int) -> None:
+    """A thread that was woken on a node is awake, or the first that waits for a core there gets one."""
     s = s_at(k, 0)
     p = node_at(k, node)
-    thread = p.wake_head
+    if p.wake_head >= 0 and (not takes_turns(k) or thread_at(k, p.wake_head).awake <= s.now):
+        thread = awoken(k, node)
+        if thread_at(k, thread).state == WAKING:
+            go_on(k, thread)
+        return
+    advance(k, node)
+    thread = p.line_head
+    cores = cores_of(k, node)
+    if thread < 0 or cores == 0:
+        return
+    if p.active >= cores:
+        preempted = preempt(k, node)
+        if preempted >= 0 and thread_at(k, preempted).log == LOG_TURN:
+            release_log(k, preempted)
+    p.urgent = 0
+    if p.active >= cores:
+        return
+    leave_line(k, thread)
     t = thread_at(k, thread)
-    p.wake_head = t.next_wake if thread != p.wake_tail else -1
-    if p.wake_head >= 0:
-        schedule(k, s.nodes + node, thread_at(k, p.wake_head).since)
+    t.core_from = p.v >> SHARE_BITS
+    if t.left >= 0:
+        get_core(k, thread)
     else:
-        unschedule(k, s.nodes + node)
-    if t.state == WAKING:
+        s.holder = thread
         go_on(k, thread)
 
 
@@ -128,6 +157,7 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
     timers = s.timers
     events = 0
     message_margin = 2 * s.bolt_margin + 2 * TURN_MOST
+    s.holder = -1
     if changed:
         settle(k)
         for node in range(s.nodes):
@@ -155,11 +185,12 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
             thread, work = burst.thread, burst.work
             advance(k, node)
             if not is_quota_turn(k, node):
-                leave_cpu(k, node, 0)
+                lose_core(k, node, 0)
+                s.holder = thread
                 burst_done(k, thread, work)
         elif source < 2 * s.nodes:
             node = source - s.nodes
-            _wake_due(k, node)
+            _thread_due(k, node)
         elif source < wires:
             node = -1
             _wire_due(k, source - 2 * s.nodes)
@@ -175,6 +206,7 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
             else:
                 unschedule(k, source)
                 timer_rings(k, thread)
+        s.holder = -1
         if s.ready_n > 0:
             settle(k)
         if node >= 0:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from storm_lab.emulator.events.schedule import fit_horizon, schedule
+from storm_lab.emulator.kernel.bursts import compile_on
 from storm_lab.emulator.kernel.call_cost import warm_up
-from storm_lab.emulator.kernel.cpu import compile_on, spend_evenly
+from storm_lab.emulator.kernel.cpu import spend_evenly
 from storm_lab.emulator.kernel.lifecycle import COMPILERS
 from storm_lab.emulator.kernel.queues import enqueue
 from storm_lab.emulator.state.arrays import (

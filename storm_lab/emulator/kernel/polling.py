@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.schedule import schedule
-from storm_lab.emulator.kernel.cpu import advance, long_sleep_work, look_speed
+from storm_lab.emulator.kernel.bursts import long_sleep_work
+from storm_lab.emulator.kernel.cpu import advance, look_speed
 from storm_lab.emulator.kernel.waits import begin_wait
 from storm_lab.emulator.state.arrays import cost_at, node_at, s_at, thread_at
 from storm_lab.emulator.state.jit import entry, inline, jit

@@ -13,15 +13,13 @@ import numpy as np
 from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.prefetch import fetch_emissions, fetch_queued
 from storm_lab.emulator.events.schedule import schedule, scheduled_at
-from storm_lab.emulator.kernel.cpu import wait_of
 from storm_lab.emulator.kernel.polling import look_for_room, look_later, looks_for_itself, set_polling
-from storm_lab.emulator.kernel.quota import wanting
+from storm_lab.emulator.kernel.run_queue import wake_up
 from storm_lab.emulator.kernel.waits import end_wait
 from storm_lab.emulator.state.arrays import (
     cost_at,
     executor_at,
     message_at,
-    node_at,
     ready_at,
     root_at,
     s_at,
@@ -32,7 +30,7 @@ from storm_lab.emulator.state.arrays import (
     worker_at,
 )
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import DEAD, IDLE, MAIN, POLLING, RECEIVE, SEND, SPOUT, WAKING
+from storm_lab.emulator.state.kinds import DEAD, IDLE, MAIN, POLLING, RECEIVE, SEND, SPOUT
 from storm_lab.emulator.state.layout import State
 
 
@@ -121,29 +119,9 @@ def add_output(k: State, thread: int, m: int) -> None:
 
 @inline
 def wake(k: State, thread: int) -> None:
-    """Let an idle thread notice its queue: it runs after the node's wake-up latency.
-
-    If all its cores are taken then, it waits until one is free, or has been another's for a time slice.
-    """
-    t = thread_at(k, thread)
-    s = s_at(k, 0)
+    """Let an idle thread notice its queue: it runs after the node's wake-up latency, when it gets a core."""
     end_wait(k, thread)
-    t.state = WAKING
-    t.woken = 1
-    node = t.node
-    p = node_at(k, node)
-    c = cost_at(k, 0)
-    t.since = t.awake = s.now + c.wake
-    if wanting(k, node) >= p.threads:
-        t.since += wait_of(k, node)
-    if p.wake_head >= 0:
-        t.since = max(t.since, thread_at(k, p.wake_tail).since)
-    if p.wake_head < 0:
-        p.wake_head = thread
-        schedule(k, s.nodes + node, t.since)
-    else:
-        thread_at(k, p.wake_tail).next_wake = thread
-    p.wake_tail = thread
+    wake_up(k, thread)
 
 
 @jit

@@ -14,9 +14,9 @@ from storm_lab.emulator.state.layout import State
 
 @inline
 def runnable(k: State, node: int) -> int:
-    """How many threads want a node's cores, those of JVMs that start included."""
+    """How many threads want a node's cores, those that wait for one and of JVMs that start included."""
     p = node_at(k, node)
-    return p.active + p.starting
+    return p.active + p.in_line + p.starting
 
 
 @inline
@@ -71,6 +71,9 @@ def quota_turn(k: State, node: int) -> int:
 
 @inline
 def is_quota_turn(k: State, node: int) -> bool:
-    """Whether a node's event is its quota's, and no burst of it has ended."""
+    """Whether a node's event is its quota's, or its turn's at the machine, and no burst of it has ended."""
     p = node_at(k, node)
-    return p.quota > 0 and (p.active == 0 or run_queue_at(k, node * s_at(k, 0).queue_width).v_finish > p.v)
+    s = s_at(k, 0)
+    if p.quota + s.shared == 0:
+        return False
+    return p.active == 0 or run_queue_at(k, node * s.queue_width).v_finish > p.v

@@ -1,80 +1,183 @@
 """Nodes that are containers or virtual machines on one machine, and share its cores.
 
-The machine's scheduler gives each node that wants CPU the same part of its cores, and what one of them cannot
-use to the others, as Linux does with control groups of equal weight. A thread that wakes waits for a core as
-long as threads of any node take them.
+The machine's scheduler lets nodes that want CPU take turns, as Linux does with control groups of equal
+weight. A core that is free goes to the node that has fewest of those that want more. Where none is free, a
+node gives one up at once to a node that has at least two fewer, and when its turn is over to one that has one
+fewer. So a node that is held to a part of the machine by a quota mostly has all of it for a while, and none
+for longer; what other nodes send it meanwhile gathers.
 """
 
 from __future__ import annotations
 
-from storm_lab.emulator.kernel.cpu import advance, leave_cores, reschedule
+from storm_lab.emulator.kernel.bursts import reschedule
+from storm_lab.emulator.kernel.cpu import advance, leave_cores
 from storm_lab.emulator.kernel.quota import own_work, runnable, wanting
-from storm_lab.emulator.state.arrays import node_at, s_at
+from storm_lab.emulator.state.arrays import cost_at, node_at, s_at
 from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.kinds import NEVER
 from storm_lab.emulator.state.layout import State
+
+# A turn where threads run at once and have no slice.
+_SHORT_TURN = 100_000
 
 
 @inline
-def _demand(k: State, node: int) -> int:
-    """What a node's threads could use, of 1024 a core: nothing while its quota is used up."""
+def _wants(k: State, node: int) -> int:
+    """How many cores a node's threads could use now: none while its quota is used up.
+
+    Who was woken and is not awake yet wants one; idle threads that look at their queues beside busy ones
+    could use one more.
+    """
     p = node_at(k, node)
-    return 0 if p.held != 0 else min(runnable(k, node), p.cores) * 1024
+    n = runnable(k, node) + (1 if p.wake_head >= 0 else 0)
+    return 0 if p.held != 0 or n == 0 else min(n + min(p.polling, 1), p.cores)
+
+
+@inline
+def _turn(k: State) -> int:
+    """How long a node keeps a core that others want, in ns."""
+    c = cost_at(k, 0)
+    return max(c.turn, c.slice, _SHORT_TURN)
+
+
+@inline
+def _give(k: State, node: int, cores: int) -> None:
+    """Let a node have so many cores from now on; :func:`_in_force` follows."""
+    p = node_at(k, node)
+    s = s_at(k, 0)
+    now = s.now
+    p.moved = s.seq
+    s.seq += 1
+    if cores > p.given:
+        p.turn_from = now
+    p.given = cores
+    p.less_from = now if _wants(k, node) > cores else NEVER
 
 
 @jit
-def _level(k: State) -> int:
-    """The most that each node gets of the machine's cores now, of 1024 a core."""
+def _neediest(k: State) -> int:
+    """The node that wants another core and has fewest, for longest; -1: none wants one."""
+    first = -1
+    for node in range(s_at(k, 0).nodes):
+        p = node_at(k, node)
+        if p.less_from != NEVER:
+            f = node_at(k, max(first, 0))
+            if first < 0 or p.given < f.given or (p.given == f.given and p.moved < f.moved):
+                first = node
+    return first
+
+
+@jit
+def _giver(k: State, needy: int) -> int:
+    """The node that gives up a core to one that wants another; -1: none does yet."""
     s = s_at(k, 0)
-    there = s.shared
-    wanting = 0
+    least = node_at(k, needy).given
+    # Who has just given up a core does not get another one's in exchange.
+    ended = s.now - _turn(k) if node_at(k, needy).less_from < s.now else -1
+    giver = -1
     for node in range(s.nodes):
         p = node_at(k, node)
-        there -= own_work(k, node)
-        if _demand(k, node) > 0:
-            wanting += 1
-        elif p.held == 0:
-            there -= p.polling
-    # What workers do for themselves is counted in full, and leaves something.
-    there = max(there, s.shared // 2)
-    level = there // max(wanting, 1)
-    while wanting > 0:
-        left = there
-        wanting = 0
-        for node in range(s.nodes):
-            if _demand(k, node) <= level:
-                left -= _demand(k, node)
-            else:
-                wanting += 1
-        if wanting == 0 or left // wanting <= level:
+        if p.given > least + 1:
+            return node
+        its_turn = giver < 0 or p.moved < node_at(k, giver).moved
+        if p.given == least + 1 and p.turn_from <= ended and its_turn:
+            giver = node
+    return giver
+
+
+@jit
+def _take_back(k: State) -> int:
+    """Take from each node what it can use no more; returns how many cores are free."""
+    s = s_at(k, 0)
+    free = s.machine_cores
+    for node in range(s.nodes):
+        p = node_at(k, node)
+        want = _wants(k, node)
+        if p.given > want:
+            _give(k, node, want)
+        free -= p.given
+        if want <= p.given:
+            p.less_from = NEVER
+        elif p.less_from == NEVER:
+            p.less_from = s.now
+    return free
+
+
+@jit
+def _left_to_threads(k: State) -> int:
+    """What workers' own work and idle threads' looks leave of the machine's cores, of 1024 a core."""
+    s = s_at(k, 0)
+    left = s.shared
+    for node in range(s.nodes):
+        p = node_at(k, node)
+        left -= own_work(k, node)
+        if runnable(k, node) == 0 and p.held == 0:
+            left -= p.polling
+    return max(left, s.shared // 2)
+
+
+@jit
+def _divide(k: State) -> None:
+    """Give free cores to nodes that want more, and move those of nodes whose turn is over."""
+    s = s_at(k, 0)
+    free = _take_back(k)
+    least = s.machine_cores
+    while True:
+        node = _neediest(k)
+        if node < 0:
             break
-        level = left // wanting
-    return there if wanting == 0 else level
+        if free > 0:
+            free -= 1
+        else:
+            giver = _giver(k, node)
+            if giver < 0:
+                least = node_at(k, node).given
+                break
+            _give(k, giver, node_at(k, giver).given - 1)
+        _give(k, node, node_at(k, node).given + 1)
+    core = min(1024, _left_to_threads(k) // max(1, s.machine_cores - free))
+    for node in range(s.nodes):
+        _in_force(k, node, core, least)
+
+
+@jit
+def _in_force(k: State, node: int, core: int, least: int) -> None:
+    """Put what a node was given into force.
+
+    ``core``: what each core can do, of 1024; ``least``: what another node has that wants more.
+    """
+    p = node_at(k, node)
+    ends = max(p.turn_from + _turn(k), s_at(k, 0).now + 1) if p.given > least else NEVER
+    # Where all threads are idle, those that look at their queues do so at once and briefly.
+    most = p.given * core if runnable(k, node) > 0 else s_at(k, 0).shared
+    if p.most != most or p.turn_ends != ends:
+        advance(k, node)
+        p.most = most
+        p.turn_ends = ends
+        leave_cores(k, node)
+        reschedule(k, node)
+    elif p.in_line > 0 and p.active < p.given:
+        reschedule(k, node)
 
 
 @jit
 def share_machine(k: State) -> None:
     """Divide the machine's cores anew after an event: what its nodes want may have changed."""
     s = s_at(k, 0)
-    level = _level(k)
+    _divide(k)
     want = 0
     for node in range(s.nodes):
         if node_at(k, node).held == 0:
             want += runnable(k, node)
-    cores = (s.shared + 1023) >> 10
     for node in range(s.nodes):
         p = node_at(k, node)
         others = want - (runnable(k, node) if p.held == 0 else 0)
         # Of cores that the node cannot have they take nothing from it.
-        beside = max(0, others - max(0, cores - p.cores))
+        beside = max(0, others - max(0, s.machine_cores - p.cores))
         fewer = beside < p.beside
         before = wanting(k, node)
         p.beside = beside
         if before >= p.cores > wanting(k, node):
             p.rested_at = s.now
-        if p.most != level:
-            advance(k, node)
-            p.most = level
-            leave_cores(k, node)
-            reschedule(k, node)
-        elif fewer and p.wake_head >= 0:
+        if fewer and p.wake_head >= 0:
             reschedule(k, node)

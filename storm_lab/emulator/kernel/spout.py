@@ -19,11 +19,12 @@ from storm_lab.emulator.kernel.acking import (
     rotate_pending,
     send_to_acker,
 )
+from storm_lab.emulator.kernel.bursts import start_burst, start_call
 from storm_lab.emulator.kernel.call_cost import count_call, varied
-from storm_lab.emulator.kernel.cpu import start_burst, start_call
 from storm_lab.emulator.kernel.polling import found_something, sleep_between_turns
 from storm_lab.emulator.kernel.queues import free_message, spout_poll_time, take
 from storm_lab.emulator.kernel.routing import copies_of, emit_all
+from storm_lab.emulator.kernel.run_queue import has_to_wait
 from storm_lab.emulator.kernel.source_queue import (
     await_line,
     fetching_until,
@@ -73,6 +74,8 @@ def spout_turn(k: State, thread: int) -> None:
     t = thread_at(k, thread)
     e = executor_at(k, t.executor)
     found_something(k, thread)
+    if has_to_wait(k, thread):
+        return
     if e.awaits != 0:
         leave_idle(k, t.executor)
         if t.length > 0:

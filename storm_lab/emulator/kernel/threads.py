@@ -16,22 +16,22 @@ from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.acking import send_to_acker
 from storm_lab.emulator.kernel.bolt import ask_server, bolt_execute, bolt_results, bolt_start
-from storm_lab.emulator.kernel.connection import is_first, sender_of
-from storm_lab.emulator.kernel.cpu import (
+from storm_lab.emulator.kernel.bursts import (
     compile_on,
     long_sleep_work,
     rest_of,
     start_burst,
     start_call,
-    wait_of,
     work_off,
 )
+from storm_lab.emulator.kernel.connection import is_first, sender_of
 from storm_lab.emulator.kernel.forwarding import flush_output, give_up, serialise_own
 from storm_lab.emulator.kernel.log_lock import log_written, release_log, write_log
 from storm_lab.emulator.kernel.polling import fall_idle, found_something, slow_down
 from storm_lab.emulator.kernel.queues import add_output, end_batch, enqueue, lose, spout_poll_time, take
 from storm_lab.emulator.kernel.quota import wanting
 from storm_lab.emulator.kernel.routing import resolve
+from storm_lab.emulator.kernel.run_queue import has_to_wait, slice_wait
 from storm_lab.emulator.kernel.spout import (
     after_emit,
     spout_acks_done,
@@ -183,7 +183,7 @@ def _wake_for_nothing(k: State, worker: int) -> None:
     threads = wanting(k, w.node)
     w.awake_until = now + c.wake + ((work * p.slow * p.extra) >> 20) * max(1, threads // p.threads)
     if threads >= p.threads:
-        w.awake_until += wait_of(k, w.node)
+        w.awake_until += slice_wait(k, w.node)
 
 
 @jit
@@ -201,6 +201,8 @@ def go_on(k: State, thread: int) -> None:
         end_batch(k, thread)
     if t.length == 0:
         fall_idle(k, thread)
+    elif has_to_wait(k, thread):
+        return
     elif t.kind == MAIN:
         bolt_start(k, thread)
     elif t.kind == RECEIVE:

@@ -140,6 +140,7 @@ def build(
     s = kernel.s[0]
     s.nodes = nodes
     s.shared = round(1024 * (cluster.shared_cores or 0.0))
+    s.machine_cores = (s.shared + 1023) // 1024
     s.channels = channels
     s.timers = timers
     s.idle_width = kernel.idle.shape[1]
@@ -239,13 +240,14 @@ def _lay_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: Co
         p.cores = node.cores
         p.threads = node.cores * node.threads_per_core
         p.free = 1024 * node.cores
-        p.most = round(1024 * (cluster.shared_cores or node.cores))
+        p.most = 0 if cluster.shared_cores else 1024 * node.cores
+        p.less_from = p.turn_ends = kinds.NEVER
         p.ht_gain = round(1024 * cost.hyper_thread_gain / max(1, node.threads_per_core - 1))
         p.slow = round(1024 * cost.slowdown(node, 0))
         p.extra = p.look_part = 1024
         p.system = round(65536 / node.work_per_clock)
         p.storm = round(65536 * cost.own_code(version) / node.work_per_clock)
-        p.wake_head = p.wake_tail = -1
+        p.wake_head = p.wake_tail = p.line_head = -1
         if node.cpu_quota is not None:
             p.quota_period = round(node.quota_period_ms * 1e6)
             p.quota = p.quota_left = round(node.cpu_quota * 1024 * p.quota_period)

@@ -57,6 +57,8 @@ SCALARS = record(
     ("bolt_margin", I8),  # most messages one event can create
     ("lost", I8),
     ("shared", I8),  # cores of the one machine that all nodes are on, of 1024; 0: each is a machine
+    ("machine_cores", I8),  # how many of its threads run at a time
+    ("holder", I8),  # thread that has a core while it decides what to do next; -1: none
     ("queue_width", I8),  # places of run_queue for each node
     ("moved", I8),  # rows of moved
     ("moved_most", I8),
@@ -113,10 +115,16 @@ COSTS = record(
 
 
 NODE = lined_record(
-    ("v", I8),  # virtual CPU time, 2**-SHARE_BITS ns
+    ("v", I8),  # what each thread on a core has had, 2**-SHARE_BITS ns
+    ("fair", I8),  # what a fair scheduler would have given each that wants one
     ("v_at", I8),  # when it was last advanced
     ("rested_at", I8),  # since when it has had a core to spare
-    ("active", I4),  # threads that want CPU
+    ("active", I4),  # threads that run
+    ("in_line", I4),  # threads that wait for one of them to give up its core
+    ("line_head", I4),
+    ("urgent", I4),  # whether the first of them is to have a core at once
+    ("vruntimes", I8),  # sum over those that run and those that wait
+    ("last_mean", I8),  # mean vruntime when the last of them left
     ("starting", I4),  # threads of JVMs that start, which always want CPU
     ("cores", I4),
     ("threads", I4),  # hardware threads
@@ -143,6 +151,11 @@ NODE = lined_record(
     *each(I8, "quota", "quota_left"),
     *each(I8, "quota_period", "quota_from"),  # ns
     ("held", I4),  # whether it has used its quota up
+    # Of a node that shares a machine with others.
+    ("given", I4),  # cores that it has now
+    ("less_from", I8),  # since when it has wanted more; NEVER: it does not
+    ("moved", I8),  # running number of the last time that it was given or gave up a core
+    *each(I8, "turn_from", "turn_ends"),  # its turn; NEVER: nobody else waits
     ("starting_cpu", I8),  # of JVMs that started since the last sample, ns
     # What follows only the network touches.
     *each(I8, "nic_out_free", "nic_in_free", "nic_ps_per_byte"),
@@ -255,6 +268,15 @@ THREAD = lined_record(
     ("hand_over", I8),  # its present batch, and the last one that has a place in its queue
     ("placed", I8),
     *each(I4, "executor", "current", "last_waiter", "next_waiter", "next_wake"),
+    # Of its turns at a core.
+    ("vruntime", I8),  # what it has had, ns; while it runs, less what its node's `v` says
+    ("lag", I8),  # how much less than the others of its node it had had when it last gave up its core, ns
+    ("core_from", I8),  # its node's `v` when it got its core, ns
+    ("left", I8),  # of its burst, 2**-SHARE_BITS ns; -1: it has none, and takes what comes when it has a core
+    ("work", I8),  # of its burst, ns
+    ("next_in_line", I4),
+    ("core", I4),  # the core that it has, or had last
+    ("in_line", I1),
     ("batch", I4),  # messages of the present batch that are still in the queue
     ("held", I4),  # messages of the present batch that were taken
     ("held_places", I4),  # of these; free when the batch is done

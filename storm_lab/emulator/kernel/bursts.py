@@ -1,0 +1,123 @@
+"""Bursts of CPU: what one costs, when the next one of a node ends, and those of a worker's own threads."""
+
+from __future__ import annotations
+
+from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
+from storm_lab.emulator.kernel.cpu import advance, has_room, share_of, speed_of
+from storm_lab.emulator.kernel.quota import quota_turn, wanting
+from storm_lab.emulator.kernel.run_queue import plan_line, want_core
+from storm_lab.emulator.state.arrays import cost_at, node_at, run_queue_at, s_at, thread_at, worker_at
+from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.kinds import NEVER, RUNNING, SHARE_BITS
+from storm_lab.emulator.state.layout import State
+
+
+@inline
+def rest_of(k: State, thread: int) -> int:
+    """How long a thread that waited and the core that takes it up have both slept, in ns."""
+    t = thread_at(k, thread)
+    p = node_at(k, t.node)
+    now = s_at(k, 0).now
+    return 0 if wanting(k, t.node) >= p.cores else min(now - t.idle_from, now - p.rested_at)
+
+
+@inline
+def long_sleep_work(k: State, slept: int) -> int:
+    """What ending a wait costs more after the thread, and the core that takes it up, slept ``slept`` ns."""
+    c = cost_at(k, 0)
+    return c.asleep * slept // (slept + c.sleep_half) if c.asleep > 0 else 0
+
+
+@inline
+def start_burst(k: State, thread: int, work: int) -> None:
+    """Let a thread want CPU for ``work`` ns (at the reference clock) of the framework's code from now on."""
+    start_call(k, thread, work, 0)
+
+
+@jit
+def start_call(k: State, thread: int, work: int, user: int) -> None:
+    """As :func:`start_burst`, with ``user`` ns of user code, or of the operating system, besides.
+
+    Cold code does not slow that down, and what processor and version make of Storm's own code does not
+    concern it.
+    """
+    t = thread_at(k, thread)
+    node = t.node
+    advance(k, node)
+    p = node_at(k, node)
+    w = worker_at(k, t.worker)
+    work = (work * p.storm) >> 16
+    if w.warm_excess > 0:
+        work += (work * w.warm_excess) >> 16
+    work += user
+    if t.woken != 0:
+        t.woken = 0
+        wait_work = cost_at(k, 0).wait_work + long_sleep_work(k, rest_of(k, thread))
+        work += (wait_work * p.system) >> 16
+    if w.heap_excess > 0:
+        work += (work * w.heap_excess) >> 16
+    if wanting(k, node) >= p.threads:
+        # Context switch and cache refill, growing with the run queue up to four threads per core.
+        work += cost_at(k, 0).switch * min(wanting(k, node) // p.threads, 4)
+    work = (work * p.slow * p.extra) >> 20
+    t.state = RUNNING
+    t.work = work
+    t.left = work << SHARE_BITS
+    want_core(k, thread)
+
+
+@jit
+def work_off(k: State, thread: int) -> None:
+    """Let an idle housekeeping thread do what its worker owes, a period's worth at a time.
+
+    CPU is counted when a burst ends, and what is owed may be seconds of it.
+    """
+    w = worker_at(k, thread_at(k, thread).worker)
+    part = min(w.owed, cost_at(k, 0).housekeeping_period)
+    if part > 0:
+        w.owed -= part
+        start_call(k, thread, 0, part)
+
+
+@jit
+def compile_on(k: State, thread: int) -> None:
+    """Let an idle compiler work on what its worker's calls have made hot, a method at a time."""
+    t = thread_at(k, thread)
+    w = worker_at(k, t.worker)
+    part = min(w.to_compile, cost_at(k, 0).method)
+    if part > 0:
+        w.to_compile -= part
+        start_call(k, thread, 0, (part * node_at(k, t.node).system) >> 16)
+
+
+@inline
+def _burst_ends(k: State, node: int) -> int:
+    """When the first burst of a node that is not held back ends, if nothing comes between."""
+    p = node_at(k, node)
+    missing = run_queue_at(k, node * s_at(k, 0).queue_width).v_finish - p.v
+    if missing <= 0:
+        return p.v_at
+    if has_room(k, node):
+        # Full speed: a division less, and the same number.
+        return p.v_at + ((missing + (1 << SHARE_BITS) - 1) >> SHARE_BITS)
+    speed = share_of(k, node) if p.in_line == 0 else speed_of(k, node)
+    return NEVER if speed == 0 else p.v_at + (missing + speed - 1) // speed
+
+
+@jit
+def reschedule(k: State, node: int) -> None:
+    """Tell the event heap when the node's next burst ends, and when a thread next gets one of its cores."""
+    p = node_at(k, node)
+    plan_line(k, node)
+    if p.active == 0 and (p.quota == 0 or p.polling + p.starting + p.in_line == 0) and p.turn_ends == NEVER:
+        unschedule(k, node)
+        return
+    advance(k, node)
+    time = quota_turn(k, node) if p.quota > 0 else NEVER
+    if p.active > 0 and p.held == 0:
+        time = min(time, _burst_ends(k, node))
+    time = min(time, p.turn_ends)
+    if time == NEVER:
+        unschedule(k, node)
+    elif scheduled_at(k, node) != time:
+        schedule(k, node, time)

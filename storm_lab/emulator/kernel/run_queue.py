@@ -1,0 +1,343 @@
+"""Which threads have a core of a full node, and which wait for one.
+
+Two disciplines, by the cost model:
+
+- ``turn`` 0: all run at once, at their share. Who wakes on a full node waits for a time slice first.
+- ``turn`` > 0: as many run as there are cores, the others stand in a line, as under Linux since 6.6 (EEVDF).
+  Each thread has a ``vruntime``, the CPU that it has had. It is *eligible* while that is no more than the
+  mean of those that run or wait. A core that falls free goes to the first of the line, which is in order of
+  vruntime. A thread that wakes takes the core that it had last from one that is beyond the mean, if it is
+  eligible itself and the first; otherwise a thread keeps its core for a turn while others wait. Sleep earns
+  nothing: a thread comes back with the lag that it left with, or where the mean has come to.
+
+So a thread that has run for r gets no core, where n want one, until the others have had their r. What its
+queue has gathered by then it takes at once: batches grow with the number of busy threads.
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
+from storm_lab.emulator.kernel.cpu import advance, leave_cpu, run, speed_of
+from storm_lab.emulator.kernel.quota import wanting
+from storm_lab.emulator.state.arrays import cost_at, node_at, run_queue_at, s_at, thread_at
+from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.kinds import NEVER, SHARE_BITS, WAKING
+from storm_lab.emulator.state.layout import State
+
+
+@inline
+def takes_turns(k: State) -> bool:
+    """Whether threads of full nodes run one after another."""
+    return cost_at(k, 0).turn > 0
+
+
+@inline
+def cores_of(k: State, node: int) -> int:
+    """How many threads of a node may have a core now."""
+    p = node_at(k, node)
+    if p.held != 0:
+        return 0
+    return p.given if s_at(k, 0).shared > 0 else p.threads
+
+
+@inline
+def slice_wait(k: State, node: int) -> int:
+    """How long a thread that wakes on a full node waits for a time slice, where all then run at once."""
+    return cost_at(k, 0).slice // node_at(k, node).threads
+
+
+@jit
+def wake_up(k: State, thread: int) -> None:
+    """A thread that sleeps is woken: it wants a core after the node's wake-up latency."""
+    t = thread_at(k, thread)
+    s = s_at(k, 0)
+    t.state = WAKING
+    t.woken = 1
+    node = t.node
+    p = node_at(k, node)
+    t.since = t.awake = s.now + cost_at(k, 0).wake
+    if not takes_turns(k):
+        if wanting(k, node) >= p.threads:
+            t.since += slice_wait(k, node)
+        if p.wake_head >= 0:
+            t.since = max(t.since, thread_at(k, p.wake_tail).since)
+    if p.wake_head < 0:
+        p.wake_head = thread
+        before = scheduled_at(k, s.nodes + node)
+        if before < 0 or before > t.since:
+            schedule(k, s.nodes + node, t.since)
+    else:
+        thread_at(k, p.wake_tail).next_wake = thread
+    p.wake_tail = thread
+
+
+@jit
+def awoken(k: State, node: int) -> int:
+    """The first thread that was woken on a node is awake: take it out of those that are not yet."""
+    s = s_at(k, 0)
+    p = node_at(k, node)
+    thread = p.wake_head
+    t = thread_at(k, thread)
+    p.wake_head = t.next_wake if thread != p.wake_tail else -1
+    if p.wake_head >= 0:
+        schedule(k, s.nodes + node, thread_at(k, p.wake_head).since)
+    else:
+        unschedule(k, s.nodes + node)
+    return thread
+
+
+@inline
+def _ran(k: State, node: int) -> int:
+    """What a thread would have had that always ran on a node, in ns."""
+    return node_at(k, node).v >> SHARE_BITS
+
+
+@inline
+def _mean(k: State, node: int) -> int:
+    """Mean vruntime of the threads of a node that run or stand in line: who is not beyond it is eligible."""
+    p = node_at(k, node)
+    n = p.active + p.in_line
+    return (p.vruntimes + p.active * _ran(k, node)) // n if n > 0 else p.last_mean
+
+
+@jit
+def _come_back(k: State, thread: int) -> None:
+    """A thread that was off its core wants one again: give it a vruntime among those that do."""
+    t = thread_at(k, thread)
+    p = node_at(k, t.node)
+    n = p.active + p.in_line
+    mean = _mean(k, t.node)
+    # With its own, so that it has the lag that it left with.
+    t.vruntime = mean - t.lag - t.lag // n if t.lag > 0 and n > 0 else max(t.vruntime, mean)
+
+
+@jit
+def _leave(k: State, thread: int) -> None:
+    """A thread runs no more, or is to run: note how far it lags behind the others."""
+    t = thread_at(k, thread)
+    p = node_at(k, t.node)
+    p.last_mean = _mean(k, t.node)
+    t.lag = min(max(0, p.last_mean - t.vruntime), cost_at(k, 0).turn)
+
+
+@jit
+def _on_core(k: State, node: int, core: int) -> int:
+    """Place of the thread that runs on a core; -1 if it is free."""
+    first = node * s_at(k, 0).queue_width
+    for i in range(node_at(k, node).active):
+        if thread_at(k, run_queue_at(k, first + i).thread).core == core:
+            return i
+    return -1
+
+
+@jit
+def get_core(k: State, thread: int) -> None:
+    """Let a thread have a core for its burst."""
+    t = thread_at(k, thread)
+    if takes_turns(k):
+        if _on_core(k, t.node, t.core) >= 0:
+            t.core = 0
+            while _on_core(k, t.node, t.core) >= 0:
+                t.core += 1
+        # While it runs, less what it would have had that always ran.
+        t.vruntime -= _ran(k, t.node)
+        node_at(k, t.node).vruntimes += t.vruntime
+    run(k, thread, t.work, t.left)
+
+
+@jit
+def lose_core(k: State, node: int, i: int) -> None:
+    """The burst at place ``i`` of a node's run queue is done, or its thread is preempted or killed."""
+    if takes_turns(k):
+        p = node_at(k, node)
+        thread = run_queue_at(k, node * s_at(k, 0).queue_width + i).thread
+        t = thread_at(k, thread)
+        own = t.vruntime
+        t.vruntime += _ran(k, node)
+        _leave(k, thread)
+        p.vruntimes -= own
+    leave_cpu(k, node, i)
+
+
+@jit
+def want_core(k: State, thread: int) -> None:
+    """A thread has a burst to run: it does so if it has a core or one is free, and waits elsewhere."""
+    t = thread_at(k, thread)
+    if takes_turns(k) and s_at(k, 0).holder != thread:
+        p = node_at(k, t.node)
+        _come_back(k, thread)
+        if p.active >= cores_of(k, t.node) or p.in_line > 0:
+            _stand_in_line(k, thread, True)
+            return
+        t.core_from = _ran(k, t.node)
+    get_core(k, thread)
+
+
+@inline
+def _gives_way(k: State, thread: int) -> bool:
+    """Whether the first of the line wants the core of this thread, which has had more than its share."""
+    t = thread_at(k, thread)
+    return t.core == thread_at(k, node_at(k, t.node).line_head).core and t.vruntime > _mean(k, t.node)
+
+
+@jit
+def has_to_wait(k: State, thread: int) -> bool:
+    """Before a thread takes what comes next: whether it has to stand in line for a core first."""
+    if not takes_turns(k):
+        return False
+    t = thread_at(k, thread)
+    if t.in_line != 0:
+        return True
+    s = s_at(k, 0)
+    p = node_at(k, t.node)
+    advance(k, t.node)
+    if s.holder == thread:
+        spent = _ran(k, t.node) - t.core_from >= cost_at(k, 0).turn
+        if p.in_line == 0 or not (spent or (p.urgent != 0 and _gives_way(k, thread))):
+            return False
+        if _has_another_turn(k, thread, t.vruntime):
+            return False
+    else:
+        _come_back(k, thread)
+        if p.active < cores_of(k, t.node) and p.in_line == 0:
+            s.holder = thread
+            t.core_from = _ran(k, t.node)
+            return False
+    t.state = WAKING
+    t.left = -1
+    _stand_in_line(k, thread, s.holder != thread)
+    return True
+
+
+@jit
+def _has_another_turn(k: State, thread: int, vruntime: int) -> bool:
+    """Whether a thread that has had no more than the first of the line goes on: another turn begins."""
+    t = thread_at(k, thread)
+    first = thread_at(k, node_at(k, t.node).line_head)
+    # Who has just come into line, from a core maybe, has not waited.
+    if vruntime > first.vruntime or (vruntime == first.vruntime and first.awake < s_at(k, 0).now):
+        return False
+    t.core_from += (_ran(k, t.node) - t.core_from) // cost_at(k, 0).turn * cost_at(k, 0).turn
+    return True
+
+
+@jit
+def _stand_in_line(k: State, thread: int, woken: bool) -> None:
+    """Put a thread into its node's line; who has ``woken`` may preempt another at once."""
+    t = thread_at(k, thread)
+    p = node_at(k, t.node)
+    t.in_line = 1
+    t.awake = s_at(k, 0).now
+    p.in_line += 1
+    p.vruntimes += t.vruntime
+    if p.line_head < 0 or t.vruntime < thread_at(k, p.line_head).vruntime:
+        t.next_in_line = p.line_head
+        p.line_head = thread
+        if woken and t.vruntime <= _mean(k, t.node) and _ahead_on_its_core(k, thread) >= 0:
+            p.urgent = 1
+        return
+    before = thread_at(k, p.line_head)
+    while before.next_in_line >= 0 and thread_at(k, before.next_in_line).vruntime <= t.vruntime:
+        before = thread_at(k, before.next_in_line)
+    t.next_in_line = before.next_in_line
+    before.next_in_line = thread
+
+
+@jit
+def leave_line(k: State, thread: int) -> None:
+    """Take a thread out of its node's line: it gets a core, or was killed."""
+    t = thread_at(k, thread)
+    p = node_at(k, t.node)
+    _leave(k, thread)
+    t.in_line = 0
+    p.in_line -= 1
+    p.vruntimes -= t.vruntime
+    if p.line_head == thread:
+        p.line_head = t.next_in_line
+        return
+    before = thread_at(k, p.line_head)
+    while before.next_in_line != thread:
+        before = thread_at(k, before.next_in_line)
+    before.next_in_line = t.next_in_line
+
+
+@jit
+def _ahead_on_its_core(k: State, thread: int) -> int:
+    """Place of who runs on the core that a thread had last and has had more than its share; -1: nobody."""
+    node = thread_at(k, thread).node
+    place = _on_core(k, node, thread_at(k, thread).core)
+    if place < 0:
+        return -1
+    other = thread_at(k, run_queue_at(k, node * s_at(k, 0).queue_width + place).thread)
+    return place if other.vruntime + _ran(k, node) > _mean(k, node) else -1
+
+
+@jit
+def _longest_on(k: State, node: int) -> int:
+    """Place of the running thread that has had its core for longest."""
+    first = node * s_at(k, 0).queue_width
+    place = 0
+    for i in range(1, node_at(k, node).active):
+        here = thread_at(k, run_queue_at(k, first + i).thread)
+        if here.core_from < thread_at(k, run_queue_at(k, first + place).thread).core_from:
+            place = i
+    return place
+
+
+@jit
+def preempt(k: State, node: int) -> int:
+    """Take its core from the thread that is to give it up, which stands in line then; returns it, or -1."""
+    p = node_at(k, node)
+    place = _ahead_on_its_core(k, p.line_head) if p.urgent != 0 else _longest_on(k, node)
+    if place < 0:
+        return -1
+    burst = run_queue_at(k, node * s_at(k, 0).queue_width + place)
+    thread = burst.thread
+    t = thread_at(k, thread)
+    if _has_another_turn(k, thread, t.vruntime + _ran(k, node)):
+        return -1
+    t.work = burst.work
+    t.left = max(burst.v_finish - p.v, 0)
+    lose_core(k, node, place)
+    _stand_in_line(k, thread, False)
+    return thread
+
+
+@inline
+def _line_moves_at(k: State, node: int) -> int:
+    """When the first of a node's line gets a core, if nothing comes between."""
+    p = node_at(k, node)
+    cores = cores_of(k, node)
+    if p.line_head < 0 or cores == 0:
+        return NEVER
+    if p.active < cores or p.urgent != 0:
+        return s_at(k, 0).now
+    t = thread_at(k, run_queue_at(k, node * s_at(k, 0).queue_width + _longest_on(k, node)).thread)
+    missing = ((t.core_from + cost_at(k, 0).turn) << SHARE_BITS) - p.v
+    if missing <= 0:
+        return s_at(k, 0).now
+    speed = speed_of(k, node)
+    return NEVER if speed == 0 else p.v_at + (missing + speed - 1) // speed
+
+
+@jit
+def plan_line(k: State, node: int) -> None:
+    """Tell the event heap when a thread of a node next wakes, or gets a core of another."""
+    s = s_at(k, 0)
+    p = node_at(k, node)
+    if takes_turns(k):
+        advance(k, node)
+        time = _line_moves_at(k, node)
+        if p.wake_head >= 0:
+            time = min(time, thread_at(k, p.wake_head).awake)
+        if time == NEVER:
+            unschedule(k, s.nodes + node)
+        elif scheduled_at(k, s.nodes + node) != time:
+            schedule(k, s.nodes + node, time)
+    elif p.wake_head >= 0 and wanting(k, node) < p.threads:
+        # A core is free: the first of the threads that wait for a slice runs as soon as it is awake.
+        t = thread_at(k, p.wake_head)
+        at = max(s.now, t.awake)
+        if t.since > at:
+            t.since = at
+            schedule(k, s.nodes + node, at)

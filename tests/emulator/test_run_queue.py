@@ -1,0 +1,125 @@
+"""Threads that run one after another on a full node, and nodes that take turns at a machine, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.emulator.state.kinds import MAIN
+from storm_lab.model import Executor, Slot
+from storm_lab.model.version import V0_9_7
+
+TURN = 4 * MS
+
+
+def bolts_apart(executor: Executor) -> Slot:
+    return Slot("node1" if executor.component == "spout" else "node0", 6700)
+
+
+def calls(bolts: int, cores: int, turn_ns: int) -> Scene:
+    """So many bolts on node 0 get a tuple each, whose call takes a second."""
+    scene = start(
+        chain((1, bolts), ackers=0),
+        chain_trace([constant_work(SECOND, 10)]),
+        SourcePlan(
+            SourceKind.TRACE,
+            arrivals_ns=np.full(bolts, 100 * MS),
+            arrival_period_ns=3600 * SECOND,
+            anchored=False,
+        ),
+        nodes(2, cores=cores),
+        bolts_apart,
+        version=V0_9_7,
+        ideal=True,
+    )
+    scene.plane.kernel.cost["turn"] = turn_ns
+    scene.plane.run_until(100 * MS + 500 * US)
+    return scene
+
+
+def who_runs(scene: Scene, node: int = 0, steps: int = 200) -> list[set[int]]:
+    """Numbers of the main threads that have a core of a node, once in each ms."""
+    seen = []
+    for _ in range(steps):
+        scene.plane.run_until(scene.plane.now_ns + MS)
+        k = scene.plane.kernel
+        first = node * int(k.s[0]["queue_width"])
+        running = k.run_queue["thread"][first : first + int(k.node["active"][node])]
+        seen.append({int(thread) for thread in running if k.thread["kind"][thread] == MAIN})
+    return seen
+
+
+def stretches(seen: list[set[int]], thread: int) -> set[int]:
+    """For how many ms at a time a thread had a core."""
+    has = np.array([False, *(thread in running for running in seen), False])
+    edges = np.flatnonzero(np.diff(has))
+    return {int(n) for n in (edges[1::2] - edges[::2])[1:-1]}
+
+
+def test_without_turns_all_run_at_once() -> None:
+    assert all(len(running) == 2 for running in who_runs(calls(2, 1, 0)))
+
+
+def test_threads_of_a_full_core_run_one_after_another_for_a_turn_each() -> None:
+    seen = who_runs(calls(2, 1, TURN))
+    first, second = set.union(*seen)
+    assert all(len(running) == 1 for running in seen)
+    assert stretches(seen, first) == stretches(seen, second) == {4}
+
+
+def test_nobody_gives_up_a_core_where_each_has_one() -> None:
+    assert all(len(running) == 2 for running in who_runs(calls(2, 2, TURN)))
+
+
+def test_three_threads_have_equal_parts_of_two_cores() -> None:
+    seen = who_runs(calls(3, 2, TURN), steps=600)
+    assert all(len(running) == 2 for running in seen)
+    for thread in set.union(*seen):
+        assert sum(thread in running for running in seen) == pytest.approx(400, abs=8)
+
+
+def waits_us(work_ns: int, every_ns: int, turn_ns: int) -> NDArray[np.float64]:
+    """How long each tuple waits for a bolt on a node with one core, which a call without end wants, too.
+
+    By the order of their arrival, from when that call has begun on.
+    """
+    arrivals = np.concatenate(([100 * MS], np.arange(110 * MS, SECOND, every_ns)))
+    scene = start(
+        chain((1, 1, 1), ackers=0),
+        chain_trace([np.array([work_ns] * len(arrivals)), np.array([10 * SECOND] * len(arrivals))]),
+        SourcePlan(SourceKind.TRACE, arrivals_ns=arrivals, arrival_period_ns=3600 * SECOND, anchored=False),
+        nodes(2, cores=1),
+        bolts_apart,
+        version=V0_9_7,
+        ideal=True,
+        sample_every=1,
+    )
+    scene.plane.kernel.cost["turn"] = turn_ns
+    scene.plane.run_until(SECOND)
+    scene.plane.finish()
+    mine = scene.tape.column("executions", "component") == "bolt0"
+    asked, began = (
+        np.sort(scene.tape.column("executions", name)[mine]) for name in ("enqueue_ns", "start_ns")
+    )
+    return (began - asked)[1:] / US
+
+
+def test_who_has_had_less_than_others_has_a_core_at_once() -> None:
+    """At first all have had the same, and the call keeps its core to the end of its turn.
+
+    The threads that hand the tuple on and the bolt have waited then, and so have had less, until they have
+    made up for it by what they take of the core.
+    """
+    waits = waits_us(100 * US, 10 * MS, TURN)
+    assert waits[0] == pytest.approx(4000, abs=1)
+    assert (waits == 0).mean() > 0.95
+    assert waits.max() <= 4001
+
+
+def test_who_has_had_more_than_its_share_waits_until_others_have_had_theirs() -> None:
+    """A call of 2 ms each 3 ms on half a core: by hand one each 4 ms, so each waits 1 ms longer."""
+    waits = waits_us(2 * MS, 3 * MS, TURN)
+    assert np.diff(waits)[50:100].mean() == pytest.approx(1000, rel=0.05)
