@@ -131,6 +131,11 @@ def nodes(count: int, **facts: Any) -> Cluster:
     return Cluster(tuple(Node(f"node{i}", **{"memory_mb": 65536.0, **facts}) for i in range(count)))
 
 
+def bolts_apart(executor: Executor) -> Slot:
+    """Bolts on node 0, spouts on node 1: nothing disturbs the bolts' cores but the bolts."""
+    return Slot("node1" if executor.component == "spout" else "node0", 6700)
+
+
 @dataclass
 class Scene:
     """One topology, started and connected, ready to run."""

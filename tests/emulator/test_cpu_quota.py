@@ -8,15 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scene import MS, PLAIN, SECOND, Scene, chain, chain_trace, nodes, start
+from scene import MS, PLAIN, SECOND, Scene, bolts_apart, chain, chain_trace, nodes, start
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
-from storm_lab.model import Executor, Slot
+from storm_lab.model import Slot
 from storm_lab.model.version import V0_9_7, V2_8_8
-
-
-def bolts_apart(executor: Executor) -> Slot:
-    return Slot("node1" if executor.component == "spout" else "node0", 6700)
 
 
 def calls(

@@ -5,18 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import MS, SECOND, US, Scene, bolts_apart, chain, chain_trace, constant_work, nodes, start
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.state.kinds import MAIN
-from storm_lab.model import Executor, Slot
 from storm_lab.model.version import V0_9_7
 
 TURN = 4 * MS
-
-
-def bolts_apart(executor: Executor) -> Slot:
-    return Slot("node1" if executor.component == "spout" else "node0", 6700)
 
 
 def calls(bolts: int, cores: int, turn_ns: int) -> Scene:

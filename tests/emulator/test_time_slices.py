@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, US, Scene, chain, chain_trace, nodes, start
+from scene import MS, SECOND, US, Scene, bolts_apart, chain, chain_trace, nodes, start
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.state.kinds import NETWORK
-from storm_lab.model import Executor, Slot
 from storm_lab.model.version import V0_9_7
 
 SLICE = 750 * US
-
-
-def bolts_apart(executor: Executor) -> Slot:
-    return Slot("node1" if executor.component == "spout" else "node0", 6700)
 
 
 def two_calls(first_ns: int, *, cores: int = 1, slice_ns: int = SLICE) -> Scene:

@@ -244,7 +244,13 @@ def start_s(run: Run) -> list[float]:
         ("amd-epyc", "2.8", ("bare", "light", "waiting", "load", "control", "packing")),
         ("amd-epyc-2445", "0.9", ("bare", "bare-c1", "calls", "packing", "calibration")),
         ("intel-xeon", "0.9", ("waiting", "load", "control")),
-        ("intel-xeon", "2.8", ("light", "waiting", "load")),
+        ("intel-xeon", "2.8", ("light", "waiting")),
+        pytest.param(
+            "intel-xeon",
+            "2.8",
+            ("load",),
+            marks=pytest.mark.xfail(strict=True, reason="1.40 times: idle ones' looks"),
+        ),
     ],
 )
 def test_workers_are_ready_about_as_soon_as_real_ones(
@@ -259,8 +265,7 @@ def test_workers_are_ready_about_as_soon_as_real_ones(
         with emulated(own[0].sitting, generation, own[0].mhz, 1, cost) as look:
             played = median(start_s(look.run))
         recorded = median([took for each in own for took in start_s(each.run)])
-        # 1.40 is that of `load` of 2.8 on intel-xeon, whose idle workers look at their queues meanwhile.
-        assert 0.7 < played / recorded < 1.45, sitting
+        assert 0.7 < played / recorded < 1.35, sitting
 
 
 @pytest.mark.live
