@@ -1,7 +1,8 @@
 """The schedule generator: a daemon that turns measured load into schedules (T-Storm section IV-C).
 
 It runs a policy every ``period_s`` and at once when overload is detected, judges the result and writes it to
-the load database, from where the custom scheduler fetches it. Its clock starts when the initial period is
+the load database, from where the custom scheduler fetches it. Root tuples that fail because an assignment has
+just changed are no sign of overload. Its clock starts when the initial period is
 over: all topologies are active and all their executors report. Policy and parameters can be swapped while the
 topologies run.
 """
@@ -45,7 +46,7 @@ class ScheduleGenerator:
         self._least_gain = least_gain
         self._settled = False
         self._resting_until_ns = 0
-        self._running: set[str] = set()
+        self._running: dict[str, tuple[int, int]] = {}
         self.policy = policy
         self._note_policy("the run begins")
         control.nimbus.when_running(self._is_running)
@@ -65,14 +66,16 @@ class ScheduleGenerator:
         )
 
     def _is_running(self, topology_id: str) -> None:
-        self._running.add(topology_id)
-        # Judged last of all at this instant: somebody may just be asking for a rebalance.
         clock = self._control.clock
+        assignment = self._control.nimbus.current(topology_id)
+        assert assignment is not None
+        self._running[topology_id] = (assignment.id, clock.now_ns)
+        # Judged last of all at this instant: somebody may just be asking for a rebalance.
         clock.at(clock.now_ns, Rank.MONITOR, ACTOR, self._settle)
 
     def _settle(self) -> None:
         nimbus = self._control.nimbus
-        if self._settled or not nimbus.topologies.keys() <= self._running:
+        if self._settled or not nimbus.topologies.keys() <= self._running.keys():
             return
         if any(status is not Status.ACTIVE for status in nimbus.status.values()):
             return
@@ -83,13 +86,29 @@ class ScheduleGenerator:
     def _look_for_overload(self, load: WindowLoad) -> None:
         if self._detector is None:
             return
-        cause = self._detector.look(load)
+        failed = {name: count for name, count in load.failed.items() if not self._moved_lately(name)}
+        cause = self._detector.look(replace(load, failed=failed))
         now = self._control.clock.now_ns
         if cause is None or not self._settled or now < self._resting_until_ns:
             return
         self._resting_until_ns = now + ns(self._detector.rule.rest_s)
         self._control.log.note(ACTOR, "detect-overload", "cluster", cause)
         self.generate(f"overload: {cause}", overloaded=True)
+
+    def _moved_lately(self, topology_id: str) -> bool:
+        """Whether root tuples that a topology's newest assignment has lost may still fail.
+
+        They do within two message timeouts: a spout looks for them once a timeout.
+        """
+        nimbus = self._control.nimbus
+        assignment, topology = nimbus.current(topology_id), nimbus.topologies.get(topology_id)
+        if assignment is None or topology is None:
+            return True
+        running, since_ns = self._running.get(topology_id, (-1, 0))
+        return (
+            running != assignment.id
+            or self._control.clock.now_ns < since_ns + 2 * ns(topology.message_timeout_s)
+        )
 
     def generate(self, cause: str, *, overloaded: bool = False) -> None:
         """Run the policy on the newest load and write what comes of it."""

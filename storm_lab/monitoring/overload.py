@@ -22,9 +22,9 @@ class OverloadRule:
         executor_windows: ... in so many windows; a thread cannot use more than a core.
         queued: an executor's receive queue as long as this at the end of a window, in tuples ...
         queue_windows: ... in so many windows: a bottleneck that waits for a server fills queues, not cores.
-        failure_windows: root tuples that fail for so many windows; 0 ignores failures, which also follow
-            every worker that is killed. Spouts look for timeouts once a timeout, so failures come in bursts:
-            they go on until ``failure_pause`` windows have none.
+        failure_windows: root tuples that fail for so many windows; 0 ignores failures. Spouts look
+            for timeouts once a timeout, so failures come in bursts: they go on until ``failure_pause``
+            windows have none.
         failure_pause: see there.
         rest_s: seconds in which a detection is not repeated: a new schedule needs time to come into effect.
     """

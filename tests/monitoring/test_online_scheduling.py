@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import re
 import sqlite3
@@ -171,6 +172,22 @@ def test_failures_count_as_overload_only_when_the_rule_says_so() -> None:
         plane.failed = {"chain": 7}
         run_to(control, 200)
         assert len(control.log.of("detect-overload")) == expected
+
+
+def test_root_tuples_that_a_new_assignment_loses_are_no_overload() -> None:
+    rule = OverloadRule(failure_windows=1, failure_pause=1, rest_s=0)
+    policy = _To("node01", complete=False)
+    control, plane = _start(OnlineScheduling(policy, period_s=1000, overload=rule))
+    plane.failed = {"chain": 7}
+    run_to(control, 200)
+    control.nimbus.rebalance("chain", wait_s=10.0, workers=2, reason="asked for")
+    run_to(control, 400)
+    first, second = seconds_of(control, "running")
+    detected = seconds_of(control, "detect-overload")
+    assert detected, "what fails later is one"
+    # Windows end every 20 s; a tuple fails within two timeouts of 30 s. The old workers go on for 10 s.
+    assert not [time for time in detected if time < first + 60 or 210 < time < second + 60]
+    assert {math.ceil((since + 60) / 20) * 20.0 for since in (first, second)} <= set(detected)
 
 
 @pytest.mark.parametrize(
