@@ -17,6 +17,7 @@ from storm_lab.calibration.target import Rates, loaded_runs, predictions, target
 from storm_lab.emulator.cost import CostModel
 from storm_lab.identity.value import value_digest
 from storm_lab.machine.places import project_root
+from storm_lab.machine.process_end import end_with_parent
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.papers.rstorm.recording import load_recordings
 from storm_lab.runs.digest import text_digest
@@ -43,7 +44,7 @@ class Evaluation:
         self._seed = seed
         self._advance = advance
         self._home = home or project_root() / "data" / "cache" / "calibration"
-        self._pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+        self._pool = ProcessPoolExecutor(jobs, get_context("spawn"), end_with_parent)
         self._recordings = load_recordings()
         self._code = played_code()
 

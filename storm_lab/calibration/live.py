@@ -41,6 +41,7 @@ from storm_lab.live.suite.compare import Row, compare_sitting
 from storm_lab.live.suite.measure import Look
 from storm_lab.live.suite.scene import Half, Measure, Scene, half_of
 from storm_lab.live.suite.sittings import CALIBRATION, LOGGED, release_of
+from storm_lab.machine.process_end import end_with_parent
 from storm_lab.model.machines import LIVE
 from storm_lab.model.version import V1_0_0, V2_0_0
 from storm_lab.runs.live_trust import Recorded, as_started, emulated, play_of
@@ -256,7 +257,7 @@ def _fit(
         return {**values, **_rounded(measured)}
 
     played: dict[tuple[tuple[str, float], ...], list[Row]] = {}
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(jobs, get_context("spawn"), end_with_parent) as pool:
 
         def evaluate(sets: Sequence[Values]) -> list[NDArray[np.float64]]:
             found = []

@@ -1,8 +1,30 @@
-"""How a process ended, in words."""
+"""How processes end: with the one that started them, and how that is said in words."""
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
+import time
+from multiprocessing import connection, parent_process
+
+
+def end_with_parent(grace_s: float = 0.0) -> None:
+    """Watch the process that started this one: once it is gone, however it ended, clean up and end as well.
+
+    A killed parent cannot ask for it, and a task that computes for minutes reads no pipe meanwhile. Cleaning
+    up may take ``grace_s`` seconds.
+    """
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        connection.wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(grace_s)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def said_of_end(status: int) -> str:

@@ -15,13 +15,13 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import connection, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any, Generic, NoReturn, TypeAlias, TypeVar, cast
 
 from storm_lab.errors import StormLabError, UserError, said_by
-from storm_lab.machine.process_end import said_of_end
+from storm_lab.machine.process_end import end_with_parent, said_of_end
 
 Advance = Callable[[float], None]
 """Takes the share of a task that is done, 0 to 1."""
@@ -216,23 +216,6 @@ def _reporter(pipe: _Pipe) -> Advance:
     return advance
 
 
-def _end_with_parent() -> None:
-    """Watch the process that started this one: once it is gone, however it ended, clean up and end as well.
-
-    A killed parent cannot ask for it, and a task that computes for minutes reads no pipe meanwhile.
-    """
-    parent = parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        connection.wait([parent.sentinel])
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(_GRACE_S)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 class _Asked(SystemExit):
     """This process was asked to end."""
 
@@ -246,7 +229,7 @@ def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # SystemExit unwinds through what the task has open, so that nothing half done stays.
     signal.signal(signal.SIGTERM, _end)
-    _end_with_parent()
+    end_with_parent(_GRACE_S)
     while True:
         try:
             task = pipe.recv()

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -10,12 +15,22 @@ import pytest
 from storm_lab.calibration.evaluation import Evaluation
 from storm_lab.calibration.target import loaded_runs
 from storm_lab.papers.rstorm.recording import load_recordings
+from tests.runs.test_pool import is_alive
+
+PARENT = """
+import sys
+from pathlib import Path
+from storm_lab.calibration.evaluation import Evaluation
+if __name__ == "__main__":
+    with Evaluation(7, 2, lambda: None, Path(sys.argv[1])) as evaluation:
+        evaluation.residuals([{"read_us": float(us)} for us in range(30, 60)])
+"""
 
 
 class Here:
     """A pool that plays nothing, and notes what it was asked for."""
 
-    def __init__(self, jobs: int, mp_context: object) -> None:
+    def __init__(self, jobs: int, context: object, begin: object) -> None:
         self.asked: list[tuple[object, ...]] = []
 
     def map(self, play: Callable[..., object], jobs: Iterable[tuple[object, ...]]) -> Iterator[object]:
@@ -42,3 +57,30 @@ def test_a_set_of_constants_is_played_once_for_every_recorded_run(
         variant: number for number, variant in enumerate(variants)
     }
     assert (len(done), len(list(tmp_path.iterdir()))) == (2, 1)
+
+
+def test_processes_that_play_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    root = Path(__file__).resolve().parents[2]
+    script, home = tmp_path / "parent.py", tmp_path / "sets"
+    script.write_text(PARENT)
+    home.mkdir()
+    parent = subprocess.Popen(
+        [sys.executable, str(script), str(home)], cwd=root, env=os.environ | {"PYTHONPATH": str(root)}
+    )
+    try:
+        # Once a set is played its successor is being played.
+        while not list(home.iterdir()):
+            assert parent.poll() is None
+            time.sleep(0.05)
+        children = [
+            int(child) for child in Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()
+        ]
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+        end = time.monotonic() + 60
+        while any(map(is_alive, children)) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert len(children) >= 2
+        assert not any(map(is_alive, children))
+    finally:
+        parent.kill()
