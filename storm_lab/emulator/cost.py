@@ -70,7 +70,7 @@ class CostModel:
     code_factor: float = constant(
         1.0,
         allowed=(0.1, 4.0),
-        source="what Storm's own code costs by what its Java makes of it, against these CPU costs; chains in "
+        source="how dear Storm's own code is on the Java that runs it, against these CPU costs; chains in "
         "one worker whose bolts do nothing, live Storm 0.9.2 on Java 17, on a core that does 2.6 times as "
         "much: 0.33 with HotSpot's second compiler, 0.9 with its first alone",
     )

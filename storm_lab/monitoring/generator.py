@@ -105,9 +105,8 @@ class ScheduleGenerator:
         if assignment is None or topology is None:
             return True
         running, since_ns = self._running.get(topology_id, (-1, 0))
-        return (
-            running != assignment.id
-            or self._control.clock.now_ns < since_ns + 2 * ns(topology.message_timeout_s)
+        return running != assignment.id or self._control.clock.now_ns < since_ns + 2 * ns(
+            topology.message_timeout_s
         )
 
     def generate(self, cause: str, *, overloaded: bool = False) -> None:

@@ -44,9 +44,10 @@ UNHURRIED = Trial(
     "16 callers that pause 100 ms after an answer and give up after 9 s, JVMs that start in 9 s",
     {"calls": 16, "think_ms": 100.0, "patience_s": 9.0, "jvm_start_s": 9.0},
     reading=True,
-    # The last is the one before it over the length of the run.
+    # The second is the first over ten moves, the last the one before it over the length of the run.
     chosen_on=(
         "nstorm-fig7-nstorm-60",
+        "nstorm-fig6-nstorm-stop",
         "nstorm-fig9-m16-60",
         "nstorm-fig7-stormstar-60",
         "nstorm-fig7-stormstar-quarter",
@@ -59,7 +60,7 @@ KEPT = Trial(
     "after 9 s, JVMs that start in 9 s",
     {**UNHURRIED.changes, "messages": WAIT, "supervisors": IN_TURN, "supervisors_apart_s": 5.0},
     reading=True,
-    chosen_on=(*UNHURRIED.chosen_on, "nstorm-fig11-60"),
+    chosen_on=(*UNHURRIED.chosen_on, "nstorm-fig11-60", "nstorm-no-loss"),
     indifferent=UNHURRIED.indifferent,
 )
 READINGS = (UNHURRIED, KEPT)
@@ -69,9 +70,8 @@ Unhurried: two callers that call again at once have both met an absent executor 
 however few have moved; more that do something between their calls meet it one after the other. Their pause
 and patience were chosen on what one and sixteen moves cost, the JVMs' start on what Storm* loses; how many
 they are decides little: 64 give the same seconds as 16. Kept: the same callers, but section IV-A says of
-N-Storm+ that nothing is lost, so
-senders keep what is for an executor that is not there yet; and the supervisors were started once for all runs
-and look half a cycle apart, the farthest there is.
+N-Storm+ that nothing is lost, so senders keep what is for an executor that is not there yet; and the
+supervisors were started once for all runs and look half a cycle apart, the farthest there is.
 """
 
 

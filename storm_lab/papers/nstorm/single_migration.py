@@ -96,8 +96,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     methods = (fitted(parameters), STAR, NSTORM)
     waits = [Setting(REBALANCE, wait_s=wait_s) for wait_s in parameters.numbers("waits_tried_s")]
     specs = [
-        *with_other_readings(parameters, methods),
-        *run_specs(parameters, [] if PRINTED in methods else [PRINTED]),
+        *with_other_readings(parameters, methods if PRINTED in methods else (*methods, PRINTED)),
         *run_specs(first, [setting for setting in waits if setting not in (*methods, PRINTED)]),
         *_of_callers(parameters),
     ]

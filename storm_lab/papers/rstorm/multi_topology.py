@@ -1,8 +1,9 @@
 """Page Load and Processing together on twenty-four machines (figure 13).
 
 Page Load is submitted first. In the authors' public code most versions of the two ask for twelve workers, and
-one asks for none, which is one worker to Storm. Here Page Load asks for twelve and Processing for one, the
-reading under which one keeps going and the other stops as printed; the other two are played beside it.
+one asks for none, which is one worker to Storm. Here Page Load asks for twelve and Processing for one, chosen
+so that one would keep going and the other stop, as printed; it only slows down. The other two are played
+beside it.
 """
 
 from __future__ import annotations

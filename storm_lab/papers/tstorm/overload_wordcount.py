@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters, with_defaults
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement
 from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import Trial, explained
@@ -36,7 +36,16 @@ PARAMETERS: tuple[Parameter, ...] = (
     *GAMMAS,
     STREAMS,
     *COMMON,
-    *with_defaults(WORKLOAD, lines_per_s=75.0),
+    *(each for each in WORKLOAD if each.name != "lines_per_s"),
+    Parameter(
+        "lines_per_s",
+        75.0,
+        "lines per second and stream; not printed, chosen on the time at which the overload is noticed",
+        unit="1/s",
+        low=20,
+        high=300,
+        chosen_on=("tstorm-fig9-detect",),
+    ),
     Parameter(
         "rates_tried",
         (60.0,),
@@ -48,8 +57,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
 )
 """Two streams of figure 6's rate are more than the five database bolts can store on any number of nodes. The
-rate was chosen on the time at which the overload is noticed, and it is still more than they can store; at
-rates that they can, the overload is noticed later than printed. So both claims count as fitted."""
+rate here is still more than they can store; at rates that they can, the overload is noticed later than
+printed. So both claims count as fitted."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:

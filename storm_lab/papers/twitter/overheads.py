@@ -99,11 +99,16 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter("machines_off", (1, 2), "numbers of machines to try without acking", "machines", 1, 40),
     Parameter(
-        "machines_on", (1, 2, 3, 4, 5, 6, 12, 15), "numbers of machines to try with acking", "machines", 1, 40
+        "machines_on",
+        (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15),
+        "numbers of machines to try with acking",
+        unit="machines",
+        low=1,
+        high=40,
     ),
     Parameter(
         "machines_original",
-        (2, 5, 7, 9, 10, 12),
+        (2, 5, 6, 7, 8, 9, 10, 11, 12),
         "numbers of machines to try with the original topology",
         unit="machines",
         low=1,

@@ -31,7 +31,10 @@ KEEPS_UP = 0.99
 PHYSICAL_PERCENT = 100.0 * CORES
 """CPU of a machine, as the paper counts it: twelve cores."""
 
-_KEEPS = "fewest machines of those tried on which 99 % of the messages are done with in the last minute"
+_KEEPS = (
+    "fewest machines of those tried on which 99 % of the messages are done with in the last minute, with no "
+    "more than twelve busy cores a machine"
+)
 
 _READ = ("thousand/s", "CPU % a machine")
 
