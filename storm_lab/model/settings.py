@@ -58,6 +58,7 @@ SEND_BUFFER = "topology.executor.send.buffer.size"
 TRANSFER_BUFFER = "topology.transfer.buffer.size"
 RECEIVER_BATCH = "topology.receiver.buffer.size"
 SPOUT_SLEEP_MS = "topology.sleep.spout.wait.strategy.time.ms"
+SPOUT_SLEEP_2_MS = "topology.spout.wait.progressive.level3.sleep.millis"
 BACK_PRESSURE = "topology.backpressure.enable"
 DEBUG = "topology.debug"
 LOAD_AWARE_OFF = "topology.disable.loadaware.messaging"
@@ -102,6 +103,7 @@ MESSAGE_PATH: Mapping[str, Setting] = {
     TRANSFER_BUFFER: Setting(int, 1, _BUFFER, power_of_two=True),
     RECEIVER_BATCH: Setting(int, 1, 1000, until=V0_10_0),
     SPOUT_SLEEP_MS: Setting(int, 1, 60_000, until=V2_0_0),
+    SPOUT_SLEEP_2_MS: Setting(int, 1, 60_000, since=V2_0_0),
     BACK_PRESSURE: Setting(bool, since=V1_0_0, until=V2_0_0),
     DEBUG: Setting(bool),
     LOAD_AWARE_OFF: Setting(bool, since=V1_0_0),
@@ -119,6 +121,15 @@ NETWORK: Mapping[str, Setting] = {
     NETTY_BUFFER: Setting(int, 1, 1 << 40, since=V2_0_0),
 }
 """Settings of the connections between workers, for the whole cluster."""
+
+BOLT_PARKS = "topology.bolt.wait.progressive.level2.count"
+BOLT_SLEEP_MS = "topology.bolt.wait.progressive.level3.sleep.millis"
+
+WAITING: Mapping[str, Setting] = {
+    BOLT_PARKS: Setting(int, 0, 1_000_000, since=V2_0_0),
+    BOLT_SLEEP_MS: Setting(int, 1, 60_000, since=V2_0_0),
+}
+"""How often an idle bolt or acker parks before it sleeps, and how long; here for the whole cluster."""
 
 _PERIOD = Setting(float, 0.001, 1e9)
 
@@ -144,6 +155,7 @@ TIMERS_2 = {"supervisor.monitor.frequency.secs": "slot_running_s"}
 OF_TOPOLOGY: Mapping[str, Setting] = {**SCHEDULING, **MESSAGE_PATH}
 OF_CLUSTER: Mapping[str, Setting] = {
     **NETWORK,
+    **WAITING,
     **{key: setting for key, (_, setting) in TIMERS.items()},
     **OF_TOPOLOGY,
 }
@@ -160,8 +172,8 @@ _FIELDS = {
 }
 _NOT_PLAYED = {
     "nimbus.supervisor.timeout.secs": "readers of it in Storm, where a supervisor's session counts",
-    "topology.spout.wait.": "wait strategies other than a spout's sleep",
-    "topology.bolt.wait.": "wait strategies of bolts",
+    "topology.spout.wait.": "wait strategies of spouts but sleeps between empty turns",
+    "topology.bolt.wait.": "wait strategies of bolts but parks and then sleeps",
     "topology.backpressure.wait.": "wait strategies of back-pressure",
     "topology.disruptor.": "batches of Storm 1's queues",
     "topology.producer.batch.size": "batches of Storm 2's queues",

@@ -11,6 +11,7 @@ from scene import MS, SECOND, Scene, chain, chain_trace, constant_work, nodes, s
 
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.times import timers_of
+from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.setup.tables import QueueSizes
 from storm_lab.emulator.source import SourceKind, SourcePlan
@@ -138,6 +139,40 @@ def test_an_idle_spout_sleeps_as_long_as_its_wait_strategy_says() -> None:
         1000 * MS,
         1500 * MS,
     ]
+
+
+def test_an_idle_spout_of_2_x_sleeps_as_long_as_its_last_level_says() -> None:
+    sleepy = found(V2_8_8, **{settings.SPOUT_SLEEP_2_MS: 250})
+    assert sleepy == found(V0_9_7, **{settings.SPOUT_SLEEP_MS: 250})
+
+
+def test_an_idle_bolt_of_2_x_parks_and_sleeps_as_the_clusters_settings_say() -> None:
+    def waits(**given: int) -> tuple[float, float]:
+        """How long tuples lie in the bolt's queue, in ms (longest), and CPU of all executors, in ms."""
+        scene = start(
+            chain((1, 1), ackers=0),
+            chain_trace([constant_work(0)]),
+            SourcePlan(SourceKind.RATE, rate_per_s=3.0, anchored=False),
+            nodes(1),
+            lambda executor: TOGETHER,
+            version=V2_8_8,
+            cost=CostModel(),
+            settings=given,
+        )
+        scene.plane.run_until(10 * SECOND)
+        cpu = sum(scene.plane.sample().executor_cpu_ns.values())
+        scene.plane.finish()
+        lay = scene.tape.column("executions", "start_ns") - scene.tape.column("executions", "enqueue_ns")
+        return float(lay.max()) / MS, cpu / MS
+
+    parks, coarse = settings.BOLT_PARKS, settings.BOLT_SLEEP_MS
+    (usual, cpu), (never, little) = waits(), waits(**{parks: 0})
+    assert usual < 1.5
+    assert little < cpu
+    assert 1.5 < waits(**{coarse: 40})[0] < 41
+    # It never leaves the fine looks: 333 ms are 6,000 parks.
+    assert waits(**{parks: 10_000, coarse: 40})[0] < 0.2
+    assert never < 1.5
 
 
 def test_a_low_watermark_above_the_high_one_is_refused() -> None:

@@ -3,11 +3,12 @@
 An idle spout of any version sleeps for 1 ms between the empty turns of its loop.
 
 A bolt or acker that finds its queue empty (``WaitStrategyProgressive``) parks for a nanosecond, which takes
-some 55 us, up to 1,000 times, and then sleeps for 1 ms at a time; a transfer thread and an idle spout sleep
-1 ms. So what arrives waits for the next look, and who gets a tuple every 60 ms never leaves the fine looks:
-a worker of 2.x takes most CPU at light load. No look is an event: the one that finds something is computed
-when there is something, those before are counted then or when counters are read, and what they take of the
-node's cores is a rate. Where threads want more CPU than there is, looks come later, all by the same factor.
+some 55 us, up to 1,000 times, and then sleeps for 1 ms at a time, unless settings say otherwise; a transfer
+thread and an idle spout sleep 1 ms. So what arrives waits for the next look, and who gets a tuple every 60 ms
+never leaves the fine looks: a worker of 2.x takes most CPU at light load. No look is an event: the one that
+finds something is computed when there is something, those before are counted then or when counters are read,
+and what they take of the node's cores is a rate. Where threads want more CPU than there is, looks come later,
+all by the same factor.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def fall_idle(k: State, thread: int) -> None:
         set_polling(k, thread, c.fine_look)
         schedule(k, timer_source(k, thread), _until(k, thread, c.fine_time << 10))
     else:
-        set_polling(k, thread, c.coarse_look)
+        set_polling(k, thread, c.idle_sleep)
 
 
 @jit

@@ -14,7 +14,7 @@ from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records, with_attributes
 from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US, Names
 from storm_lab.model import ACKER, Grouping, StormVersion
-from storm_lab.model.settings import LOAD_AWARE_OFF, SPOUT_SLEEP_MS, flag_of, number_of
+from storm_lab.model.settings import LOAD_AWARE_OFF, SPOUT_SLEEP_2_MS, SPOUT_SLEEP_MS, flag_of, number_of
 from storm_lab.model.version import V1_0_0
 
 # Pairs of tasks that may change their distance before the counters are read out.
@@ -179,7 +179,10 @@ def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
             row.first_result = int(source.first_result)
             row[_FETCHING[source.fetch_thread]] = source.fetch_ns
             row.fetch_lines = source.fetch_lines
-            row.pause = round(number_of(plan.topology.settings, SPOUT_SLEEP_MS, 1.0) * NS_PER_MS)
+            settings = plan.topology.settings
+            # A version has one of the two.
+            pause_ms = number_of(settings, SPOUT_SLEEP_2_MS, number_of(settings, SPOUT_SLEEP_MS, 1.0))
+            row.pause = round(pause_ms * NS_PER_MS)
             if source.arrivals_ns is not None:
                 row.first_arrival, row.arrivals = arrival_base, len(source.arrivals_ns)
                 row.arrival_period = source.arrival_period_ns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from statistics import NormalDist
 
 import numpy as np
@@ -13,17 +14,21 @@ from storm_lab.emulator.kernel.call_cost import QUANTILES
 from storm_lab.emulator.state.layout import records
 from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US
 from storm_lab.model import StormVersion
+from storm_lab.model.settings import BOLT_PARKS, BOLT_SLEEP_MS, SettingValue, number_of
 from storm_lab.model.version import V0_9_0, V0_9_3, V1_0_0, V2_0_0
 
 # Disruptor consumers of 0.8 and 0.9 wait 10 ms at most; so often does 0.9.2 flush a connection, from 30 s on.
 TIMER_MS = 10.0
 FLUSH_FROM_NS = 30 * NS_PER_S
-# WaitStrategyProgressive of 2.x: 1,000 times parkNanos(1), then sleeps of 1 ms.
+# Defaults of WaitStrategyProgressive of 2.x: so many times parkNanos(1), then sleeps of so many ms.
 FINE_LOOKS = 1000
+SLEEP_MS = 1
 
 
-def price_list(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
-    """The kernel's one row of costs."""
+def price_list(
+    cost: CostModel, version: StormVersion, settings: Mapping[str, SettingValue]
+) -> NDArray[np.void]:
+    """The kernel's one row of costs; ``settings`` are those of the cluster."""
     table = records("cost", 1)
     c = table[0]
     for name in c.dtype.names:
@@ -73,8 +78,8 @@ def price_list(cost: CostModel, version: StormVersion) -> NDArray[np.void]:
         c.look = 0
     elif cost.look_us > 0:
         c.empty_turn = c.look
-        c.fine_time = FINE_LOOKS * c.fine_look
-        c.coarse_look = c.idle_sleep
+        c.fine_time = round(number_of(settings, BOLT_PARKS, FINE_LOOKS)) * c.fine_look
+        c.coarse_look = round(number_of(settings, BOLT_SLEEP_MS, SLEEP_MS)) * NS_PER_MS + c.late
     c.receive_batch = round(cost.receive_batch)
     return table
 

@@ -113,7 +113,7 @@ def build(
     names = _name(cluster, version, plans)
     arrays: Arrays = {
         "s": records("s", 1),
-        "cost": price_list(cost, version),
+        "cost": price_list(cost, version, settings),
         "spread": lognormal(cost.service_cv),
         **{name: records(name, 64) for name in ("worker", "executor", "thread")},
         **{name: records(name, 0) for name in ("message", "root")},
