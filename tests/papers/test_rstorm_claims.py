@@ -110,7 +110,7 @@ def test_figure_13_is_printed_per_second_where_it_stops() -> None:
     shared = experiment("rstorm-multi-topology")
     rows = [("default", "page-load", 16000.0), ("rstorm", "page-load", 25000.0)]
     rows += [("default", "processing", 40.0), ("rstorm", "processing", 20000.0)]
-    rows += [("default-both12", "page-load", 7000.0), ("default-both12", "processing", 9000.0)]
+    rows += [("default-both1", "page-load", 7000.0), ("default-both1", "processing", 9000.0)]
     tables = played(throughput(rows, seeds=(1, 2)))
     found = shared.measure(tables, shared.checked({"seeds": [1, 2], "from_s": 80.0}))
     assert {m.claim_id for m in found} == set(shared.claims)
@@ -118,10 +118,10 @@ def test_figure_13_is_printed_per_second_where_it_stops() -> None:
     # Two output bolts of 40 in 10 s each.
     assert by["rstorm-fig13-pr-default"].value().value == 8.0
     assert by["rstorm-fig13-pr-orders"].value().value == 500.0
-    beside = {m.claim_id: m for m in found if m.reading == "both ask for 12 workers"}
+    beside = {m.claim_id: m for m in found if m.reading == "both ask for one worker"}
     assert beside["rstorm-fig13-pl-default"].value().value == 7000.0
     assert beside["rstorm-fig13-pr-rstorm"].value().value == 40000.0, "R-Storm takes what it needs"
-    assert {m.reading for m in found} == {"", "both ask for 12 workers"}, "the others were not played"
+    assert {m.reading for m in found} == {"", "both ask for one worker"}, "the others were not played"
     assert verdict(found, "rstorm-fig13-pr-default") is Outcome.REPRODUCED
     assert verdict(found, "rstorm-fig13-both-higher") is Outcome.REPRODUCED
     assert verdict(found, "rstorm-fig13-pl-default") is Outcome.REPRODUCED

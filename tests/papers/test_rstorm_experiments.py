@@ -74,7 +74,7 @@ def test_page_load_is_submitted_first_with_its_own_workers() -> None:
     (spec, *_) = shared.runs(shared.checked())
     assert [(made.topology.id, made.topology.workers) for made in submitted(spec.parameters)] == [
         ("page-load", 12),
-        ("processing", 1),
+        ("processing", 12),
     ]
 
 

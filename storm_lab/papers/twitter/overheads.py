@@ -50,20 +50,18 @@ ORIGINAL_PROCESSES = 4
 
 OWN_PRICES = Trial(
     "own-prices",
-    "messages at a fifth of their price, so that acks cost what is printed, and bolts of 140 us",
-    {"message_factor": 0.2, "logic_us": 140.0},
+    "messages at a fifth of their price, so that acks cost what is printed",
+    {"message_factor": 0.2},
     claims=(
-        "twitter-ovh-orig-10",
         "twitter-ovh-ack-machines",
         "twitter-ovh-ack-cpu",
         "twitter-ovh-ack-3x",
     ),
     reading=True,
     # That three machines are enough follows from what they take.
-    chosen_on=("twitter-ovh-ack-cpu", "twitter-ovh-ack-machines", "twitter-ovh-orig-10"),
+    chosen_on=("twitter-ovh-ack-cpu", "twitter-ovh-ack-machines"),
 )
-"""The machine by its own printed price of a message with acks, 92.4 us, of which a read is 23.3. Bolts of 130
-to 149 us then make ten machines of the original topology."""
+"""The machine by its own printed price of a message with acks, 92.4 us, of which a read is 23.3."""
 
 DEAR_BOLTS = Trial(
     "logic40",
