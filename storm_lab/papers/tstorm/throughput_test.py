@@ -297,10 +297,10 @@ EXPERIMENT = Experiment(
             metrics=("latency_10s",),
         ),
         Settling(
-            ("tstorm-fig5b-speedup",),
+            ("tstorm-fig5b-speedup", "tstorm-fig5b-stable"),
             variants=(f"{STORM}-half", f"{tstorm_variant(REASSIGNED)}-half"),
             reading=HALF_HEAPS_NAME,
-            metrics=("latency_10s",),
+            metrics=("latency_10s", "stabilisation"),
         ),
         # The minute of Storm's that is taken begins when T-Storm has consolidated.
         Settling(
