@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
@@ -27,11 +26,6 @@ on_spark_option = click.option(
     "--on-spark", is_flag=True, help="Play on Spark, where STORM_LAB_SPARK_MASTER or _REMOTE says."
 )
 fresh_option = click.option("--fresh", is_flag=True, help="Play and execute again what is there already.")
-constants_option = click.option(
-    "--constants",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Constants of a machine, as storm-lab calibrate --live writes them.",
-)
 
 
 def param_option(what: str = "Set a parameter; repeatable.") -> Option:
@@ -51,6 +45,12 @@ def file_option(name: str, what: str) -> Option:
     return click.option(name, shell_complete=complete_file, metavar="FILE", help=what)
 
 
+constants_option = click.option(
+    "--constants",
+    metavar="FILE|NAME=VALUE,...",
+    shell_complete=complete_file,
+    help="Constants of a machine, as storm-lab calibrate --live writes them, or some of your own.",
+)
 overlay_option = file_option("--overlay", "YAML with rates, costs, sizes and keys that the files lack.")
 
 

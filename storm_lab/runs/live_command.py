@@ -20,7 +20,7 @@ from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.live.scenes import SCENES
 from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of
 from storm_lab.live.suite.trust_tables import trust_lines
-from storm_lab.machine.options import constants_option, examples, json_option, param_option, print_json
+from storm_lab.machine.options import examples, json_option, param_option, print_json
 from storm_lab.machine.progress import progress_bar
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.runs.live_play import LiveTask, experiment_tasks, nearest_release, play_task, scene_task
@@ -231,7 +231,11 @@ def _list(as_json: bool) -> None:
 
 @live.command(epilog=examples("storm-lab live trust", "storm-lab live trust --json"))
 @click.option("--folder", type=_FOLDER, help="Recorded runs; data/live without.")
-@constants_option
+@click.option(
+    "--constants",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Constants of a machine, as storm-lab calibrate --live writes them.",
+)
 @click.option(
     "--seeds",
     default=len(SEEDS),

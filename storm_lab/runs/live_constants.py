@@ -1,6 +1,7 @@
 """Constants of one machine, by generation of Storm, and runs with them in the place of their own.
 
-``storm-lab calibrate --live`` writes the file that they stand in.
+``storm-lab calibrate --live`` writes the file that they stand in. A reader's own constants
+(`storm_lab.runs.own_constants`) may be given instead of a machine's.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from storm_lab.league.settled import SettledRun
 from storm_lab.live.suite.scene import C1_ONLY
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.model import StormVersion
+from storm_lab.runs.own_constants import OwnConstants
 
 SCHEMA = "machine/1"
 FILE_NAME = "constants.json"
@@ -55,6 +57,16 @@ class MachineConstants:
             generation = min(known, key=lambda name: (abs(int(name.split(".")[0]) - major), name))
         return replace(before or CostModel(), **self.constants[generation])
 
+    def applied(self, spec: EmulationSpec) -> EmulationSpec:
+        """The same run at these costs."""
+        return replace(spec, cost=self.cost(spec.version, spec.cost))
+
+    def kept(self, folder: Path) -> str:
+        """What `given_constants` reads them from: a file that is written into the folder."""
+        path = folder / FILE_NAME
+        self.write(path)
+        return str(path)
+
     def write(self, path: Path) -> None:
         """Write the file; it is replaced whole."""
         document = {
@@ -66,6 +78,18 @@ class MachineConstants:
             },
         }
         write_whole(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+Constants = MachineConstants | OwnConstants
+"""What may stand in the place of a run's own constants."""
+
+
+def given_constants(text: str | None) -> Constants | None:
+    """Those of a file of a machine, or of ``name=value,...``; None for None; `UserError` as both."""
+    if text is None:
+        return None
+    by_name = "=" in text and not Path(text).is_file()
+    return OwnConstants.parsed(text) if by_name else read_constants(Path(text))
 
 
 def read_constants(path: Path) -> MachineConstants:
@@ -112,8 +136,8 @@ def read_costs(home: Path, given: Path | None = None) -> dict[str, CostModel]:
     return {name: replace(CostModel(), **values) for name, values in found.constants.items()}
 
 
-def on_machine(specs: Iterable[RunSpec], machine: MachineConstants | None) -> tuple[RunSpec, ...]:
-    """The runs on that machine; as they are without one. What they are called tells them apart."""
+def on_machine(specs: Iterable[RunSpec], machine: Constants | None) -> tuple[RunSpec, ...]:
+    """The runs with these constants; as they are without. What they are called tells them apart."""
     if machine is None:
         return tuple(specs)
     return tuple(
@@ -126,10 +150,9 @@ def on_machine(specs: Iterable[RunSpec], machine: MachineConstants | None) -> tu
     )
 
 
-def _described(describe: Describe, machine: MachineConstants, spec: RunSpec) -> EmulationSpec | SettledRun:
-    """As ``describe`` has it, but for the machine's constants."""
+def _described(describe: Describe, machine: Constants, spec: RunSpec) -> EmulationSpec | SettledRun:
+    """As ``describe`` has it, but for these constants."""
     found: EmulationSpec | SettledRun = describe(spec)
     if isinstance(found, SettledRun):
-        cost = machine.cost(found.spec.version, found.spec.cost)
-        return replace(found, spec=replace(found.spec, cost=cost))
-    return replace(found, cost=machine.cost(found.version, found.cost))
+        return replace(found, spec=machine.applied(found.spec))
+    return machine.applied(found)

@@ -15,7 +15,7 @@ CHOICE = "experiment"
 """Name in a notebook of several experiments that says which one it runs; no parameter of any."""
 
 CONSTANTS = "constants"
-"""Name in a notebook of the file with a machine's constants, where there is one; no parameter either."""
+"""Name in a notebook of other constants, as ``--constants`` takes them; no parameter either."""
 
 _SEEN = "_storm_lab_parameters"
 """Hidden name in the notebook: experiment -> its parameters so far, and how many cells had been run then."""

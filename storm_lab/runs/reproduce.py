@@ -184,9 +184,7 @@ def notebook_job(study: Study) -> NotebookJob:
     if sum(item.notebook == study.experiment.notebook for item in experiments()) > 1:
         changed = {CHOICE: study.experiment.slug, **changed}
     if study.machine is not None:
-        constants = study.workspace / "constants.json"
-        study.machine.write(constants)
-        changed = {CONSTANTS: str(constants), **changed}
+        changed = {CONSTANTS: study.machine.kept(study.workspace), **changed}
     return NotebookJob(
         template,
         _home(study) / "notebooks" / f"{study.experiment.slug}.ipynb",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from storm_lab.errors import UserError
@@ -23,7 +21,7 @@ from storm_lab.reporting.record import claim_rows, judged, read_verdicts
 from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.expected import cost_text, expected_costs
-from storm_lab.runs.live_constants import read_constants
+from storm_lab.runs.live_constants import given_constants
 from storm_lab.runs.prepare import prepare
 from storm_lab.runs.reproduce import Reproduced, build_report, published_verdicts, studies, writable_reports
 from storm_lab.runs.reproduce import reproduce as reproduce_studies
@@ -35,6 +33,7 @@ from storm_lab.runs.study import NO_CLAIMS, QUICK, Study, quick_studies, verdict
         "storm-lab run tstorm-word-count",
         "storm-lab run tstorm-word-count -p gammas=1,1.4,1.8 -p lines_per_s=150",
         "storm-lab run tstorm-word-count -p text=my_novel.txt --emulate-only",
+        "storm-lab run tstorm-word-count --constants memory_slowdown=5,timers_drift=false",
     )
 )
 @click.argument("slug", metavar="EXPERIMENT", shell_complete=complete_experiment)
@@ -48,7 +47,7 @@ def run(
     slug: str,
     parameters: tuple[str, ...],
     emulate_only: bool,
-    constants: Path | None,
+    constants: str | None,
     jobs: int,
     fresh: bool,
     as_json: bool,
@@ -58,7 +57,7 @@ def run(
     With the defaults the results go to reports/, else into a folder that is named at the end.
     """
     found = experiment(slug)
-    study = Study(found, found.parsed(parameters), None if constants is None else read_constants(constants))
+    study = Study(found, found.parsed(parameters), given_constants(constants))
     if emulate_only:
         played = study.play(jobs=jobs, show_progress=True, fresh=fresh)
         rows = [

@@ -13,6 +13,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.parameter import Parameters
@@ -33,7 +34,7 @@ from storm_lab.runs.digest import (
     text_digest,
 )
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
-from storm_lab.runs.live_constants import MachineConstants, on_machine, read_constants
+from storm_lab.runs.live_constants import Constants, given_constants, on_machine
 from storm_lab.runs.namespace import CHOICE, CONSTANTS, notebook_parameters
 
 if TYPE_CHECKING:
@@ -43,11 +44,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """An experiment and the parameters to run it with, checked; on a measured machine if one is given."""
+    """An experiment and the parameters to run it with, checked; with other constants if some are given."""
 
     experiment: Experiment
     parameters: Parameters
-    machine: MachineConstants | None = None
+    machine: Constants | None = None
 
     @classmethod
     def of(cls, slug: str, given: Mapping[str, object] | None = None) -> Study:
@@ -69,7 +70,7 @@ class Study:
         constants = given.pop(CONSTANTS, None)
         study = cls.of(slug, given)
         if constants is not None:
-            study = replace(study, machine=read_constants(Path(str(constants))))
+            study = replace(study, machine=given_constants(str(constants)))
         # Here, for matplotlib is not needed by who only plays.
         from storm_lab.reporting.figures.saved import show_in_notebook
 
@@ -82,8 +83,12 @@ class Study:
         return self.parameters == self.experiment.checked() and self.machine is None
 
     def specs(self) -> tuple[RunSpec, ...]:
-        """The runs; `UserError` if an input cannot be read."""
-        return on_machine(self.experiment.planned(self.parameters), self.machine)
+        """The runs; `UserError` if an input cannot be read, or other constants have no run to change."""
+        planned = self.experiment.planned(self.parameters)
+        if self.machine is not None and not planned:
+            remedy = "leave them out: the experiment plays no runs"
+            raise UserError("there is nothing that they could change", field=CONSTANTS, remedy=remedy)
+        return on_machine(planned, self.machine)
 
     @property
     def digest(self) -> str:

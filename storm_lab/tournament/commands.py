@@ -25,7 +25,7 @@ from storm_lab.runs.completion import complete_suite
 from storm_lab.runs.digest import text_digest
 from storm_lab.runs.execute import there
 from storm_lab.runs.grid import parse_seeds
-from storm_lab.runs.live_constants import read_constants
+from storm_lab.runs.live_constants import given_constants
 from storm_lab.schedulers.scheduler_file import (
     complete_scheduler,
     names_of,
@@ -103,7 +103,7 @@ def league(
     instances: int,
     suite_seed: int,
     duration_s: float,
-    constants: Path | None,
+    constants: str | None,
     baseline: str,
     jobs: int,
     on_spark: bool,
@@ -123,7 +123,7 @@ def league(
         remedy = f"there are: {', '.join(known)}"
         raise UserError("does not play", field="baseline", value=baseline, remedy=remedy)
     cases = suite(suite_name, only=only, instances=instances, seed=suite_seed, duration_s=duration_s)
-    machine = None if constants is None else read_constants(constants)
+    machine = given_constants(constants)
     tournament = Tournament(entrants, cases, parse_seeds(seeds), machine)
     if dry_run:
         specs = (spec for own in tournament.specs().values() for spec in own)
@@ -169,7 +169,7 @@ def compare(
     instances: int,
     suite_seed: int,
     duration_s: float,
-    constants: Path | None,
+    constants: str | None,
     jobs: int,
     on_spark: bool,
     as_json: bool,
@@ -180,7 +180,7 @@ def compare(
     """
     entrants = field((one, other), ())
     cases = suite(suite_name, only=only, instances=instances, seed=suite_seed, duration_s=duration_s)
-    machine = None if constants is None else read_constants(constants)
+    machine = given_constants(constants)
     rows = Tournament(entrants, cases, parse_seeds(seeds), machine).play(jobs=jobs, on_spark=on_spark)
     first, second = (entrant_of(text).name for text in (one, other))
     found = compared(rows, first, second)

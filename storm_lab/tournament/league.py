@@ -23,7 +23,7 @@ from storm_lab.league.stage import Stage, stage_parameters, stage_runs
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all, reused_by_variant
-from storm_lab.runs.live_constants import MachineConstants, on_machine
+from storm_lab.runs.live_constants import Constants, on_machine
 from storm_lab.tuplelog import Status
 
 COLUMNS = {
@@ -71,7 +71,7 @@ class League:
     entrants: tuple[Entrant, ...]
     stage: Stage
     parameters: Parameters
-    machine: MachineConstants | None = None
+    machine: Constants | None = None
 
     @classmethod
     def of(
@@ -79,7 +79,7 @@ class League:
         entrants: Sequence[Entrant],
         stage: Stage,
         given: Mapping[str, object] | None = None,
-        machine: MachineConstants | None = None,
+        machine: Constants | None = None,
     ) -> League:
         """A league on a stage, with some of its parameters set, and a measured machine's constants if given.
 

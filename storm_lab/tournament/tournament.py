@@ -26,7 +26,7 @@ from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import JOBS, play_all, reused_by_variant
-from storm_lab.runs.live_constants import MachineConstants, on_machine
+from storm_lab.runs.live_constants import Constants, on_machine
 from storm_lab.runs.spark_play import spark_that_finds
 from storm_lab.schedulers.contract import Scheduler, SchedulingView
 from storm_lab.tournament.league import IDLE, KEEPS_UP, METRICS, measured_runs
@@ -57,7 +57,7 @@ class Tournament:
     entrants: tuple[Entrant, ...]
     cases: tuple[Case, ...]
     seeds: tuple[int, ...] = SEEDS
-    machine: MachineConstants | None = None
+    machine: Constants | None = None
 
     def specs(self) -> dict[str, tuple[RunSpec, ...]]:
         """The runs of each case."""

@@ -1,0 +1,85 @@
+"""Constants of the emulator and timers of Storm that a reader sets by name, for all runs at once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from storm_lab.emulator.constant import constants_of
+from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
+from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.parameter import Parameter, ParameterValue, read_values
+from storm_lab.model.settings import TIMERS
+
+
+@dataclass(frozen=True, slots=True)
+class OwnConstants:
+    """Values by name: costs, durations of the control plane, ZooKeeper's speed, and Storm's timers."""
+
+    values: Mapping[str, ParameterValue]
+
+    @classmethod
+    def parsed(cls, text: str) -> OwnConstants:
+        """Those of ``memory_slowdown=5,timers_drift=false``.
+
+        Raises:
+            UserError: an unknown name, or a value that is out of range or of another type.
+        """
+        found = cls(read_values(settable(), text.split(","), "the emulator"))
+        # A timer's least value is the timers' own.
+        found.set_in(Timers())
+        return found
+
+    @property
+    def text(self) -> str:
+        """What `parsed` reads, in order of names."""
+        return ",".join(f"{name}={value!r}".lower() for name, value in sorted(self.values.items()))
+
+    def kept(self, folder: Path) -> str:
+        """What they are read from in a notebook: the text, no file."""
+        return self.text
+
+    @property
+    def digest(self) -> str:
+        """Digest of the values."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def applied(self, spec: EmulationSpec) -> EmulationSpec:
+        """The same run with these values, whatever it had set itself."""
+        found = replace(
+            spec, **{name: self.set_in(getattr(spec, name)) for name in ("cost", "times", "zookeeper")}
+        )
+        before = spec.timers or timers_of(spec.version, spec.settings)
+        timers = self.set_in(before)
+        if timers == before:
+            return found
+        rest = {key: value for key, value in spec.settings.items() if key not in TIMERS}
+        return replace(found, timers=timers, settings=rest)
+
+    def set_in(self, model: Any) -> Any:
+        """A model with those of the values that it has."""
+        names = {item.name for item in fields(model)}
+        return replace(model, **{name: value for name, value in self.values.items() if name in names})
+
+
+@cache
+def settable() -> tuple[Parameter, ...]:
+    """All that may be set, with unit, range and source."""
+    return tuple(_settable())
+
+
+def _settable() -> Iterator[Parameter]:
+    for model in (CostModel(), ControlTimes(), ZooKeeperPlan()):
+        for each in constants_of(model):
+            unit = "" if each.unit == "1" else each.unit
+            yield Parameter(each.name, each.value, each.source, unit, each.low, each.high)
+    for item in fields(Timers):
+        default = 0.0 if item.default is None else item.default
+        unit = "" if isinstance(default, bool) else "s"
+        yield Parameter(item.name, default, "period, time-out or switch of Storm's daemons", unit)  # type: ignore[arg-type]

@@ -1,0 +1,99 @@
+"""Constants and timers that a reader sets by name: they reach every run, and change no other's name."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from storm_lab.errors import UserError
+from storm_lab.papers.registry import experiment
+from storm_lab.runs.digest import identity_of
+from storm_lab.runs.live_constants import given_constants
+from storm_lab.runs.own_constants import OwnConstants, settable
+from storm_lab.runs.reproduce import notebook_job
+from storm_lab.runs.study import Study
+
+SLUG = "tstorm-word-count"
+TEXT = "jvm_start_s=9.0,memory_slowdown=5.0,sync_s=0.02,timers_drift=false"
+
+
+def study_with(text: str) -> Study:
+    """Word Count with its own parameters and these constants."""
+    found = experiment(SLUG)
+    return Study(found, found.checked(), OwnConstants.parsed(text))
+
+
+def test_constants_of_ones_own_reach_the_run_whatever_it_has_set() -> None:
+    run = study_with(TEXT).specs()[0]
+    before = Study.of(SLUG).specs()[0]
+    usual, found = before.describe(before), pickle.loads(pickle.dumps(run)).describe(run)
+    assert (found.cost.memory_slowdown, found.times.jvm_start_s, found.zookeeper.sync_s) == (5.0, 9.0, 0.02)
+    assert found.timers is not None and not found.timers.timers_drift
+    assert found.cost == replace(usual.cost, memory_slowdown=5.0), "nothing else"
+    assert not found.timers.spouts_wait_for_connections, "the other timers are those of 0.8"
+
+
+def test_such_runs_have_names_of_their_own_and_the_others_keep_theirs() -> None:
+    names = {
+        text: identity_of(study_with(text).specs()[0]).run
+        for text in ("memory_slowdown=5", "memory_slowdown=6", "timers_drift=false")
+    }
+    plain = Study.of(SLUG)
+    assert identity_of(plain.specs()[0]).run not in names.values()
+    assert "machine" not in plain.specs()[0].inputs
+    assert len(set(names.values())) == len(names)
+    assert not study_with(TEXT).is_default
+
+
+def test_a_notebook_takes_them_as_the_command_line_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
+    study = study_with(TEXT)
+    again = Study.of_notebook(SLUG, dict(notebook_job(study).parameters))
+    assert again.machine == study.machine
+    assert again.digest == study.digest
+    assert again.workspace == study.workspace
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("memory_slowdow=5", "did you mean memory_slowdown"),
+        ("memory_slowdown=50", "0 to 10"),
+        ("jvm_start_s=soon", "wrong type"),
+        ("timers_drift=3", "true or false"),
+        ("nimbus_round_s=0", "nimbus_round_s"),
+        ("memory_slowdown=5,memory_slowdown=6", "given twice"),
+        ("memory_slowdown=5,jvm_start_s", "write name=value"),
+        ("no/such.json", "cannot be read"),
+    ],
+)
+def test_what_is_no_constant_or_out_of_range_is_refused_in_one_line(text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message) as refused:
+        given_constants(text)
+    assert "\n" not in str(refused.value)
+
+
+def test_constants_are_refused_where_no_run_could_show_them() -> None:
+    found = experiment("nstorm-worst-case")
+    with pytest.raises(UserError, match="plays no runs"):
+        Study(found, found.checked(), OwnConstants.parsed("memory_slowdown=5")).specs()
+
+
+def test_timers_that_storms_settings_set_stay_beside_those_of_ones_own() -> None:
+    run = Study.of(SLUG).specs()[0]
+    spec = replace(run.describe(run), settings={"nimbus.monitor.freq.secs": 4, "storm.zookeeper.x": 1})
+    found = OwnConstants.parsed("refresh_s=3").applied(spec)
+    assert found.timers is not None
+    assert (found.timers.nimbus_round_s, found.timers.refresh_s) == (4.0, 3.0)
+    assert list(found.settings) == ["storm.zookeeper.x"], "or the two would contradict each other"
+
+
+def test_a_name_means_one_thing() -> None:
+    names = [each.name for each in settable()]
+    assert len(names) == len(set(names))
+    assert {"memory_slowdown", "jvm_start_s", "writes_per_s", "timers_drift"} <= set(names)
