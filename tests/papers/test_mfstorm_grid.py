@@ -1,6 +1,7 @@
 """MF-Storm's grid as declared: cluster, inputs, topologies, who refuses, and which runs are shared."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,6 +37,10 @@ SLUGS = tuple(
 
 def specs_of(slug: str, **given: object) -> tuple[RunSpec, ...]:
     return experiment(slug).runs(experiment(slug).checked(given))
+
+
+def of_the_grid(specs: Iterable[RunSpec]) -> list[RunSpec]:
+    return [spec for spec in specs if not spec.variant.endswith("-late")]
 
 
 def test_the_sentences_are_as_long_as_storm_starters() -> None:
@@ -105,11 +110,26 @@ def test_isolation_may_take_a_machine_for_every_slot_asked_for() -> None:
 
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_cell_has_a_run_per_seed_unless_its_scheduler_refuses(slug: str) -> None:
-    specs = [spec for spec in specs_of(slug, seeds=[4, 5, 4]) if spec.experiment == slug]
+    specs = [spec for spec in of_the_grid(specs_of(slug, seeds=[4, 5, 4])) if spec.experiment == slug]
     refused = 3 if "wordcount" in slug else 0
     shared = 2 * 3
     assert len(specs) == 2 * (24 - refused - shared)
     assert {spec.seed for spec in specs} == {4, 5}
+
+
+def test_word_count_is_played_with_late_jvms_too_and_no_other_run_knows_of_them() -> None:
+    specs = [spec for spec in specs_of("mfstorm-wordcount") if spec.experiment == "mfstorm-wordcount"]
+    late = [spec for spec in specs if spec.variant.endswith("-late")]
+    assert len(late) == len(specs) / 2
+    for spec in specs:
+        found = spec.describe(spec).times.jvm_start_s if "S1-default" in spec.variant else None
+        assert found in (None, 10.0 if spec in late else 0.0)
+        assert ("jvm_start_s" in spec.parameters) == (spec in late)
+
+
+def test_a_readers_own_start_of_jvms_reaches_every_run() -> None:
+    specs = [spec for spec in specs_of("mfstorm-wordcount", jvm_start_s=5, seeds=[1]) if "S1" in spec.variant]
+    assert {spec.describe(spec).times.jvm_start_s for spec in specs} == {5.0, 10.0}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -158,7 +178,7 @@ def test_only_mf_storms_runs_depend_on_the_run_before() -> None:
 
 def test_the_summary_plays_no_cell_of_a_grid_again() -> None:
     specs = [spec for spec in specs_of("mfstorm-summary") if spec.experiment != "mfstorm-summary"]
-    had = {identity_of(spec).run for slug in SLUGS for spec in specs_of(slug)}
+    had = {identity_of(spec).run for slug in SLUGS for spec in of_the_grid(specs_of(slug))}
     assert {identity_of(spec).run for spec in specs} == had
 
 

@@ -48,6 +48,7 @@ class Tables:
         # Several cells may be one run.
         self.steady = pd.DataFrame(list(dict.fromkeys(rows)), columns=columns)
         series = [(float(60 * minute), 100.0 if minute else 40.0) for minute in range(7)]
+        self.runs = self.steady[["experiment", "variant", "seed"]]
         self.component_throughput_60s = pd.DataFrame(
             [
                 (slug, name, seed, component, t_s, 60.0, rate)

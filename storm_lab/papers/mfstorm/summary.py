@@ -79,7 +79,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     made: list[RunSpec] = []
     for kind, experiment, sleep in _GRIDS:
         values = parameters.changed(sleep_ms=parameters[sleep])
-        own = values.only(declared.name for declared in experiment.parameters)
+        own = values.only(item.name for item in experiment.parameters if item.name in values)
         made += cells(experiment.slug, kind, own)
     first = parameters.seeds[:1]
     for sleep_ms in dict.fromkeys(parameters.numbers("sleeps_tried_ms")):
