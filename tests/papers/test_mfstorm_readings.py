@@ -14,6 +14,7 @@ from storm_lab.papers.mfstorm.grid_readings import (
     running_mean,
     settled_min,
     since_submission,
+    single_runs,
 )
 from storm_lab.papers.mfstorm.placement import refusal
 from storm_lab.papers.mfstorm.summary import GRIDS, tried, tried_prefix
@@ -47,8 +48,8 @@ class Tables:
         ]  # fmt: skip
         # Several cells may be one run.
         self.steady = pd.DataFrame(list(dict.fromkeys(rows)), columns=columns)
-        series = [(float(60 * minute), 100.0 if minute else 40.0) for minute in range(7)]
         self.runs = self.steady[["experiment", "variant", "seed"]]
+        series = [(float(60 * minute), 100.0 if minute else 40.0) for minute in range(7)]
         self.component_throughput_60s = pd.DataFrame(
             [
                 (slug, name, seed, component, t_s, 60.0, rate)
@@ -176,6 +177,22 @@ def test_equation_2_counts_the_time_before_the_first_tuple_and_divides_by_nodes(
     whole = 6 * (40 + 6 * 100) / 7
     assert cells["S6", "mf-storm"] == [pytest.approx(whole)]
     assert cells["S6", "default"] == [pytest.approx(whole / 3)]
+
+
+def test_single_runs_stand_against_the_next_seeds_and_are_read_after_five_minutes() -> None:
+    slug, kind = "mfstorm-tweet-wordcount", "tweet-word-count"
+    tables = Tables(slug, kind, (1, 2, 3))
+    rows = tables.component_throughput_60s
+    # Default starts later with the second seed; what comes after five minutes does not count.
+    late = (rows["variant"] == "S3-default") & (rows["seed"] == 2) & (rows["t_s"] == 0)
+    rows.loc[late, "executed_per_s"] = 0.0
+    rows.loc[rows["t_s"] >= 300, "executed_per_s"] = 1e6
+    cells = since_submission(tables, slug, kind, (1, 2, 3), until_s=300.0)
+    (found,) = single_runs("mfstorm-fig8-s6-default", cells, "default")
+    alike, apart = 200.0, 300 * 440 / 400 - 100
+    assert found.value().value == pytest.approx((apart + alike + alike) / 3)
+    assert found.reading
+    assert single_runs("mfstorm-fig8-s6-default", {key: [1.0] for key in cells}, "default") == ()
 
 
 def test_runs_with_other_sleeps_are_read_by_their_names() -> None:

@@ -11,7 +11,14 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables
 from storm_lab.experiments.settling import Settling
 from storm_lab.papers.mfstorm.grid import COMMON, cells
-from storm_lab.papers.mfstorm.grid_readings import grid_claims, s6_claim, since_submission
+from storm_lab.papers.mfstorm.grid_readings import (
+    ENOUGH_S,
+    grid_claims,
+    s6_claim,
+    since_submission,
+    single_runs,
+)
+from storm_lab.papers.mfstorm.placement import DEFAULT
 
 SETTLED_VARIANTS = ("S6-mf-storm", "S3-isolation")
 """Runs that scenario 6 is read from, against the isolation scheduler, which plays scenario 3 for it."""
@@ -37,7 +44,13 @@ def grid_experiment(
     def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         found = since_submission(tables, slug, kind, parameters.seeds)
         others = (s6_claim(claim, found, baseline) for claim, baseline in (further or {}).items())
-        return (*grid_claims(per_node, found, kind, baselines), *others)
+        early = since_submission(tables, slug, kind, parameters.seeds, until_s=ENOUGH_S)
+        default = f"mfstorm-{per_node}-s6-default"
+        return (
+            *grid_claims(per_node, found, kind, baselines),
+            *others,
+            *single_runs(default, early, DEFAULT),
+        )
 
     return Experiment(
         slug=slug,
