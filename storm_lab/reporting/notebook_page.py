@@ -32,6 +32,11 @@ _PIXEL = "data:image/png;base64,"
 _ANCHOR = re.compile(r'&lt;a id=(?:"|&quot;)([\w-]+)(?:"|&quot;)&gt;(?:\s*)&lt;/a&gt;')
 """The one markup of code's outputs that is let through, as it comes out escaped: links lead there."""
 
+_ADDRESS = re.compile(r"https?:|mailto:|[^:&]*([/?#]|$)", re.IGNORECASE)
+"""Where links of code's outputs may lead: to the web, to a mailbox, or to a relative address.
+
+Mistune's own check lets through a colon that is written as a character reference of a reference."""
+
 
 def notebook_page(notebook: nbformat.NotebookNode, slug: str, *, report: str = "") -> str:
     """The page of an executed notebook; same notebook, same bytes.
@@ -104,13 +109,21 @@ def _output(output: nbformat.NotebookNode, title: str, figures: str) -> dict[str
     return {"kind": "printed", "html": _terminal(data.get("text/plain", ""))}
 
 
+class _Output(IPythonRenderer):
+    """Markdown that code has put out: markup is escaped, and a link to anywhere else is left as its text."""
+
+    def link(self, text: str, url: str, title: str | None = None) -> str:
+        return super().link(text, url, title) if _ADDRESS.match(url) else text
+
+
 def _markdown(text: str, *, with_markup: bool = True) -> Markup:
     """Text as HTML; code may have put out anything, so only the templates' own markup is let through.
 
     What is not let through is escaped, so what code has escaped itself must not be once more.
     """
     text = text if with_markup else unescape(text)
-    return Markup(MarkdownWithMath(renderer=IPythonRenderer(escape=not with_markup)).render(text))
+    renderer = IPythonRenderer(escape=False) if with_markup else _Output()
+    return Markup(MarkdownWithMath(renderer=renderer).render(text))
 
 
 def _code(text: str) -> Markup:

@@ -61,6 +61,31 @@ def test_markup_in_what_code_puts_out_is_shown_and_not_followed() -> None:
     assert "<u>own</u>" in page
 
 
+@pytest.mark.parametrize(
+    ("address", "followed"),
+    [
+        ("https://storm.apache.org/a?b=c:d", True),
+        ("mailto:a@b.org", True),
+        ("../index.html#why-a:b", True),
+        ("#why", True),
+        ("javascript:alert(1)", False),
+        ("JavaScript&#58;alert(1)", False),
+        ("javascript&amp;#58;alert(1)", False),
+        ("javascript&amp;amp;#58;alert(1)", False),
+        ("<\x01javascript:alert(1)>", False),
+        ("vbscript:x", False),
+        ("data:text/html,x", False),
+    ],
+)
+def test_a_link_that_code_puts_out_leads_to_the_web_or_a_mailbox_or_beside_the_page(
+    address: str, followed: bool
+) -> None:
+    outputs = [v4.new_output("display_data", {"text/markdown": f"*here* [there]({address})"})]
+    page = notebook_page(v4.new_notebook(cells=[v4.new_code_cell("show()", outputs=outputs)]), "a")
+    (told,) = re.findall(r"<em>here</em> (.*)</p>", page)
+    assert told == (f'<a href="{address}">there</a>' if followed else "there")
+
+
 def test_long_code_is_folded_and_short_code_is_not(tmp_path: Path) -> None:
     page = example(tmp_path)
     assert page.count("<details") == 1 and f"code, {LONG} lines" in page
