@@ -59,9 +59,9 @@ def run_folder(spec: RunSpec, home: Path | None = None) -> Path:
     return _folder(identity_of(spec), home)
 
 
-def is_whole(folder: Path) -> bool:
-    """Whether a complete run of this schema lies there."""
-    return _refusal(folder) is None
+def is_whole(folder: Path, *, verify: bool = False) -> bool:
+    """Whether a complete run of this schema lies there; ``verify`` reads every byte of it, as reuse does."""
+    return _refusal(folder, verify=verify) is None
 
 
 def _refusal(folder: Path, *, verify: bool = False) -> RunRefused | None:
@@ -171,9 +171,9 @@ def _folder(identity: RunIdentity, home: Path | None) -> Path:
 
 
 def there(specs: Iterable[RunSpec]) -> dict[str, int]:
-    """How many different ``runs`` these are, and how many of them are ``there``."""
+    """How many different ``runs`` these are, and how many of them are ``there`` to be reused."""
     folders = {run_folder(spec) for spec in specs}
-    return {"runs": len(folders), "there": sum(map(is_whole, folders))}
+    return {"runs": len(folders), "there": sum(is_whole(folder, verify=True) for folder in folders)}
 
 
 def reused_by_variant(played: Sequence[PlayedRun]) -> str:

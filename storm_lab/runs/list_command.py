@@ -73,7 +73,7 @@ def _list_runs(chosen: Sequence[Experiment], given: tuple[str, ...], as_json: bo
                     "seed": spec.seed,
                     "parameters": dict(identity.parameters),
                     "folder": str(folder),
-                    "there": is_whole(folder),
+                    "there": is_whole(folder, verify=True),
                 }
     if as_json:
         print_json(list(rows.values()))
