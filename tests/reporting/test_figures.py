@@ -12,8 +12,19 @@ from matplotlib.figure import Figure
 
 from storm_lab.errors import UserError
 from storm_lab.reporting import figures as f
+from storm_lab.reporting.figures.dependence import Scale, dependence
 from storm_lab.reporting.figures.load_curve import load_curve
-from storm_lab.reporting.figures.style import GRID, INK, MUTED, PAPER, WIDTH, natural, seed_interval
+from storm_lab.reporting.figures.style import (
+    GRID,
+    INK,
+    MUTED,
+    PAPER,
+    WIDTH,
+    log_ticks,
+    natural,
+    new_figure,
+    seed_interval,
+)
 from tests.reporting import example_tables as example
 
 ABOUT = f.About(seeds=3, warm_up_s=150, baseline="Storm default")
@@ -235,3 +246,26 @@ def test_a_single_seed_has_no_band():
 def test_the_largest_value_of_a_comparison_is_not_cut_at_the_frame() -> None:
     axes = HOUSE_SET["comparison"]().axes[0]
     assert axes.get_xlim()[1] > 1.02 * example.results()["latency_ms"].max()
+
+
+@pytest.mark.parametrize("height", [150.0, 300.0])
+@pytest.mark.parametrize("scale", [Scale(), Scale(logarithmic=True)])
+def test_the_words_beside_a_line_lie_inside_the_frame(height: float, scale: Scale) -> None:
+    points = pd.DataFrame({"x": [1.0, 2.0], "y": [80.0, 302.0]})
+    figure = dependence(
+        points, x="x", values={"y": "per s"}, x_label="x", note="", reference={"supply": height}, up=scale
+    )
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    words = next(text for text in axes.texts if text.get_text() == "supply").get_window_extent()
+    assert axes.bbox.y0 < words.y0 and words.y1 < axes.bbox.y1
+
+
+def test_a_logarithmic_axis_has_the_same_numbers_at_any_height() -> None:
+    numbers = []
+    for height in (1.0, 1.4, 4.0):
+        axes = new_figure(height).subplots()
+        axes.set(yscale="log", ylim=(1.8, 94000))
+        log_ticks(axes.yaxis)
+        numbers.append([place for place in axes.get_yticks() if 1.8 < place < 94000])
+    assert numbers == [[10, 100, 1000, 10000]] * 3, "else a label stands where other numbers left it room"

@@ -48,6 +48,16 @@ def test_it_is_laid_out_without_overlap_and_saved_whole(logarithmic: bool, tmp_p
     assert read_figure(saved.path) == saved
 
 
+def test_a_value_far_beyond_the_others_is_written_at_the_edge_and_leaves_them_their_room() -> None:
+    figure = sensitivity(VALUES.assign(gain=[40.0, 30.0, 3025.0, -15.0]), PANELS, about=ABOUT, most=200.0)
+    first, second = figure.axes
+    assert [list(line.get_xdata()) for line in first.lines if line.get_label() == "linear"] == [[40.0, 200.0]]
+    assert first.get_xlim()[1] < 250
+    assert [text.get_text() for text in first.texts] == ["3025 →"] and not second.texts
+    assert "→ beyond the axis" in figure.get_supxlabel()
+    assert "→" not in sensitivity(VALUES, PANELS, about=ABOUT, most=200.0).get_supxlabel()
+
+
 def test_a_missing_column_is_named() -> None:
     with pytest.raises(UserError, match="share"):
         sensitivity(VALUES.drop(columns="share"), PANELS, about=ABOUT)

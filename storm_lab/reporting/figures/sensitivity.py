@@ -21,6 +21,7 @@ def sensitivity(
     printed: Mapping[str, Printed] | Mapping[tuple[str, str], Printed] | None = None,
     zero: bool = True,
     logarithmic: bool = False,
+    most: float | None = None,
     title: str = "",
 ) -> Figure:
     """Panels beside each other that share their rows, one a column of ``values``.
@@ -28,7 +29,8 @@ def sensitivity(
     ``values`` has columns label (row), series, and one for each panel; rows from top to bottom in order of
     appearance. ``panels`` is column -> label of its axis with unit, from left to right. ``printed`` is what
     the paper prints for each series, in every panel or, by (series, column), in one; in the series' colour.
-    ``zero`` draws a line at 0.
+    ``zero`` draws a line at 0. What is larger than ``most`` stands there, with an arrow and its number, so
+    that one value does not press all others together.
     """
     style.need(values, ["label", "series", *panels], "values by setting")
     rows = list(dict.fromkeys(values["label"]))
@@ -41,7 +43,13 @@ def sensitivity(
                 own = values[values["series"] == name]
                 at = [rows.index(row) + 0.16 * (place - (len(series) - 1) / 2) for row in own["label"]]
                 colour, mark = style.LINES[place % len(style.LINES)], _MARKS[place % len(_MARKS)]
-                axis.plot(own[column], at, mark, color=colour, markersize=5, label=name)
+                axis.plot(own[column].clip(upper=most), at, mark, color=colour, markersize=5, label=name)
+                for value, height in zip(own[column], at, strict=True):
+                    if most is not None and value > most:
+                        axis.annotate(
+                            f"{value:.0f} →", (most, height), xytext=(-5, 0), textcoords="offset points",
+                            ha="right", va="center", fontsize=8,
+                        )  # fmt: skip
             if logarithmic:
                 axis.set_xscale("log")
             # Last, for they keep the axis as it is then.
@@ -59,5 +67,7 @@ def sensitivity(
         axes[0].set_yticks(range(len(rows)), rows)
         axes[0].set_ylim(len(rows) - 0.5, -0.5)
         axes[-1].legend(loc="lower right", ncols=len(series), bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
-        style.finish(figure, title, about.line("dots: means over seeds"), printed=bool(printed))
+        beyond = most is not None and bool((values[list(panels)] > most).any(axis=None))
+        note = about.line("dots: means over seeds") + (" · → beyond the axis" if beyond else "")
+        style.finish(figure, title, note, printed=bool(printed))
     return figure

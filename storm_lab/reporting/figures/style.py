@@ -188,11 +188,13 @@ _PRINTED = "dashed, light band: as printed, with the claim's band"
 
 
 def reference_line(axes: Axes, text: str, height: float, *, zorder: float = 2.0) -> None:
-    """A dotted line across the axes, with words at its right end."""
+    """A dotted line across the axes, with words at its right end: above it, or below one near the top."""
     axes.axhline(height, color=INK, linestyle=":", linewidth=1.1, zorder=zorder)
+    bottom, top, at = axes.yaxis.get_transform().transform([*axes.get_ylim(), height])
+    side, edge = (-2, "top") if at > bottom + 0.85 * (top - bottom) else (2, "bottom")
     axes.annotate(
-        text, (1, height), xycoords=("axes fraction", "data"), xytext=(-2, 2), textcoords="offset points",
-        ha="right", va="bottom", fontsize=8,
+        text, (1, height), xycoords=("axes fraction", "data"), xytext=(-2, side),
+        textcoords="offset points", ha="right", va=edge, fontsize=8,
     )  # fmt: skip
 
 
@@ -222,7 +224,9 @@ def log_ticks(axis: Axis) -> None:
     if span < 8:
         few_ticks(axis, 4)
         return
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if span < 1000 else (1.0,)))
+    # As many whatever the height: where they come and go with it, a label is laid out beside other numbers
+    # than it stands beside in the end, and is cut.
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if span < 1000 else (1.0,), numticks=6))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
 
 
