@@ -29,7 +29,7 @@ from storm_lab.reporting.record import Refusal, collect_verdicts, read_all_verdi
 from storm_lab.reporting.tally import Tally, count_chosen, count_standings, standing, tallies
 from storm_lab.reporting.trust_section import EXPERIMENT as TRUST
 from storm_lab.reporting.trust_section import TrustSection, read_trust
-from storm_lab.reporting.verdict import Outcome, Verdict, measured_text
+from storm_lab.reporting.verdict import USUAL_SEEDS, Outcome, Verdict, measured_text
 from storm_lab.version import __version__
 
 ALL_PAPERS = "all papers"
@@ -181,6 +181,7 @@ def render_report(content: ReportContent) -> str:
         by_paper=tallies(content.verdicts, papers, lambda verdict: verdict.claim.paper),
         total=Tally.of(ALL_PAPERS, content.verdicts),
         bases=BASES,
+        usual_seeds=USUAL_SEEDS,
         by_basis=tallies(content.verdicts, BASES, lambda verdict: verdict.basis.value),
         split=_split(content.verdicts),
         rows=[_row(verdict, content) for verdict in content.verdicts],

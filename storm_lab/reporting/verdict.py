@@ -38,6 +38,9 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.claim import SIMILAR, Chain, Claim, Relation, Target, literal, number, with_unit
 from storm_lab.experiments.measurement import Basis, Measured, Measurement
 
+USUAL_SEEDS = 5
+"""Over how many seeds a value is a mean where nothing is said of it."""
+
 
 class Outcome(StrEnum):
     """The five verdicts, best first."""
@@ -254,16 +257,25 @@ def _possible(a: Measured, relation: Relation, b: Measured) -> bool:
 
 
 def measured_text(verdict: Verdict) -> str:
-    """The measured values with interval and unit, for people; empty when nothing was measured."""
+    """The measured values with interval and unit, for people; empty when nothing was measured.
+
+    Seeds are told where they are not `USUAL_SEEDS`: claims that these leave unsettled are measured over more.
+    """
     if verdict.measurement is None:
         return ""
     parts = []
     for label in verdict.claim.labels:
         unit = verdict.claim.target(label).unit if verdict.claim.targets else verdict.claim.unit
         value = verdict.measurement.value(label)
-        text = _value_text(value) if value.value is None else with_unit(_value_text(value), unit)
+        text = _value_text(value)
+        if value.value is not None:
+            text = with_unit(text, unit) + _seeds_text(value.seeds)
         parts.append(f"{label}: {text}" if label else text)
     return "; ".join(parts)
+
+
+def _seeds_text(seeds: int) -> str:
+    return "" if seeds in (0, USUAL_SEEDS) else f", {seeds} seed{'s' * (seeds > 1)}"
 
 
 def reading_text(verdict: Verdict) -> str:

@@ -256,12 +256,17 @@ def test_the_interval_over_seeds_is_student_t():
 
 def test_measured_values_are_shown_with_interval_and_unit():
     assert measured_text(judge(GAIN, measurement("c", [34, 35, 36], unit="%", how="m"))) == (
-        "35 [32.52, 37.48] %"
+        "35 [32.52, 37.48] %, 3 seeds"
     )
     samples = {"a": [1.0], "b": [2.0], "c": [3.0]}
     assert measured_text(judge(ORDER, by_label("c", samples, unit="%", how="m"))) == (
-        "a: 1 %; b: 2 %; c: 3 %"
+        "a: 1 %, 1 seed; b: 2 %, 1 seed; c: 3 %, 1 seed"
     )
+
+
+@pytest.mark.parametrize(("seeds", "told"), [(0, ""), (5, ""), (1, ", 1 seed"), (30, ", 30 seeds")])
+def test_seeds_are_told_where_they_are_not_the_usual_ones(seeds: int, told: str) -> None:
+    assert measured_text(judge(GAIN, measured(Measured(35.0, seeds=seeds)))) == f"35 %{told}"
 
 
 TESTABLE = [claim for claim in load_claims().claims if not claim.untestable]

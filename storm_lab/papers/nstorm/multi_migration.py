@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
-from storm_lab.experiments.measurement import Measurement, single
+from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement
 from storm_lab.experiments.settling import Settling
@@ -110,12 +110,12 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         )
     if set(SMALL_M) <= chosen:
         found.append(
-            single(
+            Measurement(
                 "nstorm-fig9-small-m",
-                _widest(tables, [variant[m] for m in SMALL_M], seeds),
+                (_widest(tables, [variant[m] for m in SMALL_M], seeds),),
                 unit="s",
-                how="largest less smallest of the three means over seeds, at the level at which they differ "
-                "most; " + seconds.format("20 to 100"),
+                how=f"largest less smallest of the three means over {len(seeds)} seeds, at the level at "
+                "which they differ most, one number without an interval; " + seconds.format("20 to 100"),
             )
         )
     if set(PAPERS_M) <= chosen:
@@ -139,7 +139,7 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     return tuple(found)
 
 
-def _widest(tables: Tables, variants: list[str], seeds: tuple[int, ...]) -> float | None:
+def _widest(tables: Tables, variants: list[str], seeds: tuple[int, ...]) -> Measured:
     """The paper compares means of ten runs, so means over seeds are compared here too."""
     widest = 0.0
     for level in LEVELS:
@@ -147,10 +147,10 @@ def _widest(tables: Tables, variants: list[str], seeds: tuple[int, ...]) -> floa
         for variant in variants:
             known = [s for s in degraded_s(tables, variant, seeds, level) if s is not None]
             if len(known) < len(seeds):
-                return None
+                return Measured(None)
             means.append(sum(known) / len(known))
         widest = max(widest, max(means) - min(means))
-    return widest
+    return Measured(widest, seeds=len(seeds))
 
 
 def _settling(seeds: int, reading: Trial | None = None) -> Settling:
