@@ -48,11 +48,10 @@ READ_US = 23.3
 READ = Parameter(
     "read_us",
     READ_US,
-    "CPU to fetch and deserialise a message: the Java loop's 700 % for 300 thousand a second (fitted)",
+    "CPU to fetch and deserialise a message: the Java loop's printed 700 % for 300 thousand a second",
     unit="us",
     low=15,
     high=50,
-    chosen_on=("twitter-ovh-java-cpu",),
 )
 
 COUNT_US = 12.0

@@ -138,7 +138,7 @@ def measured(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     last = "CPU of a machine in the last minute"
     needed_by_java = [float(math.ceil(java / PHYSICAL_PERCENT))]
     rounded = "CPU of the reads over twelve cores, rounded up"
-    product = "messages times the CPU of a read, which is chosen for it"
+    product = "messages times the CPU of a read, which is this number over the messages"
     both: dict[str, Samples] = {"storm-no-acks": off, "plain-java": [java]}
     alone = f"{last}, one machine"
     acked = [cpu_percent(tables, on_machines(ACKS_ON, 3), seed) for seed in seeds]
