@@ -36,11 +36,11 @@ _SHARE = 1 << 16
 
 @dataclass(slots=True)
 class _Root:
-    """A root tuple and its entry in the acker's ledger."""
+    """A root tuple and its entry in its acker's ledger."""
 
     spout: Any
     emitted: int
-    acker: int
+    acker: Any
     ledger: int = 0
     known: bool = False
 
@@ -276,7 +276,6 @@ class _Bolt(_Executor):
 
     def run(self) -> Steps:
         world, cost = self.world, self.world.cost
-        ackers = world.members[KINDS[3]]
         stage = KINDS.index(self.kind) - 1
         while True:
             (message,) = yield from self.queue.batch(1)
@@ -295,7 +294,7 @@ class _Bolt(_Executor):
             yield self.worker.processor.burst(work)
             copies = [self.copy(root, message.line)] if stage == 0 else []
             edge = message.edge ^ copies[0].edge if copies else message.edge
-            yield from self.hand_over([*copies, _control("ack", ackers[root.acker], root, edge)])
+            yield from self.hand_over([*copies, _control("ack", root.acker, root, edge)])
 
 
 class _Spout(_Executor):
@@ -303,15 +302,12 @@ class _Spout(_Executor):
 
     def run(self) -> Steps:
         world, cost = self.world, self.world.cost
-        ackers = world.members[KINDS[3]]
         slept = True
         while True:
             if slept and (self.queue.items or world.line_due <= world.now):
                 world.events += 1  # A turn after a sleep that finds something to do.
             if self.queue.items:
-                batch: list[_Message] = []
-                while self.queue.items:
-                    batch.append((yield self.queue.get()))
+                batch = yield from self.queue.batch()
                 work = sum(cost.dispatch + cost.spout_ack + cost.deserialise * m.remote for m in batch)
                 yield self.worker.processor.burst(work)
                 world.done += [(world.now, world.now - message.root.emitted) for message in batch]
@@ -322,9 +318,9 @@ class _Spout(_Executor):
             line = world.take_line()
             yield self.worker.processor.burst(cost.poll + 2 * cost.emit)
             world.emitted += 1
-            root = _Root(self, world.now, world.draws.randrange(len(ackers)))
+            root = _Root(self, world.now, world.draws.choice(world.members[KINDS[3]]))
             copy = self.copy(root, line)
-            yield from self.hand_over([copy, _control("init", ackers[root.acker], root, copy.edge)])
+            yield from self.hand_over([copy, _control("init", root.acker, root, copy.edge)])
 
 
 def play_simpy(model: Model, warm_ns: int, until_ns: int, seed: int) -> Played:

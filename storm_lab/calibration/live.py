@@ -20,8 +20,7 @@ does.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby, islice, product
@@ -30,6 +29,7 @@ from multiprocessing import active_children, get_context
 import numpy as np
 from numpy.typing import NDArray
 
+from storm_lab.calibration.residual import LEAST, doubt, residuals
 from storm_lab.calibration.search import Ranges, Values, search, steps_of
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
@@ -39,7 +39,7 @@ from storm_lab.live.releases import find_release
 from storm_lab.live.suite.build import SUITE_COST
 from storm_lab.live.suite.compare import Row, compare_sitting
 from storm_lab.live.suite.measure import Look
-from storm_lab.live.suite.scene import Half, Measure, Scene, half_of
+from storm_lab.live.suite.scene import Half, Scene, half_of
 from storm_lab.live.suite.sittings import CALIBRATION, LOGGED, release_of
 from storm_lab.machine.process_end import end_with_parent
 from storm_lab.model.machines import LIVE
@@ -53,13 +53,6 @@ _FITTED_ON = (*PLAYED, "waiting", "light", "flood", "load")
 """What a fit uses of runs that are there already."""
 
 ROUNDS = 3
-WEIGHTS: Mapping[Measure, float] = {
-    Measure.THROUGHPUT: 1.0,
-    Measure.CPU: 1.0,
-    Measure.P50: 1.0,
-    Measure.P95: 0.25,
-}
-"""Of the logarithm of predicted over measured. Tails carry what the emulator does not play."""
 
 _FITTED = (
     "code_factor",
@@ -88,9 +81,6 @@ near what threads of live Storm 0.9.2 took by their own CPU clocks and counts of
 Half of what their compilers ever did was done after some 14,000 calls, so a seventh after 4,000. A search
 begins there, unless an earlier one has found something.
 """
-_TWICE = 0.1
-"""What a constant costs that is twice or half of what it is believed to be: as much as an error of a tenth
-in one measure. Ten constants fit ten scenes in many ways, which say different things of all others."""
 _LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
 """Between namespaces, and processes, of the machine of data/live/intel-xeon: for runs that were recorded
 before plays measured their links (`storm_lab.live.links`)."""
@@ -113,16 +103,9 @@ _C1_CALLS = 200.0
 """Calls after which HotSpot's first compiler takes a method up (Tier3InvocationThreshold of Java 17)."""
 _BUSY = 20_000
 """Executions of its sinks after which a topology's code has been compiled, but for the rare parts."""
-_LEAST = 1e-3
-"""What a constant that may be 0 counts as where its logarithm is taken."""
 _HIGHEST = {**{c.name: c.high for c in constants_of(CostModel())}, "wake_us": 20.0}
 """A woken thread runs after 10 to 20 us in the median where cores are idle, by a trace of the scheduler under
 real Storm 0.9.2. Slower wakes are a second valley, where one of a spout's sleeps too many fits."""
-_WORST = 1.0
-"""Largest error that is told from larger ones, as a logarithm; also that of a scene without a prediction."""
-_SOFT = 0.2
-"""Error from which on residuals grow slower than it does: a scene that the emulator cannot play must not
-decide what all others cost."""
 
 Told = Callable[[], None]
 """Called after each set of constants that was tried."""
@@ -151,7 +134,7 @@ def ranges_of(generation: str) -> Ranges:
 
 def _ranges(names: Sequence[str]) -> Ranges:
     constants = [c for c in constants_of(CostModel()) if c.name in names]
-    return {c.name: (max(c.low, _LEAST), _HIGHEST[c.name]) for c in constants}
+    return {c.name: (max(c.low, LEAST), _HIGHEST[c.name]) for c in constants}
 
 
 def tries_of(ranges: Ranges) -> int:
@@ -262,7 +245,7 @@ def _fit(
         def evaluate(sets: Sequence[Values]) -> list[NDArray[np.float64]]:
             found = []
             for values, rows in zip(sets, _rows(own, list(map(whole, sets)), pool), strict=True):
-                terms = [term for row in rows for term in _residual(row)]
+                terms = [term for row in rows for term in residuals(row)]
                 if not terms:
                     raise nothing
                 played[tuple(values.items())] = rows
@@ -331,25 +314,3 @@ def _compared(values: Values, plays: Sequence[Recorded]) -> list[Row]:
     with emulated(first.sitting, first.generation, first.mhz, 1, as_started(cost, plays)) as look:
         told = [each.look() for each in plays]
         return compare_sitting(first.sitting, first.generation, _calibrating(first), told, [look])
-
-
-def _residual(row: Row) -> list[float]:
-    """A term for each weighted measure that can be used, whatever the emulator says of it."""
-    terms = []
-    for each in row.compared:
-        if each.measured is None or each.unusable or each.measure not in WEIGHTS:
-            continue
-        said = None if each.predicted is None else each.predicted.value
-        error = _WORST if said is None or said <= 0 else math.log(said / each.measured.value)
-        terms.append(WEIGHTS[each.measure] * softened(max(-_WORST, min(_WORST, error))))
-    return terms
-
-
-def doubt(values: Values, believed: Values) -> list[float]:
-    """A residual for each constant of which something is believed: how far it lies from that."""
-    return [_TWICE * math.log2(max(values[name], _LEAST) / value) for name, value in believed.items()]
-
-
-def softened(error: float) -> float:
-    """A residual whose square grows like the error beyond `_SOFT`, and like its square below (*soft L1*)."""
-    return error * math.sqrt(2 / (math.hypot(1.0, error / _SOFT) + 1))

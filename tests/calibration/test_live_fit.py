@@ -14,7 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from storm_lab.calibration import live
-from storm_lab.calibration.live import doubt, fit_live, softened
+from storm_lab.calibration.live import fit_live
+from storm_lab.calibration.residual import doubt, softened
 from storm_lab.errors import UserError
 from storm_lab.runs.live_constants import FILE_NAME, read_constants
 from storm_lab.runs.live_trust import recorded_runs

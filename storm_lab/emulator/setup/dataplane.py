@@ -24,14 +24,8 @@ from storm_lab.emulator.setup.offset_log import OffsetLogs
 from storm_lab.emulator.setup.playing import Playing
 from storm_lab.emulator.setup.tables import QueueSizes, build
 from storm_lab.emulator.source import SourceKind, TopologyPlan
+from storm_lab.emulator.state import pools
 from storm_lab.emulator.state.names import NS_PER_S
-from storm_lab.emulator.state.pools import (
-    grow_idle,
-    grow_messages,
-    grow_records,
-    grow_run_queues,
-    grow_threads,
-)
 from storm_lab.emulator.unreached import Unreached
 from storm_lab.model import ACKER, Cluster, Executor, Node, Slot, StormVersion
 from storm_lab.model.settings import SettingValue
@@ -128,20 +122,20 @@ class DataPlane(Playing):
         self._bring_up_to_date()
 
     def _reserve(self, workers: int, executors: Sequence[Executor], node: str) -> None:
-        k = grow_records(self._kernel, "worker", len(self._log.slots) + workers)
-        k = grow_records(k, "executor", len(self._log.lives) + len(executors))
+        k = pools.grow_records(self._kernel, "worker", len(self._log.slots) + workers)
+        k = pools.grow_records(k, "executor", len(self._log.lives) + len(executors))
         new = workers * lifecycle.THREADS_PER_WORKER + len(executors) * lifecycle.THREADS_PER_EXECUTOR
-        k = grow_threads(k, self._threads + new)
+        k = pools.grow_threads(k, self._threads + new)
         self._node_threads[node] += new
-        k = grow_run_queues(k, self._node_threads[node])
+        k = pools.grow_run_queues(k, self._node_threads[node])
         for executor in executors:
             source = self._names.source_of(executor)
             if source >= 0:
                 self._readers[source] += 1
-                k = grow_idle(k, self._readers[source])
+                k = pools.grow_idle(k, self._readers[source])
         ticks = 2 * sum(len(e.tasks) for e in executors) + 64
         if k.s[0].free_messages < ticks:
-            k = grow_messages(k, 2 * len(k.message) + ticks)
+            k = pools.grow_messages(k, 2 * len(k.message) + ticks)
         self._kernel = k
 
     def _open_executor(self, worker: int, executor: Executor) -> None:
@@ -349,5 +343,5 @@ class DataPlane(Playing):
             if source.kind is not SourceKind.CLOSED_LOOP:
                 continue
             if self._kernel.s[0].free_messages < 2 * source.calls:
-                self._kernel = grow_messages(self._kernel, len(self._kernel.message) + 4 * source.calls)
+                self._kernel = pools.grow_messages(self._kernel, len(self._kernel.message) + 4 * source.calls)
             readers.first_calls(self._state(), index, source.calls)

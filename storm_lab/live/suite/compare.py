@@ -264,7 +264,9 @@ def compare_sitting(
         for what in scene.measures:
             plays = tuple(look.measure(scene, what) for look in live)
             said = pooled([look.measure(played, what) for look in emulated])
-            compared.append(Compared(what, pooled(plays), said, _missing(live, scene, what), plays))
+            # Of a measure that is not there, the first play's reason stands for all.
+            missing = next((why for look in live if (why := look.missing(scene, what))), "")
+            compared.append(Compared(what, pooled(plays), said, missing, plays))
         name, half = f"{scene.name}@{generation}", half_of(scene.name)
         threads = _threads(scene, live, played, emulated) if Measure.CPU in scene.measures else {}
         rows.append(Row(name, sitting.name, generation, half, tuple(compared), machine, threads))
@@ -336,11 +338,6 @@ def _side(one: Measured | None, other: Measured | None) -> int:
     if one is None or other is None:
         return 0
     return int(one.low > other.high) - int(other.low > one.high)
-
-
-def _missing(looks: Sequence[Look], scene: Scene, what: Measure) -> str:
-    """Why no play of a scene has a measure; the first play's reason stands for all."""
-    return next((why for look in looks if (why := look.missing(scene, what))), "")
 
 
 def rounded(measured: Measured | None, field: str = "value") -> float | None:
