@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from storm_lab.errors import UserError
 from storm_lab.model import Topology
-from storm_lab.model.checks import check_number, check_whole
+from storm_lab.model.checks import check_kinds, check_number, check_whole
 from storm_lab.workloads.trace import WorkloadTrace
 
 LONGEST_NS = 10**18
@@ -97,6 +97,7 @@ def check_source(spout: str, plan: SourcePlan) -> None:
         raise UserError(message, field=field, value=value, remedy=remedy)
 
     owner = f"the source of spout {spout!r}"
+    check_kinds(owner, plan)
     check_number(owner, "rate_per_s", plan.rate_per_s, high=1e8, unit="lines per second")
     for field in ("sleep_ns", "fetch_ns", "answer_ns", "checkpoint_ns", "arrival_period_ns"):
         check_whole(owner, field, getattr(plan, field), low=0, high=LONGEST_NS)

@@ -31,7 +31,7 @@ from storm_lab.model import (
     check_assignment,
     check_slots,
 )
-from storm_lab.model.checks import check_distinct, check_number, check_whole
+from storm_lab.model.checks import check_distinct, check_kinds, check_number, check_whole
 from storm_lab.model.executor import executors_of
 from storm_lab.model.settings import (
     OF_TOPOLOGY,
@@ -111,19 +111,13 @@ class EmulationSpec:
 
 def check_spec(spec: EmulationSpec) -> None:
     """Refuse a run that cannot be, before it is built: `UserError` names field, value and remedy."""
+    check_kinds("the run", spec)
     check_number("the run", "duration_s", spec.duration_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
     check_number("the run", "window_s", spec.window_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
     check_number("the run", "count_window_s", spec.count_window_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
     check_number("the run", "warm_up_s", spec.warm_up_s, high=LONGEST_S, unit="s")
     check_whole("the run", "seed", spec.seed, low=-(2**63), high=2**63 - 1)
     check_whole("the run", "sample_every", spec.sample_every, low=1, high=2**31 - 1)
-    if not isinstance(spec.scheduler, Scheduler):
-        raise UserError(
-            "this is no scheduler",
-            field="scheduler",
-            value=repr(spec.scheduler),
-            remedy="give an instance of a subclass of Scheduler",
-        )
     check_slots(spec.cluster)
     check_cluster_settings(spec.settings)
     check_settings_version("the cluster", spec.settings, spec.version)
@@ -131,6 +125,7 @@ def check_spec(spec: EmulationSpec) -> None:
         raise UserError("there is nothing to run", field="topologies", remedy="give at least one topology")
     check_distinct("the run", "topology", [plan.topology.id for plan in spec.topologies])
     for plan in spec.topologies:
+        check_number(f"topology {plan.topology.id!r}", "submit_s", plan.submit_s, unit="s")
         if not 0 <= plan.submit_s < spec.duration_s:
             message = "a topology is submitted within the run"
             remedy = f"give seconds, from 0 to less than {spec.duration_s:g}"

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from enum import Enum
+from functools import cache
 from numbers import Integral, Real
-from typing import cast
+from types import UnionType
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from storm_lab.errors import UserError
 
+_NOUNS = {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text"} | {
+    "NoneType": "None",
+    "ndarray": "an array",
+}
 _FLAGS = dict.fromkeys(("true", "yes", "1", "on"), True) | dict.fromkeys(("false", "no", "0", "off"), False)
 
 
@@ -30,7 +37,7 @@ class Allowed:
     @property
     def noun(self) -> str:
         """The type in words."""
-        return {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}[self.kind]
+        return _noun(self.kind)
 
     @property
     def range_text(self) -> str:
@@ -87,6 +94,52 @@ def _refusal(owner: str, field: str, value: object, wanted: str, remedy: str) ->
     # A value of None is not shown by the error itself.
     message = f"{owner} needs {wanted}" + (", not None" if value is None else "")
     return UserError(message, field=field, value=value, remedy=remedy)
+
+
+def _noun(kind: type) -> str:
+    name = kind.__name__
+    return _NOUNS.get(name) or f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+
+
+def check_kind(owner: str, field: str, value: object, kind: Any) -> None:
+    """Refuse what is not of a kind as annotations declare it; `UserError` names owner, field and value.
+
+    What tuples and mappings hold is looked at, too. A list is as good as a tuple. Numbers pass: they have a
+    range, which `check_whole` and `check_number` know.
+    """
+    choices = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    kinds = [get_origin(choice) or choice for choice in choices]
+    if not {int, float, Any}.isdisjoint(kinds):
+        return
+    if not isinstance(value, (*kinds, list) if tuple in kinds else tuple(kinds)):
+        wanted = remedy = " or ".join(map(_noun, kinds))
+        if isinstance(value, str) and hasattr(kinds[0], "parse"):
+            remedy = f"{kinds[0].__name__}.parse({value!r})"
+        elif issubclass(kinds[0], Enum):
+            remedy = " or ".join(f"{kinds[0].__name__}.{member.name}" for member in kinds[0])
+        elif isinstance(value, type):
+            remedy = f"an instance of {kinds[0].__name__}"
+        raise _refusal(owner, field, value, wanted, f"give {remedy}")
+    held = get_args(kind)
+    if kinds == [tuple] and held[1:] == (...,):
+        for index, each in enumerate(cast(Sequence[object], value)):
+            check_kind(owner, f"{field}[{index}]", each, held[0])
+    elif kinds == [Mapping]:
+        for key, each in cast(Mapping[object, object], value).items():
+            check_kind(owner, f"a key of {field}", key, held[0])
+            check_kind(owner, f"{field}[{key!r}]", each, held[1])
+
+
+def check_kinds(owner: str, given: Any) -> None:
+    """Refuse a dataclass of which a field holds another kind than is declared for it; as `check_kind`."""
+    for name, kind in _declared(given.__class__):
+        check_kind(owner, name, getattr(given, name), kind)
+
+
+@cache
+def _declared(kind: type) -> tuple[tuple[str, Any], ...]:
+    hints = get_type_hints(kind)
+    return tuple((item.name, hints[item.name]) for item in fields(cast(Any, kind)))
 
 
 def check_whole(owner: str, field: str, value: object, *, low: int, high: int) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from storm_lab.errors import UserError
-from storm_lab.model.checks import check_distinct, check_name, check_number, check_whole
+from storm_lab.model.checks import check_distinct, check_kinds, check_name, check_number, check_whole
 from storm_lab.model.topology import Resources
 
 DEFAULT_PORTS = (6700, 6701, 6702, 6703)
@@ -61,6 +61,7 @@ class Node:
 
     def __post_init__(self) -> None:
         owner = f"node {self.id!r}"
+        check_kinds(owner, self)
         for port in self.ports:
             check_whole(owner, "port", port, low=0, high=65535)
         check_distinct(owner, "port", self.ports)
@@ -98,6 +99,7 @@ class Cluster:
     shared_cores: float | None = None
 
     def __post_init__(self) -> None:
+        check_kinds("the cluster", self)
         if self.shared_cores is not None:
             check_number(
                 "the cluster", "shared_cores", self.shared_cores, low=0.1, high=MOST_CORES, unit="cores"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from storm_lab.errors import UserError, check_known
-from storm_lab.model.checks import check_distinct, check_name, check_number, check_whole
+from storm_lab.model.checks import check_distinct, check_kinds, check_name, check_number, check_whole
 from storm_lab.model.settings import SettingValue, check_topology_settings
 
 DEFAULT_STREAM = "default"
@@ -42,12 +42,15 @@ class Grouping(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A bolt's input: the stream of another component and the grouping on it."""
+    """A bolt's input: the stream of another component and the grouping on it; `UserError` for other kinds."""
 
     source: str
     stream: str = DEFAULT_STREAM
     grouping: Grouping = Grouping.SHUFFLE
     fields: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_kinds(f"a subscription to {self.source!r}", self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ class Component:
     def __post_init__(self) -> None:
         check_name("a component", "id", self.id)
         owner = f"component {self.id!r}"
+        check_kinds(owner, self)
         for field_name, names, kept in (
             ("component", (self.id,), _OWN_COMPONENTS),
             ("stream", tuple(self.outputs), _OWN_STREAMS),
@@ -143,6 +147,7 @@ class Topology:
     def __post_init__(self) -> None:
         check_name("a topology", "id", self.id)
         owner = f"topology {self.id!r}"
+        check_kinds(owner, self)
         ids = [component.id for component in self.components]
         check_distinct(owner, "component", ids)
         for component in self.components:
@@ -183,3 +188,14 @@ class Topology:
     def consumers(self, component_id: str) -> tuple[Component, ...]:
         """Components that subscribe to any stream of ``component_id``, in order of declaration."""
         return tuple(c for c in self.components if any(s.source == component_id for s in c.inputs))
+
+
+def check_executors(topology: Topology) -> None:
+    """Refuse a topology that nobody can play (`UserError`): a component has no executor or no task.
+
+    Storm's schedulers may be asked about such a one, but its tuples would have nowhere to go.
+    """
+    for component in topology.components:
+        owner = f"component {component.id!r} of topology {topology.id!r}"
+        check_whole(owner, "executors", component.executors, low=1, high=MOST_TASKS)
+        check_whole(owner, "tasks", component.task_count, low=1, high=MOST_TASKS)

@@ -47,7 +47,7 @@ def _refusals() -> list[tuple[EmulationSpec, str]]:
         (replace(good, window_s=1e-9), "window_s = 1e-09"),
         (replace(good, sample_every=0), "sample_every = 0: the run needs a whole number"),
         (replace(good, seed=0.5), "seed = 0.5"),
-        (replace(good, scheduler=_Gather), "scheduler = .*: this is no scheduler; give an instance"),
+        (replace(good, scheduler=_Gather), "scheduler = .*: the run needs a Scheduler; give an instance"),
         (replace(good, settings={"no.such.key": 1}), "'no.such.key'.*no such setting.*there are"),
         (
             replace(good, settings={"nimbus.monitor.freq.secs": 5}, timers=timers_of(V0_9_7)),
@@ -69,6 +69,41 @@ def _refusals() -> list[tuple[EmulationSpec, str]]:
 def test_a_run_that_cannot_be_is_refused_before_it_is_built(bad: EmulationSpec, message: str) -> None:
     with pytest.raises(UserError, match=message):
         Emulation(bad)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("version", "0.9.7", r"needs a StormVersion; give StormVersion.parse\('0.9.7'\)"),
+        ("version", 99, "needs a StormVersion"),
+        ("version", None, "needs a StormVersion, not None"),
+        ("cluster", None, "needs a Cluster, not None"),
+        ("topologies", None, "needs a tuple, not None"),
+        ("cost", 1.0, "needs a CostModel"),
+        ("services", None, "needs a tuple, not None"),
+        ("services", ("monitor",), r"services\[0\] = 'monitor': the run needs a Service"),
+        ("migration", "smooth", "needs a MigrationMethod"),
+        ("faults", [], "needs a FaultPlan"),
+        ("placement", {}, "needs an Assignment or None"),
+        ("bundle", 10, "needs a Bundle"),
+        ("unreached", "drop", "needs an Unreached or None; give Unreached.DROP or Unreached.KEEP"),
+        ("control_only", "yes", "needs true or false"),
+        ("settings", None, "needs a Mapping, not None"),
+    ],
+)
+def test_a_field_of_another_kind_is_refused_by_name(field: str, value: object, message: str) -> None:
+    with pytest.raises(UserError, match=message) as refusal:
+        Emulation(replace(spec(), **{field: value}))
+    assert str(refusal.value).startswith(field)
+    assert "\n" not in str(refusal.value)
+
+
+def test_faults_and_times_of_another_kind_are_refused() -> None:
+    good = spec()
+    with pytest.raises(UserError, match=r"faults\[0\] = 'kill-node': a fault plan needs a Fault"):
+        Emulation(replace(good, faults=FaultPlan(("kill-node",))))  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="submit_s = '5': topology 'tree' needs a number"):
+        Emulation(replace(good, topologies=(replace(good.topologies[0], submit_s="5"),)))
 
 
 def test_a_run_reaches_its_end_and_reports_progress_in_virtual_time() -> None:

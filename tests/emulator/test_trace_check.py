@@ -10,7 +10,7 @@ from scene import chain, chain_trace, constant_work, nodes
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.dataplane import DataPlane
-from storm_lab.emulator.setup.plan_check import LARGEST_TUPLE, LONGEST_CALL_NS
+from storm_lab.emulator.setup.plan_check import LARGEST_TUPLE, LONGEST_CALL_NS, check_plan
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
 from storm_lab.model import Component, Topology
@@ -92,6 +92,29 @@ def test_time_outs_switched_off_are_refused_and_not_silently_on() -> None:
     play(
         chain_trace([constant_work(1, 1)]), replace(off, settings={"topology.enable.message.timeouts": True})
     )
+
+
+@pytest.mark.parametrize(
+    ("executors", "tasks", "message"),
+    [(0, None, "executors = 0"), (0, 3, "executors = 0"), (3, 0, "tasks = 0")],
+)
+def test_a_component_that_nobody_runs_is_refused_and_not_sent_to(
+    executors: int, tasks: int | None, message: str
+) -> None:
+    spout, bolt = chain((1, 1)).components
+    with pytest.raises(UserError, match=f"{message}: component 'bolt0' of topology 't' .* give 1 to"):
+        play(
+            chain_trace([constant_work(1, 1)]),
+            Topology("t", (spout, replace(bolt, executors=executors, tasks=tasks))),
+        )
+
+
+def test_a_trace_or_source_of_another_kind_is_refused_by_field() -> None:
+    with pytest.raises(UserError, match=r"trace: a plan needs a WorkloadTrace, not None"):
+        play(None)  # type: ignore[arg-type]
+    plan = TopologyPlan(chain((1, 1)), chain_trace([constant_work(1, 1)]), {"spout": 10.0})  # type: ignore[dict-item]
+    with pytest.raises(UserError, match=r"sources\['spout'\] = 10.0: a plan needs a SourcePlan"):
+        check_plan(plan)
 
 
 def test_what_is_in_range_is_played() -> None:

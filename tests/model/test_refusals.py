@@ -97,6 +97,26 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: topology(settings={"topology.worker.max.heap.size.mb": None}),
         "topology.worker.max.heap.size.mb: topology 't' needs a number, not None",
     ),
+    "settings=None": (lambda: topology(settings=None), "settings: topology 't' needs a Mapping, not None"),
+    "a key that is a number": (
+        lambda: topology(settings={3: True}),
+        "a key of settings = 3: topology 't' needs a text",
+    ),
+    "components in no tuple": (
+        lambda: Topology("t", SPOUT),  # type: ignore[arg-type]
+        "components = Component.*: topology 't' needs a tuple",
+    ),
+    "fields as one text": (
+        lambda: Component("c", outputs={"default": "word"}),  # type: ignore[dict-item]
+        r"outputs\['default'\] = 'word': component 'c' needs a tuple",
+    ),
+    "a grouping as text": (
+        lambda: Subscription("c", grouping="shuffle"),  # type: ignore[arg-type]
+        "grouping = 'shuffle': a subscription to 'c' needs a Grouping; give Grouping.SHUFFLE or",
+    ),
+    "ports=None": (lambda: node(ports=None), "ports: node 'n1' needs a tuple, not None"),
+    "offer=nan": (lambda: node(offer=NAN), "offer = nan: node 'n1' needs a Resources"),
+    "nodes=None": (lambda: Cluster(None), "nodes: the cluster needs a tuple"),  # type: ignore[arg-type]
     "cores=0": (lambda: node(cores=0), "cores = 0: node 'n1' needs a whole number; give 1 to 4096"),
     "cores=1.5": (lambda: node(cores=1.5), "cores = 1.5"),
     "threads_per_core=0": (lambda: node(threads_per_core=0), "threads_per_core = 0: node 'n1'"),

@@ -8,13 +8,14 @@ callbacks at Nimbus.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from storm_lab.emulator.control.clock import Rank, SteppedPlane, VirtualClock
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.plane import WindowSample
 
 
+@runtime_checkable
 class Service(Protocol):
     """Settings of something that acts beside Storm."""
 

@@ -8,7 +8,9 @@ from storm_lab.emulator.source import TopologyPlan, check_source
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.errors import UserError
 from storm_lab.model import Topology
+from storm_lab.model.checks import check_kinds
 from storm_lab.model.settings import MESSAGE_TIMEOUTS, flag_of
+from storm_lab.model.topology import check_executors
 from storm_lab.workloads.trace import WorkloadTrace
 
 LONGEST_CALL_NS = 3600 * NS_PER_S
@@ -24,7 +26,9 @@ def check_plan(plan: TopologyPlan) -> None:
     The `UserError` names the spout or the setting; or field, value, and the stream whose tuples are
     concerned.
     """
+    check_kinds("a plan", plan)
     topology, trace = plan.topology, plan.trace
+    check_executors(topology)
     name = f"topology {topology.id!r}"
     known = {c.id for c in topology.components}
     for component, stream in trace.streams:

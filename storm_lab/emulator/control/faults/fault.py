@@ -19,6 +19,7 @@ from storm_lab.emulator.control.decision_log import Fact
 from storm_lab.emulator.control.registry import Registry
 from storm_lab.errors import UserError, check_known
 from storm_lab.model import Cluster, Slot, StormVersion, Topology
+from storm_lab.model.checks import check_kinds
 
 ACTOR = "fault"
 
@@ -114,6 +115,7 @@ class FaultPlan:
 
     def check(self, world: PlannedWorld) -> None:
         """Refuse the first entry, in order of time, that cannot be; the `UserError` names its place."""
+        check_kinds("a fault plan", self)
         for index, fault in enumerate(self.faults):
             at: object = fault.at_s  # Plain data may hold anything here.
             number = isinstance(at, int | float) and not isinstance(at, bool) and math.isfinite(at)
