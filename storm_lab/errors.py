@@ -136,7 +136,10 @@ _LONGEST_VALUE = 160
 
 def shown(value: object) -> str:
     """A value as messages show it: its `repr`, of which a long one loses its middle."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception as error:  # A reader's own class may raise anything, and this is for messages.
+        return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
     if len(text) <= _LONGEST_VALUE:
         return text
     # Out of the middle: of a path the end says most.

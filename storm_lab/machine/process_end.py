@@ -42,6 +42,6 @@ def said_of_end(status: int) -> str:
     return f"was ended by a signal ({name}{guess})"
 
 
-def asked_to_end(error: SystemExit) -> bool:
-    """Whether SIGTERM is the reason, and not code that calls ``sys.exit``."""
-    return error.code == 128 + signal.SIGTERM
+def asked_to_end(error: BaseException) -> bool:
+    """Whether SIGTERM is the reason of an exception, and not code that raises, or calls ``sys.exit``."""
+    return isinstance(error, SystemExit) and error.code == 128 + signal.SIGTERM

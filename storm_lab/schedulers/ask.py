@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from storm_lab.errors import StormLabError, UserError, is_own_code, said_by
+from storm_lab.machine.process_end import asked_to_end
 from storm_lab.model import Assignment, Executor, InvalidAssignmentError, Slot
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.view_checks import check_result
@@ -17,17 +18,17 @@ def ask(scheduler: Scheduler[Any], view: SchedulingView, *, case: str = "") -> S
     """The policy's answer, as `Scheduler.schedule` promises it; ``case`` says in messages what was asked.
 
     Raises:
-        UserError: the policy raised, returned something else, or an assignment that no cluster could run;
-            names policy, case, executor and slot. An exception of one of the project's own policies, which is
-            a defect, passes as it is.
+        UserError: the policy raised, called ``sys.exit``, returned something else, or an assignment that no
+            cluster could run; names policy, case, executor and slot. An exception of one of the project's own
+            policies, which is a defect, passes as it is.
     """
     about = f", {case}" if case else ""
     try:
         result = scheduler.schedule(view)
     except StormLabError:
         raise
-    except Exception as error:
-        if is_own_code(type(scheduler)):
+    except (Exception, SystemExit) as error:
+        if is_own_code(type(scheduler)) or asked_to_end(error):
             raise
         message = f"it raised {said_by(error)}{about}"
         raise UserError(message, field="scheduler", value=scheduler.name, remedy=_REMEDY) from error

@@ -154,7 +154,7 @@ class Tournament:
                     try:
                         times, refusal = _asked(entrant.scheduler, view)
                     except (Exception, SystemExit) as error:
-                        if isinstance(error, SystemExit) and asked_to_end(error):
+                        if asked_to_end(error):
                             raise
                         # A loss, which the runs tell about.
                         break

@@ -16,7 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from storm_lab.errors import StormLabError, UserError, said_by, shown
-from storm_lab.model.topology import Component, Grouping, Subscription, Topology
+from storm_lab.machine.process_end import asked_to_end
+from storm_lab.model.checks import check_kind
+from storm_lab.model.topology import Component, Grouping, Subscription, Topology, check_executors
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.checks import Emitted, check_code, check_cost, check_groupings, emit_call
 from storm_lab.workloads.grouping_key import fields_key, partial_key_candidates
@@ -26,8 +28,10 @@ from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, TupleFailedErr
 REFERENCE_MHZ = 2000.0
 LARGEST_TREE = 1_000_000
 """Calls of user code that one source record may lead to. A loop that never ends is stopped here."""
+LONGEST_INPUT = 1_000_000
+"""Records of a spout. An input that never ends is stopped here."""
 MOST_CALLS = 10_000_000
-"""Calls of user code in all: some gigabytes of memory. An input that never ends is stopped here."""
+"""Calls of user code in all: some gigabytes of memory."""
 
 _KEYED = (Grouping.DIRECT, Grouping.FIELDS, Grouping.PARTIAL_KEY)
 """Groupings that look at what is emitted; other copies have no key."""
@@ -50,6 +54,9 @@ def build_trace(
     of values, a cost is negative or not a number, a value cannot be hashed or sized, or a loop or an input
     never ends.
     """
+    check_kind("a trace", "topology", topology, Topology)
+    check_kind("a trace", "version", version, StormVersion)
+    check_executors(topology)
     check_code(topology, code)
     recording = _Recording(topology, code, version)
     check_groupings(topology)
@@ -134,7 +141,7 @@ class _Recording:
             cost = spout.cost(record)
             call = "next_tuple"
             spout.next_tuple(record, self.emits[name])
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise _told(error, name, call, shown(record)) from error
         self._play_tree(row, name, cost)
 
@@ -149,7 +156,7 @@ class _Recording:
             cost = bolt.tick_cost()
             call = "tick"
             bolt.tick(self.emits[name])
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise _told(error, name, call, "a tick tuple") from error
         self._play_tree(row, name, cost)
 
@@ -175,7 +182,7 @@ class _Recording:
             except TupleFailedError:
                 self.made.clear()
                 failed = True
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise _told(error, component, call, shown(tuple(values))) from error
             self._note_call(record, component, cost, key, waiting, failed=failed)
 
@@ -278,9 +285,9 @@ def _between(route: _Route, emitted: Emitted) -> str:
     return f"{route.subscription.source}.{emitted.stream} to {route.target.id}"
 
 
-def _told(error: Exception, component: str, call: str, given: str) -> StormLabError:
-    """The one line for an exception of user code."""
-    if isinstance(error, StormLabError):
+def _told(error: BaseException, component: str, call: str, given: str) -> BaseException:
+    """The one line for an exception of user code; what is none of its own stays as it is."""
+    if isinstance(error, StormLabError) or asked_to_end(error):
         return error
     return UserError(f"raised {said_by(error)}", field=f"{component}.{call}({given})")
 
@@ -294,9 +301,13 @@ def _records(name: str, spout: Spout) -> Iterator[tuple[object, ...]]:
             if isinstance(record, str | bytes) or not isinstance(record, Iterable):
                 message = f"record {number}, {shown(record)}, is no tuple"
                 raise UserError(message, field=f"{name}.records", remedy="yield a tuple of values")
+            if number == LONGEST_INPUT:
+                remedy = "end it: the emulator takes the records again from the start"
+                message = f"the spout yields more than {LONGEST_INPUT} records"
+                raise UserError(message, field=f"{name}.records", remedy=remedy)
             yield tuple(record)
             number += 1
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _told(error, name, "records", f"record {number}") from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -68,6 +69,7 @@ WRONG: dict[str, tuple[Callable[[SchedulingView], Any], str]] = {
         r"executor .*\[2,2\] of 'wc' has no slot, yet that counts as scheduled",
     ),
     "an unknown slot": (lambda view: placed(everybody(Slot("n9", 1))), r"in slot n9:1, which the cluster"),
+    "it exits": (lambda view: sys.exit(3), r"it raised SystemExit: 3 \(test_ask\.py, line \d+\)"),
     "it raises": (divide, r"it raised ZeroDivisionError: 1 over nothing \(test_ask\.py, line \d+\)"),
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 
@@ -99,6 +101,40 @@ class CostsNumber(Pass):
         return 3.0  # type: ignore[return-value]
 
 
+class CostsHalf(Pass):
+    def cost(self, values: Values) -> Cost:
+        return Cost(1.0, "", 0, None)  # type: ignore[arg-type]
+
+
+class CostsAtNumber(Pass):
+    def cost(self, values: Values) -> Cost:
+        return Cost(1.0, 7, 5.0)  # type: ignore[arg-type]
+
+
+class ExitsInExecute(Pass):
+    def execute(self, values: Values, emit: Emit) -> None:
+        sys.exit(3)
+
+
+class ExitsInRecords(Words):
+    def records(self) -> Iterator[tuple[object, ...]]:
+        yield ("to",)
+        sys.exit()
+
+
+class Unsaid:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class YieldsUnsaid(Words):
+    def records(self) -> Iterable[tuple[object, ...]]:
+        return [(Unsaid(),)]
+
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        raise ValueError("no price")
+
+
 class EmitsSizeAsText(Pass):
     def execute(self, values: Values, emit: Emit) -> None:
         emit(*values, size="10")  # type: ignore[arg-type]
@@ -123,6 +159,14 @@ class EmitsSizeAsText(Pass):
         (YieldsNumber(), r"words\.records: record 1, 7, is no tuple"),
         (CostsNone(), r"count\.cost: cpu_us of Cost\(cpu_us=None, .*\) is not a time"),
         (CostsNumber(), r"count\.cost: 3\.0 is no Cost; return a Cost"),
+        (CostsHalf(), "resets_timeout: the cost of a call of 'count' needs true or false, not None"),
+        (CostsAtNumber(), "server = 7: the cost of a call of 'count' needs a text"),
+        (
+            ExitsInExecute(),
+            r"count\.execute\(\('to',\)\): raised SystemExit: 3 \(test_usercode",
+        ),
+        (ExitsInRecords(), r"words\.records\(record 1\): raised SystemExit"),
+        (YieldsUnsaid(), r"cost\(<tuple whose repr raises RuntimeError>\): raised ValueError: no price"),
         (EmitsSizeAsText(), r"count\.default = '10': the size is out of range"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
@@ -131,6 +175,20 @@ def test_it_names_component_and_record_in_one_line(code: Spout | Bolt, message: 
     with pytest.raises(UserError, match=message) as refusal:
         played(code if isinstance(code, Spout) else None, code if isinstance(code, Bolt) else None)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_process_that_is_asked_to_end_ends_in_user_code_too() -> None:
+    class Interrupted(Pass):
+        def execute(self, values: Values, emit: Emit) -> None:
+            sys.exit(128 + signal.SIGTERM)  # What the handler of a process of the pool raises.
+
+    with pytest.raises(SystemExit):
+        played(bolt=Interrupted())
+
+
+def test_a_version_as_text_is_refused() -> None:
+    with pytest.raises(UserError, match=r"version = '0.8.2': a trace needs a StormVersion; give"):
+        build_trace(Topology("t", (Component("words"),)), {"words": Words()}, "0.8.2")  # type: ignore[arg-type]
 
 
 class Endless(Words):
@@ -151,6 +209,12 @@ class ForEver(Pass):
 
 
 def test_an_input_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "LONGEST_INPUT", 1000)
+    with pytest.raises(UserError, match=r"words\.records: the spout yields more than 1000 records; end it"):
+        played(Endless())
+
+
+def test_an_input_with_too_many_calls_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "MOST_CALLS", 1000)
     with pytest.raises(UserError, match=r"more than 1000 calls of user code; end records\(\)"):
         played(Endless())
