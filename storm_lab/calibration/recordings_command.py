@@ -61,6 +61,8 @@ def recordings(file: str, as_json: bool, seed: int) -> None:
     their executors ran, and mean rates in tuples per 10 s where they were recorded.
     """
     known = load_recordings(file)
+    for name in known.left_out:
+        click.echo(f"the extra run {name} is left out: its topology is not known", err=True)
     bar = tqdm(predicted_runs(known, seed), total=len(known.runs), disable=None, file=sys.stderr, leave=False)
     rows = list(bar)
     if as_json:

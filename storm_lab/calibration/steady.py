@@ -13,7 +13,7 @@ from typing import Any
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.papers.rstorm.recording import RecordedRun, Recordings, load_recordings
-from storm_lab.papers.rstorm.recordings import plan
+from storm_lab.papers.rstorm.recordings import checked_placement, plan
 from storm_lab.papers.rstorm.testbed import VERSION, recorded_hosts
 
 SETTLE_S = 70
@@ -54,6 +54,7 @@ def steady_rates(
     """
     recordings = recordings or load_recordings()
     recorded = recordings.topology(run.topology)
+    groups = checked_placement(run, recorded).workers()
     counts = _Counts()
     plane = DataPlane(
         recorded_hosts(),
@@ -64,7 +65,6 @@ def steady_rates(
         recorder=counts,
         sample_every=1 << 40,
     )
-    groups = run.placement.workers()
     workers = {slot: plane.start_worker(slot, run.topology, executors) for slot, executors in groups.items()}
     view = {executor: workers[slot] for slot, executors in groups.items() for executor in executors}
     for worker in workers.values():

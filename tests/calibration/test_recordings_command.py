@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from storm_lab.calibration import recordings_command
 from storm_lab.calibration.recordings_command import recordings
+from storm_lab.calibration.steady import steady_rates
+from storm_lab.emulator.cost import CostModel
+from storm_lab.errors import UserError
+from storm_lab.papers.rstorm import recording
 from storm_lab.papers.rstorm.recording import load_recordings
+
+PACKAGE_FILE = Path(recording.__file__).with_name("recordings.json")
 
 
 @pytest.fixture
@@ -53,6 +61,41 @@ def test_linears_tuples_are_those_of_two_bolts_and_the_sink() -> None:
 def test_without_json_there_is_a_table() -> None:
     lines = CliRunner().invoke(recordings, []).stdout.splitlines()
     assert len(lines) == 1 + len(load_recordings().runs)
+
+
+def changed(folder: Path, change: Callable[[dict[str, Any]], object]) -> str:
+    """The package's recordings of Linear alone, with a change."""
+    document = json.loads(PACKAGE_FILE.read_text(encoding="utf-8"))
+    document["topologies"] = {"linear": document["topologies"]["linear"]}
+    change(document)
+    path = folder / "mine.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "kept", [(), ("spout_head", "bolt_linear_0", "bolt_linear_1")], ids=["none", "no sink"]
+)
+def test_a_placement_that_is_not_whole_is_refused_by_topology_and_run(
+    tmp_path: Path, kept: tuple[str, ...]
+) -> None:
+    def leave_out(document: dict[str, Any]) -> None:
+        run = document["topologies"]["linear"]["runs"]["rstorm"]
+        run["placement"] = [row for row in run["placement"] if row[0] in kept]
+
+    known = load_recordings(changed(tmp_path, leave_out))
+    with pytest.raises(
+        UserError, match=r"linear\.runs\.rstorm\.placement: executor .* has no slot .*; place every"
+    ):
+        steady_rates(known.topology("linear").runs["rstorm"], CostModel(), 1, known)
+
+
+@pytest.mark.usefixtures("_halved")
+def test_runs_of_an_unknown_topology_are_said_to_be_left_out(tmp_path: Path) -> None:
+    path = changed(tmp_path, lambda document: document.update(extra_runs={"Ring": {}}))
+    done = CliRunner().invoke(recordings, [path, "--json"])
+    assert len(json.loads(done.stdout)) == 2
+    assert "extra run Ring is left out" in done.stderr
 
 
 def test_a_file_that_holds_no_recordings_is_one_line(tmp_path: Path) -> None:

@@ -182,6 +182,31 @@ def test_a_recording_in_the_long_form_is_played_like_the_packages_own(tmp_path: 
     assert spec.variant == "star-rstorm"
 
 
+def test_extra_runs_are_read_where_the_package_knows_their_topology(tmp_path: Path) -> None:
+    rows = [[name, i + 1, i % 6, 0] for i, name in enumerate(("bolt_linear_0", "spout_head"))]
+    run = {
+        "placement_columns": ["component", "task", "host_index", "port_index"],
+        "placement": rows,
+        "sink_total_per_10s": 378.5,
+        "component_emitted_per_10s": {"spout_head": 595.7},
+    }
+    extra = {
+        "Linear-3": {"what": "a chain under the even scheduler", "run": run},
+        "Ring": {"what": "a ring", "runs": {"even": run}},
+    }
+    path = tmp_path / "extra.json"
+    path.write_text(json.dumps(detailed_star(extra_runs=extra)), encoding="utf-8")
+    recordings = load_recordings(str(path))
+    read = recordings.topology("linear-3").runs["even"]
+    assert (read.sink, read.emitted) == (378.5, {"spout_head": 595.7})
+    assert [(str(e), str(s)) for e, s in read.placement.slots.items()] == [
+        ("bolt_linear_0[1,1]", "host0:6700"),
+        ("spout_head[2,2]", "host1:6700"),
+    ]
+    assert recordings.topology("linear-3").topology == load_recordings().topology("linear-3").topology
+    assert recordings.left_out == ("Ring",)
+
+
 def test_what_a_component_does_comes_from_the_package_or_else_from_its_description(tmp_path: Path) -> None:
     document = detailed_star()
     entry = document["topologies"].pop("Star")  # type: ignore[attr-defined]
@@ -202,7 +227,9 @@ def test_what_a_component_does_comes_from_the_package_or_else_from_its_descripti
 def test_the_long_form_and_the_package_say_the_same(shared_dir: Path) -> None:
     path = shared_dir / "reference" / "rstorm-recordings.json"
     own, package = load_recordings(str(path)), load_recordings()
-    assert set(own.topologies) == {"linear", "diamond", "page-load"}
+    assert set(own.topologies) == {"linear", "diamond", "page-load", "linear-3", "page-load-paced"}
+    assert len(own.runs) == len(package.runs)
+    assert not own.left_out
     for run in own.runs:
         other = package.topology(run.topology).runs[run.scheduler]
         assert run.placement == other.placement
@@ -217,7 +244,15 @@ def test_the_long_form_and_the_package_say_the_same(shared_dir: Path) -> None:
     [
         (lambda d: d.update(schema="other"), "schema"),
         (lambda d: d["topologies"]["linear"]["components"][1].update(does="dance"), "dance"),
+        (
+            lambda d: d["topologies"]["linear"]["components"][1].update(executors=0),
+            "executors = 0: component 'bolt_linear_0' of topology 'linear'",
+        ),
         (lambda d: d["topologies"]["linear"]["runs"]["even"].pop("placement"), "placement"),
+        (
+            lambda d: d["topologies"]["linear"]["runs"]["even"]["placement"][0].__setitem__(4, 7),
+            "form: Index",
+        ),
     ],
 )
 def test_a_file_that_does_not_fit_is_refused(tmp_path: Path, change, message: str) -> None:

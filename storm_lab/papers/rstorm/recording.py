@@ -18,6 +18,7 @@ from typing import Any
 from storm_lab.errors import UserError, unknown_name
 from storm_lab.model import Assignment, Component, Executor, Resources, Slot, Subscription, Topology
 from storm_lab.model.cluster import DEFAULT_PORTS
+from storm_lab.model.topology import check_executors
 from storm_lab.papers.rstorm.recording_detail import is_detailed, shortened
 from storm_lab.papers.rstorm.usercode import BOLTS, FIELDS, SPOUTS
 
@@ -87,11 +88,12 @@ class RecordedTopology(Layout):
 
 @dataclass(frozen=True, slots=True)
 class Recordings:
-    """All topologies of a file. ``digest`` is that of its bytes."""
+    """All topologies of a file. ``digest`` is that of its bytes; ``left_out``: runs of no known one."""
 
     topologies: Mapping[str, RecordedTopology]
     line_lengths: tuple[int, ...]
     digest: str
+    left_out: tuple[str, ...] = ()
 
     def topology(self, name: str) -> RecordedTopology:
         """The topology of that name; `UserError` if there is none, with those that exist."""
@@ -132,18 +134,16 @@ def _parsed(data: bytes) -> Recordings:
     try:
         if is_detailed(document):
             package = json.loads(_FILE.read_bytes())
-            known = {
-                name: {row["id"]: row["does"] for row in entry["components"]}
-                for name, entry in package["topologies"].items()
-            }
+            known = {name: entry["components"] for name, entry in package["topologies"].items()}
             document = shortened(document, known, package["line_lengths"])
         lengths = tuple(int(length) for length in document["line_lengths"])
         topologies = {name: _topology(name, entry) for name, entry in document["topologies"].items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        left_out = tuple(document.get("left_out", document.get("extra_runs", ())))
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         message = f"the recordings do not fit their form: {error!r}"
         remedy = "compare with storm_lab/papers/rstorm/recordings.json"
         raise UserError(message, field="recordings", remedy=remedy) from error
-    return Recordings(topologies, lengths, hashlib.sha256(data).hexdigest())
+    return Recordings(topologies, lengths, hashlib.sha256(data).hexdigest(), left_out)
 
 
 def _topology(name: str, entry: Mapping[str, Any]) -> RecordedTopology:
@@ -175,6 +175,7 @@ def _topology(name: str, entry: Mapping[str, Any]) -> RecordedTopology:
         ackers=0,
         settings={"topology.debug": True},
     )
+    check_executors(topology)
     runs = {scheduler: _run(name, scheduler, run) for scheduler, run in entry["runs"].items()}
     return RecordedTopology(topology, definitions, runs)
 

@@ -5,6 +5,9 @@ cpu_points_per_executor, behaviour) and ``streams`` (from, to, grouping), and ``
 under ``placement_columns`` and means under ``steady_state``. What a component *does* is prose there: the
 package's own definition of the same component is taken, a ``does`` of the entry goes before it, and only
 where there is neither is the prose searched for the few things that the topologies' bolts can do.
+
+``extra_runs`` are of topologies that the form describes in prose alone: each has its ``runs``, or one
+``run``, and is read where the package knows a topology of its name.
 """
 
 from __future__ import annotations
@@ -20,8 +23,8 @@ _SPOKEN = (("word", "word"), ("line", "line"))
 _BEHAVIOURS = (("keeps", "shorten"), ("append", "lengthen"), ("probability", "filter"), ("re-emits", "pass"))
 """Words of a behaviour, and what they mean; the first that occurs counts."""
 
-Known = Mapping[str, Mapping[str, str]]
-"""What components do, by topology and component."""
+Known = Mapping[str, Sequence[Mapping[str, Any]]]
+"""Components in the short form, by topology."""
 
 
 def short_name(name: str) -> str:
@@ -37,22 +40,31 @@ def is_detailed(document: Mapping[str, Any]) -> bool:
 def shortened(document: Mapping[str, Any], known: Known, lengths: Sequence[int]) -> dict[str, Any]:
     """The document in the short form; ``known`` and ``lengths`` fill in what only the package says.
 
+    ``left_out`` names the extra runs of which it does not know the topology.
+
     Raises `UserError` for a grouping other than shuffle, or a component of which nobody knows what it does,
     and `KeyError` or `TypeError` if something is missing or of another kind.
     """
     topologies, spoken = {}, list(lengths)
     for name, entry in document["topologies"].items():
         own = short_name(name)
-        topologies[own] = _topology(own, entry, known.get(own, {}))
+        topologies[own] = _topology(own, entry, known.get(own, ()))
         spoken = entry["topology"].get("tuple", {}).get("spout_text_lengths_chars", spoken)
+    extra = document.get("extra_runs", {})
+    read = {short_name(name): entry for name, entry in extra.items() if short_name(name) in known}
+    for own, entry in read.items():
+        # Of a run that has no name, only the prose says whose placement it has.
+        runs = entry.get("runs") or {"even" if "even scheduler" in entry["what"] else "extra": entry["run"]}
+        topologies[own] = {"components": known[own], "runs": {s: _run(run) for s, run in runs.items()}}
     return {
+        "left_out": [name for name in extra if short_name(name) not in read],
         "schema": document["schema"],
         "line_lengths": document.get("line_lengths", spoken),
         "topologies": topologies,
     }
 
 
-def _topology(name: str, entry: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+def _topology(name: str, entry: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     inputs: dict[str, list[str]] = {component["id"]: [] for component in entry["topology"]["components"]}
     for stream in entry["topology"]["streams"]:
         if stream.get("grouping", "shuffle") != "shuffle":
@@ -62,13 +74,13 @@ def _topology(name: str, entry: Mapping[str, Any], known: Mapping[str, str]) -> 
                 value=stream["grouping"],
             )
         inputs[stream["to"]].append(stream["from"])
-    components = []
+    components, does = [], {row["id"]: row["does"] for row in known}
     for component in entry["topology"]["components"]:
         own = component["id"]
         row = {
             "id": own,
             "executors": component["executors"],
-            "does": component.get("does") or known.get(own) or _spelled_out(name, component),
+            "does": component.get("does") or does.get(own) or _spelled_out(name, component),
             "inputs": inputs[own],
             "cpu_points": component.get("cpu_points_per_executor"),
         }
@@ -93,7 +105,8 @@ def _spelled_out(topology: str, component: Mapping[str, Any]) -> str:
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:
     columns = list(run.get("placement_columns", _COLUMNS))
-    places = [columns.index(column) for column in _COLUMNS]
+    # An executor of one task may name it once.
+    places = [columns.index(column if column in columns else "task") for column in _COLUMNS]
     short: dict[str, Any] = {"placement": [[row[place] for place in places] for row in run["placement"]]}
     steady = run.get("steady_state")
     if steady:
@@ -101,6 +114,8 @@ def _run(run: Mapping[str, Any]) -> dict[str, Any]:
         components = steady.get("components", {})
         short["emitted"] = _means(components, ("emitted_per_10s", "mean"))
         short["executed"] = _means(components, ("executed_per_10s_mean_derived",))
+    elif "sink_total_per_10s" in run:
+        short["sink"], short["emitted"] = run["sink_total_per_10s"], run["component_emitted_per_10s"]
     return short
 
 

@@ -18,10 +18,12 @@ import pandas as pd
 
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Experiment, RunSpec, no_claims
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import Tables
 from storm_lab.experiments.trial import TRIALS, Trial, played, variant_of
+from storm_lab.model import Assignment, InvalidAssignmentError, check_assignment, executors_of
 from storm_lab.papers.rstorm.recording import (
     PACKAGED,
     RecordedRun,
@@ -142,13 +144,23 @@ def describe(spec: RunSpec) -> EmulationSpec:
         version=spec.storm_version,
         topologies=(plan(recorded, recordings.line_lengths, spec.parameters.number("character_us")),),
         scheduler=DefaultScheduler(),
-        placement=run.placement,
+        placement=checked_placement(run, recorded),
         duration_s=spec.parameters.number("duration_s"),
         seed=spec.seed,
         cost=cost,
         sample_every=spec.sample_every,
         warm_up_s=spec.parameters.number("from_s"),
     )
+
+
+def checked_placement(run: RecordedRun, recorded: RecordedTopology) -> Assignment:
+    """The placement of a run; `UserError` names topology and run if it is no whole one on the hosts."""
+    try:
+        check_assignment(run.placement, recorded_hosts(), executors_of(recorded.topology, VERSION))
+    except InvalidAssignmentError as error:
+        field, remedy = f"{run.topology}.runs.{run.scheduler}.placement", "place every executor once"
+        raise UserError(str(error), field=field, remedy=remedy) from error
+    return run.placement
 
 
 def _played(variant: str, recorded: tuple[RecordedRun, ...]) -> RecordedRun:
