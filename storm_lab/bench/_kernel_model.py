@@ -37,7 +37,7 @@ from storm_lab.model import (
 )
 from storm_lab.model.version import V0_8_2
 from storm_lab.tuplelog.recorder import Recorder
-from storm_lab.workloads.trace import EMISSION, RECORD, WorkloadTrace
+from storm_lab.workloads.workload_trace import EMISSION, RECORD, WorkloadTrace
 
 KINDS = ("spout", "first", "second", ACKER)
 NS_PER_S = 1_000_000_000

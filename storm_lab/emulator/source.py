@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from storm_lab.errors import UserError
 from storm_lab.model import Topology
 from storm_lab.model.checks import check_kinds, check_number, check_whole
-from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 LONGEST_NS = 10**18
 """Times of a source, 31 years at most: sums of them stay within 64 bits."""

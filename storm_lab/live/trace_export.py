@@ -1,13 +1,9 @@
 """A topology with its workload trace and sources as files that the Java player reads.
 
 ``plan.json`` describes the topology; the trace's tables lie beside it, little-endian, as the player maps
-them: ``records.bin`` (40 bytes a record, as `storm_lab.workloads.trace.RECORD`, with CPU on this machine),
-``emissions.bin`` (first record, stream, bytes, characters; 16 bytes), and for each spout the records of its
-lines, its arrivals, and the state of its queue, which all its tasks share.
-
-A tuple on the wire carries the number of its first record, the root tuple's number, a text that brings it to
-the recorded size, and a key for each subscription that groups by one: the recorded hash less 31, because
-Storm hashes the list that the one value makes.
+them: ``records.bin`` (40 bytes a record, as `storm_lab.workloads.workload_trace.RECORD`, with CPU on this
+machine), ``emissions.bin`` (first record, stream, bytes, characters; 16 bytes), and for each spout the
+records of its lines, its arrivals, and the state of its queue, which all its tasks share.
 """
 
 from __future__ import annotations
@@ -26,7 +22,7 @@ from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, Top
 from storm_lab.errors import UserError
 from storm_lab.live.line_queue import new_queue, queue_path
 from storm_lab.model import Component, Grouping, StormVersion, Topology, acker_count, executors_of
-from storm_lab.workloads.trace import EMISSION, RECORD
+from storm_lab.workloads.workload_trace import EMISSION, RECORD
 
 PLAN_NAME = "plan.json"
 

@@ -22,8 +22,8 @@ from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.checks import Emitted, check_code, check_cost, check_groupings, emit_call
 from storm_lab.workloads.grouping_key import fields_key, partial_key_candidates
-from storm_lab.workloads.trace import EMISSION, FAILS, RECORD, WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, TupleFailedError, Values
+from storm_lab.workloads.workload_trace import EMISSION, FAILS, RECORD, WorkloadTrace
 
 REFERENCE_MHZ = 2000.0
 LARGEST_TREE = 1_000_000

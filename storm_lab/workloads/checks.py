@@ -9,8 +9,8 @@ from storm_lab.errors import UserError, shown
 from storm_lab.model.checks import check_kinds
 from storm_lab.model.topology import DEFAULT_STREAM, Component, Grouping, Topology
 from storm_lab.workloads.size import payload_bytes
-from storm_lab.workloads.trace import LARGEST
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout
+from storm_lab.workloads.workload_trace import LARGEST
 
 _LONGEST_US = 3.6e9  # an hour
 MOST_EMITS = 1_000_000

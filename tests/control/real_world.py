@@ -22,8 +22,8 @@ from storm_lab.model.version import V0_9_7
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog.buffer import Coded
 from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.trace import WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 LINES = 5000
 """Records of the source: more than any of these runs takes, so that a line's number is its identity."""

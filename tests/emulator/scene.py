@@ -25,7 +25,7 @@ from storm_lab.model import (
     executors_of,
 )
 from storm_lab.model.version import V0_8_2
-from storm_lab.workloads.trace import EMISSION, RECORD, WorkloadTrace
+from storm_lab.workloads.workload_trace import EMISSION, RECORD, WorkloadTrace
 
 SECOND = 1_000_000_000
 MS = 1_000_000

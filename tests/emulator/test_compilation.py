@@ -155,8 +155,12 @@ def kernel_of(code: Code, layout: dict[str, Any] | None = None) -> str:
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("workloads/trace.py", r'^        \("server_ns", np.int64\),', r'\g<0> ("more", np.int64),'),
-        ("workloads/trace.py", r'^        \("first_record", np.int32\),', r'\g<0> ("more", np.int64),'),
+        ("workloads/workload_trace.py", r'^        \("server_ns", np.int64\),', r'\g<0> ("more", np.int64),'),
+        (
+            "workloads/workload_trace.py",
+            r'^        \("first_record", np.int32\),',
+            r'\g<0> ("more", np.int64),',
+        ),
         ("emulator/state/kinds.py", r"^NEVER = ", "NEVER = 1 + "),
         ("emulator/kernel/main_loop.py", r"^    while s.ready_n > 0:$", "    while s.ready_n > 1:"),
     ],
@@ -170,8 +174,8 @@ def test_what_decides_the_machine_code_gives_another_cache(
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("workloads/trace.py", "# serialised payload", "# bytes on the wire"),
-        ("workloads/trace.py", r"^class WorkloadTrace:", "class WorkloadTrace(object):"),
+        ("workloads/workload_trace.py", "# serialised payload", "# bytes on the wire"),
+        ("workloads/workload_trace.py", r"^class WorkloadTrace:", "class WorkloadTrace(object):"),
         ("emulator/kernel/main_loop.py", r"^def settle", "# A word.\ndef settle"),
         ("emulator/control/nimbus.py", r"^class Nimbus:", "class Nimbus(object):"),
     ],

@@ -17,7 +17,7 @@ from storm_lab.model import Component, Topology
 from storm_lab.model.version import V1_0_6
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import FIELDS, EmitRandomTexts
-from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 
 def play(trace: WorkloadTrace, topology: Topology | None = None) -> None:

@@ -26,8 +26,8 @@ from storm_lab.model import (
 from storm_lab.schedulers.storm.even import EvenScheduler
 from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
 from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.trace import WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 

@@ -11,9 +11,9 @@ from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import V0_8_2, V0_10_0, V1_0_6, V2_8_8, StormVersion
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.text import Text
-from storm_lab.workloads.trace import FAILS, WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, TupleFailedError, Values
 from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, StoreCounts, WordCountCosts
+from storm_lab.workloads.workload_trace import FAILS, WorkloadTrace
 
 COSTS = WordCountCosts(
     read_us=40, split_line_us=100, split_word_us=10, count_us=20, store_cpu_us=90, store_server_us=1000

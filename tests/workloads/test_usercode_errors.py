@@ -14,8 +14,8 @@ from storm_lab.model.topology import Component, Subscription, Topology
 from storm_lab.model.version import V0_9_7
 from storm_lab.workloads import build, checks
 from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.trace import WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 
 class Words(Spout):

@@ -11,7 +11,7 @@ from storm_lab.model import Topology
 from storm_lab.model.checks import check_kinds
 from storm_lab.model.settings import MESSAGE_TIMEOUTS, flag_of
 from storm_lab.model.topology import check_executors
-from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 LONGEST_CALL_NS = 3600 * NS_PER_S
 """CPU or service time of one call beyond this is taken for a mistake of unit."""

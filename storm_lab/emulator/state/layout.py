@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from storm_lab.emulator.state import flow_types, record_types
 from storm_lab.emulator.state.event_types import BURST, EVENT, SLOT
-from storm_lab.workloads.trace import EMISSION, RECORD
+from storm_lab.workloads.workload_trace import EMISSION, RECORD
 
 Arrays = dict[str, NDArray[Any]]
 

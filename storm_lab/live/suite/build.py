@@ -33,8 +33,8 @@ from storm_lab.model.machines import LIVE
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
-from storm_lab.workloads.trace import WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Spout
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 MACHINE_PART = 0.88
 """Of a core of the machine that each of two held nodes gets, and of both that all nodes get together: as much

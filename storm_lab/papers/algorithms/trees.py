@@ -16,8 +16,8 @@ from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, Top
 from storm_lab.model import Component, StormVersion, Subscription, Topology
 from storm_lab.tuplelog.buffer import Coded
 from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.trace import WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 LINES = 600
 TOPOLOGY = "trees"

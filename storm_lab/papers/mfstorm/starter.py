@@ -16,8 +16,8 @@ from storm_lab.papers.mfstorm.messages import Messages, sentences, starter_words
 from storm_lab.papers.mfstorm.testbed import VERSION
 from storm_lab.papers.mfstorm.usercode import Count, Exclaim, Pick, Split
 from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.trace import WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Spout
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 WORD_COUNT = "word-count"
 EXCLAMATION = "exclamation"

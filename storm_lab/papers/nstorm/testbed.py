@@ -13,8 +13,8 @@ from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import V0_9_7
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.text import BOOK, GENERATED, Text, load_text
-from storm_lab.workloads.trace import WorkloadTrace
 from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, WordCountCosts
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 VERSION = V0_9_7
 TOPOLOGY = "drpc-word-count"

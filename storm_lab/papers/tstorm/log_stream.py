@@ -27,7 +27,7 @@ from storm_lab.workloads.log_stream import (
     StoreValues,
     TakeEvents,
 )
-from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 SLUG = "tstorm-log-stream"
 TOPOLOGY = "log-stream"

@@ -19,8 +19,8 @@ from storm_lab.papers.tstorm.testbed import COMMON, STORM, VERSION, tstorm_varia
 from storm_lab.papers.tstorm.word_count_measures import SPARED, TRIED, measure, spared_variant, tried_variant
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.text import BOOK, GENERATED, load_text
-from storm_lab.workloads.trace import WorkloadTrace
 from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, StoreCounts, WordCountCosts
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 SLUG = "tstorm-word-count"
 TOPOLOGY = "word-count"

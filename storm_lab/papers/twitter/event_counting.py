@@ -28,7 +28,7 @@ from storm_lab.papers.twitter.testbed import (
 )
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.client_events import AddReports, ClientEventCosts, CountUsers, Distribute, ReadEvents
-from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 EVENTS = 20_000
 """Events in the trace, which the spouts read over and over: hundreds for every counter."""

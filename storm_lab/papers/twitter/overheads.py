@@ -37,7 +37,7 @@ from storm_lab.papers.twitter.overheads_measures import (
 from storm_lab.papers.twitter.testbed import VERSION, counting, machines, passing, spouts, trace_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.client_events import ClientEventCosts
-from storm_lab.workloads.trace import WorkloadTrace
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 SLUG = "twitter-overheads"
 TOPOLOGY = "deserialise"

@@ -20,8 +20,8 @@ from storm_lab.workloads.client_events import (
     Distribute,
     ReadEvents,
 )
-from storm_lab.workloads.trace import WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Spout
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 VERSION = V0_8_2
 """Played for Twitter's own build: its workers talk over ZeroMQ, as those of 0.8 do (section 2.2.3)."""

@@ -14,8 +14,8 @@ from storm_lab.workloads.importers.calls import RecordedCalls
 from storm_lab.workloads.importers.figures import Figures
 from storm_lab.workloads.importers.place import Assumed, Unusable
 from storm_lab.workloads.importers.stated import StatedBolt, StatedSpout
-from storm_lab.workloads.trace import WorkloadTrace
 from storm_lab.workloads.usercode import Bolt, Spout
+from storm_lab.workloads.workload_trace import WorkloadTrace
 
 
 @dataclass(frozen=True, slots=True)
