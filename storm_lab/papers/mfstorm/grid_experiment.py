@@ -13,6 +13,7 @@ from storm_lab.experiments.settling import Settling
 from storm_lab.papers.mfstorm.grid import COMMON, cells
 from storm_lab.papers.mfstorm.grid_readings import (
     ENOUGH_S,
+    SINGLE_RUNS,
     grid_claims,
     s6_claim,
     since_submission,
@@ -40,16 +41,17 @@ def grid_experiment(
 
     The paper averages over ``baselines``; ``further`` has other claims on scenario 6 with their baselines.
     """
+    by_default = f"mfstorm-{per_node}-s6-default"
+    pairs = Settling((by_default,), variants=("S6-mf-storm", "S3-default"), reading=SINGLE_RUNS)
 
     def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         found = since_submission(tables, slug, kind, parameters.seeds)
         others = (s6_claim(claim, found, baseline) for claim, baseline in (further or {}).items())
         early = since_submission(tables, slug, kind, parameters.seeds, until_s=ENOUGH_S)
-        default = f"mfstorm-{per_node}-s6-default"
         return (
             *grid_claims(per_node, found, kind, baselines),
             *others,
-            *single_runs(default, early, DEFAULT),
+            *single_runs(by_default, early, DEFAULT),
         )
 
     return Experiment(
@@ -62,5 +64,5 @@ def grid_experiment(
         metrics=("component_throughput_60s", "steady"),
         runs=partial(cells, slug, kind),
         measure=measure,
-        settling=settling,
+        settling=(*settling, pairs),
     )

@@ -32,6 +32,7 @@ LEVEL = 0.02
 
 ENOUGH_S = 300.0
 """After five minutes throughput is constant, the paper says."""
+SINGLE_RUNS = "single runs, each with a start of its own, after five minutes"
 
 SYSTEM = "__"
 """Components of Storm itself start so; what they execute is no work of the topology."""
@@ -160,8 +161,7 @@ def single_runs(claim: str, cells: Cells, baseline: str) -> tuple[Measurement, .
         return ()
     how = f"as in its own setting, but up to {ENOUGH_S:g} s and against {baseline} with the next seed"
     found = measurement(claim, changes(new, [*old[1:], old[0]]), unit="%", how=how)
-    reading = "single runs, each with a start of its own, after five minutes"
-    return (replace(found, reading=reading, basis=Basis.PREDICTED),)
+    return (replace(found, reading=SINGLE_RUNS, basis=Basis.PREDICTED),)
 
 
 def share_claim(claim: str, samples: Samples, baselines: Sequence[str]) -> Measurement:
