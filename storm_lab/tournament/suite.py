@@ -13,6 +13,7 @@ from storm_lab.errors import UserError
 from storm_lab.league.generated import FAMILIES, MACHINES, generated_site
 from storm_lab.league.imported_site import imported_site
 from storm_lab.league.stage import Stage
+from storm_lab.model.checks import check_distinct
 from storm_lab.papers.stages import PAPERS, paper_stage
 from storm_lab.workloads.importers.importing import import_topology
 
@@ -130,4 +131,5 @@ def _of_file(path: Path) -> list[Case]:
         )
         imported = import_topology(topology, machines=machines, overlay=overlay)
         cases.append(Case(str(row["name"]), path.stem, imported_site(imported)))
+    check_distinct(str(path), "name", [case.name for case in cases])
     return cases
