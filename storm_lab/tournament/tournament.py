@@ -27,6 +27,7 @@ from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import JOBS, play_all, reused_by_variant
 from storm_lab.runs.live_constants import Constants, on_machine
+from storm_lab.runs.pool import Advance, Pool
 from storm_lab.runs.spark_play import spark_that_finds
 from storm_lab.schedulers.contract import Scheduler, SchedulingView
 from storm_lab.tournament.league import IDLE, KEEPS_UP, METRICS, measured_runs
@@ -40,6 +41,8 @@ SEEDS = (1, 2, 3, 4, 5)
 
 _REPEATS = 3
 _QUICK_S = 0.5
+_IMPORT_S = 5.0
+"""What a first answer may take to be asked for again: it imports what the scheduler needs."""
 _PATIENCE_S = 60.0
 
 
@@ -93,7 +96,7 @@ class Tournament:
         folders = sorted({run.folder for run in played})
         names = (*METRICS, *TRAFFIC_METRICS)
         tables = metrics_of(folders, spark, names=names, show_progress=show_progress)
-        return self.with_answers(self.rows(tables, failures))
+        return self.with_answers(self.rows(tables, failures), jobs=jobs)
 
     def rows(self, tables: MetricTables, failures: Mapping[str, str]) -> pd.DataFrame:
         """The rows of `play` from the metrics of all runs; ``failures`` maps the others to the reason."""
@@ -118,9 +121,9 @@ class Tournament:
         frame["excess_percent"] = frame["run"].map(_excess(frame, specs, tables)).astype(float)
         return scored(frame)
 
-    def with_answers(self, rows: pd.DataFrame) -> pd.DataFrame:
+    def with_answers(self, rows: pd.DataFrame, *, jobs: int = JOBS) -> pd.DataFrame:
         """The rows with ``answer_ms``, and the reason of a scheduler that refuses to place anything."""
-        answers = self.answers()
+        answers = self.answers(jobs=jobs)
         online = {entrant.name for entrant in self.entrants if entrant.online}
         rows = rows.copy()
         for row in rows.itertuples():
@@ -133,40 +136,74 @@ class Tournament:
                 rows.loc[row.Index, "problem"] = f"refused to place it: {answer.refusal}"
         return rows
 
-    def answers(self) -> dict[tuple[str, str, int], Answer]:
+    def answers(self, *, jobs: int = JOBS) -> dict[tuple[str, str, int], Answer]:
         """What is said to a cold start and how long that takes on this machine, by case, scheduler and seed.
 
         The smallest of three times where it is quick. A scheduler that fails has none on that case. One that
-        has taken a minute is asked about no further case, and there with two seeds at most.
+        has taken a minute is asked about no further case, and there with two seeds at most. Another process
+        asks, one for all, so that no crash ends this one; with ``jobs`` 0 this process does.
         """
-        found: dict[tuple[str, str, int], Answer] = {}
-        taken = dict.fromkeys((entrant.name for entrant in self.entrants), 0.0)
+        questions = []
         for case in self.cases:
             parameters = stage_parameters(case.stage, {**case.given, "seeds": list(self.seeds)})
             # What is seen at first is the same for all.
             views = {run.seed: _view(run) for run in stage_runs(case.stage, self.entrants[:1], parameters)}
-            for entrant in self.entrants:
-                if taken[entrant.name] > _PATIENCE_S:
-                    continue
-                for number, (seed, view) in enumerate(views.items()):
-                    if number > 1 and taken[entrant.name] > _PATIENCE_S:
-                        break
-                    try:
-                        times, refusal = _asked(entrant.scheduler, view)
-                    except (Exception, SystemExit) as error:
-                        if asked_to_end(error):
-                            raise
-                        # A loss, which the runs tell about.
-                        break
-                    taken[entrant.name] += sum(times)
-                    found[case.name, entrant.name, seed] = Answer(1000 * min(times), refusal)
+            questions += [_Question(case.name, own.name, own.scheduler, views) for own in self.entrants]
+        ask = _Asking()
+        if jobs and not any(entrant.in_notebook for entrant in self.entrants):
+            # Who dies has lost, which the runs tell about.
+            answered = Pool(1, ask, name=_name_of).do(questions, fail=lambda question, error: None)
+        else:
+            answered = {number: ask(question) for number, question in enumerate(questions)}
+        return {
+            (*questions[number][:2], seed): answer
+            for number, found in answered.items()
+            for seed, answer in found.items()
+        }
+
+
+class _Question(NamedTuple):
+    """What an entrant is asked about a case: the view of each seed."""
+
+    case: str
+    entrant: str
+    scheduler: Scheduler[Any]
+    views: Mapping[int, SchedulingView]
+
+
+def _name_of(question: _Question) -> str:
+    return f"{question.entrant} on {question.case}"
+
+
+class _Asking:
+    """Asks one question after another, and keeps in mind how long each entrant has taken by now."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, float] = {}
+
+    def __call__(self, question: _Question, advance: Advance = lambda share: None) -> dict[int, Answer]:
+        found: dict[int, Answer] = {}
+        who = question.entrant
+        for number, (seed, view) in enumerate(question.views.items()):
+            if number != 1 and self._taken.get(who, 0.0) > _PATIENCE_S:
+                break
+            try:
+                quick_s = _QUICK_S if who in self._taken else _IMPORT_S
+                times, refusal = _asked(question.scheduler, view, quick_s)
+            except (Exception, SystemExit) as error:
+                if asked_to_end(error):
+                    raise
+                # A loss, which the runs tell about.
+                break
+            self._taken[who] = self._taken.get(who, 0.0) + sum(times)
+            found[seed] = Answer(1000 * min(times), refusal)
         return found
 
 
-def _asked(scheduler: Scheduler[Any], view: SchedulingView) -> tuple[list[float], str]:
+def _asked(scheduler: Scheduler[Any], view: SchedulingView, quick_s: float) -> tuple[list[float], str]:
     """How long each of some answers took, and why the last places not all, if so."""
     times: list[float] = []
-    while len(times) < _REPEATS and sum(times) < _QUICK_S:
+    while len(times) < _REPEATS and sum(times) < quick_s:
         fresh = deepcopy(scheduler)
         began = time.perf_counter()
         answer = fresh.schedule(view)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -193,6 +195,43 @@ def test_how_long_an_answer_takes_is_measured_for_every_run() -> None:
     found = Tournament(entrants, cases, (1, 2)).answers()
     assert set(found) == {("tree", "even", 1), ("tree", "even", 2)}
     assert all(answer.ms > 0 and answer.refusal == "" for answer in found.values())
+
+
+class Dies(Scheduler[NoParameters]):
+    """Ends its process, as code does that crashes natively."""
+
+    name, version = "dies", "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        os._exit(7)
+
+
+def test_a_scheduler_that_crashes_its_process_has_no_times_and_the_others_have() -> None:
+    entrants = (Entrant("mine", Dies()), Entrant("even", make_scheduler("even")))
+    found = Tournament(entrants, (tree(),), (1, 2)).answers()
+    assert set(found) == {("tree", "even", 1), ("tree", "even", 2)}
+
+
+class ColdStart(Scheduler[NoParameters]):
+    """Takes long for its first answer, as one that imports a library for it."""
+
+    name, version = "cold-start", "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        if not warm:
+            time.sleep(0.6)
+            warm.append(True)
+        return SchedulingResult(view.present, {})
+
+
+warm: list[bool] = []
+
+
+@pytest.mark.parametrize("jobs", [0, 1])
+def test_what_a_first_answer_imports_is_not_in_its_time(jobs: int) -> None:
+    warm.clear()
+    (answer,) = Tournament((Entrant("mine", ColdStart()),), (tree(),), (1,)).answers(jobs=jobs).values()
+    assert answer.ms < 300.0
 
 
 class Refuses(Scheduler[NoParameters]):
