@@ -36,6 +36,13 @@ def check_advisable(site: Site) -> None:
             message = "emits without message ids, so nobody learns when a record is done"
             remedy = "give anchored: true"
             raise UserError(message, field=f"source of spout {spout}", value="anchored: false", remedy=remedy)
+    if not present_load(site):
+        raise UserError(
+            "no record comes, so there is no present load",
+            field=f"rate_per_s of {', '.join(site.plan.sources)}",
+            value=0,
+            remedy="give more than 0 records a second",
+        )
 
 
 def present_load(site: Site) -> float:

@@ -202,6 +202,7 @@ def test_searches_go_on_together_until_the_last_is_over() -> None:
         (["own.yaml", "nstorm", "--notebook", "advice.html"], "end it in .ipynb"),
         (["own.yaml", "nstorm", "--notebook", "nowhere/advice.ipynb"], "no such folder"),
         (["quiet.yaml", "nstorm"], "saturated"),
+        (["idle.yaml", "nstorm"], "rate_per_s of s = 0: no record comes"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -215,6 +216,7 @@ def test_bad_input_is_one_line(
     text = "storm_lab: topology/1\nname: t\ncomponents:\n  s: {rate_per_s: RATE, emits: {default: 1}}\n"
     Path("own.yaml").write_text(text.replace("RATE", "10"))
     Path("quiet.yaml").write_text(text.replace("RATE", "saturated"))
+    Path("idle.yaml").write_text(text.replace("RATE", "0"))
     with pytest.raises(SystemExit) as ended:
         main(["advise", *arguments])
     assert ended.value.code == 2
