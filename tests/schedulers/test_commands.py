@@ -144,6 +144,13 @@ def test_an_unknown_case_is_refused() -> None:
     assert "nix" in result.output
 
 
+def test_a_negative_number_of_candidates_is_refused() -> None:
+    arguments = ["-", "--scheduler", "even", "--candidates", "-3"]
+    result = CliRunner().invoke(explain, arguments, input=json.dumps(SMALL))
+    assert result.exit_code == 2
+    assert "-3 is not in the range" in result.stderr
+
+
 def test_the_explanation_is_a_table_with_one_choice_per_executor() -> None:
     topology = chain("t", [2, 3], workers=2)
     view = SchedulingView((topology,), cluster(3))

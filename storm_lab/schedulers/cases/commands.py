@@ -59,7 +59,11 @@ def schedule(cases: str, scheduler: str, storm_version: str | None, parameters: 
 @_parameters
 @click.option("--case", "case_name", metavar="NAME", default=None, help="Only the case of this name.")
 @click.option(
-    "--candidates", default=12, show_default=True, help="Most candidate slots to show per executor."
+    "--candidates",
+    default=12,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Most candidate slots to show per executor.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print one CSV row per candidate instead of text.")
 @json_option
