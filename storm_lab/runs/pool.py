@@ -226,6 +226,8 @@ def _end(number: int, frame: object) -> NoReturn:
 
 def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
     """Main function of a process of the pool."""
+    # Standard output is for what the parent answers; what tasks print is not that.
+    sys.stdout = sys.stderr
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # SystemExit unwinds through what the task has open, so that nothing half done stays.
     signal.signal(signal.SIGTERM, _end)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -25,12 +26,20 @@ from storm_lab.schedulers.parameters import parse_parameters
 from storm_lab.schedulers.registry import make_scheduler, scheduler_names
 
 
+@contextmanager
+def prints_aside() -> Iterator[None]:
+    """In this block, what a reader's code prints goes to standard error; standard output is for answers."""
+    with redirect_stdout(sys.stderr):
+        yield
+
+
 def is_place(text: str) -> bool:
     """Whether a text names a file or a module with a class, and not an installed scheduler."""
     place, colon, name = text.partition(":")
     return place.endswith(".py") or bool(colon and name.isidentifier() and "=" not in name)
 
 
+@prints_aside()
 def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
     """A scheduler by name or from a file.
 

@@ -94,6 +94,16 @@ def test_code_that_ends_the_process_is_a_failure_of_its_task_alone() -> None:
     assert len(failed) == 1 and "ends the process: SystemExit: 3 (test_pool.py, line " in failed[0]
 
 
+def talk(task: int, advance: Advance) -> int:
+    print("said by the task")
+    return task
+
+
+def test_what_a_task_prints_goes_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+    assert Pool(1, talk).do([1]) == {0: 1}
+    assert tuple(capfd.readouterr()) == ("", "said by the task\n")
+
+
 def test_a_plain_script_needs_no_guard(tmp_path: Path) -> None:
     script = tmp_path / "mine.py"
     script.write_text(

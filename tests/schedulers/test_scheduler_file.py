@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -121,3 +122,31 @@ def test_schedule_and_explain_take_a_scheduler_of_the_readers(file: Path) -> Non
         done = CliRunner().invoke(command, ["-", "--scheduler", f"{file}:Dice"], input=case)
         assert done.exit_code == 0, done.output
         assert "n1:6700" in done.output
+
+
+@pytest.mark.parametrize(
+    ("command", "options"), [(schedule, ()), (explain, ("--json",)), (explain, ("--csv",))]
+)
+def test_what_a_scheduler_prints_stays_out_of_the_answers(
+    file: Path, command: click.Command, options: tuple[str, ...]
+) -> None:
+    supervisors = [{"id": "n1", "host": "h1", "ports": [6700]}]
+    topology = {"id": "t-1-1", "workers": 1, "ackers": 0, "components": [{"id": "a", "par": 1}]}
+    case = json.dumps({"name": "one", "input": {"supervisors": supervisors, "topologies": [topology]}})
+    quiet = CliRunner().invoke(command, ["-", "--scheduler", f"{file}:Dice", *options], input=case)
+    loud = file.with_name("loud_idea.py")
+    loud.write_text(
+        "from storm_lab.schedulers.baselines.random_placement import RandomScheduler\n"
+        "print('said on import')\n"
+        "class Dice(RandomScheduler):\n"
+        "    name = 'dice'\n"
+        "    def __init__(self, parameters):\n"
+        "        print('said when made')\n"
+        "        super().__init__(parameters)\n"
+        "    def schedule(self, view):\n"
+        "        print('said when asked')\n"
+        "        return super().schedule(view)\n"
+    )
+    done = CliRunner().invoke(command, ["-", "--scheduler", f"{loud}:Dice", *options], input=case)
+    assert (done.exit_code, done.stdout) == (0, quiet.stdout)
+    assert done.stderr.splitlines() == ["said on import", "said when made", "said when asked"]

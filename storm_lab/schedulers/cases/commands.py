@@ -17,7 +17,7 @@ from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.cases.case_format import Case, RefusedCase, read_cases
 from storm_lab.schedulers.contract import DEFAULT_STORM_VERSION, SchedulingResult, SchedulingView
 from storm_lab.schedulers.explain import explained, explanation, explanation_document, explanation_text
-from storm_lab.schedulers.scheduler_file import complete_scheduler, scheduler_of
+from storm_lab.schedulers.scheduler_file import complete_scheduler, prints_aside, scheduler_of
 
 _scheduler = click.option(
     "--scheduler",
@@ -91,7 +91,8 @@ def explain(
     shown = 0
     for case in loaded:
         try:
-            result = explained(policy, _view_of(case))
+            with prints_aside():
+                result = explained(policy, _view_of(case))
         except StormLabError as error:
             refused.append(RefusedCase(case.name, error))
             continue
@@ -145,7 +146,8 @@ def schedule_cases(
     for case in cases:
         try:
             view = _view_of(case)
-            result = ask(policy, view)
+            with prints_aside():
+                result = ask(policy, view)
         except StormLabError as error:
             yield {"name": case.name, "assignments": {}, "status": {}, "refused": str(error)}, error
         else:
