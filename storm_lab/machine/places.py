@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from storm_lab.errors import UserError, refused_by_system
+from storm_lab.errors import UserError, check_known, refused_by_system
 
 DATA_VARIABLE = "STORM_LAB_DATA"
 """Environment variable with the folder for runs and caches, in place of the project's ``data``."""
@@ -60,16 +60,18 @@ def shipped(name: str) -> Path:
 def data_folder() -> Path:
     """Where runs, metrics and other things that can be made again lie; never committed.
 
-    Raises `UserError` if the folder that `DATA_VARIABLE` names is not there and cannot be made.
+    Raises `UserError` if the folder that `DATA_VARIABLE` or a workspace's file names is not there and cannot
+    be made.
     """
     given = os.environ.get(DATA_VARIABLE)
-    if not given:
-        return _configured("data")
-    folder = Path(given).resolve()
+    folder = Path(given).resolve() if given else _configured("data")
+    home = workspace()
+    if not given and home is None:
+        return folder
     with refused_by_system(
         "is no folder that can be used",
-        field=DATA_VARIABLE,
-        value=given,
+        field=DATA_VARIABLE if given else f"{home}/{WORKSPACE_FILE}, data",
+        value=given or str(folder),
         remedy="name a folder that you may write to",
     ):
         folder.mkdir(parents=True, exist_ok=True)
@@ -119,9 +121,13 @@ def _configured(name: str) -> Path:
         return project_root() / name
     path = home / WORKSPACE_FILE
     try:
-        text = tomllib.loads(path.read_text(encoding="utf-8")).get(name, name)
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"cannot be read ({error})", field=str(path), remedy="put it right") from error
-    if not isinstance(text, str):
-        raise UserError("is no text", field=f"{path}, {name}", value=text, remedy="write a folder's path")
-    return home / text
+    for key, value in given.items():
+        check_known("key", key, ("data", "reports"), "a workspace", field=f"{path}, key")
+        if not isinstance(value, str) or not value:
+            raise UserError(
+                "names no folder", field=f"{path}, {key}", value=value, remedy="write a folder's path"
+            )
+    return home / str(given.get(name, name))

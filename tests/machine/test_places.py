@@ -1,5 +1,6 @@
 """Where things lie, and what happens when a folder cannot be had."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,45 @@ def test_without_a_checkout_the_working_folder_serves(
     monkeypatch.setattr(places, "PACKAGE", tmp_path / "site-packages" / "storm_lab")
     monkeypatch.chdir(tmp_path)
     assert places.project_root() == tmp_path
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A workspace, and the working folder."""
+    monkeypatch.delenv("STORM_LAB_DATA", raising=False)
+    monkeypatch.delenv("STORM_LAB_REPORTS", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_workspaces_file_says_where_data_and_reports_lie(home: Path) -> None:
+    (home / "storm-lab.toml").write_text('data = "mine/data"\n')
+    assert data_folder() == home / "mine" / "data"
+    assert data_folder().is_dir()
+    assert places.reports_folder() == home / "reports"
+
+
+@pytest.mark.parametrize("folder", [data_folder, places.reports_folder])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('Data = "x"', "key = 'Data': .*did you mean data[?] there are: data, reports"),
+        ('dat = "x"', "key = 'dat': .*did you mean data[?] there are: data, reports"),
+        ("[x]", "key = 'x': .*there are: data, reports"),
+        ('data = ""', "data = '': names no folder; write a folder's path"),
+        ("reports = 3", "reports = 3: names no folder; write a folder's path"),
+        ("data = ", "cannot be read"),
+    ],
+)
+def test_a_mistake_in_a_workspaces_file_is_named(
+    home: Path, folder: Callable[[], Path], text: str, said: str
+) -> None:
+    (home / "storm-lab.toml").write_text(text)
+    with pytest.raises(UserError, match=f"^{home}/storm-lab.toml.*{said}"):
+        folder()
+
+
+def test_a_folder_of_a_workspaces_file_that_cannot_be_made_is_named_with_the_file(home: Path) -> None:
+    (home / "storm-lab.toml").write_text('data = "/proc/nothere"\n')
+    with pytest.raises(UserError, match=r"storm-lab.toml, data = '/proc/nothere': .*; name a folder"):
+        data_folder()
