@@ -15,6 +15,7 @@ from storm_lab.calibration.target import targets
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.machine.options import examples, jobs_option
+from storm_lab.machine.whole_file import check_folder
 from storm_lab.papers.rstorm.recording import load_recordings
 
 _NEWEST = "2.8"
@@ -63,9 +64,9 @@ def calibrate(
     """Fit the constants of the cost model on the recorded runs.
 
     The search starts from the cost model's present values and stays inside their physical ranges; with 0
-    rounds the present values are only checked. The outcome goes to data/calibration/constants.json; to put
-    it into force, copy its values into storm_lab/emulator/cost.py. An interrupted search goes on where it
-    stopped.
+    rounds the present values are only checked. Otherwise the outcome goes to calibration/constants.json in
+    the folder of data; to put it into force, copy its values into storm_lab/emulator/cost.py. An interrupted
+    search goes on where it stopped.
 
     With --live it fits what depends on the machine: real Storm plays for five minutes, and the constants go
     into a file of their own.
@@ -76,6 +77,8 @@ def calibrate(
 
         calibrate_live(versions or (_NEWEST,), records, out, jobs)
         return
+    if rounds:
+        check_folder(constants_path().parent, field="data")
     ranges = fitted_ranges()
     present = {c.name: c.value for c in constants_of(CostModel()) if c.name in ranges}
     with (
@@ -91,11 +94,11 @@ def calibrate(
         found = search(present, ranges, evaluation.residuals, rounds)
         predicted = evaluation.predicted(found.values)
     wanted = targets(load_recordings())
-    fit = Fit(found.values, seed, wanted, predicted, played_code())
-    fit.write(constants_path())
     for name, value in found.values.items():
         click.echo(f"{name:20} {value:8.4g}  (was {present[name]:g})")
     for target in wanted:
         error = 100 * (predicted[target.name] / target.measured - 1)
         click.echo(f"{target.name:32} {target.measured:10.4g} {predicted[target.name]:10.4g} {error:+6.1f} %")
-    click.echo(f"\nwritten: {constants_path()}")
+    if rounds:
+        Fit(found.values, seed, wanted, predicted, played_code()).write(constants_path())
+        click.echo(f"\nwritten: {constants_path()}")

@@ -1,4 +1,4 @@
-"""``data/calibration/constants.json``: the fitted constants, what they were fitted on, what is left over."""
+"""``calibration/constants.json`` among the data: the fitted constants, their targets, what is left over."""
 
 from __future__ import annotations
 
@@ -13,15 +13,20 @@ from storm_lab.emulator.constant import Constant, constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.league.conditions import with_constants
-from storm_lab.machine.places import project_root
+from storm_lab.machine.places import data_folder, shipped
 from storm_lab.machine.whole_file import write_whole
 
 SCHEMA = "calibration/1"
 
 
 def constants_path() -> Path:
-    """Where the file lies in the checkout."""
-    return project_root() / "data" / "calibration" / "constants.json"
+    """Where a calibration leaves its file."""
+    return data_folder() / "calibration" / "constants.json"
+
+
+def shipped_constants() -> Path:
+    """The file that comes with the package: of the calibration whose constants are in force."""
+    return shipped("data/calibration/constants.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +87,15 @@ def read_document(path: Path) -> dict[str, Any]:
 
 
 def calibrated_cost(path: Path | None = None) -> CostModel:
-    """The cost model with the constants of a calibration's file; without a path, of the last one here.
+    """The cost model with the constants of a calibration's file.
+
+    Without a path it is that of the last calibration here, or else the one that comes with the package.
 
     Raises `UserError` as `read_document`, or if the file names a constant that there is none of.
     """
-    found = read_document(path or constants_path())["constants"]
+    if path is None:
+        path = constants_path() if constants_path().exists() else shipped_constants()
+    found = read_document(path)["constants"]
     values = {name: float(entry["value"]) for name, entry in found.items()}
     cost: CostModel = with_constants(CostModel(), values, "constants")
     return cost

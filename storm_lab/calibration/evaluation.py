@@ -16,9 +16,9 @@ from storm_lab.calibration.steady import steady_rates
 from storm_lab.calibration.target import Rates, loaded_runs, predictions, targets
 from storm_lab.emulator.cost import CostModel
 from storm_lab.identity.value import value_digest
-from storm_lab.machine.places import project_root
+from storm_lab.machine.places import data_folder
 from storm_lab.machine.process_end import end_with_parent
-from storm_lab.machine.whole_file import write_whole
+from storm_lab.machine.whole_file import check_folder, write_whole
 from storm_lab.papers.rstorm.recording import load_recordings
 from storm_lab.runs.digest import text_digest
 
@@ -37,13 +37,15 @@ def _play(job: tuple[str, Mapping[str, float], int]) -> dict[str, tuple[float, f
 class Evaluation:
     """Rates of the recorded runs under sets of constants, played in ``jobs`` processes.
 
-    ``advance`` is called once for each set that is done. Results lie in ``home``, one file a set.
+    ``advance`` is called once for each set that is done. Results lie in ``home``, one file a set; `UserError`
+    if they cannot.
     """
 
     def __init__(self, seed: int, jobs: int, advance: Callable[[], object], home: Path | None = None) -> None:
         self._seed = seed
         self._advance = advance
-        self._home = home or project_root() / "data" / "cache" / "calibration"
+        self._home = home or data_folder() / "cache" / "calibration"
+        check_folder(self._home, field="data")
         self._pool = ProcessPoolExecutor(jobs, get_context("spawn"), end_with_parent)
         self._recordings = load_recordings()
         self._code = played_code()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from storm_lab.calibration.command import fitted_ranges
-from storm_lab.calibration.constants_file import constants_path, read_document
+from storm_lab.calibration.constants_file import read_document, shipped_constants
 from storm_lab.calibration.steady import steady_rates
 from storm_lab.calibration.target import loaded_runs, predictions, targets
 from storm_lab.emulator.constant import constants_of
@@ -17,7 +17,7 @@ from storm_lab.papers.rstorm.recording import load_recordings
 
 
 def test_the_cost_models_fitted_constants_are_those_of_the_file() -> None:
-    kept = read_document(constants_path())["constants"]
+    kept = read_document(shipped_constants())["constants"]
     fitted = {c.name: c for c in constants_of(CostModel()) if c.fitted}
     assert set(kept) == set(fitted)
     for name, entry in kept.items():
@@ -27,7 +27,7 @@ def test_the_cost_models_fitted_constants_are_those_of_the_file() -> None:
 
 
 def test_the_file_names_every_target_with_what_is_left_over() -> None:
-    kept = read_document(constants_path())["targets"]
+    kept = read_document(shipped_constants())["targets"]
     wanted = targets(load_recordings())
     assert [entry["name"] for entry in kept] == [target.name for target in wanted]
     for entry in kept:
@@ -60,7 +60,7 @@ def test_no_constant_that_prices_a_process_is_fitted() -> None:
 
 
 def test_sinks_of_the_recordings_are_met_on_average_and_every_gain_has_the_recorded_sign() -> None:
-    targets = read_document(constants_path())["targets"]
+    targets = read_document(shipped_constants())["targets"]
     sinks = [abs(t["residual_percent"]) for t in targets if t["name"].endswith("sink")]
     assert sum(sinks) / len(sinks) <= 12.0
     ratios = [t for t in targets if t["name"].endswith("ratio")]

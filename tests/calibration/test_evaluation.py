@@ -14,6 +14,7 @@ import pytest
 
 from storm_lab.calibration.evaluation import Evaluation
 from storm_lab.calibration.target import loaded_runs
+from storm_lab.errors import UserError
 from storm_lab.papers.rstorm.recording import load_recordings
 from tests.runs.test_pool import is_alive
 
@@ -57,6 +58,19 @@ def test_a_set_of_constants_is_played_once_for_every_recorded_run(
         variant: number for number, variant in enumerate(variants)
     }
     assert (len(done), len(list(tmp_path.iterdir()))) == (2, 1)
+
+
+def test_what_was_played_is_kept_in_the_folder_of_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storm_lab.calibration.evaluation.ProcessPoolExecutor", Here)
+    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path / "data"))
+    with Evaluation(7, 1, lambda: None) as evaluation:
+        evaluation.rates({"ht_gain": 0.2})
+    assert len(list((tmp_path / "data" / "cache" / "calibration").glob("*.json"))) == 1
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(UserError, match="cannot be written"):
+        Evaluation(7, 1, lambda: None, tmp_path / "taken")
 
 
 def test_processes_that_play_end_when_their_parent_is_killed(tmp_path: Path) -> None:
