@@ -16,12 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, refused_by_system
 from storm_lab.machine.whole_file import whole_file
 from storm_lab.tuplelog.reader import Run
 
 MOST_EVENTS = 500_000
 """Executions in one file: what the viewers take without trouble."""
+
+_LATEST_S = 1e9
+"""Farthest time that may be asked for: it fits a log's nanoseconds."""
 
 _US = 1000.0
 _CONTROL = 1_000_000
@@ -35,8 +38,15 @@ def write_chrome_trace(run: Run, path: Path, *, from_s: float = 0.0, to_s: float
     """Write the run, or the part between two times, and return how many executions are in it.
 
     Raises:
-        UserError: there are more executions than viewers can take, or none.
+        UserError: a time is no number of seconds, or the second lies before the first; there are more
+            executions than viewers can take, or none; or the file cannot be written.
     """
+    for field, value in (("--from", from_s), ("--to", from_s if to_s is None else to_s)):
+        if not 0 <= value <= _LATEST_S:
+            raise UserError("is no time", field=field, value=value, remedy=f"give 0 to {_LATEST_S:.0f} s")
+    if to_s is not None and to_s < from_s:
+        message = f"the ends are swapped, for it lies before --from = {from_s:g}"
+        raise UserError(message, field="--to", value=to_s, remedy="give the earlier time to --from")
     end_ns = run.manifest.duration_ns if to_s is None else round(to_s * 1e9)
     start_ns = round(from_s * 1e9)
     executions = _executions(run, start_ns, end_ns)
@@ -47,7 +57,12 @@ def write_chrome_trace(run: Run, path: Path, *, from_s: float = 0.0, to_s: float
             value=run.run,
             remedy="choose other times with --from and --to",
         )
-    with whole_file(path) as part, part.open("w", encoding="utf-8") as file:
+    remedy = "name a file in a folder that you may write to"
+    with (
+        refused_by_system("the trace cannot be written", field="file", value=str(path), remedy=remedy),
+        whole_file(path) as part,
+        part.open("w", encoding="utf-8") as file,
+    ):
         about = json.dumps({"run": run.run})
         file.write(f'{{"displayTimeUnit":"ms","otherData":{about},"traceEvents":[\n')
         for number, event in enumerate(_events(run, executions, start_ns, end_ns)):

@@ -1,6 +1,7 @@
 """A run in Chrome's trace format: slices, names, instants and counters as the viewers read them."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,27 @@ def test_only_what_lies_between_two_times_is_written(folder: Path, tmp_path: Pat
     assert sum(each["ph"] == "X" for each in events(folder, tmp_path / "t.json", from_s=5.0)) == 1
     with pytest.raises(UserError, match="0 executions between these times"):
         write_chrome_trace(open_run(folder), tmp_path / "t.json", from_s=20.0, to_s=30.0)
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        ({"from_s": math.nan}, "--from = nan: is no time; give 0 to 1000000000 s"),
+        ({"from_s": -1.0}, "--from = -1.0: is no time; give 0 to 1000000000 s"),
+        ({"to_s": math.inf}, "--to = inf: is no time; give 0 to 1000000000 s"),
+        ({"from_s": 5.0, "to_s": 4.0}, "--to = 4.0: the ends are swapped.* --from = 5; give the earlier"),
+    ],
+)
+def test_times_that_are_none_or_swapped_are_refused(
+    folder: Path, tmp_path: Path, times: dict[str, float], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        write_chrome_trace(open_run(folder), tmp_path / "t.json", **times)
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_given(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    for place in (Path("/proc/t.json"), tmp_path / "taken" / "t.json"):
+        with pytest.raises(UserError, match=f"^file = '{place}': .*cannot be written.*; name a file") as said:
+            write_chrome_trace(open_run(folder), place)
+        assert ".part" not in str(said.value)
