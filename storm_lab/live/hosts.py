@@ -16,6 +16,7 @@ from typing import Literal
 from storm_lab.errors import UserError
 from storm_lab.live.cgroups import PERIOD_US, CpuUse, Group
 from storm_lab.live.netns import RUN
+from storm_lab.model.checks import check_number
 from storm_lab.model.cluster import Cluster
 
 MASTER = "master"
@@ -161,6 +162,8 @@ def check_hosts(cluster: Cluster, options: HostOptions) -> None:
         raise UserError("must be above 0", field="cpu_scale", value=options.cpu_scale)
     if not 1 <= options.weight <= 10_000:
         raise UserError("must be 1 to 10,000", field="weight", value=options.weight)
+    for field in ("latency_us", "rack_latency_us"):
+        check_number("a cluster", field, getattr(options, field), high=_MOST_LATENCY_US, unit="us")
     wanted, there = sum(node.cores for node in cluster.nodes), len(usable_cores())
     if options.pinned and wanted > there:
         message = f"this machine has {there} for nodes of their own cores"
@@ -176,3 +179,4 @@ def check_hosts(cluster: Cluster, options: HostOptions) -> None:
 
 
 _MOST_NODES = 200
+_MOST_LATENCY_US = 1_000_000

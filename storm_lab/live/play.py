@@ -34,6 +34,7 @@ from storm_lab.live.storm import LiveStorm
 from storm_lab.live.timeline import Timeline, check_faults
 from storm_lab.live.trace_export import Machine, Recording, export_plan, storm_name
 from storm_lab.model import Assignment, Cluster
+from storm_lab.model.checks import check_number
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog.recorder import Recorder
 
@@ -193,11 +194,11 @@ def scaled(spec: EmulationSpec, *, load: float = 1.0, longest_s: float | None = 
         longest_s: end after so many seconds; what the fault plan has later is left out.
 
     Raises:
-        UserError: a factor or time that is not positive.
+        UserError: a factor or time that is out of range.
     """
-    for name, value in (("load", load), ("seconds", longest_s)):
-        if value is not None and not value > 0:
-            raise UserError("must be positive", field=name, value=value)
+    check_number("a live run", "load", load, low=1e-4, high=1e4)
+    if longest_s is not None:
+        check_number("a live run", "seconds", longest_s, low=1e-3, high=1e9)
     duration_s = spec.duration_s if longest_s is None else min(spec.duration_s, longest_s)
     faults = [
         replace(fault, rate_per_s=fault.rate_per_s * load) if isinstance(fault, SetLoad) else fault

@@ -109,8 +109,10 @@ def _by_release(
     asked = None if version is None else find_release(version)
     found: list[tuple[Release, list[LiveTask]]] = []
     slugs = [each.slug for each in experiments()]
-    if parameters and not set(names) & set(slugs):
-        raise UserError("only experiments have parameters", field="--param", value=", ".join(parameters))
+    given = {"--param": ", ".join(parameters), "--only": ", ".join(only), "--seconds": seconds}
+    for field, value in (given | {"--load": None if load == 1.0 else load}).items():
+        if value and not set(names) & set(slugs):
+            raise UserError("only experiments take this", field=field, value=value, remedy="leave it out")
     for name in names:
         if name in SCENES:
             release = asked or next(iter(RELEASES.values()))

@@ -1,8 +1,10 @@
 """How a cluster's description becomes hosts."""
 
+import math
 import os
 import socket
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,14 @@ def test_who_is_pinned_runs_on_its_own_cores_only():
     assert Host("n0", "10.77.0.2", own_cores=(1, 3)).command(["java"]) == [
         "taskset", "--cpu-list", "1,3", "java",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("field", ["latency_us", "rack_latency_us"])
+@pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
+def test_latencies_that_no_link_has_are_refused_with_their_range(field: str, value: float):
+    options = replace(HostOptions(), **{field: value})
+    with pytest.raises(UserError, match=f"^{field} = {value}: .*; give 0 to 1000000 us"):
+        check_hosts(cluster(1), options)
 
 
 def test_more_cores_than_the_machine_has_are_not_pinned(monkeypatch: pytest.MonkeyPatch):

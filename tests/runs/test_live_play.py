@@ -1,5 +1,7 @@
 """Which descriptions are played live, and how the runs are named; nothing is started here."""
 
+import math
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -95,9 +97,13 @@ def test_the_whole_load_changes_nothing():
     assert scaled(spec).topologies[0].sources == spec.topologies[0].sources
 
 
-def test_a_load_of_nothing_is_refused():
-    with pytest.raises(UserError, match="load"):
-        scaled(_spec(SourcePlan(SourceKind.RATE, rate_per_s=20.0)), load=0.0)
+@pytest.mark.parametrize("value", [0.0, math.inf, math.nan])
+def test_a_load_or_time_that_nobody_can_play_is_refused(value: float):
+    spec = _spec(SourcePlan(SourceKind.RATE, rate_per_s=20.0))
+    with pytest.raises(UserError, match=f"load = {value}: .*; give 0.0001 to 10000"):
+        scaled(spec, load=value)
+    with pytest.raises(UserError, match=f"seconds = {value}: .*; give 0.001 to"):
+        scaled(spec, longest_s=value)
 
 
 def test_the_command_names_the_scenes():
@@ -113,7 +119,12 @@ def test_the_command_names_the_scenes():
         (["run", "light-1w", "--version", "3.0"], "no such version"),
         (["run", "tstorm-obs1-traffic", "--only", "nothing-*"], "no run of it is left"),
         (["run", "tstorm-obs1-traffic", "-p", "sseeds=1"], "sseeds"),
-        (["run", "light-1w", "-p", "seeds=1"], "only experiments have parameters"),
+        (["run", "light-1w", "-p", "seeds=1"], "--param = 'seeds=1': only experiments take this"),
+        (["run", "light-1w", "--seconds", "nan"], "--seconds = nan: only experiments take this"),
+        (["run", "light-1w", "--load", "0.5"], "--load = 0.5: only experiments take this"),
+        (["run", "light-1w", "--only", "x"], "--only = 'x': only experiments take this"),
+        (["run", "tstorm-obs1-traffic", "--load", "inf"], "load = inf: "),
+        (["run", "tstorm-obs1-traffic", "--seconds", "inf"], "seconds = inf: "),
     ],
 )
 def test_what_cannot_be_played_is_refused_before_anything_starts(arguments: list[str], words: str):
