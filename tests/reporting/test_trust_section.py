@@ -1,9 +1,11 @@
 """The report's section on the emulator beside real Storm says what its document says, and nothing more."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
+import nbformat.v4 as v4
 import pytest
 
 from storm_lab.errors import UserError
@@ -13,6 +15,7 @@ from storm_lab.live.suite.misses import UNKNOWN, Reason, misses_table, misses_te
 from storm_lab.live.suite.scene import Half, Measure
 from storm_lab.live.suite.trust_report import report_document
 from storm_lab.live.suite.trust_tables import machines_table, orderings_table, trust_lines
+from storm_lab.reporting.notebook_page import notebook_page
 from storm_lab.reporting.report import collect_report, render_report
 from storm_lab.reporting.trust_section import EXPERIMENT, read_trust
 from tests.live.test_suite import suite_scenes
@@ -105,6 +108,12 @@ def test_without_a_comparison_the_section_says_how_to_make_one(tmp_path):
     write_example(tmp_path / "reports")
     page = page_of(tmp_path / "reports")
     assert "storm-lab reproduce live-trust" in page[page.index('id="trust"') :]
+
+
+def test_the_notebooks_way_back_to_the_report_leads_to_the_section(reports):
+    notebook = notebook_page(v4.new_notebook(), EXPERIMENT, report="../index.html")
+    (anchor,) = re.findall(r'href="\.\./index\.html#([^"]+)"', notebook)
+    assert page_of(reports).count(f'<section id="{anchor}"') == 1
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"scenes": 1}'])
