@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import click
 
-from storm_lab.errors import refused_by_system
+from storm_lab.errors import UserError, refused_by_system
 from storm_lab.machine.options import examples, json_option, print_json
 from storm_lab.machine.places import WORKSPACE_FILE, data_folder, workspace
 from storm_lab.runs.notebook import bytes_digest, notebooks_folder
@@ -49,14 +49,18 @@ reports = "reports"
 
 
 @click.command("init", epilog=examples("storm-lab init my_lab", "storm-lab init ."))
-@click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="FOLDER", type=click.Path())
 @json_option
-def init(folder: Path, as_json: bool) -> None:
+def init(folder: str, as_json: bool) -> None:
     """Make FOLDER a workspace, with notebooks and a configuration of its own.
 
     In a workspace that is there already, notebooks that you did not change become the newest.
     """
-    home = folder.resolve()
+    if not folder:
+        raise UserError(
+            "names no folder", field="folder", value=folder, remedy="give its path; . is this one"
+        )
+    home = Path(folder).resolve()
     place = home / WORKSPACE_FILE
     with refused_by_system(
         "no workspace can be made there",

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from click.testing import CliRunner
 from jupyter_server.services.config.manager import ConfigManager
 from jupyterlab_server.config import get_static_page_config
 from nbformat.sign import NotebookNotary
 
 from storm_lab.errors import UserError
-from storm_lab.runs.lab import update_copies, without_announcements
+from storm_lab.runs.lab import init, update_copies, without_announcements
 
 
 def _notebook(text: str) -> str:
@@ -29,6 +30,16 @@ def templates(tmp_path: Path) -> Path:
     (folder / "quickstart.ipynb").write_text(_notebook("one"))
     (folder / "tstorm" / "word_count.ipynb").write_text(_notebook("two"))
     return folder
+
+
+def test_an_empty_name_makes_no_workspace_of_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = CliRunner().invoke(init, [""])
+    assert isinstance(said.exception, UserError)
+    assert str(said.exception).startswith("folder = '': names no folder; ")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_every_notebook_is_copied_with_its_folder(templates: Path, tmp_path: Path) -> None:
