@@ -161,11 +161,6 @@ LEFT = {
     ("tstorm-fig6-gamma-order", "two cores a blade, code twice as dear beside another process"): "a chosen "
     "reading, and it holds in another",
     (
-        "tstorm-smooth-reassign",
-        "",
-    ): "thirty seeds do not settle it, for a few plain hand-overs delay a hundred "
-    "times as much as the others",
-    (
         "twitter-spike-size",
         "machines filled as by Storm 0.9.3",
     ): "its runs are the longest of all, and thirty seeds do not settle it in the two other settings",
