@@ -58,6 +58,8 @@ def write_chrome_trace(run: Run, path: Path, *, from_s: float = 0.0, to_s: float
             remedy="choose other times with --from and --to",
         )
     remedy = "name a file in a folder that you may write to"
+    if not path.name:
+        raise UserError("this names no file", field="file", value=str(path), remedy=remedy)
     with (
         refused_by_system("the trace cannot be written", field="file", value=str(path), remedy=remedy),
         whole_file(path) as part,

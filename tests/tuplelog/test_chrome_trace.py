@@ -90,3 +90,8 @@ def test_a_file_that_cannot_be_written_is_named_as_it_was_given(folder: Path, tm
         with pytest.raises(UserError, match=f"^file = '{place}': .*cannot be written.*; name a file") as said:
             write_chrome_trace(open_run(folder), place)
         assert ".part" not in str(said.value)
+
+
+def test_an_empty_name_is_no_file(folder: Path) -> None:
+    with pytest.raises(UserError, match=r"^file = '\.': this names no file; name a file"):
+        write_chrome_trace(open_run(folder), Path(""))
