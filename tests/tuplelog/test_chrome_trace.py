@@ -94,4 +94,4 @@ def test_a_file_that_cannot_be_written_is_named_as_it_was_given(folder: Path, tm
 
 def test_an_empty_name_is_no_file(folder: Path) -> None:
     with pytest.raises(UserError, match=r"^file = '\.': this names no file; name a file"):
-        write_chrome_trace(open_run(folder), Path(""))
+        write_chrome_trace(open_run(folder), Path())
