@@ -126,6 +126,6 @@ def test_a_policy_that_re_assigns_late_in_a_short_run_is_as_quick_as_in_a_long_o
         league = League.of(entrants, STAGE, {"seeds": [1], "duration_s": duration_s})
         times = results(league.metrics()).set_index("variant")["processing_ms"]
         gain[duration_s] = times["t-storm"] / times["storm"] - 1
-    # Figure 6's experiment has 4 % with this gamma; before the last re-assignment the topology is slower.
+    # Figure 6's experiment has 4 % with this gamma.
     assert all(value < -0.03 for value in gain.values())
     assert gain[600.0] == pytest.approx(gain[900.0], abs=0.01)
