@@ -149,15 +149,20 @@ def test_processes_clean_up_and_end_when_their_parent_is_killed(tmp_path: Path) 
         while len(children := [int(note.name) for note in notes.iterdir()]) < 2:
             assert parent.poll() is None
             time.sleep(0.05)
-        parent.send_signal(signal.SIGKILL)
-        parent.wait()
-        end = time.monotonic() + 60
-        while any(map(is_alive, children)) and time.monotonic() < end:
-            time.sleep(0.05)
-        assert not any(map(is_alive, children))
+        assert all_end_with(parent, children)
         assert list(notes.iterdir()) == []
     finally:
         parent.kill()
+
+
+def all_end_with(parent: subprocess.Popen[bytes], children: list[int]) -> bool:
+    """Kill a process; whether those that it started are gone within a minute."""
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    end = time.monotonic() + 60
+    while any(map(is_alive, children)) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not any(map(is_alive, children))
 
 
 def is_alive(process: int) -> bool:
