@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -15,7 +12,7 @@ from storm_lab.calibration.evaluation import Evaluation
 from storm_lab.calibration.target import loaded_runs
 from storm_lab.errors import UserError
 from storm_lab.papers.rstorm.recording import load_recordings
-from tests.runs.test_pool import all_end_with
+from tests.runs.test_pool import all_end_with, started
 
 PARENT = """
 import sys
@@ -73,22 +70,14 @@ def test_what_was_played_is_kept_in_the_folder_of_data(
 
 
 def test_processes_that_play_end_when_their_parent_is_killed(tmp_path: Path) -> None:
-    root = Path(__file__).resolve().parents[2]
-    script, home = tmp_path / "parent.py", tmp_path / "sets"
-    script.write_text(PARENT)
+    home = tmp_path / "sets"
     home.mkdir()
-    parent = subprocess.Popen(
-        [sys.executable, str(script), str(home)], cwd=root, env=os.environ | {"PYTHONPATH": str(root)}
-    )
-    try:
+    with started(PARENT, tmp_path, home) as parent:
         # Once a set is played its successor is being played.
         while not list(home.iterdir()):
             assert parent.poll() is None
             time.sleep(0.05)
-        children = [
-            int(child) for child in Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()
-        ]
+        told = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text()
+        children = [int(child) for child in told.split()]
         assert len(children) >= 2
         assert all_end_with(parent, children)
-    finally:
-        parent.kill()

@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -137,22 +139,29 @@ if __name__ == "__main__":
 """
 
 
-def test_processes_clean_up_and_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+@contextmanager
+def started(script: str, folder: Path, argument: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that runs a script of its own, with one argument; it ends with the block."""
     root = Path(__file__).resolve().parents[2]
-    script, notes = tmp_path / "parent.py", tmp_path / "notes"
-    script.write_text(PARENT)
-    notes.mkdir()
-    parent = subprocess.Popen(
-        [sys.executable, str(script), str(notes)], cwd=root, env=os.environ | {"PYTHONPATH": str(root)}
-    )
+    file = folder / "parent.py"
+    file.write_text(script)
+    command = [sys.executable, str(file), str(argument)]
+    parent = subprocess.Popen(command, cwd=root, env=os.environ | {"PYTHONPATH": str(root)})
     try:
+        yield parent
+    finally:
+        parent.kill()
+
+
+def test_processes_clean_up_and_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    with started(PARENT, tmp_path, notes) as parent:
         while len(children := [int(note.name) for note in notes.iterdir()]) < 2:
             assert parent.poll() is None
             time.sleep(0.05)
         assert all_end_with(parent, children)
         assert list(notes.iterdir()) == []
-    finally:
-        parent.kill()
 
 
 def all_end_with(parent: subprocess.Popen[bytes], children: list[int]) -> bool:

@@ -219,19 +219,20 @@ class ColdStart(Scheduler[NoParameters]):
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         if not warm:
-            time.sleep(0.6)
+            time.sleep(COLD_S)
             warm.append(True)
         return SchedulingResult(view.present, {})
 
 
 warm: list[bool] = []
+COLD_S = 1.0
 
 
 @pytest.mark.parametrize("jobs", [0, 1])
 def test_what_a_first_answer_imports_is_not_in_its_time(jobs: int) -> None:
     warm.clear()
     (answer,) = Tournament((Entrant("mine", ColdStart()),), (tree(),), (1,)).answers(jobs=jobs).values()
-    assert answer.ms < 300.0
+    assert answer.ms < 1000 * COLD_S, "so it is not the first answer's"
 
 
 class Refuses(Scheduler[NoParameters]):
