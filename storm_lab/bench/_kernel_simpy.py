@@ -23,7 +23,7 @@ from typing import Any
 import simpy
 
 from storm_lab.bench._kernel_model import BATCHES, KINDS, TUPLE_BYTES, Model, Played, placed, start, works
-from storm_lab.emulator.setup.tables import QueueSizes
+from storm_lab.emulator.setup.queue_sizes import QueueSizes
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.model.version import V0_8_2
 

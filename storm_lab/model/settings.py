@@ -57,6 +57,11 @@ RECEIVE_BUFFER = "topology.executor.receive.buffer.size"
 SEND_BUFFER = "topology.executor.send.buffer.size"
 TRANSFER_BUFFER = "topology.transfer.buffer.size"
 RECEIVER_BATCH = "topology.receiver.buffer.size"
+PRODUCER_BATCH = "topology.producer.batch.size"
+TRANSFER_BATCH = "topology.transfer.batch.size"
+FLUSH_MS = "topology.batch.flush.interval.millis"
+DISRUPTOR_BATCH = "topology.disruptor.batch.size"
+DISRUPTOR_FLUSH_MS = "topology.disruptor.batch.timeout.millis"
 SPOUT_SLEEP_MS = "topology.sleep.spout.wait.strategy.time.ms"
 SPOUT_SLEEP_2_MS = "topology.spout.wait.progressive.level3.sleep.millis"
 BACK_PRESSURE = "topology.backpressure.enable"
@@ -102,6 +107,11 @@ MESSAGE_PATH: Mapping[str, Setting] = {
     SEND_BUFFER: Setting(int, 1, _BUFFER, until=V2_0_0, power_of_two=True),
     TRANSFER_BUFFER: Setting(int, 1, _BUFFER, power_of_two=True),
     RECEIVER_BATCH: Setting(int, 1, 1000, until=V0_10_0),
+    PRODUCER_BATCH: Setting(int, 1, 1 << 15, since=V2_0_0),
+    TRANSFER_BATCH: Setting(int, 1, 1 << 15, since=V2_0_0),
+    FLUSH_MS: Setting(int, 0, 60_000, since=V2_0_0),
+    DISRUPTOR_BATCH: Setting(int, 1, 1024, since=V1_0_0, until=V2_0_0),
+    DISRUPTOR_FLUSH_MS: Setting(int, 1, 60_000, since=V1_0_0, until=V2_0_0),
     SPOUT_SLEEP_MS: Setting(int, 1, 60_000, until=V2_0_0),
     SPOUT_SLEEP_2_MS: Setting(int, 1, 60_000, since=V2_0_0),
     BACK_PRESSURE: Setting(bool, since=V1_0_0, until=V2_0_0),
@@ -175,10 +185,7 @@ _NOT_PLAYED = {
     "topology.spout.wait.": "wait strategies of spouts but sleeps between empty turns",
     "topology.bolt.wait.": "wait strategies of bolts but parks and then sleeps",
     "topology.backpressure.wait.": "wait strategies of back-pressure",
-    "topology.disruptor.": "batches of Storm 1's queues",
-    "topology.producer.batch.size": "batches of Storm 2's queues",
-    "topology.transfer.batch.size": "batches of Storm 2's queues",
-    "topology.batch.flush.interval.millis": "batches of Storm 2's queues",
+    "topology.disruptor.": "wait strategies of Storm 1's queues",
 }
 
 

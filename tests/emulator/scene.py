@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,8 @@ from storm_lab.model import (
     Topology,
     executors_of,
 )
-from storm_lab.model.version import V0_8_2
+from storm_lab.model.settings import DISRUPTOR_BATCH
+from storm_lab.model.version import V0_8_2, V1_0_0, V2_0_0
 from storm_lab.workloads.workload_trace import EMISSION, RECORD, WorkloadTrace
 
 SECOND = 1_000_000_000
@@ -53,6 +54,7 @@ PLAIN = CostModel(
     look_us=0.0,
     idle_jvm_share=0.02,
     zeromq_factor=1.0,
+    storm_1_factor=1.0,
     storm_2_factor=1.0,
 )
 
@@ -159,8 +161,14 @@ def start(
     seed: int = 1,
     **options: Any,
 ) -> Scene:
-    """Start every executor where ``place`` says; ``ideal`` takes every overhead away."""
+    """Start every executor where ``place`` says; ``ideal`` takes every overhead away.
+
+    In 1.x tuples are handed over one by one, unless the topology's settings have a size of batches: what
+    waits for a tick would hide what most scenes are about.
+    """
     tape = Tape()
+    if V1_0_0 <= version < V2_0_0:
+        topology = replace(topology, settings={DISRUPTOR_BATCH: 1, **topology.settings})
     plan = TopologyPlan(topology, trace, {"spout": source})
     plane = DataPlane(cluster, version, cost or PLAIN, [plan], seed=seed, recorder=tape, **options)
     if ideal:

@@ -82,8 +82,8 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "belongs to the whole cluster; give it in the settings of the emulation",
     ),
     "a key that is not played": (
-        lambda: topology(settings={"topology.producer.batch.size": 10}),
-        "no such setting, for there are no batches of Storm 2's queues; .*there are: ",
+        lambda: topology(settings={"topology.disruptor.wait.timeout.millis": 10}),
+        "no such setting, for there are no wait strategies of Storm 1's queues; .*there are: ",
     ),
     "a flag of another type": (
         lambda: topology(settings={"topology.debug": "perhaps"}),

@@ -23,7 +23,7 @@ from storm_lab.emulator.state.arrays import (
     topology_at,
 )
 from storm_lab.emulator.state.jit import jit
-from storm_lab.emulator.state.kinds import ACK, ACKER_BOLT, ANSWER, DATA, FAIL, IN_PROCESS, TICK
+from storm_lab.emulator.state.kinds import ACK, ACKER_BOLT, ANSWER, DATA, FAIL, FLUSH, IN_PROCESS, TICK
 from storm_lab.emulator.state.layout import State
 
 
@@ -36,6 +36,9 @@ def bolt_start(k: State, thread: int) -> None:
     t.since = s_at(k, 0).now
     message = message_at(k, m)
     c = cost_at(k, 0)
+    if message.kind == FLUSH:
+        start_burst(k, thread, c.dispatch)
+        return
     version_1 = s_at(k, 0).version_1 != 0
     if version_1 and message.record >= 0 and message.root >= 0 and record_at(k, message.record).resets != 0:
         # Its first call is collector.resetTimeout (from 1.0 on); the rest follows when that is sent.
@@ -92,6 +95,10 @@ def bolt_results(k: State, thread: int) -> None:
     m = t.current
     t.current = -1
     message = message_at(k, m)
+    if message.kind == FLUSH:
+        t.flushing = 1
+        free_message(k, m)
+        return
     e = executor_at(k, t.executor)
     task = task_at(k, message.task)
     if t.role == ACKER_BOLT:

@@ -8,8 +8,17 @@ from __future__ import annotations
 
 from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.kernel.batches import flush, gather, takes_more
 from storm_lab.emulator.kernel.network import held_bytes, transmit
-from storm_lab.emulator.kernel.queues import enqueue_batch, has_room, lose, park, shares_place, wait_for_room
+from storm_lab.emulator.kernel.queues import (
+    enqueue,
+    enqueue_batch,
+    has_room,
+    lose,
+    park,
+    shares_place,
+    wait_for_room,
+)
 from storm_lab.emulator.kernel.routing import resolve
 from storm_lab.emulator.state.arrays import (
     cost_at,
@@ -87,6 +96,8 @@ def _full_queue(k: State, thread: int, m: int, receiver: int) -> int:
             target = executor_at(k, message.target).main_thread
             if not has_room(k, target):
                 return target
+    if t.gathers != 0:
+        return -1 if takes_more(k, thread, receiver) else receiver
     return -1 if has_room(k, receiver) or shares_place(k, thread, receiver) else receiver
 
 
@@ -139,12 +150,33 @@ def _reader_is_slow(k: State, thread: int, m: int) -> bool:
 
 
 @jit
+def _gather(k: State, thread: int, receiver: int, m: int) -> None:
+    """Put a message into the thread's batch for a queue.
+
+    In 2.x what was read from other workers goes past it to the queue's overflow, where there is one or has
+    to be.
+    """
+    r = thread_at(k, receiver)
+    overflows = (
+        thread_at(k, thread).kind == RECEIVE
+        and s_at(k, 0).version_2 != 0
+        and (r.places > r.capacity or not takes_more(k, thread, receiver))
+    )
+    if overflows:
+        enqueue(k, receiver, m)
+    else:
+        gather(k, thread, receiver, m)
+
+
+@jit
 def flush_output(k: State, thread: int) -> bool:
     """Hand over what a thread has produced, in order.
 
     Returns False when a full queue stopped it; the thread waits for room then.
     """
     t = thread_at(k, thread)
+    if t.flushing != 0 and not flush(k, thread):
+        return False
     while t.out_head >= 0:
         m = t.out_head
         receiver = _receiver_of(k, thread, m)
@@ -156,7 +188,9 @@ def flush_output(k: State, thread: int) -> bool:
         elif receiver == -2 and (_reader_is_slow(k, thread, m) or _may_not_send(k, thread, m)):
             return False
         t.out_head = message_at(k, m).next
-        if receiver >= 0:
+        if receiver >= 0 and t.gathers != 0:
+            _gather(k, thread, receiver, m)
+        elif receiver >= 0:
             enqueue_batch(k, thread, receiver, m)
         elif receiver == -1 and message_at(k, m).target < 0:
             give_up(k, t.worker, m)

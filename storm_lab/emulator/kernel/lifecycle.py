@@ -8,6 +8,7 @@ import numpy as np
 
 from storm_lab.emulator.events.heap import period_source, timer_source
 from storm_lab.emulator.events.schedule import schedule, unschedule
+from storm_lab.emulator.kernel.batches import drop_batches
 from storm_lab.emulator.kernel.bursts import reschedule
 from storm_lab.emulator.kernel.cpu import advance, place_of, spend_evenly
 from storm_lab.emulator.kernel.log_lock import release_log
@@ -74,7 +75,7 @@ def _open_thread(
     t.kind, t.state, t.capacity, t.waits = kind, IDLE, capacity, 0
     t.node, t.worker, t.executor = node, worker, executor
     t.head = t.tail = t.out_head = t.out_tail = t.current = -1
-    t.waiters = t.last_waiter = t.next_waiter = t.next_wake = t.next_log = -1
+    t.waiters = t.last_waiter = t.next_waiter = t.next_wake = t.next_log = t.batches = -1
     t.role = role
     begin_wait(k, index)
 
@@ -101,6 +102,8 @@ def open_worker(k: State, worker: int, node: int, topology: int, first_thread: i
     _open_thread(k, first_thread + 3, NETWORK, node, worker, -1, _UNBOUNDED, NONE)
     for compiler in range(COMPILERS):
         _open_thread(k, w.compiler_thread + compiler, COMPILER, node, worker, -1, 0, NONE)
+    t = topology_at(k, topology)
+    thread_at(k, first_thread).gathers = int(t.overflows != 0 or t.producer_batch > 1)
     schedule(k, period_source(k, first_thread + 2), s_at(k, 0).now + cost_at(k, 0).housekeeping_period)
 
 
@@ -138,6 +141,12 @@ def open_executor(
         fall_idle(k, first_thread)
     if not c.is_spout and c.tick_period > 0 and c.tick_record >= 0:
         schedule(k, period_source(k, first_thread), now + c.tick_period)
+    topology = topology_at(k, w.topology)
+    if topology.overflows != 0 or topology.producer_batch > 1 or topology.transfer_batch > 1:
+        thread_at(k, first_thread).gathers = thread_at(k, first_thread + 1).gathers = 1
+        if topology.overflows == 0 and topology.flush > 0:
+            # Of the send thread, which 2.x does not have.
+            schedule(k, period_source(k, first_thread + 1), now + topology.flush)
 
 
 @jit
@@ -175,7 +184,7 @@ def _stop_thread(k: State, thread: int) -> int:
 def _drop_output(k: State, thread: int) -> int:
     """Drop what a dead thread had produced or had in hand."""
     t = thread_at(k, thread)
-    dropped = release_all(k, t.out_head)
+    dropped = release_all(k, t.out_head) + drop_batches(k, thread)
     t.out_head = t.out_tail = -1
     if t.current >= 0:
         free_message(k, t.current)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from storm_lab.emulator.events.schedule import fit_horizon, schedule
+from storm_lab.emulator.events.schedule import fit_horizon, schedule, unschedule
+from storm_lab.emulator.kernel.batches import flush_tick
 from storm_lab.emulator.kernel.bursts import compile_on
 from storm_lab.emulator.kernel.call_cost import warm_up
 from storm_lab.emulator.kernel.cpu import spend_evenly
 from storm_lab.emulator.kernel.lifecycle import COMPILERS
-from storm_lab.emulator.kernel.queues import enqueue
+from storm_lab.emulator.kernel.queues import enqueue, has_room
 from storm_lab.emulator.state.arrays import (
     component_at,
     cost_at,
@@ -22,7 +23,7 @@ from storm_lab.emulator.state.arrays import (
     worker_at,
 )
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import HOUSEKEEPING, IDLE, IN_PROCESS, TICK
+from storm_lab.emulator.state.kinds import FLUSH, HOUSEKEEPING, IDLE, IN_PROCESS, RECEIVE, SEND, TICK
 from storm_lab.emulator.state.layout import State
 
 # Of 1024: at 98 percent HotSpot gives up (GC overhead limit).
@@ -79,6 +80,10 @@ def _housekeep(k: State, thread: int, source: int) -> None:
     work = c.housekeeping_work + w.waiting * c.waits_work
     if w.connections > 0 and s.now - w.started >= c.flush_from:
         work += w.connections * c.flush_work
+    topology = topology_at(k, w.topology)
+    if topology.flush > 0:
+        # The timer of flushes sleeps in between; in 1.x so does the thread that it tells to flush.
+        work += c.housekeeping_period * c.wait_work * (1 + topology.overflows) // topology.flush
     work = ((work * (s.now - w.rang) // c.housekeeping_period * p.system) >> 16) + w.due
     # Waits that had been paid for and ended sooner may be worth more than all the rest.
     w.due = min(work, 0)
@@ -98,7 +103,7 @@ def _housekeep(k: State, thread: int, source: int) -> None:
 
 @jit
 def period_rings(k: State, thread: int, source: int) -> None:
-    """A periodic tick: housekeeping, a bolt's tick tuple, or the rotation of a spout's pending map."""
+    """A periodic tick: housekeeping, a tick or flush tuple, or the rotation of a spout's pending map."""
     t = thread_at(k, thread)
     s = s_at(k, 0)
     if t.kind == HOUSEKEEPING:
@@ -107,15 +112,34 @@ def period_rings(k: State, thread: int, source: int) -> None:
         if w.warm_excess > 0:
             _warm_up(k, t.worker)
         return
+    if t.kind == SEND or t.kind == RECEIVE:
+        _flush(k, thread, source)
+        return
     e = executor_at(k, t.executor)
     component = component_at(k, e.component)
     if component.is_spout != 0:
         schedule(k, source, s.now + topology_at(k, e.topology).timeout)
-        _tick(k, thread, e.first_task, -1)
+        _tick(k, thread, TICK, e.first_task, -1)
     else:
         schedule(k, source, s.now + component.tick_period)
         for task in range(e.first_task, e.first_task + e.tasks):
-            _tick(k, thread, task, component.tick_record)
+            _tick(k, thread, TICK, task, component.tick_record)
+
+
+@jit
+def _flush(k: State, thread: int, source: int) -> None:
+    """A tick of what flushes batches: in 2.x by a flush tuple for the executor, in 1.x by itself."""
+    t = thread_at(k, thread)
+    if s_at(k, 0).version_2 == 0:
+        unschedule(k, source)
+        flush_tick(k, thread)
+        if t.kind == SEND:
+            flush_tick(k, executor_at(k, t.executor).main_thread)
+        return
+    e = executor_at(k, t.executor)
+    schedule(k, source, s_at(k, 0).now + topology_at(k, e.topology).flush)
+    if has_room(k, e.main_thread):
+        _tick(k, e.main_thread, FLUSH, e.first_task, -1)
 
 
 @jit
@@ -129,14 +153,14 @@ def _warm_up(k: State, worker: int) -> None:
 
 
 @jit
-def _tick(k: State, thread: int, task: int, record: int) -> None:
-    """Put a tick tuple into an executor's receive queue."""
+def _tick(k: State, thread: int, kind: int, task: int, record: int) -> None:
+    """Put a tick or flush tuple into an executor's receive queue."""
     s = s_at(k, 0)
     m = s.free_message
     message = message_at(k, m)
     s.free_message = message.next
     s.free_messages -= 1
-    message.kind = TICK
+    message.kind = kind
     message.locality = IN_PROCESS
     message.task = task
     message.target = -1

@@ -21,8 +21,9 @@ from storm_lab.emulator.kernel.acking import (
 )
 from storm_lab.emulator.kernel.bursts import start_burst, start_call
 from storm_lab.emulator.kernel.call_cost import count_call, varied
+from storm_lab.emulator.kernel.forwarding import flush_output
 from storm_lab.emulator.kernel.polling import found_something, sleep_between_turns
-from storm_lab.emulator.kernel.queues import free_message, spout_poll_time, take
+from storm_lab.emulator.kernel.queues import free_message, has_room, spout_poll_time, take
 from storm_lab.emulator.kernel.routing import copies_of, emit_all
 from storm_lab.emulator.kernel.run_queue import has_to_wait
 from storm_lab.emulator.kernel.source_queue import (
@@ -51,6 +52,7 @@ from storm_lab.emulator.state.kinds import (
     ACKED,
     COMPLETE,
     FAILED,
+    FLUSH,
     IN_PROCESS,
     INIT,
     POLLING,
@@ -86,7 +88,9 @@ def spout_turn(k: State, thread: int) -> None:
         tail = -1
         for _ in range(min(t.length, TURN_MOST)):
             m = take(k, thread)
-            work += c.dispatch + c.spout_ack
+            work += c.dispatch
+            if message_at(k, m).kind != FLUSH:
+                work += c.spout_ack
             if message_at(k, m).locality != IN_PROCESS and s_at(k, 0).version_1 == 0:
                 work += c.deserialise
             if tail < 0:
@@ -115,6 +119,8 @@ def spout_acks_done(k: State, thread: int) -> None:
         root = message.root
         if message.kind == TICK:
             rotate_pending(k, t.executor)
+        elif message.kind == FLUSH:
+            t.flushing = 1
         elif root_at(k, root).executor == t.executor:
             if message.kind == COMPLETE:
                 close_root(k, root, ACKED)
@@ -124,6 +130,8 @@ def spout_acks_done(k: State, thread: int) -> None:
                 extend_root(k, root)
         free_message(k, m)
         m = after
+    if t.flushing != 0 and t.waits == 0:
+        flush_output(k, thread)
     if e.expired_head >= 0:
         fail_expired(k, t.executor, TURN_MOST)
     _call_tasks(k, thread)
@@ -140,7 +148,9 @@ def _call_tasks(k: State, thread: int) -> None:
     e.turn_task = 0
     topology = topology_at(k, e.topology)
     limit = topology.max_pending * e.tasks
-    held_back = t.out_head >= 0 or topology.raised > 0
+    # 1.x: what does not fit overflows, and the spout looks whether its send queue is full.
+    stopped = topology.raised > 0 or (topology.overflows != 0 and not has_room(k, thread + 1))
+    held_back = t.out_head >= 0 or t.flushing != 0 or stopped
     if e.active != 0 and not held_back and (limit == 0 or e.pending < limit):
         if fetching_until(k, t.executor) > s_at(k, 0).now:
             spout_sleep(k, thread)
@@ -153,8 +163,8 @@ def _call_tasks(k: State, thread: int) -> None:
         return
     spout_sleep(k, thread)
     watch(k, e.source)
-    if topology.raised > 0:
-        # Nobody tells a spout that back-pressure has ended: it looks at every turn.
+    if stopped:
+        # Nobody tells a spout that this has ended: it looks at every turn.
         schedule(k, timer_source(k, thread), e.poll_phase)
 
 

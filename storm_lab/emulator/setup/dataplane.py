@@ -22,7 +22,8 @@ from storm_lab.emulator.setup.flow import shares
 from storm_lab.emulator.setup.logbook import Life, Logbook
 from storm_lab.emulator.setup.offset_log import OffsetLogs
 from storm_lab.emulator.setup.playing import Playing
-from storm_lab.emulator.setup.tables import QueueSizes, build
+from storm_lab.emulator.setup.queue_sizes import QueueSizes
+from storm_lab.emulator.setup.tables import build
 from storm_lab.emulator.source import SourceKind, TopologyPlan
 from storm_lab.emulator.state import pools
 from storm_lab.emulator.state.names import NS_PER_S

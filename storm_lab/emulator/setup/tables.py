@@ -8,8 +8,6 @@ them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
@@ -18,6 +16,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup import flow
 from storm_lab.emulator.setup.plan_check import check_plan
 from storm_lab.emulator.setup.prices import lognormal, price_list
+from storm_lab.emulator.setup.queue_sizes import lay_batches
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records
@@ -37,10 +36,7 @@ from storm_lab.model.settings import (
     NETTY_BUFFER,
     NETTY_HIGH,
     NETTY_LOW,
-    RECEIVE_BUFFER,
     RECEIVER_BATCH,
-    SEND_BUFFER,
-    TRANSFER_BUFFER,
     SettingValue,
     flag_of,
     number_of,
@@ -54,43 +50,6 @@ LOW_WATERMARK = 8_388_608
 SOCKET_BUFFER = 5_242_880
 SPARE_CHANNELS = 64
 RUN_QUEUE_WIDTH = 64
-# Defaults of topology.executor.receive.buffer.size, topology.executor.send.buffer.size and
-# topology.transfer.buffer.size of Storm 0.8 to 1.x: places, each for a list of tuples that were handed over
-# at once. Of 2.x: tuples.
-PLACES = 1024
-RECEIVE_PLACES_2 = 32768
-TRANSFER_PLACES_2 = 1000
-# From 0.9 to 1.x queues are counted in tuples instead: about so many to a place.
-TUPLES_PER_PLACE = 8
-
-
-@dataclass(frozen=True, slots=True)
-class QueueSizes:
-    """Capacities of a worker's queues, by Storm version: in hand-overs for 0.8, in tuples from 0.9 on."""
-
-    main: int
-    send: int
-    transfer: int
-
-    @classmethod
-    def of(
-        cls, version: StormVersion, settings: Mapping[str, SettingValue] = MappingProxyType({})
-    ) -> QueueSizes:
-        """Storm's default buffer sizes, or those of a topology's settings."""
-
-        def size(key: str, default: int) -> int:
-            return round(number_of(settings, key, default))
-
-        if version >= V2_0_0:
-            # The ring of a receive queue has a power of two of places; executors have no send queue.
-            main = 1 << (size(RECEIVE_BUFFER, RECEIVE_PLACES_2) - 1).bit_length()
-            return cls(main=main, send=1, transfer=size(TRANSFER_BUFFER, TRANSFER_PLACES_2))
-        held = 1 if version < V0_9_0 else TUPLES_PER_PLACE
-        return cls(
-            main=size(RECEIVE_BUFFER, PLACES) * held,
-            send=size(SEND_BUFFER, PLACES),
-            transfer=size(TRANSFER_BUFFER, PLACES) * held,
-        )
 
 
 def build(
@@ -116,7 +75,7 @@ def build(
         "cost": price_list(cost, version, settings),
         "spread": lognormal(cost.service_cv),
         **{name: records(name, 64) for name in ("worker", "executor", "thread")},
-        **{name: records(name, 0) for name in ("message", "root")},
+        **{name: records(name, 0) for name in ("message", "batch", "root")},
         **{name: records(name, 1 << 15) for name in ("root_row", "execution_row")},
     }
     _lay_nodes(arrays, cluster, version, cost)
@@ -288,6 +247,7 @@ def _lay_components(
         row.debug = int(flag_of(topology.settings, DEBUG))
         row.receive_batch = round(number_of(topology.settings, RECEIVER_BATCH, cost.receive_batch))
         row.max_pending = topology.max_spout_pending or 0
+        lay_batches(row, topology, version, cost)
         row.acker_buckets = 3 if version >= V2_0_0 else 2
     for index, (t, component_id) in enumerate(names.components):
         topology = plans[t].topology

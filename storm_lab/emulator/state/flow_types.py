@@ -44,6 +44,10 @@ TOPOLOGY = lined_record(
     ("back_pressure", I8),  # 1.x: topology.backpressure.enable
     ("raised", I8),  # 1.x: executors that ask the spouts to stop
     ("receive_batch", I8),  # most tuples that a receive thread hands over at once
+    ("overflows", I8),  # 1.x: its queues take more than they have room for
+    ("producer_batch", I8),  # from 1.0 on: tuples that a thread gathers for an executor's queue
+    ("transfer_batch", I8),  # ... and for a worker's transfer queue
+    ("flush", I8),  # ... and the time from one flush of them to the next; 0 = there are none
 )
 
 

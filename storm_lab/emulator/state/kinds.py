@@ -25,7 +25,7 @@ WAIT_SERVER, WAIT_FETCH, WAIT_SLEEP, WAIT_WIRE, WAIT_LOG = range(5)
 # What a thread has to do with its worker's log.
 LOG_NONE, LOG_WRITES, LOG_TURN = range(3)
 # What a message is.
-DATA, INIT, ACK, FAIL, COMPLETE, FAILED, TICK, RESET, EXTENDED, ANSWER = range(10)
+DATA, INIT, ACK, FAIL, COMPLETE, FAILED, TICK, RESET, EXTENDED, ANSWER, FLUSH = range(11)
 # How far a message travels.
 IN_PROCESS, IN_NODE, IN_RACK, IN_CLUSTER = range(4)
 LOCALITY_NAMES = ("process", "node", "rack", "cluster")

@@ -34,6 +34,7 @@ class Kernel(NamedTuple):
     executor: NDArray[Any]
     thread: NDArray[Any]
     message: NDArray[Any]
+    batch: NDArray[Any]
     root: NDArray[Any]
     task: NDArray[Any]
     component: NDArray[Any]
@@ -83,6 +84,7 @@ DTYPES: dict[str, np.dtype[np.void]] = {
     "executor": record_types.EXECUTOR,
     "thread": record_types.THREAD,
     "message": record_types.MESSAGE,
+    "batch": record_types.BATCH,
     "root": record_types.ROOT,
     "task": record_types.TASK,
     "component": flow_types.COMPONENT,

@@ -33,7 +33,9 @@ def _grow_pool(k: Kernel, name: str, size: int) -> Kernel:
 
 def grow_messages(k: Kernel, size: int) -> Kernel:
     """A kernel with a pool of ``size`` messages."""
-    return _grow_pool(k, "message", size)
+    k = _grow_pool(k, "message", size)
+    batches = (k.topology["producer_batch"] > 1) | (k.topology["transfer_batch"] > 1)
+    return grow_records(k, "batch", len(k.message)) if batches.any() else k
 
 
 def grow_roots(k: Kernel, size: int) -> Kernel:

@@ -262,6 +262,8 @@ THREAD = lined_record(
     ("resetting", I1),  # 1: before, 2: after the reset of its tuple's time-out
     ("flagged", I1),  # 1.x: its queue is so full that it asks the topology's spouts to stop
     ("role", I1),  # of a main thread: what it runs
+    ("gathers", I1),  # from 1.0 on: it gathers batches for the queues that it hands over to
+    ("flushing", I1),  # 2.x: a flush tuple has told it to hand them over
     ("woken", I1),  # it slept until now, and has still to pay for waking up
     # What follows is touched less often.
     ("log_work", I8),  # CPU of the log lines that the present tuple has still to write, ns
@@ -289,6 +291,7 @@ THREAD = lined_record(
     ("look_paid", I8),  # until when its looks' CPU has been counted, by its node's `look_work`
     ("look_slept", I8),  # how long its core sleeps before each of its looks, in ns
     ("log", I1),  # 1: writes into the log, 2: has its turn at it and does something else
+    ("batches", I4),  # the first of those that it gathers
 )
 
 
@@ -305,6 +308,10 @@ MESSAGE = lined_record(
     ("locality", I1),
     ("place", I1),  # 1: it takes a place in its queue, 0: it shares that of the one before
 )
+
+
+# In the row of the message that it begins with: what a thread gathers for a queue, from 1.0 on.
+BATCH = record(*each(I4, "receiver", "tail", "length", "next"))
 
 
 ROOT = lined_record(

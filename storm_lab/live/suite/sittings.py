@@ -11,6 +11,7 @@ from storm_lab.live.suite.scene import Measure, Sitting
 
 _OLD_FIRST = ("0.9.2", "2.8")
 _NEW_FIRST = ("2.8", "0.9.2")
+_LAST_OF_1 = "1.2.4"
 """The versions of Storm that sittings are played on, in the order of `Sitting.generations`."""
 
 CALIBRATION = "calibration"
@@ -28,7 +29,7 @@ SITTINGS: dict[str, Sitting] = {
             "Light load by distance, and cold code",
             chains.light,
             chains.light_scenes,
-            _OLD_FIRST,
+            (*_OLD_FIRST, _LAST_OF_1),
             tuple(
                 (_P50, f"light-{rate}-one-worker", f"light-{rate}-{far}")
                 for rate in (2000, 50)
@@ -40,7 +41,7 @@ SITTINGS: dict[str, Sitting] = {
             "Capacity by distance, with and without acks; two topologies on one core",
             floods.flood,
             floods.flood_scenes,
-            _OLD_FIRST,
+            (*_OLD_FIRST, _LAST_OF_1),
             (
                 (_THROUGHPUT, "capacity-one-worker", "capacity-two-workers"),
                 (_THROUGHPUT, "capacity-one-worker", "capacity-two-nodes"),
@@ -53,7 +54,7 @@ SITTINGS: dict[str, Sitting] = {
             "Few root tuples on their way, near and far",
             chains.waiting,
             chains.waiting_scenes,
-            _NEW_FIRST,
+            (*_NEW_FIRST, _LAST_OF_1),
             ((_THROUGHPUT, "pending-1-one-worker", "pending-1-two-nodes"),),
         ),
         Sitting(

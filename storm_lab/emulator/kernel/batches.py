@@ -1,0 +1,174 @@
+"""Batches of Storm 1.x and 2.x: tuples that a thread gathers for a queue before it hands them over together.
+
+From 1.0 on each thread has a batch for each queue that it puts tuples into.
+
+1.x (``DisruptorQueue.ThreadLocalBatcher`` of 1.2.4): a batch of ``topology.disruptor.batch.size`` is handed
+over when it is full, and at the next of the worker's ticks, ``topology.disruptor.batch.timeout.millis``
+apart, at the latest. What the queue has no room for waits in its overflow, without bound: nobody is stopped
+by a full queue, but that a spout does not call nextTuple while its send queue is full.
+
+2.x (``JCQueue.BatchInserter`` of 2.8.3): ``topology.producer.batch.size`` is for executors' queues and
+``topology.transfer.batch.size`` for the worker's transfer queue; both are 1 unless they are set. A batch that
+is full is handed over when its thread has one more tuple for the same queue. Until then a flush tuple, which
+a timer of the worker puts into the queue of each of its executors every
+``topology.batch.flush.interval.millis``, lets the executor hand over what it has. Nobody sends one to the
+thread that reads from other workers: what it has gathered waits for its batch to fill.
+
+A batch is known by its first message, and lies in the row of that number. Each thread chains its own.
+"""
+
+from __future__ import annotations
+
+from storm_lab.emulator.events.heap import period_source
+from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.kernel.queues import enqueue, has_room, lose, release_all, wait_for_room
+from storm_lab.emulator.state.arrays import batch_at, message_at, s_at, thread_at, topology_at, worker_at
+from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.kinds import DEAD, MAIN, TRANSFER
+from storm_lab.emulator.state.layout import State
+
+
+@inline
+def _size(k: State, thread: int, receiver: int) -> int:
+    """How many tuples a thread gathers for a queue."""
+    topology = topology_at(k, worker_at(k, thread_at(k, thread).worker).topology)
+    return topology.transfer_batch if thread_at(k, receiver).kind == TRANSFER else topology.producer_batch
+
+
+@jit
+def _find(k: State, thread: int, receiver: int) -> int:
+    """The thread's batch for a queue; -1: it has none."""
+    b = thread_at(k, thread).batches
+    while b >= 0 and batch_at(k, b).receiver != receiver:
+        b = batch_at(k, b).next
+    return b
+
+
+@jit
+def _replace(k: State, thread: int, old: int, new: int) -> None:
+    """Let another batch stand where one stood in its thread's chain."""
+    t = thread_at(k, thread)
+    if t.batches == old:
+        t.batches = new
+        return
+    b = t.batches
+    while batch_at(k, b).next != old:
+        b = batch_at(k, b).next
+    batch_at(k, b).next = new
+
+
+@jit
+def _publish(k: State, thread: int, b: int) -> int:
+    """Hand over what a batch holds, in 2.x as far as there is room; returns how much that was.
+
+    What is meant for an executor that has ended is lost.
+    """
+    unbounded = s_at(k, 0).version_2 == 0
+    batch = batch_at(k, b)
+    receiver, tail, length, after = batch.receiver, batch.tail, batch.length, batch.next
+    gone = thread_at(k, receiver).state == DEAD
+    m = b
+    published = 0
+    while published < length and (gone or unbounded or has_room(k, receiver)):
+        following = message_at(k, m).next
+        if gone:
+            lose(k, m)
+        else:
+            enqueue(k, receiver, m)
+        m = following
+        published += 1
+    if published == length:
+        _replace(k, thread, b, after)
+    elif published > 0:
+        rest = batch_at(k, m)
+        rest.receiver, rest.tail, rest.length, rest.next = receiver, tail, length - published, after
+        _replace(k, thread, b, m)
+    return published
+
+
+@jit
+def takes_more(k: State, thread: int, receiver: int) -> bool:
+    """Whether a thread may gather one more tuple for a queue; in 2.x a full batch is handed over for that."""
+    if s_at(k, 0).version_2 == 0:
+        return True
+    size = _size(k, thread, receiver)
+    if size == 1:
+        return has_room(k, receiver)
+    b = _find(k, thread, receiver)
+    return b < 0 or batch_at(k, b).length < size or _publish(k, thread, b) > 0
+
+
+@jit
+def gather(k: State, thread: int, receiver: int, m: int) -> None:
+    """Put a tuple into the thread's batch for a queue."""
+    size = _size(k, thread, receiver)
+    if size == 1:
+        enqueue(k, receiver, m)
+        return
+    message_at(k, m).next = -1
+    b = _find(k, thread, receiver)
+    if b < 0:
+        b = m
+        t = thread_at(k, thread)
+        if t.batches < 0:
+            _plan_flush(k, thread)
+        batch_at(k, b).receiver, batch_at(k, b).length = receiver, 0
+        batch_at(k, b).next = t.batches
+        t.batches = b
+    else:
+        message_at(k, batch_at(k, b).tail).next = m
+    batch = batch_at(k, b)
+    batch.tail = m
+    batch.length += 1
+    if batch.length == size and s_at(k, 0).version_2 == 0:
+        _publish(k, thread, b)
+
+
+@inline
+def _plan_flush(k: State, thread: int) -> None:
+    """1.x: the worker's next tick hands over what a thread gathers from now on."""
+    t = thread_at(k, thread)
+    w = worker_at(k, t.worker)
+    every = topology_at(k, w.topology).flush
+    if s_at(k, 0).version_2 == 0 and every > 0:
+        # An executor's main thread has a period of its own: its send thread's stands for both.
+        owner = thread + 1 if t.kind == MAIN else thread
+        now = s_at(k, 0).now
+        schedule(k, period_source(k, owner), now + every - (now - w.started) % every)
+
+
+@jit
+def flush_tick(k: State, thread: int) -> None:
+    """1.x: hand over all that a thread has gathered."""
+    while thread_at(k, thread).batches >= 0:
+        _publish(k, thread, thread_at(k, thread).batches)
+
+
+@jit
+def flush(k: State, thread: int) -> bool:
+    """2.x: hand over something of each batch that an executor has; False when a full queue stopped it."""
+    t = thread_at(k, thread)
+    b = t.batches
+    while b >= 0:
+        after = batch_at(k, b).next
+        receiver = batch_at(k, b).receiver
+        if _publish(k, thread, b) == 0:
+            wait_for_room(k, thread, receiver)
+            return False
+        b = after
+    t.flushing = 0
+    return True
+
+
+@jit
+def drop_batches(k: State, thread: int) -> int:
+    """Drop what a dead thread had gathered; returns how many tuples that were."""
+    t = thread_at(k, thread)
+    b = t.batches
+    dropped = 0
+    while b >= 0:
+        after = batch_at(k, b).next
+        dropped += release_all(k, b)
+        b = after
+    t.batches = -1
+    return dropped

@@ -1,0 +1,101 @@
+"""How much a worker's queues hold, and in what batches they are filled: defaults, or what is set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_US
+from storm_lab.errors import UserError
+from storm_lab.model import StormVersion, Topology
+from storm_lab.model.settings import (
+    DISRUPTOR_BATCH,
+    DISRUPTOR_FLUSH_MS,
+    FLUSH_MS,
+    PRODUCER_BATCH,
+    RECEIVE_BUFFER,
+    SEND_BUFFER,
+    TRANSFER_BATCH,
+    TRANSFER_BUFFER,
+    SettingValue,
+    number_of,
+)
+from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
+
+# Defaults of topology.executor.receive.buffer.size, topology.executor.send.buffer.size and
+# topology.transfer.buffer.size of Storm 0.8 to 1.x: places, each for a list of tuples that were handed over
+# at once. Of 2.x: tuples.
+PLACES = 1024
+RECEIVE_PLACES_2 = 32768
+TRANSFER_PLACES_2 = 1000
+# Defaults of topology.disruptor.batch.size and batch.timeout.millis of 1.x, and of
+# topology.batch.flush.interval.millis of 2.x.
+BATCH_1 = 100
+FLUSH_MS_DEFAULT = 1
+# From 0.9 to 1.x queues are counted in tuples instead: about so many to a place.
+TUPLES_PER_PLACE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSizes:
+    """Capacities of a worker's queues, by Storm version: in hand-overs for 0.8, in tuples from 0.9 on."""
+
+    main: int
+    send: int
+    transfer: int
+
+    @classmethod
+    def of(
+        cls, version: StormVersion, settings: Mapping[str, SettingValue] = MappingProxyType({})
+    ) -> QueueSizes:
+        """Storm's default buffer sizes, or those of a topology's settings."""
+
+        def size(key: str, default: int) -> int:
+            return round(number_of(settings, key, default))
+
+        if version >= V2_0_0:
+            main, transfer = size(RECEIVE_BUFFER, RECEIVE_PLACES_2), size(TRANSFER_BUFFER, TRANSFER_PLACES_2)
+            for key, most, buffer in (
+                (PRODUCER_BATCH, main // 2, RECEIVE_BUFFER),
+                (TRANSFER_BATCH, transfer // 2, TRANSFER_BUFFER),
+            ):
+                if size(key, 1) > most:
+                    message = "a batch must not be larger than half of its queue: no worker of 2.x starts so"
+                    raise UserError(
+                        message,
+                        field=key,
+                        value=size(key, 1),
+                        remedy=f"give a larger {buffer}" + (f", or at most {most}" if most > 0 else ""),
+                    )
+            # The ring of a receive queue has a power of two of places; executors have no send queue.
+            return cls(main=1 << (main - 1).bit_length(), send=1, transfer=transfer)
+        held = 1 if version < V0_9_0 else TUPLES_PER_PLACE
+        return cls(
+            main=size(RECEIVE_BUFFER, PLACES) * held,
+            send=size(SEND_BUFFER, PLACES),
+            transfer=size(TRANSFER_BUFFER, PLACES) * held,
+        )
+
+
+def lay_batches(row: Any, topology: Topology, version: StormVersion, cost: CostModel) -> None:
+    """How many tuples are gathered for the queues of a topology, and how often they are flushed."""
+    given = topology.settings
+    flush_ms = 0.0
+    row.producer_batch = row.transfer_batch = 1
+    if version >= V2_0_0:
+        row.producer_batch = round(number_of(given, PRODUCER_BATCH, 1))
+        row.transfer_batch = round(number_of(given, TRANSFER_BATCH, 1))
+        if max(row.producer_batch, row.transfer_batch) > 1:
+            flush_ms = number_of(given, FLUSH_MS, FLUSH_MS_DEFAULT)
+    elif version >= V1_0_0:
+        row.overflows = 1
+        row.producer_batch = row.transfer_batch = round(number_of(given, DISRUPTOR_BATCH, BATCH_1))
+        if row.producer_batch > 1:
+            flush_ms = number_of(given, DISRUPTOR_FLUSH_MS, FLUSH_MS_DEFAULT)
+    if flush_ms > 0:
+        # 2.x sets its timer anew for after now, so each tick is late by the slack; 1.x, for a whole ms.
+        slack_ns = cost.timer_slack_us * NS_PER_US if version >= V2_0_0 else 0.0
+        row.flush = round(flush_ms * NS_PER_MS + slack_ns)

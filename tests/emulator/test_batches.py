@@ -1,0 +1,249 @@
+"""Batches of Storm 1.x and 2.x: tuples that are gathered before they are handed over, and their flushes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scene import MS, PLAIN, SECOND, Scene, chain, chain_trace, constant_work, nodes, start
+
+from storm_lab.emulator.setup.queue_sizes import QueueSizes
+from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.errors import UserError
+from storm_lab.model import Executor, Slot
+from storm_lab.model.settings import (
+    DISRUPTOR_BATCH,
+    DISRUPTOR_FLUSH_MS,
+    FLUSH_MS,
+    LOAD_AWARE_OFF,
+    PRODUCER_BATCH,
+    RECEIVE_BUFFER,
+    TRANSFER_BATCH,
+    TRANSFER_BUFFER,
+)
+from storm_lab.model.version import V2_8_8, StormVersion
+
+NEVER_FLUSHED = {FLUSH_MS: 0}
+V1_2_4 = StormVersion((1, 2, 4))
+
+
+def together(executor: Executor) -> Slot:
+    del executor
+    return Slot("node0", 6700)
+
+
+def apart(executor: Executor) -> Slot:
+    return Slot("node0" if executor.component == "spout" else "node1", 6700)
+
+
+def burst(lines: int, at: int = 0) -> SourcePlan:
+    """So many lines at one time."""
+    arrivals = np.full(lines, at, np.int64)
+    return SourcePlan(SourceKind.TRACE, arrivals_ns=arrivals, arrival_period_ns=900 * SECOND, anchored=False)
+
+
+def scene(source: SourcePlan, place: Any = together, work: int = 0, **given: int) -> Scene:
+    return start(
+        chain((1, 1), ackers=0, settings=given),
+        chain_trace([constant_work(work)]),
+        source,
+        nodes(2),
+        place,
+        version=V2_8_8,
+        ideal=True,
+    )
+
+
+def enqueued(source: SourcePlan, place: Any = together, work: int = 0, **given: int) -> list[float]:
+    """When the bolt's queue got its tuples, in ms."""
+    played = scene(source, place, work, **given)
+    played.plane.run_until(SECOND)
+    played.plane.finish()
+    if "executions" not in played.tape.rows:
+        return []
+    return [float(t) / MS for t in np.sort(played.tape.column("executions", "enqueue_ns"))]
+
+
+def test_a_batch_is_handed_over_when_it_is_full_and_one_tuple_more_comes() -> None:
+    assert len(enqueued(burst(25), **{PRODUCER_BATCH: 10}, **NEVER_FLUSHED)) == 20
+    assert len(enqueued(burst(20), **{PRODUCER_BATCH: 10}, **NEVER_FLUSHED)) == 10
+    assert enqueued(burst(10), **{PRODUCER_BATCH: 10}, **NEVER_FLUSHED) == []
+
+
+def test_a_flush_tuple_lets_an_executor_hand_over_what_it_has() -> None:
+    # Flush tuples come at 5, 10, 15 ms, ...; the line at 12.
+    assert enqueued(burst(3, 12 * MS), **{PRODUCER_BATCH: 10, FLUSH_MS: 5}) == pytest.approx(
+        [15] * 3, abs=0.01
+    )
+    assert enqueued(burst(3, 12 * MS)) == pytest.approx([12] * 3, abs=0.01)
+
+
+def test_each_queue_has_a_batch_of_its_own() -> None:
+    def reached(**given: int) -> int:
+        played = start(
+            chain((1, 4), ackers=0, settings={**given, **NEVER_FLUSHED, LOAD_AWARE_OFF: True}),
+            chain_trace([constant_work(0)]),
+            burst(40),
+            nodes(1),
+            together,
+            version=V2_8_8,
+            ideal=True,
+        )
+        played.plane.run_until(SECOND)
+        return int(played.plane.kernel.task["executed"].sum())
+
+    # Shuffle gives each of four bolts ten tuples: none of their batches of ten has one more.
+    assert reached(**{PRODUCER_BATCH: 10}) == 0
+    assert reached(**{PRODUCER_BATCH: 9}) == 4 * 9
+    assert reached(**{PRODUCER_BATCH: 1}) == 40
+
+
+def test_what_goes_to_other_workers_is_gathered_for_the_transfer_queue() -> None:
+    assert len(enqueued(burst(25), apart, **{TRANSFER_BATCH: 10}, **NEVER_FLUSHED)) == 20
+    late = enqueued(burst(3, 12 * MS), apart, **{TRANSFER_BATCH: 10, FLUSH_MS: 5})
+    assert late == pytest.approx([15] * 3, abs=0.01)
+
+
+def test_nobody_flushes_what_a_worker_has_read_from_others() -> None:
+    # JCQueue's batches belong to threads, and flush tuples go to executors only.
+    assert len(enqueued(burst(25), apart, **{PRODUCER_BATCH: 10, FLUSH_MS: 5})) == 20
+    assert len(enqueued(burst(25), apart, **{PRODUCER_BATCH: 1, TRANSFER_BATCH: 10, FLUSH_MS: 5})) == 25
+
+
+def test_acks_wait_for_flushes_too_but_none_is_lost() -> None:
+    def latencies(**given: int) -> list[float]:
+        played = start(
+            chain((1, 1), ackers=1, settings=given),
+            chain_trace([constant_work(0)]),
+            SourcePlan(SourceKind.RATE, rate_per_s=7.0),
+            nodes(1),
+            together,
+            version=V2_8_8,
+            ideal=True,
+        )
+        played.plane.run_until(9 * SECOND + SECOND // 2)
+        played.plane.finish()
+        outcomes = played.tape.column("roots", "outcome")
+        assert len(outcomes) == 67
+        assert set(outcomes) == {"acked"}
+        waits = played.tape.column("roots", "complete_ns") - played.tape.column("roots", "emit_ns")
+        return [float(t) / MS for t in waits]
+
+    assert max(latencies()) < 0.1
+    # Until the next flush, and from the bolt to the acker and from there to the spout a whole interval each.
+    slow = latencies(**{PRODUCER_BATCH: 100, FLUSH_MS: 10})
+    assert min(slow) == pytest.approx(20, abs=2)
+    assert max(slow) == pytest.approx(30, abs=2)
+    assert sum(slow) / len(slow) == pytest.approx(25, abs=1)
+
+
+def test_a_full_queue_stops_who_fills_a_batch_and_nothing_is_lost() -> None:
+    given = {PRODUCER_BATCH: 8, RECEIVE_BUFFER: 16, **NEVER_FLUSHED}
+    played = scene(SourcePlan(SourceKind.SATURATED, anchored=False), work=MS, **given)
+    played.plane.run_until(SECOND // 2)
+    k = played.plane.kernel
+    emitted, executed = int(k.task["emitted"].max()), int(k.task["executed"].max())
+    # One tuple in hand, sixteen in the queue, eight in the batch, and one that does not fit.
+    assert executed == pytest.approx(500, abs=2)
+    assert emitted - executed == 1 + 16 + 8 + 1
+    assert played.plane.lost == 0
+
+
+def test_batches_end_with_their_executor_and_messages_go_back_to_the_pool() -> None:
+    played = scene(burst(25), **{PRODUCER_BATCH: 10}, **NEVER_FLUSHED)
+    played.plane.run_until(SECOND)
+    (worker,) = played.workers.values()
+    assert sum(played.plane.stop_worker(worker)) == 5
+    k = played.plane.kernel
+    assert k.s[0].free_messages == len(k.message)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({PRODUCER_BATCH: 17, RECEIVE_BUFFER: 32}, "producer.batch.size = 17: .*, or at most 16$"),
+        ({TRANSFER_BATCH: 501}, "transfer.batch.size = 501: .*half of its queue.*, or at most 500$"),
+        (
+            {TRANSFER_BATCH: 3, TRANSFER_BUFFER: 4},
+            "give a larger topology.transfer.*, or at most 2$",
+        ),
+        ({TRANSFER_BUFFER: 1}, "batch.size = 1: .*give a larger topology.transfer.buffer.size$"),
+    ],
+    ids=str,
+)
+def test_a_batch_larger_than_half_of_its_queue_is_refused(given: dict[str, int], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        QueueSizes.of(V2_8_8, given)
+
+
+# Storm 1.x
+
+
+def latency_of_1_x(ackers: int = 1, **given: int) -> list[float]:
+    """From emit to the spout's ack, in ms, of seven tuples a second through a spout and a bolt."""
+    played = start(
+        chain((1, 1), ackers=ackers, settings=given),
+        chain_trace([constant_work(0)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=7.0),
+        nodes(1),
+        together,
+        version=V1_2_4,
+        ideal=True,
+    )
+    played.plane.run_until(9 * SECOND + SECOND // 2)
+    played.plane.finish()
+    waits = played.tape.column("roots", "complete_ns") - played.tape.column("roots", "emit_ns")
+    return [float(t) / MS for t in waits]
+
+
+def test_a_tuple_of_1_x_waits_for_a_tick_before_each_queue() -> None:
+    # Spout, bolt and acker each have a send queue behind them, so six queues: the first tick comes after half
+    # an interval on average, the others after a whole one each.
+    alone = latency_of_1_x(**{DISRUPTOR_BATCH: 100, DISRUPTOR_FLUSH_MS: 10})
+    assert sum(alone) / len(alone) == pytest.approx(55, abs=1)
+    assert max(latency_of_1_x(**{DISRUPTOR_BATCH: 1})) < 0.1
+
+
+def test_a_batch_of_1_x_is_handed_over_as_soon_as_it_is_full() -> None:
+    def reached(lines: int) -> int:
+        given = {DISRUPTOR_BATCH: 10, DISRUPTOR_FLUSH_MS: 60_000}
+        played = start(
+            chain((1, 1), ackers=0, settings=given),
+            chain_trace([constant_work(0)]),
+            burst(lines),
+            nodes(1),
+            together,
+            version=V1_2_4,
+            ideal=True,
+        )
+        played.plane.run_until(SECOND)
+        return int(played.plane.kernel.task["executed"].sum())
+
+    assert (reached(9), reached(10), reached(25)) == (0, 10, 20)
+
+
+def test_a_full_queue_of_1_x_overflows_and_stops_no_bolt_but_a_spout_by_its_send_queue() -> None:
+    def backlog(ackers: int, pending: int | None, **given: int) -> tuple[int, int]:
+        """Tuples that wait for a slow bolt behind one without work, and in the spout's send queue."""
+        played = start(
+            chain((1, 1, 1), ackers=ackers, settings=given, max_spout_pending=pending),
+            chain_trace([constant_work(0), constant_work(MS)]),
+            SourcePlan(SourceKind.SATURATED, anchored=ackers > 0),
+            nodes(1),
+            together,
+            version=V1_2_4,
+            cost=PLAIN,
+        )
+        played.plane.run_until(SECOND)
+        k = played.plane.kernel
+        slow = k.executor["main_thread"][k.component["first_task"][k.executor["component"]] == 2]
+        sending = k.executor["send_thread"][k.component["is_spout"][k.executor["component"]] == 1]
+        return int(k.thread["length"][slow].max()), int(k.thread["length"][sending].max())
+
+    small = {RECEIVE_BUFFER: 16, DISRUPTOR_BATCH: 100}
+    waiting, sending = backlog(0, None, **small)
+    assert waiting > 10 * 16 * 8
+    # It looks at the queue's length, not at what it still gathers.
+    assert sending <= 1024 + 100
+    assert backlog(1, 50, **small)[0] <= 50
