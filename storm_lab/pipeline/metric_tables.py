@@ -8,16 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 import pyarrow as pa
 
-from storm_lab.tuplelog.reader import RunRefused
-
 
 class MetricTables:
     """The standard metrics of some runs as small pandas tables, sorted by their columns from left to right.
 
     Every table starts with experiment, variant, seed and run (the run's name). The other columns stand with
     the function of `storm_lab.pipeline` that computes the table: the part of the name before ``_10s`` or
-    ``_60s`` (the bin) names it. ``refused`` are the folders that were left out, with the reason. A table that
-    was not asked for at first is computed when it is looked at.
+    ``_60s`` (the bin) names it. A table that was not asked for at first is computed when it is looked at.
     """
 
     runs: pd.DataFrame
@@ -63,13 +60,11 @@ class MetricTables:
         self,
         runs: pd.DataFrame,
         parts: Mapping[str, Sequence[pa.Table]],
-        refused: Sequence[RunRefused] = (),
         others: Callable[[str], Sequence[pa.Table]] | None = None,
     ) -> None:
         """``parts`` are the tables by name and run, ``others`` computes those of a name that is not there."""
         self.runs = runs
         self._parts = dict(parts)
-        self.refused = tuple(refused)
         self._others = others
 
     def __getattr__(self, name: str) -> pd.DataFrame:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
@@ -40,7 +40,6 @@ def metrics_of(
     spark: SparkSession | None = None,
     *,
     cache: Path | None = None,
-    refused: Literal["raise", "skip"] = "raise",
     names: Collection[str] = TABLE_NAMES,
     fewer: Mapping[Path, Collection[str]] | None = None,
     show_progress: bool = False,
@@ -52,37 +51,29 @@ def metrics_of(
         spark: session to use; else the process's own, started only if something has to be computed.
         cache: folder that results are kept in, one per run; by default ``metrics`` beside the folder of all
             runs (``data/metrics`` for ``data/runs/<experiment>/<run>``).
-        refused: whether a folder that is no whole run of this schema, or holds a run twice, raises or is left
-            out and listed in the result.
         names: the tables to have at once; others are computed when they are looked at.
         fewer: by folder, which of them to have of its run; the others have no rows of it.
         show_progress: whether a bar is drawn, in a log a line printed from time to time, while something is
             computed (see `progress_bar`).
 
     Raises:
-        RunRefused: such a folder, with ``refused="raise"``.
-        UserError: no run is left to summarise, Spark cannot be started, or there is no table of such a name.
+        RunRefused: a folder is no whole run of this schema, or holds a run that another one holds.
+        UserError: there is no run to summarise or no table of such a name, or Spark cannot be started.
     """
     _check_names(names)
-    runs, rejected = open_runs(run_folders)
-    if rejected and refused == "raise":
-        raise rejected[0]
+    runs = _whole(run_folders)
+    if not runs:
+        remedy = "run the experiment first"
+        raise UserError("there is no run to compute metrics of", field="run_folders", remedy=remedy)
     digest = code_digest()
     places = {run.run: place_of(run, cache, digest) for run in runs}
     wanted = {run.run: (fewer or {}).get(run.folder, names) for run in runs}
     tables = {run.run: kept(places[run.run], wanted[run.run]) for run in runs}
     # Spark will read all bytes of these, too.
     lacking_some = [run.folder for run in runs if len(tables[run.run]) < len(wanted[run.run])]
-    missing, changed = open_runs(lacking_some, verify=True)
-    if changed and refused == "raise":
-        raise changed[0]
-    rejected += changed
-    runs = [run for run in runs if run.folder not in {refusal.folder for refusal in changed}]
-    if not runs:
-        remedy = "run the experiment first"
-        raise UserError("there is no run to compute metrics of", field="run_folders", remedy=remedy)
     lacking = [
-        (run, tuple(name for name in wanted[run.run] if name not in tables[run.run])) for run in missing
+        (run, tuple(name for name in wanted[run.run] if name not in tables[run.run]))
+        for run in _whole(lacking_some, verify=True)
     ]
     if lacking:
         what = f"metrics of {len(lacking)} run{'s' * (len(lacking) > 1)}"
@@ -96,7 +87,7 @@ def metrics_of(
         return metrics_of(folders, spark, cache=cache, names=(name,), show_progress=show_progress).part(name)
 
     parts = {name: [tables[run.run][name] for run in runs if name in wanted[run.run]] for name in names}
-    return MetricTables(_run_frame(runs), parts, rejected, others)
+    return MetricTables(_run_frame(runs), parts, others)
 
 
 def keep_metrics(
@@ -113,15 +104,11 @@ def keep_metrics(
     """
     for names in wanted.values():
         _check_names(names)
-    runs, rejected = open_runs(wanted)
-    if rejected:
-        raise rejected[0]
+    runs = _whole(wanted)
     digest = code_digest()
     places = {run.run: place_of(run, cache, digest) for run in runs}
     lacking = {run.run: _lacking(places[run.run], wanted[run.folder]) for run in runs}
-    missing, changed = open_runs((run.folder for run in runs if lacking[run.run]), verify=True)
-    if changed:
-        raise changed[0]
+    missing = _whole((run.folder for run in runs if lacking[run.run]), verify=True)
     spark = None
     if missing:
         # Importing PySpark takes longer than reading kept metrics.
@@ -161,6 +148,14 @@ def order_of(wanted: Mapping[Path, Collection[str]]) -> dict[Path, int]:
     """When `keep_metrics` comes to a folder, as a number; folders of one number are computed together."""
     kinds: dict[tuple[str, ...], int] = {}
     return {folder: kinds.setdefault(tuple(wanted[folder]), len(kinds)) for folder in sorted(wanted)}
+
+
+def _whole(folders: Iterable[Path], *, verify: bool = False) -> list[Run]:
+    """The runs in some folders; ``verify`` reads every byte of them. `RunRefused`: one is not whole."""
+    runs, rejected = open_runs(folders, verify=verify)
+    if rejected:
+        raise rejected[0]
+    return runs
 
 
 def _lacking(place: Path, names: Collection[str]) -> tuple[str, ...]:

@@ -229,8 +229,7 @@ def _run(run: Any) -> Shown:
 
 
 def _metric_tables(tables: Any) -> Shown:
-    refused = f", {len(tables.refused)} refused" if tables.refused else ""
-    line = f"metric tables of {len(tables.runs)} runs{refused}"
+    line = f"metric tables of {len(tables.runs)} runs"
     head = ("experiment", "variant", "seed", "duration_s", "status")
     rows = tables.runs[list(head)].itertuples(index=False)
     return Shown(line, _table(head, rows, line) + f"<p>tables: runs, {', '.join(TABLE_NAMES)}</p>")

@@ -1,6 +1,6 @@
 """The verdict file of one experiment, and the verdicts of all of them.
 
-``<folder>/<experiment>.json`` holds what was run (parameters, seeds, code digest, refused runs), what was
+``<folder>/<experiment>.json`` holds what was run (parameters, seeds, code digest), what was
 measured for each claim, and the verdict on it. Verdicts are for the reader of the file: `collect_verdicts`
 judges the measurements anew, so that a corrected band needs no new run. Same record, same bytes.
 """
@@ -27,19 +27,11 @@ Parameter = str | int | float | bool | None | Sequence[str | int | float]
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """A run that was left out of the metrics, and why (truncated, foreign schema, empty, duplicate)."""
-
-    run: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class VerdictFile:
     """What one experiment says about its claims, with the digest of the code that produced its runs.
 
     ``seeds`` are those over which values and intervals were taken; ``measurements``, one per answered claim,
-    stand in ledger order; ``refused`` runs were left out.
+    stand in ledger order.
     """
 
     experiment: str
@@ -47,7 +39,6 @@ class VerdictFile:
     seeds: tuple[int, ...]
     code_digest: str
     measurements: tuple[Measurement, ...]
-    refused: tuple[Refusal, ...] = ()
 
 
 def write_verdicts(folder: Path, record: VerdictFile) -> Path:
@@ -61,7 +52,6 @@ def write_verdicts(folder: Path, record: VerdictFile) -> Path:
         "parameters": {name: record.parameters[name] for name in sorted(record.parameters)},
         "seeds": list(record.seeds),
         "code_digest": record.code_digest,
-        "refused": [{"run": refusal.run, "reason": refusal.reason} for refusal in record.refused],
         "claims": [_claim_json(verdict) for verdict in _judged(record)],
     }
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
@@ -148,7 +138,6 @@ def read_verdicts(path: Path) -> VerdictFile:
                 for each in (entry, *entry.get("readings", ()))
                 if each["values"]
             ),
-            refused=tuple(Refusal(str(entry["run"]), str(entry["reason"])) for entry in content["refused"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(path, f"the verdict file is incomplete ({error!r})") from error

@@ -25,7 +25,7 @@ from storm_lab.papers.registry import experiments
 from storm_lab.reporting.chosen import ChosenNumber, ConstantRecord, chosen_numbers
 from storm_lab.reporting.figures.saved import SavedFigure, read_figure
 from storm_lab.reporting.page import rendered
-from storm_lab.reporting.record import Refusal, collect_verdicts, read_all_verdicts
+from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.tally import Tally, count_chosen, count_standings, standing, tallies
 from storm_lab.reporting.trust_section import EXPERIMENT as TRUST
 from storm_lab.reporting.trust_section import TrustSection, read_trust
@@ -54,14 +54,22 @@ class ReportFigure:
 
 
 @dataclass(frozen=True, slots=True)
+class DamagedRun:
+    """A run folder that is no whole run (truncated, foreign schema, empty), or a second copy of one."""
+
+    experiment: str
+    run: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReportContent:
     """Everything the report shows.
 
     Attributes:
         figures: in the order in which they appear below their paper.
         constants: all constants of the cost model; the fitted ones are counted.
-        refused: runs that were left out of the measurements, by experiment.
-        damaged: run folders that are refused as they lie there now, by experiment.
+        damaged: run folders that no measurement may use, as they lie there now.
         notebooks: experiment -> link to its executed notebook, relative to the report.
         argued: claim -> link to the place in a notebook that says why it does not come out.
         causes: claim -> why it is not reproduced.
@@ -74,8 +82,7 @@ class ReportContent:
     figures: tuple[ReportFigure, ...] = ()
     constants: tuple[ConstantRecord, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
-    refused: tuple[tuple[str, Refusal], ...] = ()
-    damaged: tuple[tuple[str, Refusal], ...] = ()
+    damaged: tuple[DamagedRun, ...] = ()
     notebooks: Mapping[str, str] = field(default_factory=dict)
     argued: Mapping[str, str] = field(default_factory=dict)
     causes: Mapping[str, Cause] = field(default_factory=dict)
@@ -89,7 +96,7 @@ def collect_report(
     *,
     constants: Sequence[ConstantRecord] = (),
     notebooks: Mapping[str, str] | None = None,
-    damaged: Sequence[tuple[str, Refusal]] = (),
+    damaged: Sequence[DamagedRun] = (),
     made_from: str = "",
 ) -> ReportContent:
     """What lies in a reports folder: ``verdicts/<experiment>.json`` and ``figures/<experiment>/*.svg``.
@@ -99,14 +106,12 @@ def collect_report(
     which commit, and of when, the page is made. `UserError` if a verdict file or a figure is damaged, or
     figures belong to an unknown experiment.
     """
-    records = read_all_verdicts(reports / "verdicts")
     links = {name: link for name, link in (notebooks or {}).items() if (reports / link).is_file()}
     return ReportContent(
         verdicts=collect_verdicts(reports / "verdicts"),
         figures=_figures(reports / "figures"),
         constants=tuple(constants),
         contradictions=load_contradictions(),
-        refused=tuple((record.experiment, refusal) for record in records for refusal in record.refused),
         damaged=tuple(damaged),
         notebooks=links,
         argued=_argued(reports, links),
@@ -189,7 +194,6 @@ def render_report(content: ReportContent) -> str:
         constants=content.constants,
         fitted=sum(constant.fitted for constant in content.constants),
         contradictions=content.contradictions,
-        refused=content.refused,
         damaged=content.damaged,
         trust=content.trust,
         trust_notebook=content.notebooks.get(TRUST, ""),

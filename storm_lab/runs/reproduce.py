@@ -29,13 +29,13 @@ from storm_lab.papers.registry import experiments, module_of
 from storm_lab.reporting.chosen import ConstantRecord
 from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.verdict import Verdict
+from storm_lab.runs.damaged_runs import damaged_runs
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.expected import expected_costs, keep_cost
 from storm_lab.runs.namespace import CHOICE, CONSTANTS
 from storm_lab.runs.notebook import is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance
 from storm_lab.runs.prepare import Meanwhile, Say, prepare
-from storm_lab.runs.refused_runs import refused_runs
 from storm_lab.runs.study import Study
 
 
@@ -265,7 +265,7 @@ def build_report() -> Path:
         home,
         constants=constants,
         notebooks=notebooks,
-        damaged=refused_runs(runs_folder()),
+        damaged=damaged_runs(runs_folder()),
         made_from=_commit(),
     )
     return write_report(home / "index.html", content)

@@ -23,7 +23,7 @@ from storm_lab.papers.registry import experiment
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.reporting.prose import claims_text, say
-from storm_lab.reporting.record import Refusal, VerdictFile, judged, write_verdicts
+from storm_lab.reporting.record import VerdictFile, judged, write_verdicts
 from storm_lab.reporting.verdict import Verdict, measured_text, reading_text
 from storm_lab.runs.digest import (
     experiment_digest,
@@ -140,7 +140,6 @@ class Study:
         if not specs and "seeds" in self.parameters:
             seeds = self.parameters.integers("seeds")
         measurements = self.experiment.answered(tables, self.parameters)
-        refused = tables.refused if tables else ()
         record = VerdictFile(
             experiment=self.experiment.slug,
             parameters={
@@ -150,7 +149,6 @@ class Study:
             seeds=tuple(dict.fromkeys(seeds)),
             code_digest=runs_digest(specs) if specs else experiment_digest(self.experiment.slug),
             measurements=measurements,
-            refused=tuple(Refusal(refusal.folder.name, refusal.detail) for refusal in refused),
         )
         write_verdicts(self.workspace / "verdicts", record)
         return judged(self.experiment.claims, measurements)
@@ -180,8 +178,7 @@ class Study:
         return figure
 
     def check(self, tables: MetricTables) -> None:
-        """`AssertionError` if a run was refused or ended early: what must hold whatever the values are."""
-        assert not tables.refused, tables.refused
+        """`AssertionError` if a run ended early: what must hold whatever the values are."""
         broken = tables.runs[tables.runs["status"] != "complete"]
         assert broken.empty, broken[["variant", "seed", "reason"]]
 

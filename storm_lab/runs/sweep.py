@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -27,6 +27,7 @@ from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of, scalar, text_digest
 from storm_lab.runs.execute import JOBS, play_all
 from storm_lab.runs.grid import Setting, Subject, settings_of
+from storm_lab.runs.live_constants import Constants, given_constants, on_machine
 from storm_lab.runs.spark_play import spark_that_finds
 from storm_lab.runs.sweep_table import (
     METRIC_TABLES,
@@ -65,7 +66,8 @@ class Sweep:
         specs = [
             f"{spec} {sorted((n, scalar(v)) for n, v in spec.parameters.items())}" for spec in self.specs
         ]
-        return f"{self.slug}-{text_digest(*runs, *specs, *self.metrics)[:12]}"
+        inputs = [str(sorted(spec.inputs.items())) for spec in self.specs]
+        return f"{self.slug}-{text_digest(*runs, *specs, *inputs, *self.metrics)[:12]}"
 
     def run(
         self,
@@ -158,6 +160,7 @@ def sweep(
     seeds: Sequence[int] | None = None,
     schedulers: Sequence[str] = (),
     only: Sequence[str] = (),
+    constants: str | None = None,
     on_spark: bool = False,
     jobs: int = JOBS,
     show_progress: bool = True,
@@ -166,14 +169,17 @@ def sweep(
     """Run an experiment at every combination of the varied values, for every seed and scheduler.
 
     ``vary`` has values to try by parameter, ``parameters`` those of the others; ``seeds`` are the
-    experiment's unless given, ``schedulers`` texts as of `storm_lab.league.field.entrant_of`, and ``only``
-    patterns of the variants to keep. The rest, and `StormLabError`, are as of `planned` and `Sweep.run`.
+    experiment's unless given, ``schedulers`` texts as of `storm_lab.league.field.entrant_of`, ``only``
+    patterns of the variants to keep, and ``constants`` as of
+    `storm_lab.runs.live_constants.given_constants`. The rest, and `StormLabError`, are as of `planned` and
+    `Sweep.run`.
 
     Returns one row a run, as `storm_lab.runs.sweep_table.run_rows` describes it; a run that failed has a row
     with the reason and no metrics. `storm_lab.runs.sweep_table.summary_rows` makes means and intervals of it.
     """
     subject = Subject.of(experiment, schedulers)
-    found = planned(subject, parameters or {}, vary or {}, seeds, only)
+    machine = given_constants(constants)
+    found = planned(subject, parameters or {}, vary or {}, seeds, only, constants=machine)
     return found.run(on_spark=on_spark, jobs=jobs, show_progress=show_progress, home=home).rows
 
 
@@ -184,8 +190,10 @@ def planned(
     seeds: Sequence[int] | None,
     only: Sequence[str] = (),
     metrics: Sequence[str] = (),
+    constants: Constants | None = None,
 ) -> Sweep:
     """The sweep that this asks for, not played; `UserError`: unknown name, bad value, or nothing to run."""
     chosen = metric_names(metrics) or (SHOWN if subject.has_tuples else SHOWN_WITHOUT_TUPLES)
     settings = settings_of(subject, parameters, vary, None if seeds is None else tuple(seeds), only)
-    return Sweep(subject.slug, settings, chosen, subject.entrants)
+    placed = tuple(replace(setting, specs=on_machine(setting.specs, constants)) for setting in settings)
+    return Sweep(subject.slug, placed, chosen, subject.entrants)

@@ -12,6 +12,7 @@ import pandas as pd
 from storm_lab.errors import UserError
 from storm_lab.experiments.parameter import ParameterValue, read_values
 from storm_lab.machine.options import (
+    constants_option,
     examples,
     jobs_option,
     json_option,
@@ -23,6 +24,7 @@ from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.execute import reused_line, there
 from storm_lab.runs.grid import Subject, parse_axis, parse_seeds
+from storm_lab.runs.live_constants import given_constants
 from storm_lab.runs.sweep import planned
 from storm_lab.runs.sweep_table import shown
 from storm_lab.schedulers.scheduler_file import schedulers_option
@@ -35,6 +37,7 @@ from storm_lab.schedulers.scheduler_file import schedulers_option
         'storm-lab sweep tstorm-word-count --seeds 1-5 --metric "steady latency" --json',
         "storm-lab sweep tstorm-word-count --scheduler default --scheduler online:tstorm:gamma=1.8",
         "storm-lab sweep rstorm-network-bound --scheduler my_idea.py:MyIdea --scheduler rstorm",
+        "storm-lab sweep tstorm-word-count --seeds 1-5 --constants memory_slowdown=5",
         "storm-lab sweep tstorm-word-count --seeds 1-20 --on-spark",
     )
 )
@@ -55,6 +58,7 @@ from storm_lab.schedulers.scheduler_file import schedulers_option
     "--only", metavar="PATTERN", multiple=True, help="Only variants of the experiment like this (tstorm-*)."
 )
 @click.option("--metric", "metrics", metavar="NAME", multiple=True, help="A metric for the summary.")
+@constants_option
 @on_spark_option
 @jobs_option
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the tables.")
@@ -69,6 +73,7 @@ def sweep(
     schedulers: tuple[str, ...],
     only: tuple[str, ...],
     metrics: tuple[str, ...],
+    constants: str | None,
     on_spark: bool,
     jobs: int,
     out: Path | None,
@@ -91,7 +96,7 @@ def sweep(
         axes[name] = values
     chosen = parse_seeds(seeds) if seeds is not None else None
     fixed = read_values(subject.declared, parameters, slug)
-    found = planned(subject, fixed, axes, chosen, only, metrics)
+    found = planned(subject, fixed, axes, chosen, only, metrics, given_constants(constants))
     if dry_run:
         count = {"settings": len(found.settings), **there(found.specs)}
         click.echo(json.dumps(count) if as_json else " ".join(f"{k} {v}" for k, v in count.items()))

@@ -102,7 +102,6 @@ def test_a_study_without_runs_leaves_a_verdict_file(
     verdicts = study.conclude()
     record = read_verdicts(study.workspace / "verdicts" / f"{SLUG}.json")
     assert record.seeds == (2,)
-    assert record.refused == ()
     assert {found.claim_id for found in record.measurements} == set(measured)
     assert len(verdicts) == len(EXPERIMENT.claims)
 

@@ -127,22 +127,18 @@ def test_a_metric_that_does_not_exist_is_named(scenario_folders: list[Path], no_
         metrics_of(scenario_folders, names=("latency_5s",))
 
 
-def test_a_refused_run_raises_or_is_left_out_with_its_name(
-    metrics: MetricTables, scenario_folders: list[Path], tmp_path: Path, no_spark: None
+def test_a_run_that_is_not_whole_or_is_there_twice_is_refused(
+    scenario_folders: list[Path], tmp_path: Path, no_spark: None
 ) -> None:
     broken = tmp_path / "broken"
     shutil.copytree(scenario_folders[0], broken)
     (broken / "roots.parquet").write_bytes(b"PAR1")
     copied = tmp_path / "z copied"
     shutil.copytree(scenario_folders[1], copied)
-    folders = [*scenario_folders, broken, copied]
-    with pytest.raises(RunRefused):
-        metrics_of(folders)
-    result = metrics_of(folders, refused="skip")
-    _same(result, metrics)
-    problems = {refusal.folder.name: refusal.problem for refusal in result.refused}
-    assert sorted(problems.values()) == [Problem.DUPLICATED, Problem.TRUNCATED]
-    assert problems["broken"] is Problem.TRUNCATED
+    for folder, problem in ((broken, Problem.TRUNCATED), (copied, Problem.DUPLICATED)):
+        with pytest.raises(RunRefused) as refused:
+            metrics_of([*scenario_folders, folder])
+        assert (refused.value.folder, refused.value.problem) == (folder, problem)
 
 
 def test_a_log_whose_bytes_were_changed_is_not_averaged_in(
@@ -157,12 +153,8 @@ def test_a_log_whose_bytes_were_changed_is_not_averaged_in(
         metrics_of([folder])
     with pytest.raises(RunRefused, match=r"roots\.parquet was changed"):
         keep_metrics({folder: TABLE_NAMES})
-    with pytest.raises(UserError, match="no run"):
-        metrics_of([folder], refused="skip")
 
 
-def test_no_run_at_all_is_said(tmp_path: Path) -> None:
+def test_no_run_at_all_is_said() -> None:
     with pytest.raises(UserError, match="no run"):
         metrics_of([])
-    with pytest.raises(UserError, match="no run"):
-        metrics_of([tmp_path], refused="skip")

@@ -6,8 +6,8 @@ from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.reporting import figures as f
 from storm_lab.reporting.chosen import ConstantRecord
-from storm_lab.reporting.record import Refusal, VerdictFile, write_verdicts
-from storm_lab.reporting.report import collect_report, write_report
+from storm_lab.reporting.record import VerdictFile, write_verdicts
+from storm_lab.reporting.report import DamagedRun, collect_report, write_report
 from tests.reporting import example_tables as example
 
 CONSTANTS = [
@@ -35,10 +35,7 @@ def write_example(reports: Path, *, alt: str = "Processing time of both schedule
     word_count = load_claims().of_experiment("tstorm-word-count")
     shares = [1.0, 0.9, 0.5, -1.0, 1.02]
     measurements = tuple(measurement(claim.id, shares[place % 5]) for place, claim in enumerate(word_count))
-    record = VerdictFile(
-        "tstorm-word-count", {"gamma": [1, 1.8, 2.2]}, (1, 2, 3), "0" * 64, measurements,
-        (Refusal("storm-default-s2", "truncated"),),
-    )  # fmt: skip
+    record = VerdictFile("tstorm-word-count", {"gamma": [1, 1.8, 2.2]}, (1, 2, 3), "0" * 64, measurements)
     write_verdicts(reports / "verdicts", record)
     panel = f.Panel(
         "gamma 1.8", {"Storm default": "storm-default", "T-Storm": "tstorm-g1.8"}, (f.Event(353.0),)
@@ -57,5 +54,6 @@ def write_example(reports: Path, *, alt: str = "Processing time of both schedule
     notebook.parent.mkdir(parents=True, exist_ok=True)
     notebook.write_text("<title>notebook</title>", encoding="utf-8")
     links = {"tstorm-word-count": "tstorm/word-count.html", "tstorm-log-stream": "tstorm/log-stream.html"}
-    content = collect_report(reports, constants=CONSTANTS, notebooks=links)
+    damaged = [DamagedRun("tstorm-word-count", "storm-default-s2", "truncated")]
+    content = collect_report(reports, constants=CONSTANTS, notebooks=links, damaged=damaged)
     return write_report(reports / "index.html", content)

@@ -9,7 +9,6 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measured, Measurement, single
 from storm_lab.reporting.record import (
-    Refusal,
     VerdictFile,
     claim_rows,
     collect_verdicts,
@@ -28,7 +27,6 @@ WORD_COUNT = VerdictFile(
         single("tstorm-fig6a-tstorm-ms", 16, unit="ms", how="minute average"),
         single("tstorm-fig6b-spike", None, unit="s", how="highest minute"),
     ),
-    refused=(Refusal("run-7", "truncated"),),
 )
 
 
@@ -36,11 +34,7 @@ def test_a_verdict_file_is_read_back_equal_but_in_ledger_order(tmp_path):
     record = read_verdicts(write_verdicts(tmp_path, WORD_COUNT))
     assert set(record.measurements) == set(WORD_COUNT.measurements)
     assert record.measurements[0].claim_id == "tstorm-fig6a-tstorm-ms"
-    assert (record.seeds, record.refused, record.parameters) == (
-        WORD_COUNT.seeds,
-        WORD_COUNT.refused,
-        dict(WORD_COUNT.parameters),
-    )
+    assert (record.seeds, record.parameters) == (WORD_COUNT.seeds, dict(WORD_COUNT.parameters))
 
 
 def test_the_same_record_gives_the_same_bytes_and_leaves_no_part_file(tmp_path):

@@ -98,14 +98,14 @@ def test_notebooks_are_linked_only_where_they_exist(page):
     assert "log-stream.html" not in text
 
 
-def test_fitted_constants_contradictions_and_refused_runs_are_listed(page):
+def test_fitted_constants_contradictions_and_damaged_runs_are_listed(page):
     text = page.read_text(encoding="utf-8")
     assert "2 constants, 1 of them fitted" in text
     for constant in CONSTANTS:
         assert constant.name in text and constant.source in text
     for entry in load_contradictions():
         assert f'id="contradiction-{entry.id}"' in text
-    assert "1 run was refused" in text and "storm-default-s2: truncated" in text
+    assert "<code>tstorm-word-count/storm-default-s2</code>: truncated" in text
 
 
 def test_the_same_content_gives_the_same_bytes(page, tmp_path):

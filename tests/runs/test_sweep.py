@@ -18,6 +18,7 @@ from storm_lab.league.starter import write_starter
 from storm_lab.runs import grid
 from storm_lab.runs.execute import play_all
 from storm_lab.runs.grid import Setting, Subject, parse_axis, parse_seeds, settings_of
+from storm_lab.runs.live_constants import given_constants
 from storm_lab.runs.sweep import planned, sweep
 from storm_lab.runs.sweep_table import (
     FAILED,
@@ -206,6 +207,17 @@ def test_the_printed_summary_shows_what_was_left_out() -> None:
     text = shown(summary_rows(hand_made_rows(), ["nodes_mean"]))
     assert "2 (1 stopped, 1 failed)" in text
     assert "6 ± 13" in text
+
+
+def test_constants_hold_in_all_runs_of_a_sweep_and_give_it_a_name_of_its_own() -> None:
+    machine = given_constants("memory_slowdown=7")
+    assert machine is not None
+    usual, slow = (
+        planned(Subject.of("tiny"), {}, {"rate": [1, 2]}, (1,), constants=each) for each in (None, machine)
+    )
+    assert [spec.variant for spec in slow.specs] == [spec.variant for spec in usual.specs]
+    assert {spec.inputs["machine"] for spec in slow.specs} == {machine.digest}
+    assert slow.name != usual.name
 
 
 def test_runs_of_several_settings_are_played_once_and_have_a_row_in_each(marks: Path, tmp_path: Path) -> None:
