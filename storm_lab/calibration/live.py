@@ -96,9 +96,9 @@ the suite."""
 _FITTED_LOGGED = ("write_us", "log_emit_us", "log_receive_us")
 """Besides, where a log is written: its lines, and writing to other workers, which R-Storm's topologies do
 over more connections than any scene of the others."""
-_SYSTEM_WAITS_PER_S = 200.0
-"""Ends of waits of a worker's system executor up to 0.10, which the emulator plays apart, too: two threads
-wait 10 ms at a time."""
+_WAITS_APART_PER_S = ((V1_0_0, 200.0), (V2_0_0, 2000.0))
+"""Ends of waits that a worker's housekeeping has and the emulator plays apart, before each version: two
+threads of its system executor wait 10 ms at a time; the two that flush batches of 1.x, 1 ms."""
 _C1_CALLS = 200.0
 """Calls after which HotSpot's first compiler takes a method up (Tier3InvocationThreshold of Java 17)."""
 _BUSY = 20_000
@@ -220,14 +220,15 @@ def _fit(
     if not own:
         raise nothing
     looks = [(each, each.look()) for each in own]
-    before_1 = find_release(generation).storm < V1_0_0
+    storm = find_release(generation).storm
+    waits_apart = next((waits for before, waits in _WAITS_APART_PER_S if storm < before), 0.0)
     slower = own[0].mhz / CostModel().reference_mhz
     begun = [each for each in own if each.start_cpu_s is not None]
     if begun:
         took_s = np.median([as_started(CostModel(), [each]).jvm_start_cpu_s for each in begun])
         start = {**start, **_rounded({"jvm_start_cpu_s": float(took_s)})}
     compiled_s = compiler_seconds([look for _, look in looks])
-    share = housekeeping_share(looks, alone=before_1)
+    share = housekeeping_share(looks, alone=storm < V1_0_0)
 
     def whole(values: Values) -> Values:
         """With what compiling and housekeeping take, on a core of the reference clock."""
@@ -235,7 +236,7 @@ def _fit(
         if compiled_s is not None:
             measured["compile_s"] = compiled_s * slower * LIVE
         if share is not None:
-            apart = values.get("consumer_wake_us", 0.0) * _SYSTEM_WAITS_PER_S / 1e6 if before_1 else 0.0
+            apart = values.get("consumer_wake_us", 0.0) * waits_apart / 1e6
             measured["idle_jvm_share"] = max(0.0, share * slower * LIVE - apart)
         return {**values, **_rounded(measured)}
 

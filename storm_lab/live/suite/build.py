@@ -30,6 +30,7 @@ from storm_lab.model import (
     executors_of,
 )
 from storm_lab.model.machines import LIVE
+from storm_lab.model.settings import SettingValue
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
@@ -121,6 +122,7 @@ class Chain:
         ackers: how many.
         pending: most root tuples of a spout task that are on their way.
         submit_s: when it is submitted.
+        settings: of the topology.
     """
 
     name: str
@@ -134,6 +136,7 @@ class Chain:
     ackers: int = 1
     pending: int | None = None
     submit_s: float = 0.0
+    settings: Mapping[str, SettingValue] = field(default_factory=dict)
 
     def where(self) -> Mapping[str, Sequence[Slot]]:
         """Slots by component."""
@@ -158,6 +161,7 @@ class Chain:
             workers=len({slot for slots in self.where().values() for slot in slots}),
             ackers=self.ackers,
             max_spout_pending=self.pending,
+            settings=self.settings,
         )
         code: dict[str, Spout | Bolt] = {
             "spout": EmitRandomTexts(100, _TEXT, 1),

@@ -1,7 +1,8 @@
-"""The sittings of chains that are not saturated: light load, load and bursts, waiting, packing."""
+"""The sittings of chains that are not saturated: light load, load and bursts, waiting, batches, packing."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from storm_lab.live.suite.build import SILENT, Chain, Turns, in_one, sitting_of,
 from storm_lab.live.suite.floods import FLOOD, FLOOD_WORK
 from storm_lab.live.suite.scene import Measure, Scene
 from storm_lab.model import Slot, StormVersion
+from storm_lab.model.settings import FLUSH_MS, PRODUCER_BATCH, TRANSFER_BATCH, SettingValue
 from storm_lab.model.version import V2_0_0
 
 _ALL = (Measure.P50, Measure.P95, Measure.CPU)
@@ -182,6 +184,45 @@ def waiting(version: StormVersion, mhz: float) -> EmulationSpec:
 def waiting_scenes(version: StormVersion) -> tuple[Scene, ...]:
     """Scenes of `waiting`."""
     return tuple(Scene(name, name, *span, _WAITING) for name, span in _waiting_turns(version)[1].items())
+
+
+# ---- batches ----------------------------------------------------------------------------------------------
+
+_BATCHES_START_S = 35.0
+_BATCHES_RATE, _BATCHES_WARM_S = 500.0, 20.0
+_BATCH = 100
+_BATCHES: Mapping[str, tuple[bool, Mapping[str, SettingValue]]] = {
+    "batches-one-worker": (False, {PRODUCER_BATCH: _BATCH}),
+    "batches-slow-flush": (False, {PRODUCER_BATCH: _BATCH, FLUSH_MS: 10}),
+    "batches-two-nodes": (True, {TRANSFER_BATCH: _BATCH}),
+    "batches-of-receivers": (True, {PRODUCER_BATCH: _BATCH, TRANSFER_BATCH: _BATCH}),
+}
+"""Scenes: whether bolt1 is on another node, and the topology's settings."""
+
+
+def _batches_turns() -> tuple[Turns, dict[str, tuple[float, float]]]:
+    turns = Turns(_BATCHES_START_S)
+    return turns, {
+        name: turns.rate(name, _BATCHES_RATE, settle_s=_BATCHES_WARM_S, stretch_s=_PACKING_STRETCH_S)
+        for name in _BATCHES
+    }
+
+
+def batches(version: StormVersion, mhz: float) -> EmulationSpec:
+    """Light load through queues that are filled in batches (2.x), near and far."""
+    chains = [
+        split(name, SILENT, *_on("n1", number), *_on("n2", number), settings=given)
+        if far
+        else in_one(name, SILENT, Slot("n1", 6700 + number), settings=given)
+        for number, (name, (far, given)) in enumerate(_BATCHES.items())
+    ]
+    return sitting_of(version, mhz, chains, _batches_turns()[0], sample_every=10)
+
+
+def batches_scenes(version: StormVersion) -> tuple[Scene, ...]:
+    """Scenes of `batches`."""
+    del version
+    return tuple(Scene(name, name, *span, _ALL) for name, span in _batches_turns()[1].items())
 
 
 # ---- packing ----------------------------------------------------------------------------------------------
