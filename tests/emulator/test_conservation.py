@@ -16,6 +16,7 @@ from scene import MS, PLAIN, SECOND, US, Scene, chain, chain_trace, constant_wor
 
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.model import Cluster, Executor, Grouping, Slot, StormVersion
+from storm_lab.model.settings import DISRUPTOR_BATCH, FLUSH_MS, PRODUCER_BATCH, TRANSFER_BATCH
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
 
 GROUPINGS = [
@@ -27,6 +28,11 @@ GROUPINGS = [
     Grouping.ALL,
     Grouping.PARTIAL_KEY,
 ]
+
+BATCHES = {
+    V1_0_6: {DISRUPTOR_BATCH: 100},
+    V2_8_8: {PRODUCER_BATCH: 7, TRANSFER_BATCH: 3, FLUSH_MS: 5},
+}
 
 
 def round_robin(executor: Executor) -> Slot:
@@ -42,17 +48,20 @@ def storm(
     rate_per_s: float = 300.0,
     scale: float = 1.0,
     crowded: bool = False,
+    batches: bool = False,
 ) -> Scene:
     """A busy little topology on three nodes for 20 s times ``scale``.
 
     A worker dies after a quarter of that and its executors come back elsewhere a little later. ``crowded``:
-    the nodes are containers on one machine, where threads and nodes take turns.
+    the nodes are containers on one machine, where threads and nodes take turns. ``batches``: queues are
+    filled in batches, by Storm's default in 1.x.
     """
     cluster = nodes(3, cores=2)
+    settings = BATCHES[version] if batches else {}
     if crowded:
         cluster = Cluster(nodes(3, cores=2, cpu_quota=0.6, quota_period_ms=20.0).nodes, 2.0)
     scene = start(
-        chain((2, 3, 3), grouping, ackers=2, message_timeout_s=3.0 * scale),
+        chain((2, 3, 3), grouping, ackers=2, message_timeout_s=3.0 * scale, settings=settings),
         chain_trace([constant_work(500 * US, 50), constant_work(900 * US, 50)], keys=range(50)),
         SourcePlan(
             SourceKind.RATE,
@@ -102,7 +111,16 @@ def digest(scene: Scene) -> str:
 def test_every_root_is_acked_failed_lost_or_pending_and_counted_once(
     version: StormVersion, grouping: Grouping, crowded: bool
 ) -> None:
-    scene = storm(version, grouping, crowded=crowded)
+    check_every_root(storm(version, grouping, crowded=crowded))
+
+
+@pytest.mark.parametrize("version", [V1_0_6, V2_8_8], ids=str)
+@pytest.mark.parametrize("grouping", [Grouping.SHUFFLE, Grouping.ALL], ids=str)
+def test_batches_keep_count_of_every_root_too(version: StormVersion, grouping: Grouping) -> None:
+    check_every_root(storm(version, grouping, batches=True))
+
+
+def check_every_root(scene: Scene) -> None:
     tape = scene.tape
     numbers = tape.column("roots", "root_id")
     assert len(np.unique(numbers)) == len(numbers)
@@ -140,11 +158,13 @@ sys.path.insert(0, sys.argv[1])
 from test_conservation import storm, digest
 from storm_lab.emulator.state.jit import ENABLED
 from storm_lab.model import Grouping
-from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
+from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
 assert not ENABLED
 print(digest(storm(V0_8_2, Grouping.SHUFFLE, rate_per_s=50.0, scale=0.05)))
 print(digest(storm(V2_8_8, Grouping.PARTIAL_KEY, rate_per_s=50.0, scale=0.05)))
 print(digest(storm(V0_9_7, Grouping.SHUFFLE, rate_per_s=150.0, scale=0.05, crowded=True)))
+for version in (V1_0_6, V2_8_8):
+    print(digest(storm(version, Grouping.SHUFFLE, rate_per_s=150.0, scale=0.05, batches=True)))
 """
 
 
@@ -162,6 +182,10 @@ def test_without_the_compiler_the_same_code_gives_the_same_bytes() -> None:
         digest(storm(V0_8_2, Grouping.SHUFFLE, rate_per_s=50.0, scale=0.05)),
         digest(storm(V2_8_8, Grouping.PARTIAL_KEY, rate_per_s=50.0, scale=0.05)),
         digest(storm(V0_9_7, Grouping.SHUFFLE, rate_per_s=150.0, scale=0.05, crowded=True)),
+        *(
+            digest(storm(version, Grouping.SHUFFLE, rate_per_s=150.0, scale=0.05, batches=True))
+            for version in (V1_0_6, V2_8_8)
+        ),
     ]
 
 
