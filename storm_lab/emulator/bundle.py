@@ -15,9 +15,10 @@ times of control events                    themselves
 =========================================  ==================================================================
 
 The steady state is exactly that of k = 1 seen k times more slowly. What does not slow down is the control
-plane (heartbeats, JVM starts, message timeout, checkpoints), the warm-up of code and the housekeeping of
-JVMs. So a run says nothing true where a stretched latency comes near one of those times: keep k times the
-latency well below the message timeout, and below the length of a disturbance that is to be resolved.
+plane (heartbeats, JVM starts, message timeout, checkpoints), the warm-up of code, the housekeeping of JVMs
+and the flushes of batches (1.x, 2.x). So a run says nothing true where a stretched latency comes near one of
+those times: keep k times the latency well below the message timeout, and below the length of a disturbance
+that is to be resolved.
 """
 
 from __future__ import annotations

@@ -160,10 +160,10 @@ class CostModel:
     consumer_wake_us: float = constant(
         13.2,
         allowed=(0, 120),
-        source="CPU of a thread whose wait ends: because it is woken, after 10 ms (0.8, 0.9: two a bolt, one "
-        "a spout, three a worker), or between an idle spout's turns; live Storm 0.9.2: 5.6 ms/s of an idle "
-        "worker, less its heartbeat, in 630 waits, on a core that does 2.6 times as much. On idle virtual "
-        "cores each takes 16 to 20 us, three times that",
+        source="CPU of a thread whose wait ends: because it is woken, after 10 ms (up to 0.10: two a bolt, "
+        "one a spout, three a worker), or between an idle spout's turns; live Storm 0.9.2: 5.6 ms/s of an "
+        "idle worker, less its heartbeat, in 630 waits, on a core that does 2.6 times as much. On idle "
+        "virtual cores each takes 16 to 20 us, three times that",
     )
     asleep_us: float = constant(
         0.0,

@@ -1,7 +1,8 @@
 """Handing messages over: to which thread next, and what holds them up.
 
-A thread hands over what it has produced in order; the first message that finds no room stops it. In 2.x it
-also stops for a full queue of another worker, for Netty's watermarks, and for a receiver that does not read.
+A thread hands over what it has produced in order; the first message that finds no room stops it, but in 1.x,
+where queues overflow. From 1.0 on it may gather batches first (`batches`). In 2.x it also stops for a full
+queue of another worker, for Netty's watermarks, and for a receiver that does not read.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Messages, and the queues between a worker's threads.
 
-Messages live in a pool and are chained through ``next``. Every queue inside a worker is bounded: a thread
-that cannot hand a message over stops (``BLOCKED``) and is put on the queue's list of waiters; each message
-taken from the queue lets one waiter go on (an executor's receive queue, up to 1.x, lets all go on at the end
-of a batch). Wires and workers' receive queues are unbounded, as ZeroMQ's and Netty's were.
+Messages live in a pool and are chained through ``next``. Up to 0.10 and in 2.x every queue inside a worker is
+bounded: a thread that cannot hand a message over stops (``BLOCKED``) and is put on the queue's list of
+waiters; each message taken from the queue lets one waiter go on (an executor's receive queue, up to 0.10,
+lets all go on at the end of a batch). In 1.x queues overflow, and in 2.x executors' receive queues do with
+what comes from other workers. Wires and workers' receive queues are unbounded, as ZeroMQ's and Netty's were.
 """
 
 from __future__ import annotations
@@ -181,7 +182,7 @@ def lower_flag(k: State, thread: int) -> None:
 
 @jit
 def enqueue(k: State, thread: int, m: int) -> None:
-    """Put a message at the end of a thread's queue; the caller made sure that there is room."""
+    """Put a message at the end of a thread's queue, which the caller knows to have room or to overflow."""
     t = thread_at(k, thread)
     if t.kind == MAIN:
         message_at(k, m).time = s_at(k, 0).now

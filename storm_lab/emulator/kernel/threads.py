@@ -2,8 +2,8 @@
 
 Storm 0.8 to 1.x: an executor has a main thread (user code) and a send thread (splits local from remote,
 serialises); a worker has a transfer thread (sends) and a receive thread (hands arriving tuples to executors,
-in order, so that one full executor holds up all others of its worker). From 0.9 to 1.x a network thread
-(Netty) reads and decodes what arrives before the receive thread gets it, also while that one is held up.
+in order, so that up to 0.10 one full executor holds up all others of its worker). From 0.9 to 1.x a network
+thread (Netty) reads what arrives before the receive thread gets it, also while that one is held up.
 Storm 2.x: no send thread; the main thread itself hands over and serialises. Every worker also has
 housekeeping (heartbeats, timers, garbage collection), which takes a small part of the cores all the time.
 """
@@ -166,7 +166,7 @@ def _batch_start(k: State, thread: int, most: int) -> None:
 
 @jit
 def _wake_for_nothing(k: State, worker: int) -> None:
-    """Up to 0.9 a send thread publishes what goes to other workers with each batch, even if that is nothing.
+    """Up to 0.10 a send thread publishes what goes to other workers with each batch, even if that is nothing.
 
     That wakes the transfer thread, if it sleeps; until it has had its turn it is awake. What waking costs is
     played with the worker's next housekeeping.

@@ -17,7 +17,7 @@ from storm_lab.model import StormVersion
 from storm_lab.model.settings import BOLT_PARKS, BOLT_SLEEP_MS, SettingValue, number_of
 from storm_lab.model.version import V0_9_0, V0_9_3, V1_0_0, V2_0_0
 
-# Disruptor consumers of 0.8 and 0.9 wait 10 ms at most; so often does 0.9.2 flush a connection, from 30 s on.
+# Disruptor consumers up to 0.10 wait 10 ms at most; so often does 0.9.2 flush a connection, from 30 s on.
 TIMER_MS = 10.0
 FLUSH_FROM_NS = 30 * NS_PER_S
 # Defaults of WaitStrategyProgressive of 2.x: so many times parkNanos(1), then sleeps of so many ms.

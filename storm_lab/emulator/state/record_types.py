@@ -89,9 +89,9 @@ COSTS = record(
     ("wait_work", I8),  # CPU of a thread whose wait ends, by time or because it is woken
     ("asleep", I8),  # what that costs more after a long sleep
     ("sleep_half", I8),  # half of that after one so long
-    ("wait_most", I8),  # 0.8, 0.9: time after which a wait for a queue ends and begins anew; 0 = it does not
+    ("wait_most", I8),  # up to 0.10: time after which a wait for a queue ends and begins anew; 0 = never
     ("waits_work", I8),  # CPU of such ends in a housekeeping period
-    ("room_look", I8),  # 0.8, 0.9: CPU of a look of a thread that waits for room; 0 = it does not look
+    ("room_look", I8),  # up to 0.10: CPU of a look of a thread that waits for room; 0 = it does not look
     ("flush_work", I8),  # of a connection's flush timer, a housekeeping period
     ("flush_from", I8),  # age of a worker at which these timers begin
     ("warm_excess", I8),  # extra cost of cold code, of 65536
@@ -101,7 +101,7 @@ COSTS = record(
     ("method", I8),  # CPU of compiling one method
     ("call", I8),  # calls that one played call stands for
     ("spread", I8),  # 1: execute and nextTuple vary
-    ("empty_batch", I8),  # 0.8, 0.9: CPU of an idle transfer thread that a send thread wakes for nothing
+    ("empty_batch", I8),  # up to 0.10: CPU of an idle transfer thread that a send thread wakes for nothing
     ("empty_turn", I8),  # CPU of an idle spout's turn: it ends a sleep, and finds nothing
     ("look", I8),  # 2.x: CPU of an idle thread's look at its queue
     ("look_beside", I8),  # what a look costs where many threads look, of 1024
