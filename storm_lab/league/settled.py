@@ -12,8 +12,8 @@ from storm_lab.emulator.state.names import NS_PER_S
 SETTLE_S = 100.0
 """Time after a re-assignment that no longer counts to it when schedulers are compared.
 
-The hand-over takes half of it, and what new worker processes cost at first decays with
-`CostModel.warm_up_s` = 20 s.
+The hand-over takes half of it, and what new worker processes cost at first decays with their calls
+(`CostModel.warm_up_calls`).
 """
 
 LEAST_WINDOW_S = 60.0

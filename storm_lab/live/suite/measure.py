@@ -115,7 +115,7 @@ class Look:
     def _roots(self) -> pd.DataFrame:
         rows = _frame(self.run, "roots", ("topology", "emit_ns", "complete_ns", "outcome"))
         rows = rows[rows["outcome"] == "acked"]
-        # Not Storm's own complete latency, which ends at the acker in 2.x: until the spout hears of it.
+        # Not Storm's own complete latency, which ends at the acker from 1.0 on: until the spout hears of it.
         return rows.assign(latency_ns=rows["complete_ns"] - rows["emit_ns"])
 
     @cached_property
