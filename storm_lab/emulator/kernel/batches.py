@@ -4,8 +4,8 @@ From 1.0 on each thread has a batch for each queue that it puts tuples into.
 
 1.x (``DisruptorQueue.ThreadLocalBatcher`` of 1.2.4): a batch of ``topology.disruptor.batch.size`` is handed
 over when it is full, and at the next of the worker's ticks, ``topology.disruptor.batch.timeout.millis``
-apart, at the latest. What the queue has no room for waits in its overflow, without bound: nobody is stopped
-by a full queue, but that a spout does not call nextTuple while its send queue is full.
+apart, at the latest. What the queue has no room for waits in its overflow, without bound: a full queue stops
+nobody but a spout, which does not call nextTuple while its send queue is full.
 
 2.x (``JCQueue.BatchInserter`` of 2.8.3): ``topology.producer.batch.size`` is for executors' queues and
 ``topology.transfer.batch.size`` for the worker's transfer queue; both are 1 unless they are set. A batch that
