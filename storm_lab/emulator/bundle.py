@@ -15,10 +15,9 @@ times of control events                    themselves
 =========================================  ==================================================================
 
 The steady state is exactly that of k = 1 seen k times more slowly. What does not slow down is the control
-plane (heartbeats, JVM starts, message timeout, checkpoints), the warm-up of code, the housekeeping of JVMs
-and the flushes of batches (1.x, 2.x). So a run says nothing true where a stretched latency comes near one of
-those times: keep k times the latency well below the message timeout, and below the length of a disturbance
-that is to be resolved.
+plane (heartbeats, JVM starts, message timeout, checkpoints), the warm-up of code and the housekeeping of
+JVMs. So a run says nothing true where a stretched latency comes near one of those times: keep k times the
+latency well below the message timeout, and below the length of a disturbance that is to be resolved.
 """
 
 from __future__ import annotations
@@ -87,6 +86,7 @@ class Bundle:
                 (k.cost, ("look", "fine_look", "fine_time", "coarse_look")),
                 (k.channel, ("latency", "undisturbed")),
                 (k.server, ("latency",)),
+                (k.topology, ("flush",)),
                 (k.source, ("pause", "sleep", "fetch", "apart", "answer")),
             ):
                 for name in names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,8 @@ from storm_lab.emulator.bundle import LARGEST, Bundle
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model.settings import DISRUPTOR_BATCH, DISRUPTOR_FLUSH_MS
+from storm_lab.model.version import V1_0_6
 from tests.emulator.scene import (
     MS,
     PLAIN,
@@ -34,7 +37,8 @@ K = 20
 
 def _play(bundle: Bundle, real_s: float, source: SourcePlan, **options: Any) -> Scene:
     """``real_s`` seconds of the system that the bundles stand for: a spout and two bolts on two nodes."""
-    topology = chain([2, 2, 3], ackers=2, max_spout_pending=8, message_timeout_s=1e6)
+    settings = options.pop("settings", {})
+    topology = chain([2, 2, 3], ackers=2, max_spout_pending=8, message_timeout_s=1e6, settings=settings)
     trace = chain_trace([constant_work(200 * US), constant_work(300 * US)])
     scene = start(
         topology,
@@ -80,6 +84,19 @@ def test_without_contention_every_latency_is_k_fold() -> None:
     single, bundled = (_latencies(_play(Bundle(size), 1.0, source)) for size in (1, K))
     assert len(single) == len(bundled) > 90
     assert np.abs(bundled - K * single).max() <= 50 * K, "to within the rounding of fifty steps"
+
+
+def test_flushes_of_batches_slow_down_with_the_tuples_that_wait_for_them() -> None:
+    source = SourcePlan(SourceKind.RATE, rate_per_s=100.0, on_fail=FailurePolicy.REPLAY)
+
+    def mean_ms(size: int, settings: Mapping[str, int]) -> float:
+        scene = _play(Bundle(size), 1.0, source, version=V1_0_6, settings=settings)
+        return float(_latencies(scene).mean()) / size / MS
+
+    batches = {DISRUPTOR_BATCH: 100, DISRUPTOR_FLUSH_MS: 5}
+    # Seven queues and wires until the acker has heard of all of a tree: far more than the tuples' own time.
+    assert mean_ms(1, batches) > 20 > 5 * mean_ms(1, {DISRUPTOR_BATCH: 1})
+    assert mean_ms(K, batches) == pytest.approx(mean_ms(1, batches), rel=0.02)
 
 
 def test_cpu_use_is_that_of_single_tuples() -> None:

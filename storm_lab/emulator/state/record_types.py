@@ -78,7 +78,6 @@ SCALARS = record(
     ("draws", U8),  # of the spread of costs
 )
 
-
 COSTS = record(
     *each(I8, "dispatch", "emit", "serialise", "serialise_kb", "deserialise", "deserialise_kb", "send"),
     *each(I8, "transfer", "receive", "read", "write", "deliver", "log_emit", "log_receive"),
@@ -112,7 +111,6 @@ COSTS = record(
     ("wire_low", I8),
     ("receive_batch", I8),
 )
-
 
 NODE = lined_record(
     ("v", I8),  # what each thread on a core has had, 2**-SHARE_BITS ns
@@ -164,9 +162,7 @@ NODE = lined_record(
     ("links", I4),  # channels of its own that single links from it have
 )
 
-
 RACK = record(("out_free", I8), ("in_free", I8))
-
 
 CHANNEL = lined_record(
     ("latency", I8),
@@ -181,7 +177,6 @@ CHANNEL = lined_record(
     ("held_tail", I4),
     ("held_bytes", I8),
 )
-
 
 WORKER = lined_record(
     ("unread", I8),  # 2.x: bytes sent to it that its receive thread has not read
@@ -219,7 +214,6 @@ WORKER = lined_record(
     ("log_tail", I4),
 )
 
-
 EXECUTOR = lined_record(
     ("poll_phase", I8),
     *each(I4, "worker", "topology", "component"),
@@ -245,7 +239,6 @@ EXECUTOR = lined_record(
     ("fetched", I4),  # lines that its last fetch has brought and it has not emitted yet
     ("attempt", I4),
 )
-
 
 THREAD = lined_record(
     ("cpu", I8),  # CPU used since the last sample
@@ -294,7 +287,6 @@ THREAD = lined_record(
     ("batches", I4),  # the first of those that it gathers
 )
 
-
 MESSAGE = lined_record(
     ("edge", U8),
     ("time", I8),  # arrival on a wire, or entry into the receive queue
@@ -309,10 +301,8 @@ MESSAGE = lined_record(
     ("place", I1),  # 1: it takes a place in its queue, 0: it shares that of the one before
 )
 
-
 # In the row of the message that it begins with: what a thread gathers for a queue, from 1.0 on.
 BATCH = record(*each(I4, "receiver", "tail", "length", "next"))
-
 
 ROOT = lined_record(
     ("id", U8),
@@ -328,7 +318,6 @@ ROOT = lined_record(
     ("known", I1),  # the acker has its init message
     ("failed", I1),  # a bolt has failed a tuple of its tree
 )
-
 
 TASK = lined_record(
     ("rng", U8),
