@@ -1,21 +1,19 @@
-"""Parts that sittings are built from: chains, their placement, and turns."""
+"""Parts that sittings are built from: clusters, chains and their placement."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from storm_lab.emulator.control.faults import Fault, FaultPlan
-from storm_lab.emulator.control.faults.commands import KillTopology
-from storm_lab.emulator.control.faults.load import SetLoad
+from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.times import Timers, timers_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.cgroups import PERIOD_US
+from storm_lab.live.suite.scene import Turns
 from storm_lab.model import (
     ACKER,
     Assignment,
@@ -54,9 +52,6 @@ _PORTS = tuple(range(6700, 6712))
 _MEMORY_MB = 6144.0
 _TEXT = 40
 """Characters of a tuple's text: with its id about 60 bytes, as in the measurements that the scenes repeat."""
-_SETTLE_S = 3.0
-_STRETCH_S = 7.0
-FLOOD_S = 10.0
 
 SILENT = SourcePlan(SourceKind.RATE, rate_per_s=0.0)
 """A source that waits for its turn."""
@@ -180,43 +175,6 @@ def in_one(name: str, source: SourcePlan, slot: Slot, **more: object) -> Chain:
 def split(name: str, source: SourcePlan, here: Slot, there: Slot, **more: object) -> Chain:
     """A chain whose bolt1 is elsewhere, so that both hops are remote."""
     return Chain(name, source, (here,), (there,), (here,), **more)  # type: ignore[arg-type]
-
-
-@dataclass
-class Turns:
-    """The stretches of a sitting, one after another, and what begins and ends them."""
-
-    now_s: float
-    faults: list[Fault] = field(default_factory=list)
-
-    def rate(
-        self,
-        topology: str,
-        rate: float,
-        *,
-        stops: bool = True,
-        settle_s: float = _SETTLE_S,
-        stretch_s: float = _STRETCH_S,
-    ) -> tuple[float, float]:
-        """Let a topology have so many tuples a second; returns the stretch that is measured."""
-        start, end = self.now_s + settle_s, self.now_s + settle_s + stretch_s
-        self.faults.append(SetLoad(self.now_s, topology, "spout", rate))
-        if stops:
-            self.faults.append(SetLoad(end, topology, "spout", 0.0))
-        self.now_s = end + (1.0 if stops else 0.0)
-        return start, end
-
-    def flood(self, *topologies: str, start_s: float) -> tuple[float, float]:
-        """Measure topologies that are saturated from now on, and kill them; returns the stretch, in tens."""
-        start = math.ceil((self.now_s + start_s) / FLOOD_S) * FLOOD_S
-        end = start + FLOOD_S
-        self.faults += [KillTopology(end, topology, wait_s=0.0) for topology in topologies]
-        self.now_s = end
-        return start, end
-
-    def wait(self, seconds: float) -> None:
-        """Let time pass."""
-        self.now_s += seconds
 
 
 def as_played(spec: EmulationSpec, cost: CostModel) -> EmulationSpec:

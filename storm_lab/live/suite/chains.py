@@ -12,14 +12,15 @@ from storm_lab.emulator.control.faults.commands import KillTopology
 from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.suite.build import SILENT, Chain, Turns, in_one, sitting_of, split
+from storm_lab.live.suite.build import SILENT, Chain, in_one, sitting_of, split
 from storm_lab.live.suite.floods import FLOOD, FLOOD_WORK
-from storm_lab.live.suite.scene import Measure, Scene
+from storm_lab.live.suite.scene import Measure, Scene, Turns
 from storm_lab.model import Slot, StormVersion
 from storm_lab.model.settings import FLUSH_MS, PRODUCER_BATCH, TRANSFER_BATCH, SettingValue
 from storm_lab.model.version import V2_0_0
 
-_ALL = (Measure.P50, Measure.P95, Measure.CPU)
+_LATENCY = (Measure.P50, Measure.P95)
+_ALL = (*_LATENCY, Measure.CPU)
 _WAITING = (Measure.THROUGHPUT, Measure.P50)
 _EARLY_S = 3.0
 
@@ -42,60 +43,45 @@ def _on(node: str, *numbers: int) -> tuple[Slot, ...]:
 # ---- light load -------------------------------------------------------------------------------------------
 
 _LIGHT_START_S = Start(32.0, 50.0)
-_LIGHT_RATES = (2000.0, 50.0)
 _WARM_S, _SETTLED_S = 30.0, 3.0
 """Until code has been compiled at the first rate, and until the second has come about. Two cores that also
 compile need half a minute before the remote path keeps up."""
 _DISTANCES = (("near", "one-worker"), ("next", "two-workers"), ("far", "two-nodes"))
 
 
-def _light_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
+def light_turns(version: StormVersion) -> Turns:
+    """Stretches of `light`."""
     turns = Turns(_LIGHT_START_S.of(version))
-    found: dict[str, tuple[float, float]] = {}
     start, end = turns.rate("cold", 50.0, settle_s=0.0, stretch_s=10.0)
-    found["cold-50"] = (start, start + _EARLY_S)
-    found["warmer-50"] = (end - _EARLY_S, end)
-    for rate in _LIGHT_RATES:
+    turns.scenes += [
+        Scene("cold-50", "cold", start, start + _EARLY_S, _LATENCY),
+        Scene("warmer-50", "cold", end - _EARLY_S, end, _LATENCY),
+        Scene("cold-2000", "near", turns.now_s, turns.now_s + _EARLY_S, _LATENCY),
+    ]
+    for rate, settle_s in ((2000.0, _WARM_S), (50.0, _SETTLED_S)):
         for topology, distance in _DISTANCES:
-            if (rate, topology) == (2000.0, "near"):
-                found["cold-2000"] = (turns.now_s, turns.now_s + _EARLY_S)
-            settle_s = _WARM_S if rate == _LIGHT_RATES[0] else _SETTLED_S
-            found[f"light-{rate:g}-{distance}"] = turns.rate(topology, rate, settle_s=settle_s)
-    found["spread-trivial-bolt"] = found["light-2000-one-worker"]
-    return turns, found
+            span = turns.rate(topology, rate, settle_s=settle_s)
+            turns.scenes.append(Scene(f"light-{rate:g}-{distance}", topology, *span, _ALL))
+    (busy,) = [scene for scene in turns.scenes if scene.name == "light-2000-one-worker"]
+    spread = replace(busy, name="spread-trivial-bolt", measures=(Measure.SPREAD,), component="bolt1")
+    turns.scenes.append(spread)
+    return turns
 
 
 def light(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Chains without work of their own, near and far, at three rates; and one that is still cold."""
+    """Chains without work of their own, near and far, at two rates; and one that is still cold."""
     chains = (
         in_one("near", SILENT, Slot("n1", 6700)),
         split("next", SILENT, *_on("n1", 1, 2)),
         split("far", SILENT, *_on("n1", 3), *_on("n2", 0)),
         in_one("cold", SILENT, Slot("n2", 6701)),
     )
-    return sitting_of(version, mhz, chains, _light_turns(version)[0], sample_every=10)
-
-
-def light_scenes(version: StormVersion) -> tuple[Scene, ...]:
-    """Scenes of `light`."""
-    by_distance = {distance: topology for topology, distance in _DISTANCES}
-    scenes = []
-    measures: tuple[Measure, ...]
-    for name, (start, end) in _light_turns(version)[1].items():
-        if name.startswith("light-"):
-            topology, measures = by_distance[name.split("-", 2)[2]], _ALL
-        elif name.startswith("spread-"):
-            scenes.append(Scene(name, "near", start, end, (Measure.SPREAD,), component="bolt1"))
-            continue
-        else:
-            topology, measures = ("near" if name == "cold-2000" else "cold"), (Measure.P50, Measure.P95)
-        scenes.append(Scene(name, topology, start, end, measures))
-    return tuple(scenes)
+    return sitting_of(version, mhz, chains, light_turns(version), sample_every=10)
 
 
 # ---- load, bursts, waiting --------------------------------------------------------------------------------
 
-_LOAD_START_S = Start(35.0, 35.0)
+_LOAD_START_S = 35.0
 _LOADS = ((50, 500.0), (80, 800.0), (95, 950.0), (120, 1200.0))
 """Percent of what a bolt of 1 ms can do, and tuples per second."""
 _BURST, _BURST_EVERY_NS = 50, 100_000_000
@@ -105,18 +91,20 @@ _PERIOD_NS = 10**13
 """Arrivals come once in a run."""
 
 
-def _load_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
-    turns = Turns(_LOAD_START_S.of(version))
-    found: dict[str, tuple[float, float]] = {}
+def load_turns(version: StormVersion) -> Turns:
+    """Stretches of `load`: bursts that go on all the time, then load after load."""
+    turns = Turns(_LOAD_START_S)
     for name in _BURSTS:
-        found[name] = (turns.now_s + _BURST_WARM_S, turns.now_s + _BURST_WARM_S + 7.0)
-        turns.wait(_BURST_WARM_S + 8.0)
+        start = turns.now_s + _BURST_WARM_S
+        turns.scenes.append(Scene(name, name, start, start + 7.0, _ALL))
+        turns.now_s = start + 8.0
     turns.rate("work", _LOADS[0][1], settle_s=_WARM_UP_S)
     for percent, rate in _LOADS:
         # What one load leaves behind must not wait before the next.
-        turns.wait(_DRAIN_S)
-        found[f"load-{percent}"] = turns.rate("work", rate, settle_s=4.0, stretch_s=8.0)
-    return turns, found
+        turns.now_s += _DRAIN_S
+        span = turns.rate("work", rate, settle_s=4.0, stretch_s=8.0)
+        turns.scenes.append(Scene(f"load-{percent}", "work", *span, FLOOD if percent > 100 else _ALL))
+    return turns
 
 
 def _bursts(start_s: float, end_s: float) -> SourcePlan:
@@ -126,49 +114,39 @@ def _bursts(start_s: float, end_s: float) -> SourcePlan:
 
 def load(version: StormVersion, mhz: float) -> EmulationSpec:
     """Bursts instead of single tuples, and a bolt of 1 ms at 50 to 120 % load."""
-    turns, found = _load_turns(version)
-    sources = {
-        name: _bursts(start - _BURST_WARM_S, end)
-        for name, (start, end) in found.items()
-        if name.startswith("burst")
-    }
+    turns = load_turns(version)
+    one, two = (
+        _bursts(scene.from_s - _BURST_WARM_S, scene.to_s) for scene in turns.scenes if scene.name in _BURSTS
+    )
     chains = (
         in_one("work", SILENT, Slot("n1", 6700), work_us=(1000.0, 0.0)),
-        in_one("burst-one-worker", sources["burst-one-worker"], Slot("n1", 6701), work_us=FLOOD_WORK),
-        split("burst-two-workers", sources["burst-two-workers"], *_on("n1", 2, 3), work_us=FLOOD_WORK),
+        in_one("burst-one-worker", one, Slot("n1", 6701), work_us=FLOOD_WORK),
+        split("burst-two-workers", two, *_on("n1", 2, 3), work_us=FLOOD_WORK),
     )
     return sitting_of(version, mhz, chains, turns, sample_every=100)
 
 
-def load_scenes(version: StormVersion) -> tuple[Scene, ...]:
-    """Scenes of `load`."""
-    scenes = []
-    for name, (start, end) in _load_turns(version)[1].items():
-        if name.startswith("burst"):
-            scenes.append(Scene(name, name, start, end, _ALL))
-        else:
-            measures = FLOOD if name == "load-120" else _ALL
-            scenes.append(Scene(name, "work", start, end, measures))
-    return tuple(scenes)
-
-
 # ---- waiting for one another ------------------------------------------------------------------------------
 
-_WAIT_START_S = Start(32.0, 32.0)
+_WAIT_START_S = 32.0
 _WAIT_WARM_S = 20.0
 """One tuple at a time calls little code, and the compiler waits for calls."""
 _MORE_THAN_ENOUGH = 20_000.0
 _WAITERS = ("pending-1-one-worker", "pending-1-two-nodes", "pending-10-two-nodes")
 
 
-def _waiting_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
-    """Each topology is silent until its turn, gets more than it can do, and is killed."""
-    turns = Turns(_WAIT_START_S.of(version))
-    found: dict[str, tuple[float, float]] = {}
+def _add_wait(turns: Turns, name: str) -> None:
+    """A topology is silent until its turn, gets more than it can do, and is killed."""
+    turns.faults.append(SetLoad(turns.now_s, name, "spout", _MORE_THAN_ENOUGH))
+    turns.scenes.append(Scene(name, name, *turns.flood(name, start_s=_WAIT_WARM_S), _WAITING))
+
+
+def waiting_turns(version: StormVersion) -> Turns:
+    """Stretches of `waiting`."""
+    turns = Turns(_WAIT_START_S)
     for name in _WAITERS:
-        turns.faults.append(SetLoad(turns.now_s, name, "spout", _MORE_THAN_ENOUGH))
-        found[name] = turns.flood(name, start_s=_WAIT_WARM_S)
-    return turns, found
+        _add_wait(turns, name)
+    return turns
 
 
 def waiting(version: StormVersion, mhz: float) -> EmulationSpec:
@@ -178,12 +156,7 @@ def waiting(version: StormVersion, mhz: float) -> EmulationSpec:
         split(_WAITERS[1], SILENT, *_on("n1", 1), *_on("n2", 1), pending=1),
         split(_WAITERS[2], SILENT, *_on("n1", 2), *_on("n2", 2), pending=10),
     )
-    return sitting_of(version, mhz, chains, _waiting_turns(version)[0], sample_every=100)
-
-
-def waiting_scenes(version: StormVersion) -> tuple[Scene, ...]:
-    """Scenes of `waiting`."""
-    return tuple(Scene(name, name, *span, _WAITING) for name, span in _waiting_turns(version)[1].items())
+    return sitting_of(version, mhz, chains, waiting_turns(version), sample_every=100)
 
 
 # ---- batches ----------------------------------------------------------------------------------------------
@@ -200,12 +173,14 @@ _BATCHES: Mapping[str, tuple[bool, Mapping[str, SettingValue]]] = {
 """Scenes: whether bolt1 is on another node, and the topology's settings."""
 
 
-def _batches_turns() -> tuple[Turns, dict[str, tuple[float, float]]]:
+def batches_turns(version: StormVersion) -> Turns:
+    """Stretches and scenes of `batches`."""
+    del version
     turns = Turns(_BATCHES_START_S)
-    return turns, {
-        name: turns.rate(name, _BATCHES_RATE, settle_s=_BATCHES_WARM_S, stretch_s=_PACKING_STRETCH_S)
-        for name in _BATCHES
-    }
+    for name in _BATCHES:
+        span = turns.rate(name, _BATCHES_RATE, settle_s=_BATCHES_WARM_S, stretch_s=_PACKING_STRETCH_S)
+        turns.scenes.append(Scene(name, name, *span, _ALL))
+    return turns
 
 
 def batches(version: StormVersion, mhz: float) -> EmulationSpec:
@@ -216,13 +191,7 @@ def batches(version: StormVersion, mhz: float) -> EmulationSpec:
         else in_one(name, SILENT, Slot("n1", 6700 + number), settings=given)
         for number, (name, (far, given)) in enumerate(_BATCHES.items())
     ]
-    return sitting_of(version, mhz, chains, _batches_turns()[0], sample_every=10)
-
-
-def batches_scenes(version: StormVersion) -> tuple[Scene, ...]:
-    """Scenes of `batches`."""
-    del version
-    return tuple(Scene(name, name, *span, _ALL) for name, span in _batches_turns()[1].items())
+    return sitting_of(version, mhz, chains, batches_turns(version), sample_every=10)
 
 
 # ---- packing ----------------------------------------------------------------------------------------------
@@ -238,17 +207,17 @@ _WORKERS = {1: _on("n1", 0), 2: _on("n1", 1, 2), 4: _on("n1", 3, 4, 5, 6)}
 _CROWD = {"crowd-one-worker": _on("n2", 0), "crowd-four-workers": _on("n2", 1, 2, 3, 4)}
 
 
-def _packing_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
+def packing_turns(version: StormVersion) -> Turns:
     """Each topology is submitted, warms up, is measured and killed: idle ones would share its cores."""
-    turns = Turns(0.0)
-    found: dict[str, tuple[float, float]] = {}
+    turns = Turns()
     for name in (*(f"workers-{count}" for count in _WORKERS), *_CROWD):
-        turns.wait(_PACKING_START_S.of(version))
-        found[name] = turns.rate(
+        turns.now_s += _PACKING_START_S.of(version)
+        span = turns.rate(
             name, _PACKING_RATE, stops=False, settle_s=_PACKING_WARM_S, stretch_s=_PACKING_STRETCH_S
         )
         turns.faults.append(KillTopology(turns.now_s, name, wait_s=0.0))
-    return turns, found
+        turns.scenes.append(Scene(name, name, *span, _ALL))
+    return turns
 
 
 def packing(version: StormVersion, mhz: float) -> EmulationSpec:
@@ -261,15 +230,10 @@ def packing(version: StormVersion, mhz: float) -> EmulationSpec:
         Chain(name, SILENT, slots, slots, slots, slots, (1, 12, 12), _PACKING_WORK, ackers=1)
         for name, slots in _CROWD.items()
     ]
-    turns, found = _packing_turns(version)
+    turns = packing_turns(version)
     before_s = _PACKING_START_S.of(version) + _PACKING_WARM_S
-    chains = [replace(chain, submit_s=found[chain.name][0] - before_s) for chain in (*few, *many)]
+    chains = [replace(chain, submit_s=turns.begins_s(chain.name) - before_s) for chain in (*few, *many)]
     return sitting_of(version, mhz, chains, turns, sample_every=100)
-
-
-def packing_scenes(version: StormVersion) -> tuple[Scene, ...]:
-    """Scenes of `packing`."""
-    return tuple(Scene(name, name, *span, _ALL) for name, span in _packing_turns(version)[1].items())
 
 
 # ---- calibration ------------------------------------------------------------------------------------------
@@ -284,16 +248,15 @@ _CALIBRATING = {
 """Scenes of `light`: the topology, its tuples a second, and how long it has had them when it is measured."""
 
 
-def _calibration_turns(version: StormVersion) -> tuple[Turns, dict[str, tuple[float, float]]]:
+def calibration_turns(version: StormVersion) -> Turns:
+    """Stretches of `calibration`."""
     turns = Turns(_LIGHT_START_S.of(version))
-    found: dict[str, tuple[float, float]] = {}
     for name, (topology, rate, settle_s) in _CALIBRATING.items():
         if topology == "near":
             turns.rate(topology, 2000.0, settle_s=_ONE_WARM_S, stretch_s=0.0)
-        found[name] = turns.rate(topology, rate, settle_s=settle_s)
-    turns.faults.append(SetLoad(turns.now_s, _WAITERS[2], "spout", _MORE_THAN_ENOUGH))
-    found[_WAITERS[2]] = turns.flood(_WAITERS[2], start_s=_WAIT_WARM_S)
-    return turns, found
+        turns.scenes.append(Scene(name, topology, *turns.rate(topology, rate, settle_s=settle_s), _ALL))
+    _add_wait(turns, _WAITERS[2])
+    return turns
 
 
 def calibration(version: StormVersion, mhz: float) -> EmulationSpec:
@@ -304,11 +267,4 @@ def calibration(version: StormVersion, mhz: float) -> EmulationSpec:
         split("far", SILENT, *_on("n1", 3), *_on("n2", 0)),
         split(_WAITERS[2], SILENT, *_on("n1", 4), *_on("n2", 1), pending=10),
     )
-    return sitting_of(version, mhz, chains, _calibration_turns(version)[0], sample_every=10)
-
-
-def calibration_scenes(version: StormVersion) -> tuple[Scene, ...]:
-    """Scenes of `calibration`."""
-    found = _calibration_turns(version)[1]
-    light = [Scene(name, topology, *found[name], _ALL) for name, (topology, *_) in _CALIBRATING.items()]
-    return (*light, Scene(_WAITERS[2], _WAITERS[2], *found[_WAITERS[2]], _WAITING))
+    return sitting_of(version, mhz, chains, calibration_turns(version), sample_every=10)

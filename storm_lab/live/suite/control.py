@@ -7,14 +7,14 @@ from storm_lab.emulator.control.faults.machines import KillNode
 from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.suite.build import Chain, Turns, sitting_of
-from storm_lab.live.suite.scene import Effect, Measure, Scene
+from storm_lab.live.suite.build import Chain, sitting_of
+from storm_lab.live.suite.scene import Effect, Measure, Scene, Turns
 from storm_lab.model import Slot, StormVersion
 from storm_lab.model.version import V2_0_0
 
 _RATE = SourcePlan(SourceKind.RATE, rate_per_s=100.0)
 _READY_BY_S = 35.0
-_CRASH = (Measure.CONTROL,)
+_TIME = (Measure.CONTROL,)
 
 
 def _loss_s(version: StormVersion) -> tuple[float, float]:
@@ -25,6 +25,27 @@ def _loss_s(version: StormVersion) -> tuple[float, float]:
     next answer leaves out the lost node.
     """
     return (68.0, 158.0) if version >= V2_0_0 else (125.0, 190.0)
+
+
+def control_turns(version: StormVersion) -> Turns:
+    """One worker dies and one topology is rebalanced at once; later a node is lost."""
+    loss_s, end_s = _loss_s(version)
+    crash = "crashing", _READY_BY_S, loss_s, _TIME
+    return Turns(
+        end_s,
+        [
+            KillWorker(_READY_BY_S, "n2", 6700),
+            RebalanceTopology(_READY_BY_S, "moving", workers=2, wait_s=0.0),
+            KillNode(loss_s, "n2"),
+        ],
+        [
+            Scene("worker-start", "crashing", 0.0, _READY_BY_S, _TIME, effect=Effect.READY),
+            Scene("crash-relaunch", *crash, effect=Effect.RELAUNCH, slot="n2:6700"),
+            Scene("crash-silence", *crash, effect=Effect.RESUME),
+            Scene("rebalance-silence", "moving", _READY_BY_S, loss_s, _TIME, effect=Effect.RESUME),
+            Scene("node-loss-silence", "crashing", loss_s, end_s, _TIME, effect=Effect.RESUME),
+        ],
+    )
 
 
 def control(version: StormVersion, mhz: float) -> EmulationSpec:
@@ -38,27 +59,4 @@ def control(version: StormVersion, mhz: float) -> EmulationSpec:
         Chain("crashing", _RATE, (home,), (bolt,), (home,)),
         Chain("moving", _RATE, (other,), (other,), (other,)),
     )
-    loss_s, end_s = _loss_s(version)
-    turns = Turns(
-        end_s,
-        [
-            KillWorker(_READY_BY_S, "n2", 6700),
-            RebalanceTopology(_READY_BY_S, "moving", workers=2, wait_s=0.0),
-            KillNode(loss_s, "n2"),
-        ],
-    )
-    return sitting_of(version, mhz, chains, turns, sample_every=1)
-
-
-def control_scenes(version: StormVersion) -> tuple[Scene, ...]:
-    """Scenes of `control`."""
-    loss_s, end_s = _loss_s(version)
-    return (
-        Scene("worker-start", "crashing", 0.0, _READY_BY_S, _CRASH, effect=Effect.READY),
-        Scene(
-            "crash-relaunch", "crashing", _READY_BY_S, loss_s, _CRASH, effect=Effect.RELAUNCH, slot="n2:6700"
-        ),
-        Scene("crash-silence", "crashing", _READY_BY_S, loss_s, _CRASH, effect=Effect.RESUME),
-        Scene("rebalance-silence", "moving", _READY_BY_S, loss_s, _CRASH, effect=Effect.RESUME),
-        Scene("node-loss-silence", "crashing", loss_s, end_s, _CRASH, effect=Effect.RESUME),
-    )
+    return sitting_of(version, mhz, chains, control_turns(version), sample_every=1)

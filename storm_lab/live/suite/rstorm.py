@@ -10,13 +10,16 @@ minute and a half after the start, longer with more workers, so that its work wo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.suite.build import Turns, held_cluster, in_turns
-from storm_lab.live.suite.scene import Measure, Scene
+from storm_lab.live.suite.build import held_cluster, in_turns
+from storm_lab.live.suite.floods import FLOOD
+from storm_lab.live.suite.scene import Scene, Turns
 from storm_lab.model import Assignment, Cluster, Executor, Resources, Slot, StormVersion, executors_of
 from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.recording import load_recordings
@@ -79,29 +82,29 @@ def _placement(plans: dict[str, TopologyPlan], machines: Cluster, version: Storm
     return Assignment.of(found.items())
 
 
-def _turns(topology: str) -> tuple[Turns, dict[str, tuple[float, float]]]:
-    turns = Turns(0.0)
-    names = [f"{topology}-{placement}" for placement in PLACEMENTS]
-    return turns, {name: turns.flood(name, start_s=_START_S) for name in names}
+def _floods(names: Iterable[str], start_s: float) -> Turns:
+    turns = Turns()
+    for name in names:
+        turns.scenes.append(Scene(name, name, *turns.flood(name, start_s=start_s), FLOOD, fresh=True))
+    return turns
+
+
+def placement_turns(topology: str, version: StormVersion) -> Turns:
+    """Stretches of `describe`."""
+    return _floods([f"{topology}-{placement}" for placement in PLACEMENTS], _START_S)
 
 
 def describe(topology: str, version: StormVersion, mhz: float) -> EmulationSpec:
     """One of the topologies under three placements, in turns."""
-    machines, (turns, spans) = cluster(mhz), _turns(topology)
+    machines, turns = cluster(mhz), placement_turns(topology, version)
     plans = {
         placement: replace(
-            _plan(topology, placement), submit_s=spans[f"{topology}-{placement}"][0] - _START_S
+            _plan(topology, placement), submit_s=turns.begins_s(f"{topology}-{placement}") - _START_S
         )
         for placement in PLACEMENTS
     }
     placement = _placement(plans, machines, version)
     return in_turns(machines, version, tuple(plans.values()), placement, turns, _SAMPLE_EVERY)
-
-
-def scenes(topology: str, version: StormVersion) -> tuple[Scene, ...]:
-    """Scenes of `describe`."""
-    measures = (Measure.THROUGHPUT, Measure.CPU)
-    return tuple(Scene(name, name, *span, measures, fresh=True) for name, span in _turns(topology)[1].items())
 
 
 def _logged_plan(topology: str, workers: str) -> TopologyPlan:
@@ -130,26 +133,20 @@ def _logged_placement(plan: TopologyPlan, machines: Cluster, version: StormVersi
     return Assignment.of(placed.items())
 
 
-def _logged_turns() -> tuple[Turns, dict[str, tuple[float, float]]]:
-    turns = Turns(0.0)
-    names = [f"logged-{topology}-{workers}" for topology in LOGGED for workers in _WORKERS]
-    return turns, {name: turns.flood(name, start_s=_LOGGED_START_S) for name in names}
+def logged_turns(version: StormVersion) -> Turns:
+    """Stretches of `describe_logged`."""
+    return _floods(
+        [f"logged-{topology}-{workers}" for topology, workers in product(LOGGED, _WORKERS)], _LOGGED_START_S
+    )
 
 
 def describe_logged(version: StormVersion, mhz: float) -> EmulationSpec:
     """Linear and Diamond on two hosts that have a core each, in one worker a host and in two, in turns."""
-    machines, (turns, spans) = held_cluster(mhz, cores=1), _logged_turns()
+    machines, turns = held_cluster(mhz, cores=1), logged_turns(version)
     plans: list[TopologyPlan] = []
     placed: dict[Executor, Slot] = {}
-    for number, (name, span) in enumerate(spans.items()):
-        topology, workers = next((t, w) for t in LOGGED for w in _WORKERS if name == f"logged-{t}-{w}")
-        plan = replace(_logged_plan(topology, workers), submit_s=span[0] - _LOGGED_START_S)
-        plans.append(plan)
+    for number, (topology, workers) in enumerate(product(LOGGED, _WORKERS)):
+        plan = _logged_plan(topology, workers)
+        plans.append(replace(plan, submit_s=turns.begins_s(plan.topology.id) - _LOGGED_START_S))
         placed |= _logged_placement(plan, machines, version, 6700 + 2 * number).slots
     return in_turns(machines, version, plans, Assignment.of(placed.items()), turns, _SAMPLE_EVERY)
-
-
-def logged_scenes(version: StormVersion) -> tuple[Scene, ...]:
-    """Scenes of `describe_logged`."""
-    measures = (Measure.THROUGHPUT, Measure.CPU)
-    return tuple(Scene(name, name, *span, measures, fresh=True) for name, span in _logged_turns()[1].items())

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from storm_lab.emulator.control.faults import Fault
+from storm_lab.emulator.control.faults.commands import KillTopology
+from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.model import StormVersion
 
@@ -87,6 +91,47 @@ class Scene:
         return (self.topology, *self.others)
 
 
+_FLOOD_S = 10.0
+
+
+@dataclass
+class Turns:
+    """The stretches of a sitting, one after another: what begins and ends them, and what is looked at."""
+
+    now_s: float = 0.0
+    faults: list[Fault] = field(default_factory=list)
+    scenes: list[Scene] = field(default_factory=list)
+
+    def rate(
+        self,
+        topology: str,
+        rate: float,
+        *,
+        stops: bool = True,
+        settle_s: float = 3.0,
+        stretch_s: float = 7.0,
+    ) -> tuple[float, float]:
+        """Let a topology have so many tuples a second; returns the stretch that is measured."""
+        start, end = self.now_s + settle_s, self.now_s + settle_s + stretch_s
+        self.faults.append(SetLoad(self.now_s, topology, "spout", rate))
+        if stops:
+            self.faults.append(SetLoad(end, topology, "spout", 0.0))
+        self.now_s = end + (1.0 if stops else 0.0)
+        return start, end
+
+    def flood(self, *topologies: str, start_s: float) -> tuple[float, float]:
+        """Measure topologies that are saturated from now on, and kill them; returns the stretch, in tens."""
+        start = math.ceil((self.now_s + start_s) / _FLOOD_S) * _FLOOD_S
+        end = start + _FLOOD_S
+        self.faults += [KillTopology(end, topology, wait_s=0.0) for topology in topologies]
+        self.now_s = end
+        return start, end
+
+    def begins_s(self, topology: str) -> float:
+        """When a topology is first looked at."""
+        return next(scene.from_s for scene in self.scenes if topology in scene.topologies)
+
+
 @dataclass(frozen=True, slots=True)
 class Sitting:
     """One description with its scenes. Where variants are compared they are in one sitting.
@@ -95,7 +140,7 @@ class Sitting:
         name: of the sitting.
         title: what it is about.
         describe: its description, for a version of Storm and the clock of the machine in MHz.
-        scenes: its scenes, for a version.
+        turns: its stretches with their scenes, for a version.
         generations: the versions that it can be played on, as `find_release` takes them. The suite plays it
             on the first one; on the others it is played on request.
         orderings: pairs of scenes between which a placement decides, each with the measure that tells.
@@ -109,13 +154,17 @@ class Sitting:
     name: str
     title: str
     describe: Callable[[StormVersion, float], EmulationSpec]
-    scenes: Callable[[StormVersion], tuple[Scene, ...]]
+    turns: Callable[[StormVersion], Turns]
     generations: tuple[str, ...]
     orderings: tuple[tuple[Measure, str, str], ...] = ()
     held: bool = False
     pinned: bool = False
     c1_only: bool = False
     in_suite: bool = True
+
+    def scenes(self, version: StormVersion) -> tuple[Scene, ...]:
+        """Its scenes, for a version."""
+        return tuple(self.turns(version).scenes)
 
     def code_of(self, generation: str) -> str:
         """What a machine's constants for the code that its workers run are called."""

@@ -7,7 +7,7 @@ from functools import partial
 from storm_lab.errors import UserError
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite import chains, control, floods, rstorm
-from storm_lab.live.suite.scene import Measure, Sitting
+from storm_lab.live.suite.scene import C1_ONLY, Measure, Sitting
 
 _OLD_FIRST = ("0.9.2", "2.8")
 _NEW_FIRST = ("2.8", "0.9.2")
@@ -28,7 +28,7 @@ SITTINGS: dict[str, Sitting] = {
             "light",
             "Light load by distance, and cold code",
             chains.light,
-            chains.light_scenes,
+            chains.light_turns,
             (*_OLD_FIRST, _LAST_OF_1),
             tuple(
                 (_P50, f"light-{rate}-one-worker", f"light-{rate}-{far}")
@@ -40,7 +40,7 @@ SITTINGS: dict[str, Sitting] = {
             "flood",
             "Capacity by distance, with and without acks; two topologies on one core",
             floods.flood,
-            floods.flood_scenes,
+            floods.flood_turns,
             (*_OLD_FIRST, _LAST_OF_1),
             (
                 (_THROUGHPUT, "capacity-one-worker", "capacity-two-workers"),
@@ -53,7 +53,7 @@ SITTINGS: dict[str, Sitting] = {
             "waiting",
             "Few root tuples on their way, near and far",
             chains.waiting,
-            chains.waiting_scenes,
+            chains.waiting_turns,
             (*_NEW_FIRST, _LAST_OF_1),
             ((_THROUGHPUT, "pending-1-one-worker", "pending-1-two-nodes"),),
         ),
@@ -61,7 +61,7 @@ SITTINGS: dict[str, Sitting] = {
             "load",
             "A bolt at 50 to 120 % load, and bursts",
             chains.load,
-            chains.load_scenes,
+            chains.load_turns,
             _NEW_FIRST,
             ((_P50, "burst-one-worker", "burst-two-workers"),),
         ),
@@ -69,7 +69,7 @@ SITTINGS: dict[str, Sitting] = {
             "packing",
             "Equal load in one, two and four workers, first compiler alone",
             chains.packing,
-            chains.packing_scenes,
+            chains.packing_turns,
             _OLD_FIRST,
             (
                 (_CPU, "workers-1", "workers-2"),
@@ -82,7 +82,7 @@ SITTINGS: dict[str, Sitting] = {
             "control",
             "Start, crash, rebalance, loss of a node",
             control.control,
-            control.control_scenes,
+            control.control_turns,
             _NEW_FIRST,
         ),
         *(
@@ -90,7 +90,7 @@ SITTINGS: dict[str, Sitting] = {
                 topology,
                 f"R-Storm's {topology} under three placements, first compiler alone",
                 partial(rstorm.describe, topology),
-                partial(rstorm.scenes, topology),
+                partial(rstorm.placement_turns, topology),
                 ("0.9.2",),
                 tuple(
                     (_THROUGHPUT, f"{topology}-{one}", f"{topology}-{other}")
@@ -105,7 +105,7 @@ SITTINGS: dict[str, Sitting] = {
             LOGGED,
             "R-Storm's Linear and Diamond with debug logs, hosts of one core, one worker each and two",
             rstorm.describe_logged,
-            rstorm.logged_scenes,
+            rstorm.logged_turns,
             ("0.9.2",),
             tuple(
                 (_THROUGHPUT, f"logged-{topology}-two-workers", f"logged-{topology}-one-worker")
@@ -118,7 +118,7 @@ SITTINGS: dict[str, Sitting] = {
             "batches",
             "Queues that are filled in batches, near and far",
             chains.batches,
-            chains.batches_scenes,
+            chains.batches_turns,
             ("2.8",),
             in_suite=False,
         ),
@@ -126,7 +126,7 @@ SITTINGS: dict[str, Sitting] = {
             "bare",
             "Saturated chains in one worker whose bolts do nothing",
             floods.bare,
-            floods.bare_scenes,
+            floods.bare_turns,
             (*_OLD_FIRST, _LAST_OF_1),
             held=True,
             in_suite=False,
@@ -135,7 +135,7 @@ SITTINGS: dict[str, Sitting] = {
             "calls",
             "Saturated chains in one worker whose bolts have calls of 5 and of 60 us",
             floods.calls,
-            floods.calls_scenes,
+            floods.calls_turns,
             (*_OLD_FIRST, _LAST_OF_1),
             held=True,
             in_suite=False,
@@ -144,7 +144,7 @@ SITTINGS: dict[str, Sitting] = {
             "bare-c1",
             "The same, first compiler alone",
             floods.bare,
-            floods.bare_c1_scenes,
+            partial(floods.bare_turns, suffix=C1_ONLY),
             ("0.9.2",),
             held=True,
             c1_only=True,
@@ -154,7 +154,7 @@ SITTINGS: dict[str, Sitting] = {
             CALIBRATION,
             "What light load tells of a machine, in three minutes",
             chains.calibration,
-            chains.calibration_scenes,
+            chains.calibration_turns,
             (*_NEW_FIRST, _LAST_OF_1),
             in_suite=False,
         ),
