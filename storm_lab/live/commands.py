@@ -12,14 +12,13 @@ import click
 
 from storm_lab.errors import UserError
 from storm_lab.live.bridge import Bridge, Policy, Round, check_socket_path
-from storm_lab.live.conf import SchedulerPlug
 from storm_lab.live.doctor import run_checks
 from storm_lab.live.hosts import MASTER, HostOptions
 from storm_lab.live.jars import fetch_jars
-from storm_lab.live.java_build import SCHEDULER_CLASS, SOCKET_KEY, player_jar
+from storm_lab.live.java_build import player_jar
 from storm_lab.live.netns import RUN
 from storm_lab.live.records import places, remove_orphans
-from storm_lab.live.releases import RELEASES, Release, find_release
+from storm_lab.live.releases import RELEASES, find_release
 from storm_lab.live.request import Known
 from storm_lab.live.storm import LiveStorm, to_stderr
 from storm_lab.machine.doctor import print_findings
@@ -100,9 +99,12 @@ def up(
         )
     )
     options = HostOptions(kind=kind, latency_us=latency)  # type: ignore[arg-type]
-    release = find_release(version)
-    plug = None if socket is None else _bridge(release, socket)
-    storm = LiveStorm(release.version, cluster, hosts=options, folder=logs, scheduler=plug)
+    if socket is not None:
+        if not socket.absolute().parent.is_dir():
+            raise UserError("its folder does not exist", field="--socket", value=str(socket))
+        socket = socket.absolute()
+        check_socket_path(socket, "--socket")
+    storm = LiveStorm(version, cluster, hosts=options, folder=logs, bridged=socket is not None, socket=socket)
     storm.start()
     try:
         lines = _description(storm)
@@ -158,14 +160,6 @@ def scheduler(
     with Bridge(socket, policy, _teller()):
         click.echo(f"{policy.scheduler.name} answers at {socket.absolute()}; end it with Ctrl-C", err=True)
         over.wait()
-
-
-def _bridge(release: Release, socket: Path) -> SchedulerPlug:
-    path = socket.absolute()
-    if not path.parent.is_dir():
-        raise UserError("its folder does not exist", field="--socket", value=str(socket))
-    check_socket_path(path, "--socket")
-    return SchedulerPlug(SCHEDULER_CLASS, player_jar(release, to_stderr), {SOCKET_KEY: str(path)})
 
 
 def _description(storm: LiveStorm) -> list[str]:

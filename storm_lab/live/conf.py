@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from storm_lab.live.releases import Release
@@ -21,19 +20,9 @@ DAEMON_HEAP_MB = 128
 """Heaps of Nimbus, and of ZooKeeper and each supervisor; 30 to 60 MB are alive in clusters of this size."""
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulerPlug:
-    """A scheduler for Nimbus: ``storm.scheduler`` and what it needs.
-
-    ``jar`` joins Nimbus's class path only; ``settings`` join its ``storm.yaml``. ``socket_key`` is what
-    names the Unix socket that it asks: where it is not among the settings, it is one in the cluster's own
-    folder (`LiveStorm.scheduler_socket`), which goes when the cluster goes.
-    """
-
-    class_name: str
-    jar: Path
-    settings: Mapping[str, str | int | float | bool] = field(default_factory=dict)
-    socket_key: str | None = None
+_SCHEDULER_CLASS = "stormlab.BridgeScheduler"
+_SOCKET_KEY = "storm.lab.scheduler.socket"
+"""Nimbus's setting that tells the scheduler where to ask (BridgeScheduler.java)."""
 
 
 def common_settings(release: Release, master: str, settings: Mapping[str, object]) -> dict[str, object]:
@@ -58,13 +47,12 @@ def common_settings(release: Release, master: str, settings: Mapping[str, object
 
 
 def nimbus_settings(
-    common: Mapping[str, object], address: str, folder: Path, plug: SchedulerPlug | None, socket: Path
+    common: Mapping[str, object], address: str, folder: Path, socket: Path | None
 ) -> dict[str, object]:
-    """``storm.yaml`` of Nimbus, whose scheduler asks a socket."""
+    """``storm.yaml`` of Nimbus, whose scheduler asks at a socket if there is one."""
     found: dict[str, object] = {"storm.local.hostname": address, "storm.local.dir": str(folder)}
-    if plug is not None:
-        asked = {} if plug.socket_key is None else {plug.socket_key: str(socket)}
-        found |= {"storm.scheduler": plug.class_name, **asked, **plug.settings}
+    if socket is not None:
+        found |= {"storm.scheduler": _SCHEDULER_CLASS, _SOCKET_KEY: str(socket)}
     return dict(common) | found
 
 

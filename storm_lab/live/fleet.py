@@ -18,7 +18,6 @@ from storm_lab.live.conf import (
     NIMBUS_PORT,
     SUPERVISOR_PORT,
     ZOOKEEPER_PORT,
-    SchedulerPlug,
     common_settings,
     nimbus_settings,
     supervisor_settings,
@@ -74,19 +73,17 @@ class Fleet:
             for index, name in enumerate(names)
         }
 
-    def start(
-        self, settings: Mapping[str, object], plug: SchedulerPlug | None, socket: Path, control: Path
-    ) -> None:
+    def start(self, settings: Mapping[str, object], socket: Path | None, player: Path) -> None:
         """Start everything, and wait until Nimbus knows all supervisors.
 
-        ``settings`` are further keys of every ``storm.yaml``; ``plug`` is Nimbus's scheduler, if it is not to
-        use its own, which asks at ``socket``; ``control`` is the jar of the client of Nimbus.
+        ``settings`` are further keys of every ``storm.yaml``; ``socket`` is where Nimbus asks for schedules,
+        if it is not to use a scheduler of its own; ``player`` is the jar of what asks, and of its client.
 
         Raises:
             StormLabError: a daemon ends or is not ready in time.
         """
         master, address = self.installations[MASTER], self._hosts.host(MASTER).address
-        self._configure(settings, plug, socket)
+        self._configure(settings, socket)
         zookeeper = self._daemons["zookeeper"] = self._start_zookeeper(master, address)
         self._wait_for_all(
             "ZooKeeper's start", lambda: listens(zookeeper.process.pid, ZOOKEEPER_PORT, address)
@@ -95,12 +92,12 @@ class Fleet:
             "nimbus",
             self._release.nimbus_main,
             flags=[f"-Xmx{MASTER_HEAP_MB}m"],
-            extra=[plug.jar] if plug else [],
+            extra=[] if socket is None else [player],
         )
         nimbus = self._daemons["nimbus"] = master.start("nimbus", command)
         for node in self._cluster.nodes:
             self.start_supervisor(node.id)
-        self._client = ControlClient(master, control)
+        self._client = ControlClient(master, player)
         self._wait_for_all("Nimbus's start", lambda: listens(nimbus.process.pid, NIMBUS_PORT, address))
         self.wait_for_supervisors()
 
@@ -167,10 +164,10 @@ class Fleet:
             daemon.process.wait()
         self._daemons.clear()
 
-    def _configure(self, settings: Mapping[str, object], plug: SchedulerPlug | None, socket: Path) -> None:
+    def _configure(self, settings: Mapping[str, object], socket: Path | None) -> None:
         master, address = self.installations[MASTER], self._hosts.host(MASTER).address
         common = common_settings(self._release, address, settings)
-        master.configure(nimbus_settings(common, address, master.local / "nimbus", plug, socket))
+        master.configure(nimbus_settings(common, address, master.local / "nimbus", socket))
         for node in self._cluster.nodes:
             place, host = self.installations[node.id], self._hosts.host(node.id)
             flags = " ".join(self._java.flags(host))

@@ -30,9 +30,6 @@ COMPILER = "ecj"
 """Lock of the compiler."""
 
 SUBMIT_CLASS = "stormlab.Submit"
-SCHEDULER_CLASS = "stormlab.BridgeScheduler"
-SOCKET_KEY = "storm.lab.scheduler.socket"
-"""Nimbus's setting that tells the scheduler where to ask (BridgeScheduler.java)."""
 
 _JAVA_LEVEL = "17"
 """Version of Java that the sources are written in, and the class files are for."""

@@ -20,10 +20,9 @@ from storm_lab.emulator.spec import EmulationSpec, check_spec
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.bridge import Bridge, Policy, Round
 from storm_lab.live.collect import collect
-from storm_lab.live.conf import SchedulerPlug
 from storm_lab.live.hosts import HostOptions, machine_mhz
 from storm_lab.live.jars import Say
-from storm_lab.live.java_build import SCHEDULER_CLASS, SOCKET_KEY, SUBMIT_CLASS, player_jar
+from storm_lab.live.java_build import SUBMIT_CLASS, player_jar
 from storm_lab.live.links import measure_links
 from storm_lab.live.lives import LiveRecords
 from storm_lab.live.releases import Release, find_release
@@ -85,10 +84,9 @@ def open_stage(
     """
     release = find_release(version)
     jar = player_jar(release, say or (lambda line: None))
-    plug = SchedulerPlug(SCHEDULER_CLASS, jar, socket_key=SOCKET_KEY)
     policy = Policy(DefaultScheduler(), Known(release.storm, cluster))
     with (
-        LiveStorm(version, cluster, scheduler=plug, settings=settings, hosts=hosts, say=say) as storm,
+        LiveStorm(version, cluster, bridged=True, settings=settings, hosts=hosts, say=say) as storm,
         Bridge(storm.scheduler_socket, policy) as bridge,
     ):
         yield Stage(storm, release, jar, bridge, storm.new_folder("play"), measure_links(storm))

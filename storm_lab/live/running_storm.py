@@ -44,6 +44,7 @@ class RunningStorm:
         """What was commanded and done, and when."""
         self.unrealised: tuple[str, ...] = ()
         """What of the cluster's description this machine could not give, one line each."""
+        self._socket: Path | None = None
         self._place: Place | None = None
         self._hosts: Hosts | None = None
         self._daemons: Fleet | None = None
@@ -75,8 +76,8 @@ class RunningStorm:
 
     @property
     def scheduler_socket(self) -> Path:
-        """Where Nimbus's scheduler asks, if its plug names no place of its own."""
-        return self._here.folder / "scheduler"
+        """Where Nimbus asks for schedules, if it does."""
+        return self._socket or self._here.folder / "scheduler"
 
     def submit(self, name: str, jar: Path, main: str, *arguments: str) -> None:
         """Run the program that submits a topology on Nimbus's host; returns when it has ended well.

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from storm_lab.live.conf import SchedulerPlug
 from storm_lab.live.daemons import Java
 from storm_lab.live.doctor import check_machine
 from storm_lab.live.fleet import Fleet
@@ -33,7 +32,8 @@ class LiveStorm(RunningStorm):
     Args:
         version: as `find_release` takes it, such as ``2.8`` or ``0.9.2``.
         cluster: the worker nodes; Nimbus and ZooKeeper get a host of their own beside them.
-        scheduler: what Nimbus is to ask; its own default without.
+        bridged: Nimbus asks at a Unix socket for schedules; else its own default scheduler decides.
+        socket: that socket, in the place of one in the cluster's own folder.
         settings: further keys of every ``storm.yaml``.
         folder: where logs go (``folder/logs``); without, they go when the cluster goes.
         hosts: how the cluster's description becomes hosts.
@@ -45,7 +45,8 @@ class LiveStorm(RunningStorm):
         version: str,
         cluster: Cluster,
         *,
-        scheduler: SchedulerPlug | None = None,
+        bridged: bool = False,
+        socket: Path | None = None,
         settings: Mapping[str, object] | None = None,
         folder: Path | None = None,
         hosts: HostOptions | None = None,
@@ -54,7 +55,8 @@ class LiveStorm(RunningStorm):
         super().__init__(find_release(version), cluster)
         self.options = hosts or HostOptions()
         check_hosts(cluster, self.options)
-        self._plug = scheduler
+        self._bridged = bridged
+        self._socket = socket
         self._settings = dict(settings or {})
         self._folder = folder
         self._say = say or to_stderr
@@ -76,7 +78,7 @@ class LiveStorm(RunningStorm):
         check_machine(self._folder)
         runtime = find_java()
         jars = fetch_jars(self.release.version, self._say)
-        control = player_jar(self.release, self._say)
+        player = player_jar(self.release, self._say)
         if self.release.storm < V1_0_0:
             # A stand-in for carbonite.JavaBridge, which no repository has.
             jars += (build_jar("carbonite", read_sources("carbonite"), jars, self._say),)
@@ -95,7 +97,7 @@ class LiveStorm(RunningStorm):
             token = place.record.token
             fleet = Fleet(self.release, self.cluster, hosts, java, place.folder, logs, token)
             self._daemons = fleet
-            fleet.start(self._settings, self._plug, self.scheduler_socket, control)
+            fleet.start(self._settings, self.scheduler_socket if self._bridged else None, player)
             hosts.hold_back()
         except BaseException:
             self.stop()

@@ -7,7 +7,6 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.live.conf import (
-    SchedulerPlug,
     common_settings,
     nimbus_settings,
     storm_yaml,
@@ -61,20 +60,12 @@ def test_storm_before_one_has_no_offers_and_no_port_for_pushes():
 
 
 def test_a_scheduler_is_nimbus_business_only():
-    plug = SchedulerPlug("my.Scheduler", Path("/jar"), {"my.socket": "/s"})
     common = common_settings(find_release("2.8"), "m", {})
-    settings = nimbus_settings(common, "m", Path("/x"), plug, Path("/own"))
-    assert (settings["storm.scheduler"], settings["my.socket"]) == ("my.Scheduler", "/s")
-    assert "storm.scheduler" not in nimbus_settings(common, "m", Path("/x"), None, Path("/own"))
+    settings = nimbus_settings(common, "m", Path("/x"), Path("/s"))
+    assert settings["storm.scheduler"] == "stormlab.BridgeScheduler"
+    assert settings["storm.lab.scheduler.socket"] == "/s"
+    assert "storm.scheduler" not in nimbus_settings(common, "m", Path("/x"), None)
     assert "storm.scheduler" not in common
-
-
-def test_a_scheduler_without_a_socket_asks_at_the_clusters_own():
-    common = common_settings(find_release("2.8"), "m", {})
-    asking = SchedulerPlug("my.Scheduler", Path("/jar"), socket_key="my.socket")
-    assert nimbus_settings(common, "m", Path("/x"), asking, Path("/own"))["my.socket"] == "/own"
-    named = SchedulerPlug("my.Scheduler", Path("/jar"), {"my.socket": "/s"}, socket_key="my.socket")
-    assert nimbus_settings(common, "m", Path("/x"), named, Path("/own"))["my.socket"] == "/s"
 
 
 def test_storm_yaml_is_json_with_its_keys_in_order():
