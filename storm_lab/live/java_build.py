@@ -16,7 +16,7 @@ import os
 import re
 import subprocess
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from storm_lab.errors import StormLabError
@@ -34,15 +34,6 @@ SUBMIT_CLASS = "stormlab.Submit"
 _JAVA_LEVEL = "17"
 """Version of Java that the sources are written in, and the class files are for."""
 
-_WRITTEN_PACKAGE = "org.apache.storm"
-_WRITTEN_JSON = "net.minidev.json"
-_JSON_PACKAGES = (
-    "net.minidev.json",
-    "org.apache.storm.shade.net.minidev.json",
-    "org.json.simple",
-    "org.apache.storm.shade.org.json.simple",
-)
-"""Where releases have a class ``JSONValue`` with ``parse`` and ``toJSONString``; the first found counts."""
 
 _MARK = re.compile(r"\s*//@ (?:(from|before) (\d+)\.(\d+)|(end))\s*$")
 _SECONDS = 300
@@ -55,15 +46,7 @@ def player_jar(release: Release, say: Say) -> Path:
         UserError: the jars of the release or of the compiler cannot be had, or there is no Java.
     """
     libraries = fetch_jars(release.version, say)
-    names: list[str] = []
-    for path in libraries:
-        with zipfile.ZipFile(path) as jar:
-            names += jar.namelist()
-    json_package = json_package_of(names)
-    sources = {
-        path: fitted(text, release.storm, release.package, json_package)
-        for path, text in read_sources("stormlab").items()
-    }
+    sources = {path: fitted(text, release) for path, text in read_sources("stormlab").items()}
     return build_jar(f"player-{release.version}", sources, libraries, say)
 
 
@@ -74,7 +57,7 @@ def read_sources(package: str) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}
 
 
-def fitted(text: str, version: StormVersion, package: str, json_package: str) -> str:
+def fitted(text: str, release: Release) -> str:
     """A source as a release needs it, which has its own packages, and ``JSONValue`` in one of them.
 
     Line numbers stay: what is left out becomes empty lines.
@@ -96,20 +79,13 @@ def fitted(text: str, version: StormVersion, package: str, json_package: str) ->
             holds.pop()
         else:
             bound = StormVersion((int(mark[2]), int(mark[3]), 0))
-            holds.append((version >= bound) == (mark[1] == "from"))
+            holds.append((release.storm >= bound) == (mark[1] == "from"))
     if holds:
         raise ValueError("a block has no end")
     whole = "\n".join(kept) + "\n"
-    return whole.replace(_WRITTEN_PACKAGE, package).replace(_WRITTEN_JSON, json_package)
-
-
-def json_package_of(names: Iterable[str]) -> str:
-    """Where a release has ``JSONValue``, by the names of files in its jars; `LookupError` if nowhere."""
-    inside = set(names)
-    for package in _JSON_PACKAGES:
-        if package.replace(".", "/") + "/JSONValue.class" in inside:
-            return package
-    raise LookupError("no jar of the release has a class JSONValue")
+    return whole.replace("org.apache.storm", release.package).replace(
+        "net.minidev.json", release.json_package
+    )
 
 
 def build_jar(

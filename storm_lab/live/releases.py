@@ -57,6 +57,13 @@ class Release:
         return "org.apache.storm" if self.storm >= V1_0_0 else "backtype.storm"
 
     @property
+    def json_package(self) -> str:
+        """Where its jars have a class ``JSONValue`` with ``parse`` and ``toJSONString``."""
+        if self.storm >= V2_0_0:
+            return "net.minidev.json"
+        return "org.apache.storm.shade.org.json.simple" if self.storm >= V1_0_0 else "org.json.simple"
+
+    @property
     def log_system(self) -> Literal["log4j2", "logback"]:
         """What it logs with, and the folder of storm.home in which it looks for layouts."""
         return "log4j2" if self.storm >= V1_0_0 else "logback"

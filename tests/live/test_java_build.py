@@ -1,8 +1,11 @@
 """One set of Java sources for all generations of Storm."""
 
+from dataclasses import replace
+
 import pytest
 
-from storm_lab.live.java_build import fitted, json_package_of, read_sources
+from storm_lab.live.java_build import fitted, read_sources
+from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.model.version import StormVersion
 
 _TEXT = """import org.apache.storm.task.TopologyContext;
@@ -21,7 +24,7 @@ always
 
 
 def _kept(version: str) -> list[str]:
-    text = fitted(_TEXT, StormVersion.parse(version), "org.apache.storm", "net.minidev.json")
+    text = fitted(_TEXT, replace(RELEASES["2.8.3"], storm=StormVersion.parse(version)))
     return [line for line in text.splitlines()[2:] if line]
 
 
@@ -37,13 +40,13 @@ def test_the_version_of_a_mark_itself_belongs_to_from():
 
 
 def test_lines_keep_their_numbers_so_that_the_compiler_names_the_right_ones():
-    text = fitted(_TEXT, StormVersion.parse("0.9.2"), "backtype.storm", "org.json.simple")
+    text = fitted(_TEXT, find_release("0.9.2"))
     assert text.count("\n") == _TEXT.count("\n")
     assert text.splitlines().index("always") == _TEXT.splitlines().index("always")
 
 
 def test_packages_become_those_of_the_release():
-    text = fitted(_TEXT, StormVersion.parse("0.9.2"), "backtype.storm", "org.json.simple")
+    text = fitted(_TEXT, find_release("0.9.2"))
     assert "import backtype.storm.task.TopologyContext;" in text
     assert "import org.json.simple.JSONValue;" in text
 
@@ -51,22 +54,15 @@ def test_packages_become_those_of_the_release():
 @pytest.mark.parametrize("text", ["//@ from 1.0\n", "//@ end\n"])
 def test_a_block_that_is_not_closed_or_closed_twice_is_an_error(text: str):
     with pytest.raises(ValueError, match="end"):
-        fitted(text, StormVersion.parse("1.0.0"), "org.apache.storm", "net.minidev.json")
+        fitted(text, find_release("1.2.4"))
 
 
-@pytest.mark.parametrize("version", ["0.9.2", "0.9.7", "1.2.4", "2.8.3"])
-def test_all_sources_of_the_player_can_be_fitted(version: str):
+@pytest.mark.parametrize("release", RELEASES.values(), ids=lambda release: release.version)
+def test_all_sources_of_the_player_can_be_fitted(release: Release):
     sources = read_sources("stormlab")
     assert "stormlab/TraceBolt.java" in sources
+    others = {"org.apache.storm", "net.minidev.json"} - {release.package, release.json_package}
     for path, text in sources.items():
-        left = fitted(text, StormVersion.parse(version), "a.b", "c.d")
+        left = fitted(text, release).replace(release.json_package, "")
         assert "//@" not in left, path
-        assert "org.apache.storm" not in left, path
-
-
-def test_the_json_package_is_the_first_that_the_jars_have():
-    both = ["org/json/simple/JSONValue.class", "net/minidev/json/JSONValue.class"]
-    assert json_package_of(both) == "net.minidev.json"
-    assert json_package_of(both[:1]) == "org.json.simple"
-    with pytest.raises(LookupError):
-        json_package_of(["a/JSONValue.class"])
+        assert not any(other in left for other in others), path
