@@ -31,6 +31,7 @@ from storm_lab.bench._event_kinds import count_events
 from storm_lab.bench._kernel_model import NS_PER_S, Model, Played, play_kernel, start
 from storm_lab.bench._pace import measure_largest, measure_pace
 from storm_lab.errors import StormLabError, UserError
+from storm_lab.machine.options import answer, json_option
 
 SIMPY_TARGET, C_TARGET, START_TARGET_S = 80.0, 0.7, 1.0
 """What the kernel is meant to reach: times the SimPy program as documented, of C, warm start."""
@@ -307,7 +308,7 @@ def text_of(figures: Mapping[str, Any]) -> Iterable[str]:
 
 
 @click.command("kernel")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @click.option(
     "--rounds", default=5, show_default=True, type=click.IntRange(2, 50), help="Turns of each engine."
 )
@@ -321,8 +322,4 @@ def text_of(figures: Mapping[str, Any]) -> Iterable[str]:
 def bench_kernel_command(as_json: bool, rounds: int, seconds: float) -> None:
     """Measure the event kernel against SimPy and plain C, and against size."""
     figures = bench_kernel(rounds, seconds)
-    if as_json:
-        click.echo(json.dumps(figures, indent=2))
-    else:
-        for line in text_of(figures):
-            click.echo(line)
+    answer(as_json, figures, "\n".join(text_of(figures)))

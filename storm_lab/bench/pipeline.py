@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from storm_lab.errors import StormLabError
 from storm_lab.machine.facts import memory_bytes
+from storm_lab.machine.options import answer, json_option
 from storm_lab.tuplelog import Coded, Run, RunWriter, open_run
 from storm_lab.tuplelog.buffer import Column
 
@@ -69,7 +70,7 @@ _SHIFTS_NS = {
     type=click.Path(path_type=Path),
     help="Run to take the rows from; by default T-Storm's Word Count is played with every execution logged.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def command(rows: float, large: float, rounds: int, folder: Path | None, as_json: bool) -> None:
     """Time the metrics pipeline against DuckDB and pandas."""
     with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home:
@@ -88,11 +89,8 @@ def command(rows: float, large: float, rounds: int, folder: Path | None, as_json
             figures["large_spark_warm_s"] = spark["warm_s"]
             figures["large_spark_warm_cpu_s"] = spark["warm_cpu_s"]
             figures |= too_large(figures)
-    if as_json:
-        click.echo(json.dumps(figures, sort_keys=True))
-    else:
-        for name in sorted(figures):
-            click.echo(f"{name:28} {figures[name]}")
+    ordered = dict(sorted(figures.items()))
+    answer(as_json, ordered, "\n".join(f"{name:28} {value}" for name, value in ordered.items()))
 
 
 def _rows(log: Run) -> int:

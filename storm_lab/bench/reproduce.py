@@ -6,7 +6,6 @@ compiled kernels and the class-data archive in the user's cache.
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ from typing import Any
 
 import click
 
-from storm_lab.machine.options import jobs_option
+from storm_lab.machine.options import jobs_option, json_option, print_json
 from storm_lab.machine.places import DATA_VARIABLE, REPORTS_VARIABLE, variables
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.reproduce import Reproduced, reproduce, studies
@@ -30,12 +29,12 @@ _PARTS = ("emulation_s", "spark_s", "drawing_s", "other_s")
     "--alone", is_flag=True, help="Every experiment by itself, each with a Spark session of its own."
 )
 @jobs_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def command(slugs: tuple[str, ...], alone: bool, jobs: int, as_json: bool) -> None:
     """Time every notebook: emulation, Spark, drawing."""
     figures = measure(studies(slugs), alone=alone, jobs=jobs)
     if as_json:
-        click.echo(json.dumps(figures, ensure_ascii=False))
+        print_json(figures)
         return
     head = ("experiment", *_PARTS, "total_s")
     for row in (dict(zip(head, head, strict=True)), *figures["notebooks"]):

@@ -8,15 +8,14 @@ says, may so grow with the square of the executors.
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import statistics
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import click
 
+from storm_lab.machine.options import answer, json_option
 from storm_lab.model import (
     Cluster,
     Component,
@@ -184,11 +183,6 @@ def growth_exponent(timings: Sequence[Timing]) -> float | None:
     return statistics.linear_regression(executors, [math.log(max(t.seconds, 1e-9)) for t in used]).slope
 
 
-def growth_json(growths: Iterable[Growth]) -> dict[str, Any]:
-    """The result of :func:`bench_schedulers` as plain JSON: units are in the names of the fields."""
-    return {"unit": "seconds of CPU time", "schedulers": [dataclasses.asdict(growth) for growth in growths]}
-
-
 def growth_text(growths: Iterable[Growth]) -> Iterable[str]:
     """A table: one line per policy with its times and exponent."""
     rows = list(growths)
@@ -203,7 +197,7 @@ def growth_text(growths: Iterable[Growth]) -> Iterable[str]:
 
 
 @click.command("schedulers")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@json_option
 @click.option(
     "--scheduler", "names", multiple=True, metavar="NAME", help="Only this policy; may be repeated."
 )
@@ -212,8 +206,6 @@ def bench_schedulers_command(as_json: bool, names: tuple[str, ...], most_executo
     """Time every scheduling policy against the number of executors and nodes."""
     sizes = [size for size in SIZES if size[0] <= most_executors]
     growths = bench_schedulers(names or HEURISTICS, sizes)
-    if as_json:
-        click.echo(json.dumps(growth_json(growths), indent=2))
-    else:
-        for line in growth_text(growths):
-            click.echo(line)
+    rows = [dataclasses.asdict(growth) for growth in growths]
+    document = {"unit": "seconds of CPU time", "schedulers": rows}
+    answer(as_json, document, "\n".join(growth_text(growths)))
