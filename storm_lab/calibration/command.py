@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
+from itertools import count
 from pathlib import Path
 
 import click
-from tqdm import tqdm
 
 from storm_lab.calibration.constants_file import Fit, constants_path
 from storm_lab.calibration.evaluation import Evaluation, played_code
@@ -15,6 +14,7 @@ from storm_lab.calibration.target import targets
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.machine.options import examples, jobs_option
+from storm_lab.machine.progress import progress_bar
 from storm_lab.machine.whole_file import check_folder
 from storm_lab.papers.rstorm.recording import load_recordings
 
@@ -81,15 +81,10 @@ def calibrate(
         check_folder(constants_path().parent, field="data")
     ranges = fitted_ranges()
     present = {c.name: c.value for c in constants_of(CostModel()) if c.name in ranges}
+    played = count()
     with (
-        tqdm(
-            total=steps_of(ranges, rounds) + 1,
-            disable=None,
-            bar_format="calibrating {percentage:3.0f}% |{bar}| {elapsed}<{remaining}",
-            file=sys.stderr,
-            leave=False,
-        ) as bar,
-        Evaluation(seed, jobs, bar.update) as evaluation,
+        progress_bar(steps_of(ranges, rounds) + 1, True, "calibrating") as advance,
+        Evaluation(seed, jobs, lambda: advance(next(played), 1.0)) as evaluation,
     ):
         found = search(present, ranges, evaluation.residuals, rounds)
         predicted = evaluation.predicted(found.values)

@@ -29,8 +29,8 @@ from multiprocessing import active_children, get_context
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.calibration.residual import LEAST, doubt, residuals
-from storm_lab.calibration.search import Ranges, Values, search, steps_of
+from storm_lab.calibration.residual import doubt, residuals
+from storm_lab.calibration.search import LEAST, Ranges, Values, search
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
@@ -135,11 +135,6 @@ def ranges_of(generation: str) -> Ranges:
 def _ranges(names: Sequence[str]) -> Ranges:
     constants = [c for c in constants_of(CostModel()) if c.name in names]
     return {c.name: (max(c.low, LEAST), _HIGHEST[c.name]) for c in constants}
-
-
-def tries_of(ranges: Ranges) -> int:
-    """How many sets of constants a fit of these tries at most, the first one included."""
-    return steps_of(ranges, ROUNDS)
 
 
 def fit_live(

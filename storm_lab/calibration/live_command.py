@@ -9,12 +9,13 @@ from pathlib import Path
 
 import click
 
-from storm_lab.calibration.live import PLAYED, LiveFit, Told, c1_ranges, fit_c1, fit_live, ranges_of, tries_of
-from storm_lab.calibration.search import Ranges, Values
+from storm_lab.calibration.live import PLAYED, ROUNDS, LiveFit, Told, c1_ranges, fit_c1, fit_live, ranges_of
+from storm_lab.calibration.search import Ranges, Values, steps_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.live.records import Place
 from storm_lab.live.releases import find_release
+from storm_lab.live.storm import to_stderr
 from storm_lab.live.suite.compare import FACTORS, median_factor
 from storm_lab.live.suite.scene import C1_ONLY
 from storm_lab.machine.progress import progress_bar
@@ -39,7 +40,7 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, job
             place = Place.make(", ".join(generations))
             scratch.callback(place.remove)
             home = place.folder / "records"
-            for _ in record_shown(plays(PLAYED, generations, 1), home, _say):
+            for _ in record_shown(plays(PLAYED, generations, 1), home, to_stderr):
                 pass
         found = recorded_runs(home)
         machines = sorted({each.machine for each in found})
@@ -58,10 +59,6 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, job
         machine,
     ).write(out)
     click.echo(f"written: {out}")
-
-
-def _say(line: str) -> None:
-    click.echo(f"storm-lab: {line}", err=True)
 
 
 def _fits(
@@ -89,7 +86,7 @@ def _fits(
 def _fitting(what: str, ranges: Ranges) -> Iterator[Told]:
     """A progress bar of one fit."""
     tried = count()
-    with progress_bar(tries_of(ranges), True, f"fitting {what}") as advance:
+    with progress_bar(steps_of(ranges, ROUNDS), True, f"fitting {what}") as advance:
         yield lambda: advance(next(tried), 1.0)
 
 

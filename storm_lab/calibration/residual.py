@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from storm_lab.calibration.search import Values
+from storm_lab.calibration.search import LEAST, Values
 from storm_lab.live.suite.compare import Row
 from storm_lab.live.suite.scene import Measure
 
@@ -20,8 +20,6 @@ WEIGHTS: Mapping[Measure, float] = {
 _TWICE = 0.1
 """What a constant costs that is twice or half of what it is believed to be: as much as an error of a tenth
 in one measure. Ten constants fit ten scenes in many ways, which say different things of all others."""
-LEAST = 1e-3
-"""What a constant that may be 0 counts as where its logarithm is taken."""
 _WORST = 1.0
 """Largest error that is told from larger ones, as a logarithm; also that of a scene without a prediction."""
 _SOFT = 0.2

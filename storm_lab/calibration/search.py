@@ -25,8 +25,8 @@ DAMPINGS = (0.002, 0.05, 0.4, 3.0)
 found nothing better."""
 FARTHEST = 0.8
 """Longest step of a constant, in its logarithm."""
-_LEAST = 1e-3
-"""What a constant that may be 0 is moved down to."""
+LEAST = 1e-3
+"""What a constant that may be 0 counts as where its logarithm is taken, and is moved down to."""
 _STILL = 0.02
 """Damping of a constant that moves nothing."""
 
@@ -79,7 +79,7 @@ def _moved(values: Values, ranges: Ranges, by: Mapping[str, float]) -> Values:
 
     def moved(name: str) -> float:
         low, high = ranges[name]
-        return min(high, max(low, float(f"{max(_LEAST, values[name]) * math.exp(by[name]):.3g}")))
+        return min(high, max(low, float(f"{max(LEAST, values[name]) * math.exp(by[name]):.3g}")))
 
     return {name: moved(name) if name in by else value for name, value in values.items()}
 
@@ -91,14 +91,14 @@ def _outward(best: Found, ranges: Ranges, name: str, move: float) -> float:
 
 def _steps(best: Found, ranges: Ranges, alone: Sequence[Found], harder: float) -> list[Values]:
     """Where least squares lead from the best constants, by what each does alone; one for each damping."""
-    own = {name: max(_LEAST, best.values[name]) for name in ranges}
+    own = {name: max(LEAST, best.values[name]) for name in ranges}
     moves = [
-        math.log(max(_LEAST, found.values[name]) / own[name]) for name, found in zip(own, alone, strict=True)
+        math.log(max(LEAST, found.values[name]) / own[name]) for name, found in zip(own, alone, strict=True)
     ]
     slopes = np.column_stack(
         [(each.residuals - best.residuals) / (move or 1.0) for each, move in zip(alone, moves, strict=True)]
     )
-    low = [max(-FARTHEST, math.log(max(_LEAST, ranges[name][0]) / own[name])) for name in ranges]
+    low = [max(-FARTHEST, math.log(max(LEAST, ranges[name][0]) / own[name])) for name in ranges]
     high = [min(FARTHEST, math.log(ranges[name][1] / own[name])) for name in ranges]
     # A bound on the constant itself leaves room for rounding.
     bounds = (np.minimum(low, -1e-9), np.maximum(high, 1e-9))
