@@ -20,11 +20,12 @@ from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.decision_log import Decision, DecisionLog
 from storm_lab.emulator.control.nimbus import Status
 from storm_lab.emulator.control.service import Sampler, Service
+from storm_lab.emulator.plane import WindowSample
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.live.bridge import Policy
 from storm_lab.live.processes import LiveWorker
-from storm_lab.live.worker_tail import LiveSample, WorkerTail
+from storm_lab.live.worker_tail import WorkerTail
 from storm_lab.model import Assignment, Cluster, Executor, MeasuredLoad, Slot, Topology
 from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.monitoring.online_scheduling import OnlineScheduling
@@ -101,7 +102,7 @@ class _Nimbus:
 class _Control:
     """What services find around them."""
 
-    def __init__(self, nimbus: _Nimbus, spec: EmulationSpec, sample: Callable[[int], LiveSample]) -> None:
+    def __init__(self, nimbus: _Nimbus, spec: EmulationSpec, sample: Callable[[int], WindowSample]) -> None:
         self.clock = VirtualClock()
         self.log = DecisionLog(self.clock)
         self.nimbus = nimbus
@@ -117,8 +118,11 @@ class _Control:
     def now(self) -> _Control:
         return self
 
-    def sample(self, *, traffic_read: bool = True) -> LiveSample:
-        """What was measured since the last sample; traffic always, which the emulator may leave out."""
+    def sample(self, *, traffic_read: bool = True) -> WindowSample:
+        """What was measured since the last sample; traffic always, which the emulator may leave out.
+
+        Lengths of queues are not known.
+        """
         return self._sample(self.clock.now_ns)
 
     def random(self, purpose: str) -> random.Random:
@@ -211,7 +215,7 @@ class LiveServices:
                 for listener in self._nimbus.listeners:
                     listener(tail.topology)
 
-    def _sample(self, now_ns: int) -> LiveSample:
+    def _sample(self, now_ns: int) -> WindowSample:
         for worker in self._workers():
             self._slots[worker.pid] = worker.slot
         cpu: dict[tuple[int, Executor], int] = {}
@@ -230,4 +234,4 @@ class LiveServices:
                     traffic[pair] = traffic.get(pair, 0) + tuples
                 failed[tail.topology] = failed.get(tail.topology, 0) + tail.failed(window)
         start_ns, self._sampled_ns = self._sampled_ns, now_ns
-        return LiveSample(start_ns, now_ns, cpu, traffic, failed)
+        return WindowSample(start_ns, now_ns, executor_cpu_ns=cpu, traffic=traffic, failed=failed)

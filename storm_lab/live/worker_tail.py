@@ -3,32 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.live.player_files import HOUSEKEEPING, Window, WorkerFile, WorkerReader, thread_uses
 from storm_lab.model import ACKER, Executor, Slot, StormVersion, executors_of
-
-
-@dataclass(frozen=True, slots=True)
-class LiveSample:
-    """What a load monitor reads: counters of the workers' windows that ended since the last look.
-
-    CPU in nanoseconds of one core, by worker and executor. Traffic in tuples by topology, sending and
-    receiving task. Messages to and from ackers are not counted by anybody; Storm sends one for each root
-    tuple and each ack, to an acker that a random number decides, so an equal part of them is taken for each
-    acker. Lengths of queues are not known.
-    """
-
-    start_ns: int
-    end_ns: int
-    executor_cpu_ns: Mapping[tuple[int, Executor], int]
-    traffic: Mapping[tuple[str, int, int], int]
-    failed: Mapping[str, int]
-    worker_cpu_ns: Mapping[int, int] = field(default_factory=dict)
-    node_cpu_ns: Mapping[str, int] = field(default_factory=dict)
-    queued: Mapping[tuple[int, Executor], int] = field(default_factory=dict)
 
 
 class WorkerTail:
@@ -85,7 +64,11 @@ class WorkerTail:
         return used
 
     def traffic(self, window: Window) -> dict[tuple[str, int, int], int]:
-        """Tuples from task to task in a window, an equal part of acks and their like for each acker."""
+        """Tuples from task to task in a window.
+
+        Messages to and from ackers are not counted by anybody; Storm sends one for each root tuple and each
+        ack, to an acker that a random number decides, so an equal part of them is taken for each acker.
+        """
         sent: dict[tuple[str, int, int], int] = {}
         for source, target, tuples, _ in window.sent:
             sent[self.topology, source, target] = tuples
