@@ -88,15 +88,15 @@ class Group:
         """Files that a process writes its id into to become a member."""
         return tuple(folder / "cgroup.procs" for folder in dict.fromkeys(self._folders.values()))
 
-    def limit_cpu(self, cores: float | None, period_us: int = PERIOD_US) -> None:
-        """Let the members use so many cores together in each period; all there are if None."""
-        quota = None if cores is None else max(1000, round(cores * period_us))
+    def limit_cpu(self, cores: float, period_us: int = PERIOD_US) -> None:
+        """Let the members use so many cores together in each period."""
+        quota = max(1000, round(cores * period_us))
         folder = self._folders["cpu"]
         if self._version == 2:
-            (folder / "cpu.max").write_text(f"{'max' if quota is None else quota} {period_us}")
+            (folder / "cpu.max").write_text(f"{quota} {period_us}")
             return
         (folder / "cpu.cfs_period_us").write_text(str(period_us))
-        (folder / "cpu.cfs_quota_us").write_text(str(-1 if quota is None else quota))
+        (folder / "cpu.cfs_quota_us").write_text(str(quota))
 
     def weigh(self, weight: int) -> None:
         """CPU shares against the rest of the machine: 100 is everybody's, up to 10,000."""

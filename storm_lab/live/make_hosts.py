@@ -170,10 +170,10 @@ class _NamespaceHosts(Hosts):
         self.unrealised = tuple(missing)
 
     def hold_back(self) -> None:
-        held = [host for host in self._hosts.values() if host.cores is not None]
-        for host in held:
+        held = [(host, cores) for host in self._hosts.values() if (cores := host.cores) is not None]
+        for host, cores in held:
             if host.group is not None and "cpu" in host.group.controllers:
-                host.group.limit_cpu(host.cores, host.period_us)
+                host.group.limit_cpu(cores, host.period_us)
         before = slice_us()
         if held and before is not None and before > SLICE_US:
             self._place.note(quota_slice_us=before)

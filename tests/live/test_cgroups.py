@@ -75,8 +75,6 @@ def test_quota_and_limit_of_version_1(group_1: Group, tmp_path: Path):
     assert (cpu / "cpu.shares").read_text() == "10240"
     memory = tmp_path / "sys" / "memory" / "mine" / "storm-lab-abc123" / "host1"
     assert (memory / "memory.limit_in_bytes").read_text() == str(2048 * 2**20)
-    group_1.limit_cpu(None)
-    assert (cpu / "cpu.cfs_quota_us").read_text() == "-1"
     assert len(group_1.entrances) == 3
 
 
@@ -92,8 +90,6 @@ def test_quota_and_limit_of_version_2(group_2: Group, tmp_path: Path):
     assert group_2.entrances == (folder / "cgroup.procs",)
     group_2.limit_cpu(1.5, 100_000)
     assert (folder / "cpu.max").read_text() == "150000 100000"
-    group_2.limit_cpu(None)
-    assert (folder / "cpu.max").read_text() == "max 20000"
 
 
 def test_where_both_versions_are_mounted_the_first_has_the_controllers(tmp_path: Path):
