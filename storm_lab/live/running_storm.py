@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from storm_lab.errors import StormLabError, UserError, unknown_name
+from storm_lab.errors import StormLabError, UserError, check_known
 from storm_lab.live.fleet import Fleet
 from storm_lab.live.hosts import MASTER, Host
 from storm_lab.live.make_hosts import Hosts
@@ -273,8 +273,8 @@ class RunningStorm:
     def _known(self, *nodes: str | None) -> None:
         ids = [node.id for node in self.cluster.nodes]
         for node in nodes:
-            if node is not None and node not in ids:
-                raise unknown_name("node", node, ids, "the cluster")
+            if node is not None:
+                check_known("node", node, ids, "the cluster")
 
     @property
     def _here(self) -> Place:

@@ -14,7 +14,7 @@ from storm_lab.emulator.control.faults import Fault, FaultPlan
 from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.errors import unknown_name
+from storm_lab.errors import check_known
 from storm_lab.live.suite.build import Chain, placed
 from storm_lab.model import Cluster, Node, Slot, StormVersion, executors_of
 from storm_lab.model.machines import LIVE
@@ -44,8 +44,7 @@ class Scene:
 
 def find_scene(name: str) -> Scene:
     """The scene of that name; `UserError` if there is none."""
-    if name not in SCENES:
-        raise unknown_name("scene", name, SCENES, "the live runtime")
+    check_known("scene", name, SCENES, "the live runtime")
     return SCENES[name]
 
 

@@ -67,7 +67,7 @@ def test_every_help_page_shows_examples(storm_lab: Callable[..., Answer], comman
         ),
         (("up", "--socket", "/no/such/place/s"), "--socket = '/no/such/place/s': its folder does not exist"),
         (("up", "--hosts", "cloud"), "Invalid value for '--hosts'"),
-        (("record", "lihgt"), "sitting = 'lihgt': there is no such sitting"),
+        (("record", "lihgt"), "sitting = 'lihgt': the suite has no such sitting; did you mean light?"),
         (("record", "linear", "--version", "2.8"), "--version = '2.8': these sittings are not played on it"),
         (("trust", "--folder", "/no/such"), "folder = '/no/such': there are no recorded runs"),
         (

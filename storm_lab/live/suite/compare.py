@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from statistics import mean, median
 from typing import Any
 
@@ -148,13 +148,7 @@ class Ordering:
 
     def document(self) -> dict[str, Any]:
         """As it is printed."""
-        return {
-            "measure": self.measure.value,
-            "machine": self.machine,
-            "one": self.one,
-            "other": self.other,
-            "agrees": self.agrees,
-        }
+        return asdict(self) | {"measure": self.measure.value}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, check_known
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite import chains, control, floods, rstorm
 from storm_lab.live.suite.scene import C1_ONLY, Measure, Sitting
@@ -165,9 +165,7 @@ SITTINGS: dict[str, Sitting] = {
 
 def find_sitting(name: str) -> Sitting:
     """The sitting of that name; `UserError` if there is none."""
-    if name not in SITTINGS:
-        remedy = f"choose one of {', '.join(SITTINGS)}"
-        raise UserError("there is no such sitting", field="sitting", value=name, remedy=remedy)
+    check_known("sitting", name, SITTINGS, "the suite")
     return SITTINGS[name]
 
 
