@@ -163,25 +163,19 @@ def _measured_anew(site: Site) -> MeasuredLoad:
         run = _played(site, make_scheduler("default"), Path(scratch))
         cpu, traffic = run.table("cpu").to_pandas(), run.table("traffic").to_pandas()
     clock = {node.id: node.core_mhz for node in site.cluster.nodes}
-    by_task = {
-        task: executor
-        for executor in executors_of(site.plan.topology, site.version)
-        for task in range(executor.start, executor.end + 1)
-    }
-    start, length = _WARM_S * 1e9, _PLAY_S - _WARM_S
-    cpu_mhz: dict[Any, float] = {}
-    node_mhz: dict[str, float] = {}
-    for row in cpu[cpu["start_ns"] >= start].to_dict("records"):
-        mhz = row["cpu_ms"] / 1e3 / length * clock[row["node"]]
-        node_mhz[row["node"]] = node_mhz.get(row["node"], 0.0) + mhz
-        if row["task"] in by_task:
-            cpu_mhz[by_task[row["task"]]] = cpu_mhz.get(by_task[row["task"]], 0.0) + mhz
-    rates: dict[Any, float] = {}
-    for row in traffic[traffic["start_ns"] >= start].to_dict("records"):
-        pair = (by_task.get(row["source_task"]), by_task.get(row["target_task"]))
-        if None not in pair and pair[0] != pair[1]:
-            rates[pair] = rates.get(pair, 0.0) + row["tuples"] / length
-    return MeasuredLoad(cpu_mhz, rates, node_mhz)
+    executors = executors_of(site.plan.topology, site.version)
+    by_task = {task: executor for executor in executors for task in executor.tasks}
+    length = _PLAY_S - _WARM_S
+    cpu, traffic = (table[table["start_ns"] >= _WARM_S * 1e9] for table in (cpu, traffic))
+    nodes = cpu["node"].astype(str)
+    mhz = cpu["cpu_ms"] / 1e3 / length * nodes.map(clock)
+    ends = [traffic[f"{end}_task"].map(by_task) for end in ("source", "target")]
+    rates = (traffic["tuples"].groupby(ends).sum() / length).to_dict()
+    return MeasuredLoad(
+        mhz.groupby(cpu["task"].map(by_task)).sum().to_dict(),
+        {(one, other): rate for (one, other), rate in rates.items() if one != other},
+        mhz.groupby(nodes).sum().to_dict(),
+    )
 
 
 def _latency(turn: Turn) -> Figure:
