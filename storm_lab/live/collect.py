@@ -7,6 +7,7 @@ of ackers. Counters of a worker that was killed end with its last whole window.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -101,17 +102,17 @@ def _write_machine(records: LiveRecords, lives: Lives, log: Recorder) -> None:
             continue
         span = (before.time_ns - origin, after.time_ns - origin)
         earlier = {seen.worker.pid: seen.total_ns for seen in before.workers}
-        own: dict[str, int] = {}
+        own: Counter[str] = Counter()
         for seen in after.workers:
             used = max(0, seen.total_ns - earlier.get(seen.worker.pid, 0))
             node = seen.worker.slot.node
-            own[node] = own.get(node, 0) + used
+            own[node] += used
             life = silent.get(seen.worker.pid)
             if life is not None and used:
                 rows.append((*span, node, life.topology, life.number, used / 1e6))
         for node, use in after.hosts.items():
             if node in before.hosts:
-                rest = use.cpu_ns - before.hosts[node].cpu_ns - own.get(node, 0)
+                rest = use.cpu_ns - before.hosts[node].cpu_ns - own[node]
                 if rest > 0:
                     rows.append((*span, node, "", -1, rest / 1e6))
     if not rows:

@@ -6,6 +6,7 @@ import struct
 from pathlib import Path
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.errors import UserError
 
 _STEPS = 64
@@ -14,7 +15,6 @@ _FIRST_STEP = 128
 _STEP = 24
 """Bytes of a rate: from when on, lines until then, and from line to line."""
 _BYTES = 1 << 16
-_NS_PER_S = 1_000_000_000
 
 
 def queue_path(folder: Path, spout: str) -> Path:
@@ -33,7 +33,7 @@ def new_queue(source: SourcePlan, origin_ns: int) -> bytes:
 
 def _gap(rate_per_s: float) -> int:
     """Time from line to line in 1024ths of a nanosecond; 0 when none come."""
-    return round(_NS_PER_S * 1024 / rate_per_s) if rate_per_s > 0 else 0
+    return round(NS_PER_S * 1024 / rate_per_s) if rate_per_s > 0 else 0
 
 
 def set_rate(queue: Path, at_ns: int, rate_per_s: float) -> None:

@@ -17,6 +17,7 @@ from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec, check_spec
+from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.bridge import Bridge, Policy, Round
 from storm_lab.live.collect import collect
@@ -41,7 +42,6 @@ Progress = Callable[[int, int], None]
 """Called with the time reached and the planned end, both in nanoseconds since the start of the run."""
 
 _LOOK_SECONDS = 0.2
-_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +116,13 @@ def play_live(
     records = {topology: folder / "records" for topology, folder in folders.items()}
     exported = {topology: folder / "plan" for topology, folder in folders.items()}
     names = {plan.topology.id: storm_name(plan.topology) for plan in spec.topologies}
-    window_ns = round(spec.window_s * _NS)
+    window_ns = round(spec.window_s * NS_PER_S)
     _set_policy(spec, stage, names)
     rounds_before, events_before = len(stage.bridge.rounds), len(stage.storm.events)
     machine = Machine(machine_mhz(), round(spec.cost.server_places), spec.cost.server_latency_us)
     timeline = Timeline(spec.faults, stage.storm, exported, names)
     origin_ns = time.monotonic_ns()
-    end_ns = origin_ns + round(spec.duration_s * _NS)
+    end_ns = origin_ns + round(spec.duration_s * NS_PER_S)
     for plan in spec.topologies:
         folder = records[plan.topology.id]
         folder.mkdir(parents=True)
@@ -135,7 +135,7 @@ def play_live(
             faults = threading.Thread(target=timeline.play, args=(origin_ns, over), daemon=True)
             faults.start()
             for plan in sorted(spec.topologies, key=lambda plan: plan.submit_s):
-                submit_ns = origin_ns + round(plan.submit_s * _NS)
+                submit_ns = origin_ns + round(plan.submit_s * NS_PER_S)
                 _wait(stage.storm, origin_ns, submit_ns, end_ns, progress)
                 topology = plan.topology.id
                 stage.storm.submit(names[topology], stage.jar, SUBMIT_CLASS, str(exported[topology]))
@@ -278,7 +278,7 @@ def _wait(storm: LiveStorm, origin_ns: int, until_ns: int, end_ns: int, progress
         storm.check()
         if progress is not None:
             progress(now - origin_ns, end_ns - origin_ns)
-        time.sleep(min(_LOOK_SECONDS, (until_ns - now) / _NS))
+        time.sleep(min(_LOOK_SECONDS, (until_ns - now) / NS_PER_S))
 
 
 def _kill_all(storm: LiveStorm, names: Iterable[str]) -> None:

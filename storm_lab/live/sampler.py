@@ -11,6 +11,7 @@ import os
 import platform
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -202,17 +203,16 @@ def windows_of(samples: Sequence[Sample], origin_ns: int) -> dict[str, Any]:
             periods = max(1, new.periods - old.periods)
             rows["used_cores"].append(round((new.cpu_ns - old.cpu_ns) / span_ns, 3))
             rows["throttled"].append(round((new.throttled - old.throttled) / periods, 3))
-            rows["waiting"].append(round(waits.get(node, 0) / span_ns, 3))
+            rows["waiting"].append(round(waits[node] / span_ns, 3))
     return found
 
 
-def _waits(before: Sample, after: Sample) -> dict[str, int]:
+def _waits(before: Sample, after: Sample) -> Counter[str]:
     """Time that workers' threads have waited for a core between two looks, by node."""
     earlier = {seen.worker.pid: seen.waited_ns for seen in before.workers}
-    found: dict[str, int] = {}
+    found: Counter[str] = Counter()
     for seen in after.workers:
-        node = seen.worker.slot.node
-        found[node] = found.get(node, 0) + seen.waited_ns - earlier.get(seen.worker.pid, 0)
+        found[seen.worker.slot.node] += seen.waited_ns - earlier.get(seen.worker.pid, 0)
     return found
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -218,9 +219,9 @@ class LiveServices:
     def _sample(self, now_ns: int) -> WindowSample:
         for worker in self._workers():
             self._slots[worker.pid] = worker.slot
-        cpu: dict[tuple[int, Executor], int] = {}
-        traffic: dict[tuple[str, int, int], int] = {}
-        failed: dict[str, int] = {}
+        cpu: Counter[tuple[int, Executor]] = Counter()
+        traffic: Counter[tuple[str, int, int]] = Counter()
+        failed: Counter[str] = Counter()
         for tail in self._tails:
             for file, window in tail.look():
                 slot = self._slots.get(file.pid)
@@ -229,9 +230,8 @@ class LiveServices:
                     continue
                 number = self._control.fleet.number((file.pid, file.started_ns), slot)
                 for executor, used in tail.cpu(file, window).items():
-                    cpu[number, executor] = cpu.get((number, executor), 0) + used
-                for pair, tuples in tail.traffic(window).items():
-                    traffic[pair] = traffic.get(pair, 0) + tuples
-                failed[tail.topology] = failed.get(tail.topology, 0) + tail.failed(window)
+                    cpu[number, executor] += used
+                traffic.update(tail.traffic(window))
+                failed[tail.topology] += tail.failed(window)
         start_ns, self._sampled_ns = self._sampled_ns, now_ns
         return WindowSample(start_ns, now_ns, executor_cpu_ns=cpu, traffic=traffic, failed=failed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -234,14 +235,13 @@ class TopologyRows:
 
     def _write_cpu(self, worker: WorkerLife, window: Window, log: Recorder) -> None:
         uses = self._uses[worker.number]
-        sums: dict[ThreadUse, int] = {}
+        sums: Counter[ThreadUse] = Counter()
         for key, _, used in window.threads:
-            sums[uses[key]] = sums.get(uses[key], 0) + used
+            sums[uses[key]] += used
         for kind in (COMPILER, COLLECTOR):
             sums[ThreadUse(kind, -1)] = _between(self._records.samples, worker.pid, window, kind)
-        rest = ThreadUse(HOUSEKEEPING, -1)
         # What is neither a Java thread's nor the compiler's or the collector's: the JVM's other threads.
-        sums[rest] = sums.get(rest, 0) + max(0, window.process_cpu_ns - sum(sums.values()))
+        sums[ThreadUse(HOUSEKEEPING, -1)] += max(0, window.process_cpu_ns - sums.total())
         rows = [(use, used) for use, used in sorted(sums.items()) if used > 0]
         if not rows:
             return

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from storm_lab.emulator.setup.plan_check import check_plan
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.errors import UserError
 from storm_lab.live.line_queue import new_queue, queue_path
 from storm_lab.model import Component, Grouping, StormVersion, Topology, acker_count, executors_of
@@ -32,8 +33,6 @@ _KEYED = (Grouping.FIELDS, Grouping.PARTIAL_KEY)
 _ROOT_BYTES = 10
 """Class and number of the root tuple on the wire: a long with its highest bits in use."""
 _FORBIDDEN_IN_NAMES = "/.:\\ "
-
-_NS_PER_S = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Recording:
 
     folder: Path
     origin_ns: int
-    window_ns: int = _NS_PER_S
+    window_ns: int = NS_PER_S
     sample_every: int = 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -56,11 +57,11 @@ class WorkerTail:
         """CPU of each executor's threads in a window."""
         threads = ((key, name) for key, name, _ in window.threads)
         uses = thread_uses(threads, file.tasks, self._by_task)
-        used: dict[Executor, int] = {}
+        used: Counter[Executor] = Counter()
         for key, _, ns in window.threads:
             executor = self._by_task.get(uses[key].first_task)
             if executor is not None and uses[key].kind != HOUSEKEEPING:
-                used[executor] = used.get(executor, 0) + ns
+                used[executor] += ns
         return used
 
     def traffic(self, window: Window) -> dict[tuple[str, int, int], int]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.live.suite.measure import sinks_of
 from storm_lab.live.suite.scene import Effect, Measure, Scene
 from storm_lab.tuplelog import Manifest, Run, RunWriter
@@ -23,7 +24,6 @@ from storm_lab.tuplelog.schema import TABLES
 
 KEPT = 150
 """Root tuples, and executions of each component, that are kept of a second and a topology."""
-_SECOND_NS = 1_000_000_000
 _LEFT_OUT = ("traffic",)
 _TIMES = {"roots": "emit_ns", "executions": "start_ns"}
 _GROUPS = {"roots": ("topology",), "executions": ("topology", "component")}
@@ -85,7 +85,7 @@ def _spread(table: pa.Table, time: str, groups: Sequence[str]) -> pa.Table:
     """Of each second and group at most `KEPT` rows, evenly over it."""
     if not table.num_rows:
         return table
-    second = table[time].to_numpy() // _SECOND_NS
+    second = table[time].to_numpy() // NS_PER_S
     group = np.zeros(len(second), np.int64)
     for column in groups:
         codes = pc.dictionary_encode(table[column].combine_chunks().cast(pa.string()))
