@@ -51,15 +51,16 @@ def memory(marks_s: list[float]) -> list[float | None]:
             while plane.now_ns < round(mark * NS_PER_S):
                 plane.run_until(min(plane.now_ns + 20 * NS_PER_S, round(mark * NS_PER_S)))
                 plane.sample()
-            found.append(_resident_mb())
+            found.append(resident_mb("self"))
         plane.finish()
         log.finish(duration_ns=plane.now_ns)
     return found
 
 
-def _resident_mb() -> float | None:
+def resident_mb(process: str) -> float | None:
+    """Resident memory of a process by its id; None where the system does not tell, or it is gone."""
     try:
-        status = Path("/proc/self/status").read_text(encoding="ascii")
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:
         return None
     line = next((line for line in status.splitlines() if line.startswith("VmRSS:")), None)

@@ -19,6 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from storm_lab.bench._kernel_parts import resident_mb
+
 Rows = list[list[Any]]
 Query = Callable[[], Rows]
 
@@ -181,7 +183,7 @@ class _PeakMemory:
     """Largest resident memory of this process and its children together, looked at ten times a second."""
 
     def __init__(self) -> None:
-        self._peak_kb = 0
+        self._peak_mb = 0.0
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
@@ -190,11 +192,11 @@ class _PeakMemory:
         """End the watch; the peak in MB."""
         self._done.set()
         self._thread.join()
-        return round(self._peak_kb / 1024, 1)
+        return round(self._peak_mb, 1)
 
     def _watch(self) -> None:
         while not self._done.wait(0.1):
-            self._peak_kb = max(self._peak_kb, sum(map(_resident_kb, _family())))
+            self._peak_mb = max(self._peak_mb, sum(resident_mb(process) or 0.0 for process in _family()))
 
 
 def _family() -> list[str]:
@@ -221,14 +223,6 @@ def _cpu_s() -> float:
                 map(int, Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15])
             )
     return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _resident_kb(process: str) -> int:
-    try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS:")), 0)
 
 
 def leave_archive(folder: Path) -> None:

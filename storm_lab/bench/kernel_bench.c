@@ -46,7 +46,7 @@ static I receive_batch, rate_milli, timeout, lines, warm_until, until, bytes, n_
 static I now, seq, heap_n, events, taken, free_message = NONE, free_root = NONE, n_messages, n_roots;
 static I *idle, n_idle, finder;
 static I acked, emitted, first_of[KINDS], count_of[KINDS], measuring, n_wires;
-static I batch_count[BATCHES], batch_sum[BATCHES], latency_sum, latency_count;
+static I batch_count[BATCHES], batch_sum[BATCHES], latency_sum;
 static Message *message;
 static Root *root;
 static Thread *thread;
@@ -528,7 +528,6 @@ static void spout_acks_done(I t) {
             if (measuring) {
                 I batch = (now - warm_until - 1) * BATCHES / (until - warm_until);
                 latency_sum += latency;
-                latency_count++;
                 batch_sum[batch] += latency;
                 batch_count[batch]++;
             }
@@ -714,8 +713,8 @@ int main(void) {
     double wall = seconds() - start;
     for (I t = 0; t < n_threads; t++) cpu += thread[t].cpu;
     printf("{\"events\": %" PRId64 ", \"seconds\": %.9f, \"emitted\": %" PRId64 ", \"acked\": %" PRId64
-           ", \"latency_ns\": %" PRId64 ", \"latencies\": %" PRId64 ", \"cpu_ns\": %" PRId64 ", \"batch_ms\": [",
-           events - first_event, wall, emitted, acked, latency_sum, latency_count, cpu);
+           ", \"latency_ns\": %" PRId64 ", \"cpu_ns\": %" PRId64 ", \"batch_ms\": [",
+           events - first_event, wall, emitted, acked, latency_sum, cpu);
     for (I i = 0; i < BATCHES; i++)
         printf("%s%.6f", i ? ", " : "", batch_count[i] ? 1e-6 * (double)batch_sum[i] / (double)batch_count[i] : 0.0);
     printf("]}\n");
