@@ -88,6 +88,11 @@ class _Nimbus:
         view = self._policy.view
         return Assignment() if view is None else view.present
 
+    def current(self, topology: str) -> SimpleNamespace | None:
+        # The placement itself tells one assignment from the next.
+        own = self.present.of_topology(topology)
+        return SimpleNamespace(id=own) if own.slots else None
+
     @property
     def live_cluster(self) -> Cluster:
         view = self._policy.view
@@ -112,7 +117,6 @@ class _Control:
         self.cluster = spec.cluster
         self.version = spec.version
         self.seed = spec.seed
-        self.plane = self
         self.endings: list[Callable[[], None]] = []
         self._sample = sample
 

@@ -103,13 +103,7 @@ class Turns:
     scenes: list[Scene] = field(default_factory=list)
 
     def rate(
-        self,
-        topology: str,
-        rate: float,
-        *,
-        stops: bool = True,
-        settle_s: float = 3.0,
-        stretch_s: float = 7.0,
+        self, topology: str, rate: float, *, stops: bool = True, settle_s: float = 3.0, stretch_s: float = 7.0
     ) -> tuple[float, float]:
         """Let a topology have so many tuples a second; returns the stretch that is measured."""
         start, end = self.now_s + settle_s, self.now_s + settle_s + stretch_s
