@@ -120,20 +120,19 @@ class _NamespaceHosts(Hosts):
     def make(self) -> None:
         tree = GroupTree(self._place.record.token, hierarchies())
         self._place.note(cgroups=tuple(map(str, tree.folders)))
-        missing: dict[str, None] = {}
-        with_groups = bool(tree.controllers)
-        if with_groups:
+        missing: list[str] = []
+        whole: Group | None = None
+        if tree.controllers:
             try:
                 whole = tree.make()
             except OSError as error:
-                with_groups = False
-                missing[f"CPU and memory of nodes (control groups cannot be made: {error.strerror})"] = None
+                missing.append(f"CPU and memory of nodes (control groups cannot be made: {error.strerror})")
         else:
-            missing["CPU and memory of nodes (no control groups that this process may make)"] = None
+            missing.append("CPU and memory of nodes (no control groups that this process may make)")
         limits = self._options.limit_cpu and not self._options.pinned
-        quotas = cpu_quotas(self._cluster, self._options) if with_groups and limits else {}
+        quotas = cpu_quotas(self._cluster, self._options) if whole is not None and limits else {}
         free_cores = usable_cores()
-        if with_groups and "cpu" in tree.controllers:
+        if whole is not None and "cpu" in tree.controllers:
             whole.limit_cpu(MACHINE_SHARE * (os.cpu_count() or 1))
             whole.weigh(self._options.weight)
         self._network.make()
@@ -141,17 +140,15 @@ class _NamespaceHosts(Hosts):
         for index, (name, node) in enumerate(
             [(MASTER, None), *((node.id, node) for node in self._cluster.nodes)]
         ):
-            group = tree.make_host(f"host{index}") if with_groups else None
+            group = tree.make_host(f"host{index}") if whole is not None else None
             address = f"10.77.{index // 250}.{index % 250 + 1}"
             namespace = self._network.add_host(rack if node is None else node.rack, f"{address}/16")
             speed_mbps = 0.0 if node is None else node.nic_mbps
-            missing |= dict.fromkeys(
-                self._network.shape_host(namespace, self._options.latency_us, speed_mbps)
-            )
+            missing += self._network.shape_host(namespace, self._options.latency_us, speed_mbps)
             if node is not None and group is not None:
-                missing |= dict.fromkeys(_limit_memory(group, node))
-            if node is not None and with_groups and "cpu" not in tree.controllers:
-                missing["CPU of nodes (no control group for it)"] = None
+                missing += _limit_memory(group, node)
+                if "cpu" not in tree.controllers:
+                    missing.append("CPU of nodes (no control group for it)")
             own_cores: tuple[int, ...] = ()
             if node is not None and self._options.pinned:
                 own_cores, free_cores = tuple(free_cores[: node.cores]), free_cores[node.cores :]
@@ -166,8 +163,8 @@ class _NamespaceHosts(Hosts):
                 own_cores=own_cores,
             )
         for name in self._cluster.racks:
-            missing |= dict.fromkeys(self._network.shape_rack(name, self._options.rack_latency_us))
-        self.unrealised = tuple(missing)
+            missing += self._network.shape_rack(name, self._options.rack_latency_us)
+        self.unrealised = tuple(dict.fromkeys(missing))
 
     def hold_back(self) -> None:
         held = [(host, cores) for host in self._hosts.values() if (cores := host.cores) is not None]
