@@ -13,6 +13,7 @@ most ten. All three engines count exactly these.
 from __future__ import annotations
 
 import math
+import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -114,14 +115,12 @@ class Played:
     @property
     def latency_ms(self) -> float:
         """Mean complete latency."""
-        return sum(self.batch_ms) / len(self.batch_ms)
+        return statistics.fmean(self.batch_ms)
 
     @property
     def latency_error_ms(self) -> float:
         """Standard error of the mean complete latency, from batch means."""
-        n = len(self.batch_ms)
-        spread = sum((x - self.latency_ms) ** 2 for x in self.batch_ms) / (n - 1)
-        return math.sqrt(spread / n)
+        return statistics.stdev(self.batch_ms) / math.sqrt(len(self.batch_ms))
 
 
 @dataclass

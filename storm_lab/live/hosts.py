@@ -16,6 +16,7 @@ from typing import Literal
 from storm_lab.errors import UserError
 from storm_lab.live.cgroups import PERIOD_US, CpuUse, Group
 from storm_lab.live.netns import RUN
+from storm_lab.machine.facts import usable_cores
 from storm_lab.model.checks import check_number
 from storm_lab.model.cluster import Cluster
 
@@ -110,11 +111,6 @@ class Host:
 _ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@"'
 
 
-def usable_cores() -> list[int]:
-    """Numbers of the machine's cores that this process may use."""
-    return sorted(os.sched_getaffinity(0))
-
-
 def cpu_quotas(cluster: Cluster, options: HostOptions) -> dict[str, float]:
     """Cores of this machine that each node may use: its own by their clock, scaled so that all fit."""
     clock = machine_mhz()
@@ -164,7 +160,7 @@ def check_hosts(cluster: Cluster, options: HostOptions) -> None:
         raise UserError("must be 1 to 10,000", field="weight", value=options.weight)
     for field in ("latency_us", "rack_latency_us"):
         check_number("a cluster", field, getattr(options, field), high=_MOST_LATENCY_US, unit="us")
-    wanted, there = sum(node.cores for node in cluster.nodes), len(usable_cores())
+    wanted, there = sum(node.cores for node in cluster.nodes), usable_cores()
     if options.pinned and wanted > there:
         message = f"this machine has {there} for nodes of their own cores"
         raise UserError(message, field="cores of all nodes", value=wanted, remedy="pin a smaller cluster")

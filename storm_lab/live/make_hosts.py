@@ -8,7 +8,7 @@ import socket
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.cgroups import PERIOD_US, Group, GroupTree, hierarchies
 from storm_lab.live.conf import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
-from storm_lab.live.hosts import MACHINE_SHARE, MASTER, Host, HostOptions, cpu_quotas, usable_cores
+from storm_lab.live.hosts import MACHINE_SHARE, MASTER, Host, HostOptions, cpu_quotas
 from storm_lab.live.netns import Network, why_no_namespaces
 from storm_lab.live.processes import NOBODYS_ADDRESS, listens
 from storm_lab.live.quota_slice import SLICE_US, set_slice, slice_us
@@ -131,7 +131,7 @@ class _NamespaceHosts(Hosts):
             missing.append("CPU and memory of nodes (no control groups that this process may make)")
         limits = self._options.limit_cpu and not self._options.pinned
         quotas = cpu_quotas(self._cluster, self._options) if whole is not None and limits else {}
-        free_cores = usable_cores()
+        free_cores = sorted(os.sched_getaffinity(0))
         if whole is not None and "cpu" in tree.controllers:
             whole.limit_cpu(MACHINE_SHARE * (os.cpu_count() or 1))
             whole.weigh(self._options.weight)

@@ -108,10 +108,10 @@ class Timeline:
                 set_rate(queue_path(self._folders[topology], spout), time.monotonic_ns(), rate)
                 return f"{topology}/{spout}"
             case RebalanceTopology(topology=topology, workers=workers, wait_s=wait):
-                storm.rebalance(self._names[topology], wait_s=_seconds(wait), workers=workers)
+                storm.rebalance(self._names[topology], wait_s=round(wait or 0), workers=workers)
                 return topology
             case KillTopology(topology=topology, wait_s=wait):
-                storm.kill(self._names[topology], wait_s=_seconds(wait))
+                storm.kill(self._names[topology], wait_s=round(wait or 0))
                 return topology
             case ActivateTopology(topology=topology):
                 storm.activate(self._names[topology])
@@ -130,7 +130,3 @@ def check_faults(plan: FaultPlan) -> None:
             names = ", ".join(sorted(kind.name for kind in _PLAYED))
             message = "this cannot be carried out on real Storm"
             raise UserError(message, field="faults", value=fault.name, remedy=f"live runs know: {names}")
-
-
-def _seconds(wait_s: float | None) -> int:
-    return 0 if wait_s is None else round(wait_s)

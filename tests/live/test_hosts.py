@@ -66,7 +66,7 @@ def test_latencies_that_no_link_has_are_refused_with_their_range(field: str, val
 
 
 def test_more_cores_than_the_machine_has_are_not_pinned(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(hosts, "usable_cores", lambda: [0, 1])
+    monkeypatch.setattr(hosts, "usable_cores", lambda: 2)
     check_hosts(cluster(1, 1), HostOptions(pinned=True))
     with pytest.raises(UserError, match=r"cores of all nodes = 3: this machine has 2 for nodes of their own"):
         check_hosts(cluster(1, 2), HostOptions(pinned=True))
