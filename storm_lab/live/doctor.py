@@ -41,18 +41,9 @@ _REACH_SECONDS = 10.0
 def run_checks() -> list[Finding]:
     """All checks, in the order in which their subjects come into play."""
     checks: tuple[Callable[[], list[Finding]], ...] = (
-        check_system,
-        check_java,
-        check_resolver,
-        check_jars,
-        check_namespaces,
-        check_groups,
-        check_links,
-        check_ports,
-        check_memory,
-        check_disk,
-        check_left,
-    )
+        check_system, check_java, check_resolver, check_jars, check_namespaces, check_groups,
+        check_links, check_ports, check_memory, check_disk, check_left,
+    )  # fmt: skip
     return [finding for check in checks for finding in check()]
 
 

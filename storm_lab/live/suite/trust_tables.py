@@ -68,37 +68,23 @@ def scenes_table(trust: Trust) -> pd.DataFrame:
 
     What is unusable has its reason and no numbers.
     """
-    rows = []
-    for row in trust.rows:
-        for each in row.compared:
-            measured = None if each.unusable else each.measured
-            rows.append(
-                (
-                    row.label,
-                    row.half.value,
-                    each.measure.value,
-                    UNITS[each.measure],
-                    rounded(measured),
-                    rounded(measured, "low"),
-                    rounded(measured, "high"),
-                    rounded(each.predicted),
-                    each.factor,
-                    each.unusable,
-                )
-            )
-    columns = [
-        "scene",
-        "half",
-        "measure",
-        "unit",
-        "measured",
-        "low",
-        "high",
-        "predicted",
-        "factor",
-        "unusable",
-    ]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(
+        {
+            "scene": row.label,
+            "half": row.half.value,
+            "measure": each.measure.value,
+            "unit": UNITS[each.measure],
+            "measured": rounded(measured),
+            "low": rounded(measured, "low"),
+            "high": rounded(measured, "high"),
+            "predicted": rounded(each.predicted),
+            "factor": each.factor,
+            "unusable": each.unusable,
+        }
+        for row in trust.rows
+        for each in row.compared
+        for measured in [None if each.unusable else each.measured]
+    )
 
 
 def threads_table(trust: Trust) -> pd.DataFrame:
