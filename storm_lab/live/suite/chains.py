@@ -92,7 +92,7 @@ _PERIOD_NS = 10**13
 
 
 def load_turns(version: StormVersion) -> Turns:
-    """Stretches of `load`: bursts that go on all the time, then load after load."""
+    """Stretches of `load`: bursts in one topology, then in another, then load after load."""
     turns = Turns(_LOAD_START_S)
     for name in _BURSTS:
         start = turns.now_s + _BURST_WARM_S
