@@ -12,6 +12,7 @@ import math
 import statistics
 import time
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import click
 
@@ -27,25 +28,12 @@ from storm_lab.model import (
     Subscription,
     Topology,
 )
-from storm_lab.schedulers import SchedulingView, make_scheduler
+from storm_lab.schedulers import SchedulingView, make_scheduler, scheduler_names
 
 SIZES = ((100, 10), (300, 30), (1000, 100), (3000, 300), (10_000, 1000))
 """Executors and nodes of each step."""
 
-HEURISTICS = (
-    "even",
-    "default",
-    "isolation",
-    "ras",
-    "rstorm",
-    "tstorm",
-    "tstorm-initial",
-    "mfstorm",
-    "aniello-offline",
-    "aniello-online",
-    "partition",
-    "random",
-)
+HEURISTICS = tuple(name for name in scheduler_names() if name != "optimal")
 """Every policy but the optimum."""
 
 STATED_EXPONENT = {"tstorm": 2.0}
@@ -101,7 +89,7 @@ def problem(executors: int, nodes: int, version: StormVersion) -> SchedulingView
         stages: dict[str, list[Executor]] = {}
         for executor in bare.executors[topology.id]:
             stages.setdefault(executor.component, []).append(executor)
-        for first, second in zip(list(stages.values()), list(stages.values())[1:], strict=False):
+        for first, second in pairwise(stages.values()):
             for a, source in enumerate(first):
                 for b, target in enumerate(second):
                     # Rates differ, so that an order by traffic has something to sort.
