@@ -30,6 +30,7 @@ from storm_lab.reporting.tally import Tally, count_chosen, count_standings, stan
 from storm_lab.reporting.trust_section import EXPERIMENT as TRUST
 from storm_lab.reporting.trust_section import TrustSection, read_trust
 from storm_lab.reporting.verdict import USUAL_SEEDS, Outcome, Verdict, measured_text
+from storm_lab.tuplelog import RunRefused
 from storm_lab.version import __version__
 
 ALL_PAPERS = "all papers"
@@ -54,15 +55,6 @@ class ReportFigure:
 
 
 @dataclass(frozen=True, slots=True)
-class DamagedRun:
-    """A run folder that is no whole run (truncated, foreign schema, empty), or a second copy of one."""
-
-    experiment: str
-    run: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class ReportContent:
     """Everything the report shows.
 
@@ -82,7 +74,7 @@ class ReportContent:
     figures: tuple[ReportFigure, ...] = ()
     constants: tuple[ConstantRecord, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
-    damaged: tuple[DamagedRun, ...] = ()
+    damaged: tuple[RunRefused, ...] = ()
     notebooks: Mapping[str, str] = field(default_factory=dict)
     argued: Mapping[str, str] = field(default_factory=dict)
     causes: Mapping[str, Cause] = field(default_factory=dict)
@@ -96,7 +88,7 @@ def collect_report(
     *,
     constants: Sequence[ConstantRecord] = (),
     notebooks: Mapping[str, str] | None = None,
-    damaged: Sequence[DamagedRun] = (),
+    damaged: Sequence[RunRefused] = (),
     made_from: str = "",
 ) -> ReportContent:
     """What lies in a reports folder: ``verdicts/<experiment>.json`` and ``figures/<experiment>/*.svg``.

@@ -106,12 +106,12 @@ def open_run(folder: Path | str, *, verify: bool = False) -> Run:
     return Run(folder, manifest)
 
 
-def find_runs(root: Path) -> tuple[list[Run], list[RunRefused]]:
+def find_runs(root: Path, *, verify: bool = False) -> tuple[list[Run], list[RunRefused]]:
     """All runs under ``root``, and the folders that were refused, as `open_runs` has them.
 
     The layout is ``root/<experiment>/<run>/``. Hidden folders are runs being written and are passed over.
     """
-    return open_runs(run for home in _folders(root) for run in _folders(home))
+    return open_runs((run for home in _folders(root) for run in _folders(home)), verify=verify)
 
 
 def open_runs(folders: Iterable[Path], *, verify: bool = False) -> tuple[list[Run], list[RunRefused]]:

@@ -7,7 +7,8 @@ from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.reporting import figures as f
 from storm_lab.reporting.chosen import ConstantRecord
 from storm_lab.reporting.record import VerdictFile, write_verdicts
-from storm_lab.reporting.report import DamagedRun, collect_report, write_report
+from storm_lab.reporting.report import collect_report, write_report
+from storm_lab.tuplelog import Problem, RunRefused
 from tests.reporting import example_tables as example
 
 CONSTANTS = [
@@ -54,6 +55,7 @@ def write_example(reports: Path, *, alt: str = "Processing time of both schedule
     notebook.parent.mkdir(parents=True, exist_ok=True)
     notebook.write_text("<title>notebook</title>", encoding="utf-8")
     links = {"tstorm-word-count": "tstorm/word-count.html", "tstorm-log-stream": "tstorm/log-stream.html"}
-    damaged = [DamagedRun("tstorm-word-count", "storm-default-s2", "truncated")]
+    folder = Path("tstorm-word-count") / "storm-default-s2"
+    damaged = [RunRefused(folder, Problem.TRUNCATED, "roots.parquet has 3 bytes, not 30")]
     content = collect_report(reports, constants=CONSTANTS, notebooks=links, damaged=damaged)
     return write_report(reports / "index.html", content)

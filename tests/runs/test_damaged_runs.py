@@ -11,9 +11,9 @@ import pytest
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.machine.places import DATA_VARIABLE, runs_folder
 from storm_lab.reporting.report import collect_report, render_report
-from storm_lab.runs.damaged_runs import damaged_runs
 from storm_lab.runs.execute import PlayedRun, play_all
 from storm_lab.runs.prepare import prepare
+from storm_lab.tuplelog import Problem, RunRefused, find_runs
 from tests.runs import tiny_runs
 from tests.runs.test_prepare import study
 from tests.runs.tiny_runs import spec
@@ -103,6 +103,10 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[PlayedRun, ..
     return play_all(specs, jobs=0)
 
 
+def damaged_runs(root: Path) -> list[RunRefused]:
+    return find_runs(root, verify=True)[1]
+
+
 def logs(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -112,11 +116,11 @@ def test_a_spoilt_folder_is_named_counted_and_its_neighbour_is_not(
     runs: tuple[PlayedRun, ...], spoil: Callable[[Path], None], words: str, tmp_path: Path
 ) -> None:
     folder = runs[0].folder
-    assert damaged_runs(runs_folder()) == ()
+    assert damaged_runs(runs_folder()) == []
     spoil(folder)
     (damaged,) = damaged_runs(runs_folder())
-    assert (damaged.experiment, damaged.run) == ("tiny", folder.name)
-    assert damaged.reason.startswith(words)
+    assert damaged.folder == folder
+    assert f"{damaged.problem} ({damaged.detail})".startswith(words)
     page = render_report(collect_report(tmp_path / "none", damaged=[damaged]))
     assert "Left out (1)" in page and "1 folder of the runs on this machine is damaged" in page
     assert f"<code>tiny/{folder.name}</code>: {words}" in page
@@ -126,12 +130,13 @@ def test_a_copy_of_a_whole_run_is_left_out(runs: tuple[PlayedRun, ...]) -> None:
     folder = runs[0].folder
     shutil.copytree(folder, folder.with_name("copy"))
     (damaged,) = damaged_runs(runs_folder())
-    assert damaged.run == "copy"
-    assert damaged.reason == f"duplicated (the same run is in {folder.name})"
+    assert damaged.folder.name == "copy"
+    assert damaged.problem is Problem.DUPLICATED
+    assert damaged.detail == f"the same run is in {folder.name}"
 
 
 def test_no_runs_are_no_damage(tmp_path: Path) -> None:
-    assert damaged_runs(tmp_path / "none") == ()
+    assert damaged_runs(tmp_path / "none") == []
 
 
 @pytest.mark.parametrize("spoil", [spoil for spoil, _ in SPOILT])
