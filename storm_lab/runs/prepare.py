@@ -34,22 +34,21 @@ Task = Callable[[Advance], Any]
 
 @dataclass(frozen=True, slots=True)
 class Meanwhile:
-    """Tasks for other processes, and who is told of them, by number: of a share done, and of a failure.
+    """Tasks for other processes, by the place of the study whose metrics they read.
 
-    ``reads`` is the place of the study whose metrics a task reads, by number; a task without one reads none.
+    ``advance`` is told of a share done, and ``fail`` of a failure, by that place.
     """
 
-    tasks: Sequence[Task] = ()
-    advance: Callable[[int, float], None] = lambda number, share: None
+    tasks: Mapping[int, Task] = field(default_factory=dict)
+    advance: Callable[[int, float], None] = lambda place, share: None
     fail: Callable[[int, StormLabError], None] = pass_on
-    reads: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """The runs of each study, in the order of the studies, and where the time went.
 
-    ``meanwhile`` are the results of what was done beside the metrics and after them, by number.
+    ``meanwhile`` are the results of what was done beside the metrics and after them, by study.
     ``emulation_s`` is what playing each study's runs took, one after the other. ``metrics_s`` is the wall
     time of the one Spark process, its start included; ``shares`` is what part of it belongs to each study, by
     the bytes of the logs that were read. A run that several studies read counts for the first of them.
@@ -122,9 +121,9 @@ def prepare(
     meanwhile = meanwhile or Meanwhile()
     if missing or meanwhile.tasks:
         say(f"metrics of {len(missing)} runs")
-        reads = {number: [run.folder for run in runs[place]] for number, place in meanwhile.reads.items()}
+        reads = {place: [run.folder for run in runs[place]] for place in meanwhile.tasks}
         what = "metrics and notebooks" if meanwhile.tasks else "metrics"
-        expected_s = _expected_after_s(studies, meanwhile, bool(missing))
+        expected_s = _expected_after_s(studies, meanwhile.tasks, bool(missing))
         with progress_bar(expected_s, show_progress, what) as show:
             metrics_s, beside = _metrics(missing, meanwhile, reads, show, notebooks_at_a_time(jobs))
     own_first = _firsts(runs)
@@ -139,18 +138,16 @@ def _expected_s(study: Study, specs: Sequence[RunSpec]) -> list[float]:
     return [each or 1.0] * len(specs)
 
 
-def _expected_after_s(studies: Sequence[Study], meanwhile: Meanwhile, missing: bool) -> list[float]:
-    """What metrics, if some are missing, and then each task beside them are expected to take.
+def _expected_after_s(studies: Sequence[Study], tasks: Collection[int], missing: bool) -> list[float]:
+    """What metrics, if some are missing, and then the task of each study, if it has one, will take.
 
     A second where nobody knows.
     """
     known = expected_costs()
-    costs = [
-        known.get(studies[meanwhile.reads[number]].experiment.slug) if number in meanwhile.reads else None
-        for number in range(len(meanwhile.tasks))
-    ]
-    metrics_s = (sum(cost.metrics_s for cost in costs if cost) or 1.0) if missing else 0.0
-    return [metrics_s, *(cost.notebook_s if cost else 1.0 for cost in costs)]
+    costs = {place: known.get(studies[place].experiment.slug) for place in tasks}
+    metrics_s = (sum(cost.metrics_s for cost in costs.values() if cost) or 1.0) if missing else 0.0
+    tasks_s = {place: cost.notebook_s if cost else 1.0 for place, cost in costs.items()}
+    return [metrics_s, *(tasks_s.get(place, 0.0) for place in range(len(studies)))]
 
 
 def _firsts(runs: Sequence[Sequence[PlayedRun]]) -> list[list[PlayedRun]]:
@@ -170,31 +167,30 @@ def _metrics(
     show: Callable[[int, float], None],
     at_a_time: int,
 ) -> tuple[float, dict[int, Any]]:
-    """Compute them in one process, and do in others what is to be done meanwhile; its results by number.
+    """Compute them in one process, and do in others what is to be done meanwhile; its results by study.
 
     There are ``at_a_time`` processes. ``reads`` are the run folders whose metrics a task waits for. What
     waits for least begins first.
     """
     order = order_of(missing)
     awaited = {
-        number: {folder: missing[folder] for folder in folders if folder in missing}
-        for number, folders in reads.items()
+        place: {folder: missing[folder] for folder in folders if folder in missing}
+        for place, folders in reads.items()
     }
-    last = {number: max((order[folder] for folder in own), default=-1) for number, own in awaited.items()}
-    numbers = sorted(range(len(meanwhile.tasks)), key=lambda number: last.get(number, -1))
+    last = {place: max((order[folder] for folder in own), default=-1) for place, own in awaited.items()}
     with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
         over = Path(scratch) / "over"
         tasks: list[tuple[int, Task]] = [(-1, partial(_keep, dict(missing), over))]
         tasks += [
-            (number, partial(_after, awaited.get(number, {}), over, meanwhile.tasks[number]))
-            for number in numbers
+            (place, partial(_after, awaited[place], over, meanwhile.tasks[place]))
+            for place in sorted(meanwhile.tasks, key=last.__getitem__)
         ]
 
-        def told(place: int, share: float) -> None:
-            number = tasks[place][0]
-            show(number + 1, share)
-            if number >= 0:
-                meanwhile.advance(number, share)
+        def told(number: int, share: float) -> None:
+            place = tasks[number][0]
+            show(place + 1, share)
+            if place >= 0:
+                meanwhile.advance(place, share)
 
         def failed(task: tuple[int, Task], error: StormLabError) -> None:
             if task[0] < 0:
@@ -205,7 +201,7 @@ def _metrics(
             at_a_time, _do, name=lambda task: "the metrics" if task[0] < 0 else f"notebook {task[0]}"
         )
         results = pool.do(tasks, told, failed)
-    found = {tasks[place][0]: result for place, result in results.items()}
+    found = {tasks[number][0]: result for number, result in results.items()}
     return found.pop(-1), found
 
 

@@ -115,17 +115,17 @@ def reproduce(
 
     begun: set[int] = set()
 
-    def told(number: int, share: float) -> None:
-        study, job = studies[waiting[number]], planned[waiting[number]]
-        if number not in begun:
-            begun.add(number)
+    def told(place: int, share: float) -> None:
+        study, job = studies[place], planned[place]
+        if place not in begun:
+            begun.add(place)
             say(f"{study.experiment.slug}: executing {study.experiment.notebook}")
         # As soon as it is whole, so that an interruption does not take it away.
         if share >= 1.0 and study.is_default and job.executed not in failed:
             _publish(study, reports_folder())
 
-    def fail(number: int, error: StormLabError) -> None:
-        failed[planned[waiting[number]].executed] = error
+    def fail(place: int, error: StormLabError) -> None:
+        failed[planned[place].executed] = error
 
     prepared = prepare(
         studies,
@@ -134,14 +134,9 @@ def reproduce(
         fresh=fresh,
         needs_metrics=lambda study: study.workspace in stale,
         say=say,
-        meanwhile=Meanwhile(
-            [partial(_execute, planned[place]) for place in waiting],
-            told,
-            fail,
-            reads=dict(enumerate(waiting)),
-        ),
+        meanwhile=Meanwhile({place: partial(_execute, planned[place]) for place in waiting}, told, fail),
     )
-    taken = {waiting[number]: seconds for number, seconds in prepared.meanwhile.items()}
+    taken = prepared.meanwhile
     for place, (notebook_s, _) in taken.items():
         cost = prepared.cost_of(place, notebook_s)
         if cost is not None:

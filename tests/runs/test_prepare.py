@@ -65,16 +65,16 @@ def test_a_run_that_two_studies_read_takes_its_time_once(data: Path) -> None:
     assert prepared.emulation_s == pytest.approx((seconds[1] + seconds[2], seconds[3]))
 
 
-def test_what_needs_no_runs_is_done_meanwhile_and_a_failure_is_told_by_its_number(data: Path) -> None:
+def test_what_needs_no_runs_is_done_meanwhile_and_a_failure_is_told_by_its_study(data: Path) -> None:
     told: list[object] = []
     meanwhile = Meanwhile(
-        [partial(tiny_runs.give, "a"), tiny_runs.refuse, partial(tiny_runs.give, "b")],
-        lambda number, share: told.append((number, share)),
-        lambda number, error: told.append((number, str(error))),
+        {0: partial(tiny_runs.give, "a"), 2: tiny_runs.refuse, 3: partial(tiny_runs.give, "b")},
+        lambda place, share: told.append((place, share)),
+        lambda place, error: told.append((place, str(error))),
     )
-    prepared = prepare([study("none")], meanwhile=meanwhile)
-    assert prepared.meanwhile == {0: "a", 2: "b"}
-    assert {(0, 1.0), (1, "told"), (2, 1.0)} <= set(told)
+    prepared = prepare([study(slug) for slug in ("one", "two", "three", "four")], meanwhile=meanwhile)
+    assert prepared.meanwhile == {0: "a", 3: "b"}
+    assert {(0, 1.0), (2, "told"), (3, 1.0)} <= set(told)
 
 
 @pytest.mark.slow
