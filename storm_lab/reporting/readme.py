@@ -16,7 +16,7 @@ from storm_lab.experiments.claim import number
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.figures.saved import read_figure
 from storm_lab.reporting.record import collect_verdicts
-from storm_lab.reporting.tally import Standing, Tally, count_chosen, count_standings, tallies
+from storm_lab.reporting.tally import Standing, Tally, by_basis, by_paper, count_chosen, count_standings
 from storm_lab.reporting.verdict import Outcome, Verdict
 
 PICTURE = Path("figures") / "tstorm-word-count" / "figure-6.svg"
@@ -25,16 +25,12 @@ PICTURE = Path("figures") / "tstorm-word-count" / "figure-6.svg"
 
 def verdict_table(verdicts: Sequence[Verdict]) -> str:
     """Counts by paper and by basis, as a Markdown table."""
-    papers = tuple(dict.fromkeys(verdict.claim.paper for verdict in verdicts))
-    by_paper = tallies(verdicts, papers, lambda verdict: verdict.claim.paper)
-    bases = ("fitted", "predicted", "arithmetic")
-    by_basis = tallies(verdicts, bases, lambda verdict: verdict.basis.value)
     rows = [
         "| | claims | " + " | ".join(Outcome) + " |",
         "|---|" + "--:|" * (len(Outcome) + 1),
-        *(_row(tally.name, tally) for tally in by_paper),
+        *(_row(tally.name, tally) for tally in by_paper(verdicts)),
         _row("**all papers**", Tally.of("", verdicts)),
-        *(_row(f"of these {tally.name}", tally) for tally in by_basis),
+        *(_row(f"of these {tally.name}", tally) for tally in by_basis(verdicts)),
     ]
     return "\n".join(rows)
 

@@ -26,7 +26,7 @@ from storm_lab.reporting.chosen import ChosenNumber, ConstantRecord, chosen_numb
 from storm_lab.reporting.figures.saved import SavedFigure, read_figure
 from storm_lab.reporting.page import rendered
 from storm_lab.reporting.record import collect_verdicts
-from storm_lab.reporting.tally import Tally, count_chosen, count_standings, standing, tallies
+from storm_lab.reporting.tally import Tally, by_basis, by_paper, count_chosen, count_standings, standing
 from storm_lab.reporting.trust_section import EXPERIMENT as TRUST
 from storm_lab.reporting.trust_section import TrustSection, read_trust
 from storm_lab.reporting.verdict import USUAL_SEEDS, Outcome, Verdict, measured_text
@@ -34,7 +34,6 @@ from storm_lab.tuplelog import RunRefused
 from storm_lab.version import __version__
 
 ALL_PAPERS = "all papers"
-BASES = ("fitted", "predicted", "arithmetic")
 
 SEVERAL = "several papers"
 """Where the figures of an experiment stand that answers claims of more than one paper."""
@@ -162,7 +161,8 @@ _FOOTER = re.compile("<footer.*?</footer>", re.DOTALL)
 
 def render_report(content: ReportContent) -> str:
     """The report as HTML."""
-    papers = tuple(dict.fromkeys(verdict.claim.paper for verdict in content.verdicts))
+    of_papers = by_paper(content.verdicts)
+    papers = [tally.name for tally in of_papers]
     return rendered(
         "report.html.j2",
         version=__version__,
@@ -175,11 +175,10 @@ def render_report(content: ReportContent) -> str:
         known={verdict.claim.id for verdict in content.verdicts},
         outcomes=[outcome.value for outcome in Outcome],
         papers=papers,
-        by_paper=tallies(content.verdicts, papers, lambda verdict: verdict.claim.paper),
+        by_paper=of_papers,
         total=Tally.of(ALL_PAPERS, content.verdicts),
-        bases=BASES,
         usual_seeds=USUAL_SEEDS,
-        by_basis=tallies(content.verdicts, BASES, lambda verdict: verdict.basis.value),
+        by_basis=by_basis(content.verdicts),
         split=_split(content.verdicts),
         rows=[_row(verdict, content) for verdict in content.verdicts],
         galleries=_galleries(content, papers),
@@ -201,7 +200,7 @@ def _split(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], list[tuple[str,
             counted[paper, verdict.outcome.value, verdict.basis.value] += 1
     split: dict[tuple[str, str], list[tuple[str, int]]] = {}
     for paper, outcome in dict.fromkeys((paper, outcome) for paper, outcome, _ in counted):
-        counts = [(basis, counted[paper, outcome, basis]) for basis in BASES]
+        counts = [(basis.value, counted[paper, outcome, basis.value]) for basis in Basis]
         split[paper, outcome] = [(basis, count) for basis, count in counts if count]
     return split
 

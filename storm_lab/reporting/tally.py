@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -36,11 +36,15 @@ class Tally:
         return [(outcome.value, count) for outcome, count in zip(Outcome, self.counts, strict=True)]
 
 
-def tallies(
-    verdicts: Sequence[Verdict], names: Sequence[str], group: Callable[[Verdict], str]
-) -> tuple[Tally, ...]:
-    """A tally for each name, empty groups included; ``group`` gives a verdict's name."""
-    return tuple(Tally.of(name, [v for v in verdicts if group(v) == name]) for name in names)
+def by_paper(verdicts: Sequence[Verdict]) -> tuple[Tally, ...]:
+    """A tally for each paper."""
+    papers = dict.fromkeys(verdict.claim.paper for verdict in verdicts)
+    return tuple(Tally.of(paper, [v for v in verdicts if v.claim.paper == paper]) for paper in papers)
+
+
+def by_basis(verdicts: Sequence[Verdict]) -> tuple[Tally, ...]:
+    """A tally for each basis."""
+    return tuple(Tally.of(basis.value, [v for v in verdicts if v.basis is basis]) for basis in Basis)
 
 
 class Standing(StrEnum):
