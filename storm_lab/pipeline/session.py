@@ -26,6 +26,7 @@ from pyspark.sql import SparkSession
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.machine.java import JavaRuntime, activate_java
 from storm_lab.machine.places import user_cache
+from storm_lab.machine.whole_file import whole_file
 from storm_lab.pipeline.java_process import ended_with_its_start
 
 MASTER_VARIABLE = "STORM_LAB_SPARK_MASTER"
@@ -205,44 +206,38 @@ def _output_to(log: Path) -> Iterator[None]:
 
 def has_archive() -> bool:
     """Whether the next session finds a class-data archive. Raises `UserError` when there is no Java."""
-    return _archive_place(activate_java()).exists()
+    with suppress(FileNotFoundError), _archive_place(activate_java()).open("rb") as archive:
+        # Java writes the beginning last.
+        return any(archive.read(4))
+    return False
 
 
 def _archive_options(java: JavaRuntime, *, write: bool = False) -> list[str]:
     """Java's options to use the class-data archive of this Java and this PySpark, or to write one at exit.
 
-    A missing, foreign or broken archive is passed over by Java itself; it then starts as slowly as without.
+    A missing, foreign, broken or half-written archive is passed over by Java itself; it then starts as slowly
+    as without.
     """
-    final = _archive_place(java)
-    folder, stem = final.parent, final.stem
-    base = _base_archive(java, folder, stem)
+    archive = _archive_place(java)
+    base = _base_archive(java, archive)
     if base is None:
         return []
-    if final.exists():
-        return [f"-XX:SharedArchiveFile={base}:{final}" if base else f"-XX:SharedArchiveFile={final}"]
-    if not write or any(folder.glob(f"{stem}-*.new")):
+    if archive.exists():
+        return [f"-XX:SharedArchiveFile={base}:{archive}" if base else f"-XX:SharedArchiveFile={archive}"]
+    if not write:
         return []
     options = [f"-XX:SharedArchiveFile={base}"] if base else []
-    return [*options, f"-XX:ArchiveClassesAtExit={folder / f'{stem}-{os.getpid()}.new'}"]
+    return [*options, f"-XX:ArchiveClassesAtExit={archive}"]
 
 
 def _archive_place(java: JavaRuntime) -> Path:
     """Where the archive of this Java and this PySpark is, or would be."""
-    folder = _cache_folder()
     home = Path(pyspark.__file__).parent
     identity = f"{_ARCHIVE_FORMAT}\n{java.home}\n{java.version}\n{pyspark.__version__}\n{home}"
-    stem = f"spark-{hashlib.sha256(identity.encode()).hexdigest()[:12]}"
-    final = folder / f"{stem}.jsa"
-    with suppress(OSError):
-        # A session writes the archive when its Java exits, which may be after its Python did: adopt it now.
-        for written in sorted(folder.glob(f"{stem}-*.new")):
-            owner = written.stem.rpartition("-")[2]
-            if owner.isdigit() and not Path(f"/proc/{owner}").exists() and not _being_written(written):
-                written.replace(final)
-    return final
+    return _cache_folder() / f"spark-{hashlib.sha256(identity.encode()).hexdigest()[:12]}.jsa"
 
 
-def _base_archive(java: JavaRuntime, folder: Path, stem: str) -> str | None:
+def _base_archive(java: JavaRuntime, archive: Path) -> str | None:
     """Archive of Java's own classes, which the other one builds upon.
 
     Empty when this Java brings one; a file that is dumped here once when it does not (trimmed runtimes); None
@@ -251,27 +246,16 @@ def _base_archive(java: JavaRuntime, folder: Path, stem: str) -> str | None:
     library = (java.home / "lib").resolve()
     if any(library.glob("**/classes*.jsa")):
         return ""
-    base = folder / f"{stem}-base.jsa"
+    base = archive.with_name(f"{archive.stem}-base.jsa")
     if not base.exists():
-        written = folder / f"{stem}-base-{os.getpid()}.tmp"
-        options = ["-XX:+UseParallelGC", f"-XX:SharedArchiveFile={written}", "-Xshare:dump"]
-        command = [str(java.home / "bin" / "java"), *options]
         try:
-            subprocess.run(command, check=True, capture_output=True, timeout=60)
-            written.replace(base)
+            with whole_file(base) as written:
+                options = ["-XX:+UseParallelGC", f"-XX:SharedArchiveFile={written}", "-Xshare:dump"]
+                command = [str(java.home / "bin" / "java"), *options]
+                subprocess.run(command, check=True, capture_output=True, timeout=60)
         except (OSError, subprocess.SubprocessError):
             return None
     return str(base)
-
-
-def _being_written(path: Path) -> bool:
-    """Whether some process still has the file open, as far as this system tells."""
-    target = str(path)
-    for descriptors in Path("/proc").glob("[0-9]*/fd"):
-        with suppress(OSError):
-            if any(str(entry.readlink()) == target for entry in descriptors.iterdir()):
-                return True
-    return False
 
 
 def _cache_folder() -> Path:
