@@ -6,7 +6,6 @@ What lies there is taken for the same text alone, read by the same code under th
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 import sys
 from contextlib import suppress
@@ -15,13 +14,13 @@ from pathlib import Path
 
 from storm_lab.identity import source as reading
 from storm_lab.identity.source import Source
+from storm_lab.machine.places import user_cache
 from storm_lab.machine.whole_file import write_whole
 
 
 def sources_folder() -> Path:
     """Where they lie, a file for each module."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "storm_lab" / "sources"
+    return user_cache() / "sources"
 
 
 def kept_source(name: str, text: str, *, is_package: bool = False) -> Source:

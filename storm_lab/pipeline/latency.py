@@ -89,8 +89,8 @@ def latencies(
         found = summarised_by_level(rows, runs, scopes, levels, _MEASURES).cache()
         steady = found.where("level = 2").drop("level", "member")
         return Latencies(_of_level(found, 0, narrow_s), _of_level(found, 1, wide_s), steady, (found,))
-    placed = numbered(rows.withColumns(levels), runs).withColumn("place", _packed("scope", "narrow", "warm"))
-    values = _unpacked(gathered(placed, ["place"], _MEASURES), "scope", "narrow", "warm")
+    placed = numbered(rows.withColumns(levels), runs).withColumn("place", _packed())
+    values = _unpacked(gathered(placed, ["place"], _MEASURES))
     values = values.withColumn("wide", F.expr(f"narrow div {narrow_bins}")).cache()
 
     def of(level: str) -> DataFrame:
@@ -103,23 +103,22 @@ def latencies(
     return Latencies(narrow, wide, of("warm").drop("warm"), (values, narrow))
 
 
-def _packed(scope: str, number: str, flag: str) -> Column:
-    """A scope and the number of a bin, both below 2**31, and whether ``flag`` is there, as one whole number.
+def _packed() -> Column:
+    """Scope and narrow bin, both below 2**31, and whether it is ``warm``, as one whole number.
 
     Spark sorts what it gathers: by one such key digit by digit, by several keys comparing row with row.
     """
-    return (
-        F.shiftleft(F.col(scope).cast("long"), 32) + F.col(number) * 2 + F.col(flag).isNotNull().cast("long")
-    )
+    warm = F.col("warm").isNotNull().cast("long")
+    return F.shiftleft(F.col("scope").cast("long"), 32) + F.col("narrow") * 2 + warm
 
 
-def _unpacked(rows: DataFrame, scope: str, number: str, flag: str) -> DataFrame:
+def _unpacked(rows: DataFrame) -> DataFrame:
     """The three of `_packed`, instead of the column ``place``."""
     place = F.col("place")
     columns = {
-        scope: F.shiftright(place, 32).cast("int"),
-        number: F.shiftright(place, 1).bitwiseAND(F.lit(2**31 - 1).cast("long")),
-        flag: F.when(place.bitwiseAND(F.lit(1).cast("long")) == 1, F.lit(0).cast("long")),
+        "scope": F.shiftright(place, 32).cast("int"),
+        "narrow": F.shiftright(place, 1).bitwiseAND(F.lit(2**31 - 1).cast("long")),
+        "warm": F.when(place.bitwiseAND(F.lit(1).cast("long")) == 1, F.lit(0).cast("long")),
     }
     return rows.withColumns(columns).drop("place")
 
@@ -141,7 +140,11 @@ def _at_times(binned: DataFrame, number: str, bin_s: float) -> DataFrame:
     return binned.withColumn(number, start).withColumnRenamed(number, "t_s")
 
 
-def latency_distribution(roots: DataFrame, runs: DataFrame, per_decade: int = 20) -> DataFrame:
+_PER_DECADE = 20
+"""Cells of a histogram from a time to ten times as much."""
+
+
+def latency_distribution(roots: DataFrame, runs: DataFrame) -> DataFrame:
     """Histogram of processing time after the warm-up, in cells of equal width on a logarithmic axis.
 
     Columns: run, topology, low_ms, high_ms (the cell, low included), tuples. Times below 1 us count in the
@@ -149,11 +152,11 @@ def latency_distribution(roots: DataFrame, runs: DataFrame, per_decade: int = 20
     """
     rows = after_warm_up(acked(roots), runs, "complete_ns")
     micros = F.greatest(F.col("processing_ns"), F.lit(1000).cast("long")) / 1000
-    cell = F.floor(F.log10(micros) * per_decade + F.lit(1e-9)).cast("int")
+    cell = F.floor(F.log10(micros) * _PER_DECADE + F.lit(1e-9)).cast("int")
     counted = rows.groupBy("run", "topology", cell.alias("cell")).agg(F.count("*").alias("tuples"))
     return counted.select(
-        "run", "topology", _edge(F.col("cell"), per_decade).alias("low_ms"),
-        _edge(F.col("cell") + 1, per_decade).alias("high_ms"), "tuples",
+        "run", "topology", _edge(F.col("cell")).alias("low_ms"),
+        _edge(F.col("cell") + 1).alias("high_ms"), "tuples",
     )  # fmt: skip
 
 
@@ -169,5 +172,5 @@ def covered_time(windows: DataFrame) -> DataFrame:
     return F.broadcast(covered)
 
 
-def _edge(cell: Column, per_decade: int) -> Column:
-    return F.round(F.pow(F.lit(10.0), cell / F.lit(per_decade)) / 1000, 9)
+def _edge(cell: Column) -> Column:
+    return F.round(F.pow(F.lit(10.0), cell / F.lit(_PER_DECADE)) / 1000, 9)

@@ -48,20 +48,18 @@ def kept_cost(workspace: Path) -> Cost | None:
         return None
 
 
-def write_expected(costs: Mapping[str, Cost], path: Path = _TABLE) -> None:
+def write_expected(costs: Mapping[str, Cost]) -> None:
     """Write the table that `expected_costs` reads."""
     lines = ["experiment,emulation_s,metrics_s,notebook_s,disk_mb"]
     for slug, cost in costs.items():
         lines.append(f"{slug}," + ",".join(f"{value:.1f}" for value in asdict(cost).values()))
-    write_whole(path, "\n".join(lines) + "\n")
+    write_whole(_TABLE, "\n".join(lines) + "\n")
 
 
 @cache
-def expected_costs(path: Path = _TABLE) -> Mapping[str, Cost]:
+def expected_costs() -> Mapping[str, Cost]:
     """Expected cost by experiment; an experiment that is newer than the table is not in it."""
-    if not path.is_file():
-        return {}
-    with path.open(encoding="utf-8", newline="") as rows:
+    with _TABLE.open(encoding="utf-8", newline="") as rows:
         return {
             row["experiment"]: Cost(**{name: float(row[name]) for name in Cost.__slots__})
             for row in csv.DictReader(rows)

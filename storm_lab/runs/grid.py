@@ -11,7 +11,13 @@ from fnmatch import fnmatchcase
 
 from storm_lab.errors import UserError, check_known, unknown_name
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.experiments.parameter import Parameter, ParameterValue, check_parameters
+from storm_lab.experiments.parameter import (
+    Parameter,
+    Parameters,
+    ParameterValue,
+    check_parameters,
+    seed_parameter,
+)
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.field import field as entrants_of
 from storm_lab.league.stage import Stage, stage_parameters, stage_runs
@@ -147,16 +153,7 @@ def parse_axis(text: str, subject: Subject) -> tuple[str, list[ParameterValue]]:
 
 def parse_seeds(text: str) -> tuple[int, ...]:
     """``1-5``, ``1,2,7`` or both as seeds, in order and each once; `UserError` for other forms."""
-    seeds: list[int] = []
-    for piece in text.split(","):
-        low, dash, high = piece.strip().partition("-")
-        if not low.isdecimal() or (dash and not high.isdecimal()) or (dash and int(high) < int(low)):
-            raise UserError("are no seeds", field="seeds", value=text, remedy="write 1-5 or 1,2,7")
-        last = int(high) if dash else int(low)
-        if last - int(low) >= MOST_SETTINGS:
-            raise UserError("are too many seeds", field="seeds", value=text, remedy="a handful is enough")
-        seeds.extend(range(int(low), last + 1))
-    return tuple(dict.fromkeys(seeds))
+    return Parameters({SEEDS: seed_parameter("").parsed(text)}).seeds
 
 
 def _steps(parameter: Parameter, pieces: Sequence[str]) -> Iterable[ParameterValue]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -71,15 +71,13 @@ class OwnConstants:
 @cache
 def settable() -> tuple[Parameter, ...]:
     """All that may be set, with unit, range and source."""
-    return tuple(_settable())
-
-
-def _settable() -> Iterator[Parameter]:
+    found = []
     for model in (CostModel(), ControlTimes(), ZooKeeperPlan()):
         for each in constants_of(model):
             unit = "" if each.unit == "1" else each.unit
-            yield Parameter(each.name, each.value, each.source, unit, each.low, each.high)
-    for item in fields(Timers):
-        default = 0.0 if item.default is None else item.default
+            found.append(Parameter(each.name, each.value, each.source, unit, each.low, each.high))
+    for name, default in asdict(Timers()).items():
         unit = "" if isinstance(default, bool) else "s"
-        yield Parameter(item.name, default, "period, time-out or switch of Storm's daemons", unit)  # type: ignore[arg-type]
+        what = "period, time-out or switch of Storm's daemons"
+        found.append(Parameter(name, 0.0 if default is None else default, what, unit))
+    return tuple(found)
