@@ -50,8 +50,8 @@ def measure(chosen: Sequence[Study], *, alone: bool = False, jobs: int = JOBS) -
     ``wall_s`` is the time of all. One entry of ``notebooks`` a study, in seconds of a process, of which
     ``jobs`` run at a time: ``emulation_s`` of its runs, ``spark_s`` from the start of the session to the kept
     metrics (with one session for all: its share by the bytes of its logs), ``drawing_s`` of the notebook's
-    cells, ``other_s`` of the kernel's start and the HTML page. Runs that several studies read count for the
-    first of them. ``total_s`` is the wall time of the study by itself with ``alone``, else the sum of the
+    cells, ``other_s`` of the kernel's start and the HTML page. Runs that several studies read count for each
+    of them. ``total_s`` is the wall time of the study by itself with ``alone``, else the sum of the
     parts with the emulation divided by the processes. ``papers`` sums the totals.
 
     Raises:
@@ -73,18 +73,16 @@ def measure(chosen: Sequence[Study], *, alone: bool = False, jobs: int = JOBS) -
 
 
 def _row(done: Reproduced, jobs: int, wall: float | None) -> dict[str, Any]:
-    parts = dict(
-        zip(
-            _PARTS,
-            (done.emulation_s, done.metrics_s, done.cells_s, done.notebook_s - done.cells_s),
-            strict=True,
-        )
-    )
-    total = sum(parts.values()) - done.emulation_s + done.emulation_s / jobs
+    cost = done.cost
+    # In an empty folder nothing was there before.
+    assert cost is not None
+    seconds = (cost.emulation_s, cost.metrics_s, done.cells_s, cost.notebook_s - done.cells_s)
+    parts = dict(zip(_PARTS, seconds, strict=True))
+    total = sum(parts.values()) - cost.emulation_s + cost.emulation_s / jobs
     return {
         "experiment": done.study.experiment.slug,
         "paper": done.study.experiment.paper,
-        **{name: round(seconds, 2) for name, seconds in parts.items()},
+        **{name: round(part, 2) for name, part in parts.items()},
         "total_s": round(total if wall is None else wall, 2),
     }
 

@@ -48,20 +48,20 @@ class Meanwhile:
 class Prepared:
     """The runs of each study, in the order of the studies, and where the time went.
 
-    ``meanwhile`` are the results of what was done beside the metrics and after them, by study.
-    ``emulation_s`` is what playing each study's runs took, one after the other. ``metrics_s`` is the wall
-    time of the one Spark process, its start included; ``shares`` is what part of it belongs to each study, by
-    the bytes of the logs that were read. A run that several studies read counts for the first of them.
+    ``metrics_s`` is the wall time of the one Spark process, its start included. ``meanwhile`` are the results
+    of what was done beside the metrics and after them, by study.
     """
 
     runs: tuple[tuple[PlayedRun, ...], ...]
-    emulation_s: tuple[float, ...]
     metrics_s: float
-    shares: tuple[float, ...]
     meanwhile: dict[int, Any]
 
     def cost_of(self, place: int, notebook_s: float) -> Cost | None:
-        """What a study took, with its notebook; None if some of its runs were there before."""
+        """What a study took, with its notebook; None if some of its runs were there before.
+
+        Of the time of the metrics it has the part that its logs have of the bytes of all; a run that several
+        studies read counts for each of them.
+        """
         if any(run.reused for run in self.runs[place]):
             return None
         sizes = {run.folder: _bytes_in(run.folder) for runs in self.runs for run in runs}
@@ -126,9 +126,7 @@ def prepare(
         expected_s = _expected_after_s(studies, meanwhile.tasks, bool(missing))
         with progress_bar(expected_s, show_progress, what) as show:
             metrics_s, beside = _metrics(missing, meanwhile, reads, show, notebooks_at_a_time(jobs))
-    own_first = _firsts(runs)
-    emulation_s = tuple(sum(run.seconds for run in own) for own in own_first)
-    return Prepared(runs, emulation_s, metrics_s, _shares(own_first, missing), beside)
+    return Prepared(runs, metrics_s, beside)
 
 
 def _expected_s(study: Study, specs: Sequence[RunSpec]) -> list[float]:
@@ -148,16 +146,6 @@ def _expected_after_s(studies: Sequence[Study], tasks: Collection[int], missing:
     metrics_s = (sum(cost.metrics_s for cost in costs.values() if cost) or 1.0) if missing else 0.0
     tasks_s = {place: cost.notebook_s if cost else 1.0 for place, cost in costs.items()}
     return [metrics_s, *(tasks_s.get(place, 0.0) for place in range(len(studies)))]
-
-
-def _firsts(runs: Sequence[Sequence[PlayedRun]]) -> list[list[PlayedRun]]:
-    """The runs of each study without those that a study before it has."""
-    met: set[Path] = set()
-    firsts: list[list[PlayedRun]] = []
-    for own in runs:
-        firsts.append([run for run in own if run.folder not in met])
-        met.update(run.folder for run in own)
-    return firsts
 
 
 def _metrics(
@@ -221,12 +209,6 @@ def _keep(wanted: Mapping[Path, Sequence[str]], over: Path, advance: Advance) ->
     # What could not be written has to be computed again by who needs it, who must not wait for it.
     over.touch()
     return time.perf_counter() - began
-
-
-def _shares(runs: Sequence[Sequence[PlayedRun]], read: Collection[Path]) -> tuple[float, ...]:
-    sizes = {folder: _bytes_in(folder) for folder in read}
-    total = sum(sizes.values())
-    return tuple(sum(sizes.get(run.folder, 0) for run in own) / total if total else 0.0 for own in runs)
 
 
 def _bytes_in(folder: Path) -> int:

@@ -30,7 +30,7 @@ from storm_lab.reporting.chosen import ConstantRecord
 from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.execute import JOBS
-from storm_lab.runs.expected import expected_costs, keep_cost
+from storm_lab.runs.expected import Cost, expected_costs, keep_cost
 from storm_lab.runs.namespace import CHOICE, CONSTANTS
 from storm_lab.runs.notebook import is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance
@@ -43,18 +43,15 @@ from storm_lab.tuplelog import find_runs
 class Reproduced:
     """What became of a study: its executed notebook and verdict file, and whether they were current.
 
-    Seconds: ``emulation_s`` of its runs one after the other, ``metrics_s`` its share of the common Spark
-    process (by the bytes of its logs), both without runs that a study before it has too; ``notebook_s`` from
-    the start of the kernel to the written page, of which ``cells_s`` are the notebook's own cells.
+    ``cost`` is what it took, None where some of it was there before; ``cells_s`` is what the notebook's own
+    cells took of that.
     """
 
     study: Study
     notebook: Path
     verdicts: Path
     reused: bool
-    emulation_s: float = 0.0
-    metrics_s: float = 0.0
-    notebook_s: float = 0.0
+    cost: Cost | None = None
     cells_s: float = 0.0
 
 
@@ -136,9 +133,8 @@ def reproduce(
         say=say,
         meanwhile=Meanwhile({place: partial(_execute, planned[place]) for place in waiting}, told, fail),
     )
-    taken = prepared.meanwhile
-    for place, (notebook_s, _) in taken.items():
-        cost = prepared.cost_of(place, notebook_s)
+    costs = {place: prepared.cost_of(place, seconds) for place, (seconds, _) in prepared.meanwhile.items()}
+    for place, cost in costs.items():
         if cost is not None:
             keep_cost(studies[place].workspace, cost)
     if len(failed) == 1:
@@ -151,10 +147,8 @@ def reproduce(
             planned[place].executed,
             _verdicts(study),
             reused=current[place],
-            emulation_s=prepared.emulation_s[place],
-            metrics_s=prepared.metrics_s * prepared.shares[place],
-            notebook_s=taken.get(place, (0.0, 0.0))[0],
-            cells_s=taken.get(place, (0.0, 0.0))[1],
+            cost=costs.get(place),
+            cells_s=prepared.meanwhile.get(place, (0.0, 0.0))[1],
         )
         for place, study in enumerate(studies)
     )

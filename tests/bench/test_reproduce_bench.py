@@ -7,6 +7,7 @@ import pytest
 
 from storm_lab.bench import reproduce as bench
 from storm_lab.machine.places import DATA_VARIABLE, reports_folder, runs_folder
+from storm_lab.runs.expected import Cost
 from storm_lab.runs.reproduce import Reproduced
 from storm_lab.runs.study import Study
 
@@ -18,7 +19,8 @@ def places(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
     def reproduced(studies: list[Study], **_: object) -> tuple[Reproduced, ...]:
         seen.extend((runs_folder(), reports_folder()))
-        return tuple(Reproduced(study, Path("n"), Path("v"), False, 10.0, 4.0, 3.0, 2.0) for study in studies)
+        cost = Cost(emulation_s=10.0, metrics_s=4.0, notebook_s=3.0, disk_mb=1.0)
+        return tuple(Reproduced(study, Path("n"), Path("v"), False, cost, 2.0) for study in studies)
 
     monkeypatch.setattr(bench, "reproduce", reproduced)
     return seen

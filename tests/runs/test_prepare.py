@@ -56,13 +56,19 @@ def test_every_study_gets_its_own_runs_back(data: Path) -> None:
     assert [[run.spec.seed for run in own] for own in prepared.runs] == [[1, 2], [], [3]]
     assert all(run.folder.is_relative_to(data) and run.seconds > 0 for own in prepared.runs for run in own)
     assert said == ["one: 2 runs, 2 of them new", "none: 0 runs, 0 of them new", "two: 1 runs, 1 of them new"]
-    assert prepared.shares == (0.0, 0.0, 0.0)
+    assert prepared.metrics_s == 0.0
 
 
-def test_a_run_that_two_studies_read_takes_its_time_once(data: Path) -> None:
-    prepared = prepare([study("one", 1, 2), study("two", 2, 3)], needs_metrics=lambda study: False)
+def test_a_run_that_two_studies_read_counts_for_both_and_one_that_was_there_for_none(data: Path) -> None:
+    studies = [study("one", 1, 2), study("two", 2, 3)]
+    prepared = prepare(studies, needs_metrics=lambda study: False)
     seconds = {run.spec.seed: run.seconds for own in prepared.runs for run in own}
-    assert prepared.emulation_s == pytest.approx((seconds[1] + seconds[2], seconds[3]))
+    first, second = prepared.cost_of(0, 5.0), prepared.cost_of(1, 5.0)
+    assert first is not None and second is not None
+    assert first.emulation_s == pytest.approx(seconds[1] + seconds[2])
+    assert second.emulation_s == pytest.approx(seconds[2] + seconds[3])
+    assert (first.notebook_s, first.metrics_s) == (5.0, 0.0)
+    assert prepare(studies, needs_metrics=lambda study: False).cost_of(0, 5.0) is None
 
 
 def test_what_needs_no_runs_is_done_meanwhile_and_a_failure_is_told_by_its_study(data: Path) -> None:
@@ -81,8 +87,9 @@ def test_what_needs_no_runs_is_done_meanwhile_and_a_failure_is_told_by_its_study
 @pytest.mark.spark
 def test_who_asks_for_prepared_metrics_needs_no_spark(data: Path) -> None:
     prepared = prepare([study("one", 1, 2), study("two", 3)])
-    assert sum(prepared.shares) == pytest.approx(1.0)
-    assert min(prepared.shares) > 0
+    costs = [prepared.cost_of(place, 0.0) for place in (0, 1)]
+    assert sum(cost.metrics_s for cost in costs if cost) == pytest.approx(prepared.metrics_s)
+    assert all(cost and cost.metrics_s > 0 for cost in costs)
     folders = [str(run.folder) for own in prepared.runs for run in own]
     script = (
         "import sys; from pathlib import Path; from storm_lab.pipeline.summary import metrics_of\n"
@@ -92,7 +99,7 @@ def test_who_asks_for_prepared_metrics_needs_no_spark(data: Path) -> None:
     command = [sys.executable, "-c", script, *folders]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert answer.stdout.split() == ["3", "3", "False"]
-    assert prepare([study("one", 1, 2)]).shares == (0.0,), "nothing is left to compute"
+    assert prepare([study("one", 1, 2)]).metrics_s == 0.0, "nothing is left to compute"
 
 
 @pytest.mark.slow
