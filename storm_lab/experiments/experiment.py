@@ -17,7 +17,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters, parse_parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters, read_values
 from storm_lab.experiments.readings import without_runs
 from storm_lab.experiments.settling import Settling
 from storm_lab.model.version import StormVersion
@@ -173,4 +173,4 @@ class Experiment:
 
     def parsed(self, texts: tuple[str, ...]) -> Parameters:
         """All parameters, with ``name=value`` texts; `UserError` as `checked`, or for another form."""
-        return parse_parameters(self.parameters, texts, self.slug)
+        return self.checked(read_values(self.parameters, texts, self.slug))

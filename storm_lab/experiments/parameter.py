@@ -213,12 +213,6 @@ def check_parameters(declared: Iterable[Parameter], given: Mapping[str, object],
     )
 
 
-def parse_parameters(declared: Iterable[Parameter], texts: Iterable[str], owner: str) -> Parameters:
-    """As `check_parameters`, from ``name=value`` texts; `UserError` also as `read_values`."""
-    declared = tuple(declared)
-    return check_parameters(declared, read_values(declared, texts, owner), owner)
-
-
 def read_values(declared: Iterable[Parameter], texts: Iterable[str], owner: str) -> dict[str, ParameterValue]:
     """The values of ``name=value`` texts; `UserError`: no ``=``, a name twice, or as `check_parameters`."""
     known = {parameter.name: parameter for parameter in declared}

@@ -12,7 +12,7 @@ from storm_lab.experiments.parameter import (
     Parameters,
     ParameterValue,
     check_parameters,
-    parse_parameters,
+    read_values,
 )
 
 DECLARED = (
@@ -48,7 +48,7 @@ def test_defaults_stand_where_nothing_is_given() -> None:
     ],
 )
 def test_texts_become_values_of_the_declared_type(name: str, text: str, value: ParameterValue) -> None:
-    parsed = parse_parameters(DECLARED, [f"{name}={text}"], "test")[name]
+    parsed = read_values(DECLARED, [f"{name}={text}"], "test")[name]
     assert parsed == value
     assert type(parsed) is type(value)
 
@@ -56,7 +56,7 @@ def test_texts_become_values_of_the_declared_type(name: str, text: str, value: P
 def test_a_file_is_named_by_its_whole_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     # The notebook runs in a folder of its own.
     monkeypatch.chdir(tmp_path)
-    assert parse_parameters(DECLARED, ["text=novel.txt"], "test")["text"] == str(tmp_path / "novel.txt")
+    assert read_values(DECLARED, ["text=novel.txt"], "test")["text"] == str(tmp_path / "novel.txt")
 
 
 @pytest.mark.parametrize(
