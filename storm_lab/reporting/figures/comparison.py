@@ -67,4 +67,25 @@ def _draw(axes: Axes, results: pd.DataFrame, rows: Sequence[str], column: str, b
     # Room for the dots of the largest value, which would be cut in two at the frame.
     axes.set_xlim(low, high + 0.04 * (high - low))
     axes.grid(axis="y", visible=False)
-    axes.spines["bottom"].set_color(style.MUTED)
+
+
+WIDEST = 1.5
+"""How far beyond the largest run a panel may reach for the sake of intervals."""
+
+
+def bounded(figure: Figure, results: pd.DataFrame, metrics: Sequence[str]) -> Figure:
+    """The figure of `comparison`, with panels whose axes are bounded by the runs and not by the intervals.
+
+    An interval from two seeds that differ a little can be a hundred times wider than they are apart, and
+    would make them invisible; it is cut off at the frame. ``metrics`` are the columns of ``results`` that the
+    panels show, in their order.
+    """
+    for axes, metric in zip(figure.axes, metrics, strict=False):
+        values = results[metric].dropna()
+        reach = float(values.abs().max()) if len(values) else 0.0
+        if not reach:
+            continue
+        low, high = axes.get_xlim()
+        least = 0.0 if float(values.min()) >= 0 else -WIDEST * reach
+        axes.set_xlim(max(low, least), min(high, WIDEST * reach))
+    return figure

@@ -69,5 +69,3 @@ def _draw_percentiles(axes: Axes, marks: Mapping[str, float]) -> None:
             bbox={"boxstyle": "square,pad=0.1", "facecolor": style.PAPER, "edgecolor": "none"},
             color=style.INK, fontsize=8, zorder=5,
         )  # fmt: skip
-    axes.tick_params(colors=style.INK)
-    axes.spines["bottom"].set_color(style.MUTED)
