@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from storm_lab.errors import UserError, refused_by_system
-from storm_lab.experiments.cause import load_causes
 from storm_lab.experiments.claim import number
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.figures.saved import read_figure
@@ -41,7 +40,7 @@ def _row(name: str, tally: Tally) -> str:
 
 def standings(verdicts: Sequence[Verdict]) -> str:
     """Where the claims stand once readings and causes are considered, in two lines of Markdown."""
-    counts = count_standings(verdicts, load_causes())
+    counts = count_standings(verdicts)
     read, impossible, still_open = (
         counts[each] for each in (Standing.READING, Standing.IMPOSSIBLE, Standing.OPEN)
     )

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from storm_lab.errors import UserError
-from storm_lab.experiments.cause import Cause, load_causes
-from storm_lab.experiments.contradiction import Contradiction, load_contradictions
+from storm_lab.experiments.cause import load_causes
+from storm_lab.experiments.contradiction import load_contradictions
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.model.grouped import grouped
 from storm_lab.papers.registry import experiments
-from storm_lab.reporting.chosen import ChosenNumber, ConstantRecord, chosen_numbers
+from storm_lab.reporting.chosen import ConstantRecord, chosen_numbers
 from storm_lab.reporting.figures.saved import SavedFigure, read_figure
 from storm_lab.reporting.page import rendered
 from storm_lab.reporting.record import collect_verdicts
@@ -63,8 +63,6 @@ class ReportContent:
         damaged: run folders that no measurement may use, as they lie there now.
         notebooks: experiment -> link to its executed notebook, relative to the report.
         argued: claim -> link to the place in a notebook that says why it does not come out.
-        causes: claim -> why it is not reproduced.
-        chosen: numbers that were chosen with a result in view.
         made_from: the commit and its date; empty outside a checkout.
         trust: the emulator beside real Storm; None where nothing was compared.
     """
@@ -72,12 +70,9 @@ class ReportContent:
     verdicts: tuple[Verdict, ...]
     figures: tuple[ReportFigure, ...] = ()
     constants: tuple[ConstantRecord, ...] = ()
-    contradictions: tuple[Contradiction, ...] = ()
     damaged: tuple[RunRefused, ...] = ()
     notebooks: Mapping[str, str] = field(default_factory=dict)
     argued: Mapping[str, str] = field(default_factory=dict)
-    causes: Mapping[str, Cause] = field(default_factory=dict)
-    chosen: tuple[ChosenNumber, ...] = ()
     made_from: str = ""
     trust: TrustSection | None = None
 
@@ -102,12 +97,9 @@ def collect_report(
         verdicts=collect_verdicts(reports / "verdicts"),
         figures=_figures(reports / "figures"),
         constants=tuple(constants),
-        contradictions=load_contradictions(),
         damaged=tuple(damaged),
         notebooks=links,
         argued=_argued(reports, links),
-        causes=load_causes(),
-        chosen=chosen_numbers(constants),
         made_from=made_from,
         trust=read_trust(reports),
     )
@@ -167,11 +159,9 @@ def render_report(content: ReportContent) -> str:
         "report.html.j2",
         version=__version__,
         made_from=content.made_from,
-        standings=[
-            (each.value, count) for each, count in count_standings(content.verdicts, content.causes).items()
-        ],
+        standings=[(each.value, count) for each, count in count_standings(content.verdicts).items()],
         chosen_readings=count_chosen(content.verdicts),
-        chosen=content.chosen,
+        chosen=chosen_numbers(content.constants),
         known={verdict.claim.id for verdict in content.verdicts},
         outcomes=[outcome.value for outcome in Outcome],
         papers=papers,
@@ -184,7 +174,7 @@ def render_report(content: ReportContent) -> str:
         galleries=_galleries(content, papers),
         constants=content.constants,
         fitted=sum(constant.fitted for constant in content.constants),
-        contradictions=content.contradictions,
+        contradictions=load_contradictions(),
         damaged=content.damaged,
         trust=content.trust,
         trust_notebook=content.notebooks.get(TRUST, ""),
@@ -208,7 +198,7 @@ def _split(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], list[tuple[str,
 def _row(verdict: Verdict, content: ReportContent) -> dict[str, Any]:
     claim = verdict.claim
     measurement = verdict.measurement
-    cause = content.causes.get(claim.id)
+    cause = load_causes().get(claim.id)
     drawn = [figure for figure in content.figures if figure.experiment == claim.owner]
     answering = [figure for figure in drawn if claim.id in figure.figure.claims and figure.name != "claims"]
     notebook = content.notebooks.get(claim.owner, "")
@@ -228,7 +218,7 @@ def _row(verdict: Verdict, content: ReportContent) -> dict[str, Any]:
             }
             for each in verdict.readings
         ],
-        "contradictions": [each for each in content.contradictions if claim.id in each.claims],
+        "contradictions": [each for each in load_contradictions() if claim.id in each.claims],
         "expected_number": _sort_number([target.expected for target in claim.targets]),
         "measured_number": _sort_number([value.value for value in measurement.values] if measurement else []),
         "claim": claim,
@@ -248,12 +238,11 @@ def _sort_number(values: Sequence[float | None]) -> str:
 
 def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, Any]]:
     """Papers with those of their experiments that have figures, and the verdicts of each."""
+    answered = grouped(content.verdicts, lambda verdict: verdict.claim.owner)
     paper_of = {experiment.slug: experiment.paper for experiment in experiments()}
-    for verdict in content.verdicts:
-        paper_of.pop(verdict.claim.owner, None)
-    for verdict in content.verdicts:
-        owner, paper = verdict.claim.owner, verdict.claim.paper
-        paper_of[owner] = paper if paper_of.get(owner, paper) == paper else SEVERAL
+    for owner, verdicts in answered.items():
+        of_claims = {verdict.claim.paper for verdict in verdicts}
+        paper_of[owner] = SEVERAL if len(of_claims) > 1 else of_claims.pop()
     titles = {experiment.slug: experiment.title for experiment in experiments()}
     drawn = grouped(content.figures, lambda figure: figure.experiment)
     galleries = []
@@ -264,7 +253,7 @@ def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, 
                 "slug": slug,
                 "title": titles.get(slug, slug),
                 "notebook": content.notebooks.get(slug, ""),
-                "tally": Tally.of(slug, [v for v in content.verdicts if v.claim.owner == slug]),
+                "tally": Tally.of(slug, answered.get(slug, ())),
                 "figures": figures,
             }
             for slug, figures in drawn.items()

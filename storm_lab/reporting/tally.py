@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from storm_lab.experiments.cause import Cause
+from storm_lab.experiments.cause import Cause, load_causes
 from storm_lab.experiments.measurement import Basis
 from storm_lab.reporting.verdict import Outcome, Verdict
 
@@ -80,7 +80,7 @@ def count_chosen(verdicts: Iterable[Verdict]) -> int:
     return sum(bool(found) and all(each.basis is Basis.FITTED for each in found) for found in counting)
 
 
-def count_standings(verdicts: Iterable[Verdict], causes: Mapping[str, Cause]) -> dict[Standing, int]:
+def count_standings(verdicts: Iterable[Verdict]) -> dict[Standing, int]:
     """How many claims stand where, in the order of `Standing`."""
-    counted = Counter(standing(verdict, causes.get(verdict.claim.id)) for verdict in verdicts)
+    counted = Counter(standing(verdict, load_causes().get(verdict.claim.id)) for verdict in verdicts)
     return {each: counted[each] for each in Standing}

@@ -86,7 +86,7 @@ def test_counts_add_up_to_the_rows(page):
     text = page.read_text(encoding="utf-8")
     for outcome, count in total.cells:
         assert text.count(f'data-verdict="{outcome}"') == count
-    for each, count in count_standings(content.verdicts, content.causes).items():
+    for each, count in count_standings(content.verdicts).items():
         assert text.count(f'data-standing="{each}"') == count
         assert f"<b>{count}</b> {each}" in text
     assert total.counts[0] and total.counts[1] and total.counts[2]
