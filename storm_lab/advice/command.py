@@ -11,8 +11,8 @@ from storm_lab.advice.advise import POLICIES, advise
 from storm_lab.errors import UserError
 from storm_lab.league.field import field
 from storm_lab.machine.options import (
+    FILE,
     answer,
-    complete_file,
     examples,
     jobs_option,
     json_option,
@@ -33,8 +33,8 @@ from storm_lab.workloads.importers.importing import import_topology
         "storm-lab advise topology.yaml machines.yaml --scheduler my_idea.py:MyIdea --notebook advice.ipynb",
     ),
 )
-@click.argument("topology", metavar="TOPOLOGY", shell_complete=complete_file)
-@click.argument("cluster", metavar="CLUSTER", shell_complete=complete_file)
+@click.argument("topology", metavar="TOPOLOGY", type=FILE)
+@click.argument("cluster", metavar="CLUSTER", type=FILE)
 @overlay_option
 @schedulers_option("Try a scheduler of yours too; online: before it for measured load.")
 @policies_option(f"Built-in policies to try; {', '.join(POLICIES)} by default.")

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 
 import click
-from click.shell_completion import CompletionItem
 
 from storm_lab.errors import unknown_name
 from storm_lab.machine.facts import usable_cores
@@ -33,22 +32,19 @@ def param_option(what: str = "Set a parameter; repeatable.") -> Option:
     return click.option("-p", "--param", "parameters", metavar="NAME=VALUE", multiple=True, help=what)
 
 
-def complete_file(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """A file, which is the shell's own to complete."""
-    return [CompletionItem(incomplete, type="file")]
+FILE = click.Path(readable=False)
+"""A file, which the shell completes. Whoever reads it says what is wrong with it."""
 
 
 def file_option(name: str, what: str) -> Option:
-    """An option that takes the name of a file, which the shell completes."""
-    return click.option(name, shell_complete=complete_file, metavar="FILE", help=what)
+    """An option that takes the name of a file."""
+    return click.option(name, type=FILE, metavar="FILE", help=what)
 
 
 constants_option = click.option(
     "--constants",
     metavar="FILE|NAME=VALUE,...",
-    shell_complete=complete_file,
+    type=FILE,
     help="Constants of a machine, as storm-lab calibrate --live writes them, or some of your own.",
 )
 overlay_option = file_option("--overlay", "YAML with rates, costs, sizes and keys that the files lack.")

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from storm_lab.errors import StormLabError, UserError
-from storm_lab.machine.options import complete_file, json_option, param_option, print_json
+from storm_lab.machine.options import FILE, json_option, param_option, print_json
 from storm_lab.model import StormVersion
 from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.cases.case_format import Case, RefusedCase, read_cases
@@ -33,7 +33,7 @@ _parameters = param_option("A parameter of the policy; may be repeated.")
 
 
 @click.command()
-@click.argument("cases", metavar="CASES.jsonl", shell_complete=complete_file)
+@click.argument("cases", metavar="CASES.jsonl", type=FILE)
 @_scheduler
 @_version
 @_parameters
@@ -53,7 +53,7 @@ def schedule(cases: str, scheduler: str, storm_version: str | None, parameters: 
 
 
 @click.command()
-@click.argument("cases", metavar="CASES.jsonl", shell_complete=complete_file)
+@click.argument("cases", metavar="CASES.jsonl", type=FILE)
 @_scheduler
 @_version
 @_parameters

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from storm_lab.machine.options import (
-    complete_file,
+    FILE,
     examples,
     file_option,
     json_option,
@@ -28,7 +28,7 @@ from storm_lab.workloads.importers.report import report_json, report_text
         "storm-lab import http://ui.example:8080/api/v1/topology/wc-1-1700000000",
     ),
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_file)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=FILE)
 @overlay_option
 @file_option("--machines", "YAML of machines, or the name of a paper's cluster.")
 @click.option(
