@@ -19,8 +19,9 @@ from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.testbed import emulab
 from storm_lab.papers.tstorm.testbed import VERSION, blades
 from storm_lab.papers.twitter.testbed import SLOTS
-from storm_lab.reporting.figures import nodes_by_gamma, save_figure
+from storm_lab.reporting.figures.nodes_by_gamma import nodes_by_gamma
 from storm_lab.reporting.figures.printed import Printed
+from storm_lab.reporting.figures.saved import save_figure
 from storm_lab.reporting.record import read_verdicts
 from storm_lab.reporting.report import SEVERAL, collect_report, render_report
 from storm_lab.reporting.verdict import Outcome, judge

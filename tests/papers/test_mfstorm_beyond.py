@@ -7,7 +7,9 @@ import pytest
 
 from storm_lab.papers.mfstorm.beyond import EXPERIMENT, SLUG
 from storm_lab.papers.registry import experiment
-from storm_lab.reporting.figures import About, grouped_bars, save_figure
+from storm_lab.reporting.figures.grouped_bars import grouped_bars
+from storm_lab.reporting.figures.saved import save_figure
+from storm_lab.reporting.figures.style import About
 from storm_lab.reporting.readme import verdict_table
 from storm_lab.reporting.record import VerdictFile, collect_verdicts, read_verdicts, write_verdicts
 from storm_lab.reporting.report import collect_report, render_report

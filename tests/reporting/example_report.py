@@ -4,8 +4,10 @@ from pathlib import Path
 
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measured, Measurement
-from storm_lab.reporting import figures as f
 from storm_lab.reporting.chosen import ConstantRecord
+from storm_lab.reporting.figures.saved import save_figure
+from storm_lab.reporting.figures.style import About
+from storm_lab.reporting.figures.time_series import Event, Panel, time_series
 from storm_lab.reporting.record import VerdictFile, write_verdicts
 from storm_lab.reporting.report import collect_report, write_report
 from storm_lab.tuplelog import Problem, RunRefused
@@ -38,14 +40,12 @@ def write_example(reports: Path, *, alt: str = "Processing time of both schedule
     measurements = tuple(measurement(claim.id, shares[place % 5]) for place, claim in enumerate(word_count))
     record = VerdictFile("tstorm-word-count", {"gamma": [1, 1.8, 2.2]}, (1, 2, 3), "0" * 64, measurements)
     write_verdicts(reports / "verdicts", record)
-    panel = f.Panel(
-        "gamma 1.8", {"Storm default": "storm-default", "T-Storm": "tstorm-g1.8"}, (f.Event(353.0),)
-    )
-    figure = f.time_series(
+    panel = Panel("gamma 1.8", {"Storm default": "storm-default", "T-Storm": "tstorm-g1.8"}, (Event(353.0),))
+    figure = time_series(
         example.latency(), [panel], value="processing_mean_ms", unit="processing time, ms",
-        about=f.About(3, 150, "Storm default"), nodes=example.occupancy(), end_s=1000,
+        about=About(3, 150, "Storm default"), nodes=example.occupancy(), end_s=1000,
     )  # fmt: skip
-    f.save_figure(
+    save_figure(
         figure,
         reports / "figures" / "tstorm-word-count" / "figure-6.svg",
         title="Word Count, Fig. 6",

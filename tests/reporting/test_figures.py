@@ -11,53 +11,61 @@ import pytest
 from matplotlib.figure import Figure
 
 from storm_lab.errors import UserError
-from storm_lab.reporting import figures as f
+from storm_lab.reporting.figures.comparison import comparison
 from storm_lab.reporting.figures.dependence import Scale, dependence
+from storm_lab.reporting.figures.latency_distribution import latency_distribution
 from storm_lab.reporting.figures.load_curve import load_curve
+from storm_lab.reporting.figures.migration_gantt import migration_gantt
+from storm_lab.reporting.figures.placement_map import placement_map
+from storm_lab.reporting.figures.saved import read_figure, save_figure
 from storm_lab.reporting.figures.style import (
     GRID,
     INK,
     MUTED,
     PAPER,
     WIDTH,
+    About,
+    house_style,
+    in_force,
     log_ticks,
     natural,
     new_figure,
     seed_interval,
 )
+from storm_lab.reporting.figures.time_series import Event, EventKind, Panel, time_series
 from tests.reporting import example_tables as example
 
-ABOUT = f.About(seeds=3, warm_up_s=150, baseline="Storm default")
+ABOUT = About(seeds=3, warm_up_s=150, baseline="Storm default")
 TWO = {"Storm default": "storm-default", "T-Storm": "tstorm-g1.8"}
 
 
 def series(**changes: object) -> Figure:
-    events = (f.Event(353.0), f.Event(700.0, f.EventKind.FAULT, "node-3 fails"))
+    events = (Event(353.0), Event(700.0, EventKind.FAULT, "node-3 fails"))
     arguments = {
         "value": "processing_mean_ms",
         "unit": "processing time, ms",
         "about": ABOUT,
         "nodes": example.occupancy(),
         "end_s": 1000.0,
-        "panels": [f.Panel("gamma 1.8", TWO, events)],
+        "panels": [Panel("gamma 1.8", TWO, events)],
     } | changes
-    return f.time_series(example.latency(), **arguments)
+    return time_series(example.latency(), **arguments)
 
 
 def placed() -> pd.DataFrame:
-    return f.in_force(example.stays(), 900)
+    return in_force(example.stays(), 900)
 
 
 HOUSE_SET: dict[str, Callable[[], Figure]] = {
     "time-series": series,
-    "placement-map": lambda: f.placement_map(placed(), example.NODES, about=ABOUT, title="Map"),
-    "latency-distribution": lambda: f.latency_distribution(
+    "placement-map": lambda: placement_map(placed(), example.NODES, about=ABOUT, title="Map"),
+    "latency-distribution": lambda: latency_distribution(
         example.cells(), example.percentiles(), TWO, about=ABOUT
     ),
-    "migration-gantt": lambda: f.migration_gantt(
+    "migration-gantt": lambda: migration_gantt(
         example.stays(), example.control(), start_s=295, end_s=400, about=ABOUT
     ),
-    "comparison": lambda: f.comparison(
+    "comparison": lambda: comparison(
         example.results(), {"latency_ms": "processing time, ms", "nodes": "nodes used"}, about=ABOUT
     ),
 }
@@ -67,7 +75,7 @@ def words(figure: Figure) -> str:
     import io
 
     stream = io.StringIO()
-    with f.house_style():
+    with house_style():
         figure.savefig(stream, format="svg")
     return " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", stream.getvalue()))
 
@@ -78,9 +86,9 @@ def test_each_figure_is_laid_out_and_saved_whole(name, tmp_path):
         # Matplotlib warns when something does not fit.
         warnings.simplefilter("error")
         figure = HOUSE_SET[name]()
-        saved = f.save_figure(figure, tmp_path / f"{name}.svg", title=name, alt=f"what {name} shows")
+        saved = save_figure(figure, tmp_path / f"{name}.svg", title=name, alt=f"what {name} shows")
     assert figure.get_figwidth() == WIDTH
-    assert f.read_figure(saved.path) == saved
+    assert read_figure(saved.path) == saved
     assert [item.name for item in tmp_path.iterdir()] == [f"{name}.svg"]
 
 
@@ -103,8 +111,8 @@ def test_the_foot_names_seeds_baseline_and_warm_up(name):
 
 
 def test_runs_with_steady_states_of_their_own_are_not_said_to_leave_nothing_out():
-    about = f.About(seeds=3, warm_up_s=None, baseline="Storm default")
-    shown = words(f.comparison(example.results(), {"latency_ms": "ms"}, about=about))
+    about = About(seeds=3, warm_up_s=None, baseline="Storm default")
+    shown = words(comparison(example.results(), {"latency_ms": "ms"}, about=about))
     assert "each run in its steady state" in shown and "warm-up" not in shown
 
 
@@ -123,12 +131,12 @@ def test_the_legend_of_a_load_curve_covers_none_of_it():
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path):
-    first = f.save_figure(series(), tmp_path / "a.svg", title="t", alt="a").path.read_bytes()
-    assert f.save_figure(series(), tmp_path / "b.svg", title="t", alt="a").path.read_bytes() == first
+    first = save_figure(series(), tmp_path / "a.svg", title="t", alt="a").path.read_bytes()
+    assert save_figure(series(), tmp_path / "b.svg", title="t", alt="a").path.read_bytes() == first
 
 
 def test_colours_of_text_and_background_follow_the_readers_setting(tmp_path):
-    text = f.save_figure(series(), tmp_path / "a.svg", title="t", alt="a").path.read_text(encoding="utf-8")
+    text = save_figure(series(), tmp_path / "a.svg", title="t", alt="a").path.read_text(encoding="utf-8")
     drawing = text[text.index("</style>", text.index("prefers-color-scheme:dark")) :]
     for colour in (INK, MUTED, GRID, PAPER):
         assert colour not in drawing.lower()
@@ -137,22 +145,22 @@ def test_colours_of_text_and_background_follow_the_readers_setting(tmp_path):
 
 def test_a_figure_without_a_text_alternative_is_refused(tmp_path):
     with pytest.raises(UserError, match="text alternative"):
-        f.save_figure(series(), tmp_path / "a.svg", title="t", alt=" ")
+        save_figure(series(), tmp_path / "a.svg", title="t", alt=" ")
     with pytest.raises(UserError, match=r"end it in \.svg"):
-        f.save_figure(series(), tmp_path / "a.png", title="t", alt="a")
+        save_figure(series(), tmp_path / "a.png", title="t", alt="a")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_cut_figure_file_is_refused_by_name(tmp_path):
-    path = f.save_figure(series(), tmp_path / "a.svg", title="t", alt="a").path
+    path = save_figure(series(), tmp_path / "a.svg", title="t", alt="a").path
     path.write_text(path.read_text(encoding="utf-8")[:2000], encoding="utf-8")
     with pytest.raises(UserError, match=r"a\.svg"):
-        f.read_figure(path)
+        read_figure(path)
 
 
 def test_a_title_with_markup_is_kept_as_text(tmp_path):
-    saved = f.save_figure(series(), tmp_path / "a.svg", title="a < b & c", alt="x > y")
-    assert f.read_figure(saved.path) == saved
+    saved = save_figure(series(), tmp_path / "a.svg", title="a < b & c", alt="x > y")
+    assert read_figure(saved.path) == saved
 
 
 def test_drawing_leaves_the_callers_matplotlib_settings_alone():
@@ -165,12 +173,12 @@ def test_drawing_leaves_the_callers_matplotlib_settings_alone():
 def test_a_missing_column_is_named(missing):
     table = example.latency().drop(columns=missing)
     with pytest.raises(UserError, match=missing):
-        f.time_series(table, [f.Panel("p", TWO)], value="processing_mean_ms", unit="ms", about=ABOUT)
+        time_series(table, [Panel("p", TWO)], value="processing_mean_ms", unit="ms", about=ABOUT)
 
 
 def test_an_empty_table_is_refused():
     with pytest.raises(UserError, match="nothing to draw"):
-        f.placement_map(placed().iloc[:0], example.NODES, about=ABOUT)
+        placement_map(placed().iloc[:0], example.NODES, about=ABOUT)
 
 
 def test_start_up_values_do_not_flatten_the_rest_but_are_marked():
@@ -189,8 +197,8 @@ def test_faults_and_re_assignments_are_marked_where_they_happened():
 
 
 def test_equal_events_close_together_have_one_label_that_counts_them():
-    moved = tuple(f.Event(t_s) for t_s in (100.0, 160.0, 220.0, 700.0))
-    figure = series(panels=[f.Panel("gamma 1.8", TWO, moved)])
+    moved = tuple(Event(t_s) for t_s in (100.0, 160.0, 220.0, 700.0))
+    figure = series(panels=[Panel("gamma 1.8", TWO, moved)])
     found = [text.get_text() for text in figure.axes[0].texts if "assignment" in text.get_text()]
     assert found == ["3 \N{MULTIPLICATION SIGN} re-assignment", "re-assignment"]
 
@@ -206,16 +214,16 @@ def test_nodes_in_use_are_averaged_over_seeds_as_steps():
 
 def test_only_placements_in_force_are_drawn():
     stays = example.stays(used=7, move_at=360)
-    assert len(f.in_force(stays, 100)) == len(f.in_force(stays, 1000)) == 19
-    assert set(f.in_force(stays, 100)["node"]) == set(example.NODES)
-    assert set(f.in_force(stays, 1000)["node"]) == set(example.NODES[:7])
+    assert len(in_force(stays, 100)) == len(in_force(stays, 1000)) == 19
+    assert set(in_force(stays, 100)["node"]) == set(example.NODES)
+    assert set(in_force(stays, 1000)["node"]) == set(example.NODES[:7])
     with pytest.raises(UserError, match="nothing to draw"):
-        f.in_force(stays, 1)
+        in_force(stays, 1)
 
 
 def test_many_nodes_stand_on_several_shelves() -> None:
     names = [f"node-{number}" for number in range(1, 31)]
-    figure = f.placement_map(placed(), names, about=ABOUT)
+    figure = placement_map(placed(), names, about=ABOUT)
     assert [len(axes.get_xticks()) for axes in figure.axes] == [12, 12, 6]
     assert words(figure).count("free") == 30 - placed()["node"].nunique()
 
@@ -230,7 +238,7 @@ def test_executors_that_stay_are_counted_and_left_out_of_the_migration():
 def test_variants_without_a_result_stay_in_the_comparison():
     table = example.results()
     table.loc[table["variant"] == "R-Storm", "latency_ms"] = np.nan
-    assert "no result" in words(f.comparison(table, {"latency_ms": "ms"}, about=ABOUT))
+    assert "no result" in words(comparison(table, {"latency_ms": "ms"}, about=ABOUT))
 
 
 def test_node_2_comes_before_node_10():

@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.reporting.figures import About, grouped_bars
+from storm_lab.reporting.figures.grouped_bars import grouped_bars
+from storm_lab.reporting.figures.style import About
 
 ROWS = pd.DataFrame(
     [("S2", "a", 1, 4.0), ("S2", "a", 2, 6.0), ("S1", "a", 1, 3.0), ("S1", "a", 2, 3.0), ("S1", "b", 1, 1.0)],

@@ -12,27 +12,18 @@ from matplotlib.figure import Figure
 from storm_lab.errors import UserError
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measured, Measurement
-from storm_lab.reporting.figures import (
-    About,
-    Mark,
-    Panel,
-    Printed,
-    Quantity,
-    Scale,
-    comparison,
-    dependence,
-    draw_printed,
-    grouped_bars,
-    printed,
-    save_figure,
-    time_panels,
-    time_series,
-    trade_off,
-)
 from storm_lab.reporting.figures.claim_distances import claim_distances
+from storm_lab.reporting.figures.comparison import comparison
 from storm_lab.reporting.figures.degradation_levels import degradation_levels
-from storm_lab.reporting.figures.printed import claims_drawn
+from storm_lab.reporting.figures.dependence import Scale, dependence
+from storm_lab.reporting.figures.grouped_bars import grouped_bars
+from storm_lab.reporting.figures.printed import Mark, Printed, claims_drawn, draw_printed, printed
+from storm_lab.reporting.figures.saved import save_figure
 from storm_lab.reporting.figures.sensitivity import sensitivity
+from storm_lab.reporting.figures.style import About
+from storm_lab.reporting.figures.time_panels import Quantity, time_panels
+from storm_lab.reporting.figures.time_series import Panel, time_series
+from storm_lab.reporting.figures.trade_off import trade_off
 from storm_lab.reporting.verdict import judge
 
 LEVEL = "tstorm-fig6a-tstorm-ms"
