@@ -41,9 +41,6 @@ class Ledger:
     def __post_init__(self) -> None:
         check_distinct("the ledger", "id", [claim.id for claim in self.claims])
 
-    def __len__(self) -> int:
-        return len(self.claims)
-
     def claim(self, claim_id: str) -> Claim:
         """The claim with this id; `UserError` if there is none."""
         for claim in self.claims:

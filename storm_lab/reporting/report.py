@@ -8,7 +8,7 @@ files, and notebooks are linked at the place that argues a claim. Same content, 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -184,15 +184,14 @@ def render_report(content: ReportContent) -> str:
 
 def _split(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], list[tuple[str, int]]]:
     """(paper, verdict) -> basis and number of its claims; a basis without any is left out."""
-    counted: Counter[tuple[str, str, str]] = Counter()
+    counted: defaultdict[tuple[str, str], Counter[Basis]] = defaultdict(Counter)
     for verdict in verdicts:
         for paper in (verdict.claim.paper, ALL_PAPERS):
-            counted[paper, verdict.outcome.value, verdict.basis.value] += 1
-    split: dict[tuple[str, str], list[tuple[str, int]]] = {}
-    for paper, outcome in dict.fromkeys((paper, outcome) for paper, outcome, _ in counted):
-        counts = [(basis.value, counted[paper, outcome, basis.value]) for basis in Basis]
-        split[paper, outcome] = [(basis, count) for basis, count in counts if count]
-    return split
+            counted[paper, verdict.outcome.value][verdict.basis] += 1
+    return {
+        place: [(basis.value, counts[basis]) for basis in Basis if counts[basis]]
+        for place, counts in counted.items()
+    }
 
 
 def _row(verdict: Verdict, content: ReportContent) -> dict[str, Any]:

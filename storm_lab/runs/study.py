@@ -142,10 +142,7 @@ class Study:
         measurements = self.experiment.answered(tables, self.parameters)
         record = VerdictFile(
             experiment=self.experiment.slug,
-            parameters={
-                name: list(value) if isinstance(value, tuple) else value
-                for name, value in self.parameters.items()
-            },
+            parameters=self.parameters,
             seeds=tuple(dict.fromkeys(seeds)),
             code_digest=runs_digest(specs) if specs else experiment_digest(self.experiment.slug),
             measurements=measurements,

@@ -84,7 +84,7 @@ def test_a_cause_does_not_repeat_what_was_measured() -> None:
 def test_where_claims_stand_adds_up_to_all_claims() -> None:
     verdicts = collect_verdicts(VERDICTS)
     counted = count_standings(verdicts)
-    assert sum(counted.values()) == len(verdicts) == len(load_claims())
+    assert sum(counted.values()) == len(verdicts) == len(load_claims().claims)
     assert counted[Standing.REPRODUCED] == sum(v.outcome is Outcome.REPRODUCED for v in verdicts)
 
 
