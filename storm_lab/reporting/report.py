@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from storm_lab.reporting.page import rendered
 from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.tally import Tally, by_basis, by_paper, count_chosen, count_standings, standing
 from storm_lab.reporting.trust_section import EXPERIMENT as TRUST
-from storm_lab.reporting.trust_section import TrustSection, read_trust
+from storm_lab.reporting.trust_section import read_trust
 from storm_lab.reporting.verdict import USUAL_SEEDS, Outcome, Verdict, measured_text
 from storm_lab.tuplelog import RunRefused
 from storm_lab.version import __version__
@@ -37,72 +36,6 @@ ALL_PAPERS = "all papers"
 
 SEVERAL = "several papers"
 """Where the figures of an experiment stand that answers claims of more than one paper."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReportFigure:
-    """A figure with the experiment it belongs to, and a link to its file."""
-
-    experiment: str
-    figure: SavedFigure
-    link: str = ""
-
-    @property
-    def name(self) -> str:
-        """The figure's name among its experiment's."""
-        return self.figure.path.stem
-
-
-@dataclass(frozen=True, slots=True)
-class ReportContent:
-    """Everything the report shows.
-
-    Attributes:
-        figures: in the order in which they appear below their paper.
-        constants: all constants of the cost model; the fitted ones are counted.
-        damaged: run folders that no measurement may use, as they lie there now.
-        notebooks: experiment -> link to its executed notebook, relative to the report.
-        argued: claim -> link to the place in a notebook that says why it does not come out.
-        made_from: the commit and its date; empty outside a checkout.
-        trust: the emulator beside real Storm; None where nothing was compared.
-    """
-
-    verdicts: tuple[Verdict, ...]
-    figures: tuple[ReportFigure, ...] = ()
-    constants: tuple[ConstantRecord, ...] = ()
-    damaged: tuple[RunRefused, ...] = ()
-    notebooks: Mapping[str, str] = field(default_factory=dict)
-    argued: Mapping[str, str] = field(default_factory=dict)
-    made_from: str = ""
-    trust: TrustSection | None = None
-
-
-def collect_report(
-    reports: Path,
-    *,
-    constants: Sequence[ConstantRecord] = (),
-    notebooks: Mapping[str, str] | None = None,
-    damaged: Sequence[RunRefused] = (),
-    made_from: str = "",
-) -> ReportContent:
-    """What lies in a reports folder: ``verdicts/<experiment>.json`` and ``figures/<experiment>/*.svg``.
-
-    ``notebooks`` maps an experiment to its executed notebook (HTML), relative to the folder; those that do
-    not exist are not linked. ``damaged`` are run folders that no measurement may use. ``made_from`` says from
-    which commit, and of when, the page is made. `UserError` if a verdict file or a figure is damaged, or
-    figures belong to an unknown experiment.
-    """
-    links = {name: link for name, link in (notebooks or {}).items() if (reports / link).is_file()}
-    return ReportContent(
-        verdicts=collect_verdicts(reports / "verdicts"),
-        figures=_figures(reports / "figures"),
-        constants=tuple(constants),
-        damaged=tuple(damaged),
-        notebooks=links,
-        argued=_argued(reports, links),
-        made_from=made_from,
-        trust=read_trust(reports),
-    )
 
 
 _WHY = re.compile(r'id="why-([\w-]+)"')
@@ -117,28 +50,36 @@ def _argued(reports: Path, notebooks: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _figures(folder: Path) -> tuple[ReportFigure, ...]:
+def _figures(folder: Path) -> list[SavedFigure]:
     figures = []
     # Some experiments answer no claim, and some claims are answered by none that can be run.
     known = {*load_claims().owners, *(experiment.slug for experiment in experiments())}
-    for path in sorted(folder.glob("*/*.svg")):
-        if path.name.startswith("."):
-            continue
+    for path in sorted(folder.glob("*/[!.]*.svg")):
         if path.parent.name not in known:
             message = "figures of an unknown experiment"
             remedy = "name the folder after the experiment"
             raise UserError(message, field=f"figures/{path.parent.name}", remedy=remedy)
-        link = path.relative_to(folder.parent).as_posix()
-        figures.append(ReportFigure(path.parent.name, read_figure(path), link))
-    return tuple(figures)
+        figures.append(read_figure(path))
+    return figures
 
 
-def write_report(path: Path, content: ReportContent) -> Path:
-    """Write the report; a reader sees the old file or the whole new one.
+_FOOTER = re.compile("<footer.*?</footer>", re.DOTALL)
 
-    A page that would differ in nothing but what it is made from stays as it is.
+
+def write_report(
+    reports: Path,
+    *,
+    constants: Sequence[ConstantRecord] = (),
+    damaged: Sequence[RunRefused] = (),
+    made_from: str = "",
+) -> Path:
+    """Write ``index.html`` in a reports folder; a reader sees the old file or the whole new one.
+
+    A page that would differ in nothing but what it is made from stays as it is. Arguments and `UserError` are
+    as of `render_report`.
     """
-    page = render_report(content)
+    page = render_report(reports, constants=constants, damaged=damaged, made_from=made_from)
+    path = reports / "index.html"
     try:
         there = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -148,37 +89,55 @@ def write_report(path: Path, content: ReportContent) -> Path:
     return path
 
 
-_FOOTER = re.compile("<footer.*?</footer>", re.DOTALL)
+def render_report(
+    reports: Path,
+    *,
+    constants: Sequence[ConstantRecord] = (),
+    damaged: Sequence[RunRefused] = (),
+    made_from: str = "",
+) -> str:
+    """The report on a reports folder, as HTML.
 
+    Args:
+        reports: has ``verdicts/<experiment>.json``, ``figures/<experiment>/*.svg`` and
+            ``notebooks/<experiment>.html``; what is not there is not shown.
+        constants: all constants of the cost model; the fitted ones are counted.
+        damaged: run folders that no measurement may use, as they lie there now.
+        made_from: the commit and its date; empty outside a checkout.
 
-def render_report(content: ReportContent) -> str:
-    """The report as HTML."""
-    of_papers = by_paper(content.verdicts)
+    Raises:
+        UserError: a verdict file or a figure is damaged, or figures belong to an unknown experiment.
+    """
+    verdicts, figures = collect_verdicts(reports / "verdicts"), _figures(reports / "figures")
+    links = {experiment.slug: f"notebooks/{experiment.slug}.html" for experiment in experiments()}
+    notebooks = {slug: link for slug, link in links.items() if (reports / link).is_file()}
+    argued = _argued(reports, notebooks)
+    of_papers = by_paper(verdicts)
     papers = [tally.name for tally in of_papers]
     return rendered(
         "report.html.j2",
         version=__version__,
-        made_from=content.made_from,
-        standings=[(each.value, count) for each, count in count_standings(content.verdicts).items()],
-        chosen_readings=count_chosen(content.verdicts),
-        chosen=chosen_numbers(content.constants),
-        known={verdict.claim.id for verdict in content.verdicts},
+        made_from=made_from,
+        standings=[(each.value, count) for each, count in count_standings(verdicts).items()],
+        chosen_readings=count_chosen(verdicts),
+        chosen=chosen_numbers(constants),
+        known={verdict.claim.id for verdict in verdicts},
         outcomes=[outcome.value for outcome in Outcome],
         papers=papers,
         by_paper=of_papers,
-        total=Tally.of(ALL_PAPERS, content.verdicts),
+        total=Tally.of(ALL_PAPERS, verdicts),
         usual_seeds=USUAL_SEEDS,
-        by_basis=by_basis(content.verdicts),
-        split=_split(content.verdicts),
-        rows=[_row(verdict, content) for verdict in content.verdicts],
-        galleries=_galleries(content, papers),
-        constants=content.constants,
-        fitted=sum(constant.fitted for constant in content.constants),
+        by_basis=by_basis(verdicts),
+        split=_split(verdicts),
+        rows=[_row(verdict, figures, notebooks, argued) for verdict in verdicts],
+        galleries=_galleries(verdicts, figures, notebooks, papers),
+        constants=constants,
+        fitted=sum(constant.fitted for constant in constants),
         contradictions=load_contradictions(),
-        damaged=content.damaged,
-        trust=content.trust,
-        trust_notebook=content.notebooks.get(TRUST, ""),
-        trust_figures=[figure for figure in content.figures if figure.experiment == TRUST],
+        damaged=damaged,
+        trust=read_trust(reports),
+        trust_notebook=notebooks.get(TRUST, ""),
+        trust_figures=[figure for figure in figures if figure.experiment == TRUST],
     )
 
 
@@ -194,18 +153,20 @@ def _split(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], list[tuple[str,
     }
 
 
-def _row(verdict: Verdict, content: ReportContent) -> dict[str, Any]:
+def _row(
+    verdict: Verdict, figures: Sequence[SavedFigure], notebooks: Mapping[str, str], argued: Mapping[str, str]
+) -> dict[str, Any]:
     claim = verdict.claim
     measurement = verdict.measurement
     cause = load_causes().get(claim.id)
-    drawn = [figure for figure in content.figures if figure.experiment == claim.owner]
-    answering = [figure for figure in drawn if claim.id in figure.figure.claims and figure.name != "claims"]
-    notebook = content.notebooks.get(claim.owner, "")
+    drawn = [figure for figure in figures if figure.experiment == claim.owner]
+    answering = [figure for figure in drawn if claim.id in figure.claims and figure.name != "claims"]
+    notebook = notebooks.get(claim.owner, "")
     place = f"{notebook}#figure-{answering[0].name}" if notebook and answering else notebook
     return {
-        "argued": content.argued.get(claim.id, ""),
+        "argued": argued.get(claim.id, ""),
         "notebook": place,
-        "figures": [(figure.figure.title, f"figure-{claim.owner}-{figure.name}") for figure in answering],
+        "figures": [(figure.title, f"figure-{claim.owner}-{figure.name}") for figure in answering],
         "cause": cause,
         "standing": standing(verdict, cause).value,
         "readings": [
@@ -235,15 +196,20 @@ def _sort_number(values: Sequence[float | None]) -> str:
     return next((repr(value) for value in values if value is not None), "")
 
 
-def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, Any]]:
+def _galleries(
+    verdicts: Sequence[Verdict],
+    figures: Sequence[SavedFigure],
+    notebooks: Mapping[str, str],
+    papers: Sequence[str],
+) -> list[dict[str, Any]]:
     """Papers with those of their experiments that have figures, and the verdicts of each."""
-    answered = grouped(content.verdicts, lambda verdict: verdict.claim.owner)
+    answered = grouped(verdicts, lambda verdict: verdict.claim.owner)
     paper_of = {experiment.slug: experiment.paper for experiment in experiments()}
-    for owner, verdicts in answered.items():
-        of_claims = {verdict.claim.paper for verdict in verdicts}
+    for owner, own in answered.items():
+        of_claims = {verdict.claim.paper for verdict in own}
         paper_of[owner] = SEVERAL if len(of_claims) > 1 else of_claims.pop()
     titles = {experiment.slug: experiment.title for experiment in experiments()}
-    drawn = grouped(content.figures, lambda figure: figure.experiment)
+    drawn = grouped(figures, lambda figure: figure.experiment)
     galleries = []
     several = (SEVERAL,) if SEVERAL in paper_of.values() else ()
     for paper in (*papers, *several):
@@ -251,11 +217,11 @@ def _galleries(content: ReportContent, papers: Sequence[str]) -> list[dict[str, 
             {
                 "slug": slug,
                 "title": titles.get(slug, slug),
-                "notebook": content.notebooks.get(slug, ""),
+                "notebook": notebooks.get(slug, ""),
                 "tally": Tally.of(slug, answered.get(slug, ())),
-                "figures": figures,
+                "figures": own_figures,
             }
-            for slug, figures in drawn.items()
+            for slug, own_figures in drawn.items()
             if paper_of.get(slug) == paper
         ]
         galleries.append({"paper": paper, "experiments": shown})

@@ -231,7 +231,7 @@ def build_report() -> Path:
     Raises `UserError` for a published file that is damaged, or a folder that cannot be written to.
     """
     # Here, for it draws with matplotlib, which nobody needs while runs are played.
-    from storm_lab.reporting.report import collect_report, write_report
+    from storm_lab.reporting.report import write_report
 
     constants = [record for model in (CostModel(), ControlTimes()) for record in _records(model)]
     constants += [
@@ -251,15 +251,7 @@ def build_report() -> Path:
     home = writable_reports()
     # Every byte of every log is read: three seconds of processor time for 1,500 runs.
     _, damaged = find_runs(runs_folder(), verify=True)
-    notebooks = {item.slug: f"notebooks/{item.slug}.html" for item in experiments()}
-    content = collect_report(
-        home,
-        constants=constants,
-        notebooks=notebooks,
-        damaged=damaged,
-        made_from=_commit(),
-    )
-    return write_report(home / "index.html", content)
+    return write_report(home, constants=constants, damaged=damaged, made_from=_commit())
 
 
 def _records(model: object) -> list[ConstantRecord]:

@@ -23,7 +23,7 @@ from storm_lab.reporting.figures.nodes_by_gamma import nodes_by_gamma
 from storm_lab.reporting.figures.printed import Printed
 from storm_lab.reporting.figures.saved import save_figure
 from storm_lab.reporting.record import read_verdicts
-from storm_lab.reporting.report import SEVERAL, collect_report, render_report
+from storm_lab.reporting.report import SEVERAL, render_report
 from storm_lab.reporting.verdict import Outcome, judge
 from storm_lab.runs.study import Study
 from storm_lab.schedulers.contract import SchedulingView
@@ -212,7 +212,7 @@ def test_figures_of_an_experiment_on_several_papers_stand_apart_in_the_report(tm
     save_figure(
         figure, tmp_path / "figures" / SLUG / "nodes.svg", title="Nodes by gamma", alt="Falling steps."
     )
-    page = render_report(collect_report(tmp_path))
+    page = render_report(tmp_path)
     assert page.index(f"<h3>{SEVERAL}</h3>") < page.index("Nodes by gamma")
     assert f"storm-lab run {SLUG}" in page
     assert "storm-lab run mfstorm-mapping" not in page

@@ -9,7 +9,7 @@ from storm_lab.reporting.figures.saved import save_figure
 from storm_lab.reporting.figures.style import About
 from storm_lab.reporting.figures.time_series import Event, Panel, time_series
 from storm_lab.reporting.record import VerdictFile, write_verdicts
-from storm_lab.reporting.report import collect_report, write_report
+from storm_lab.reporting.report import write_report
 from storm_lab.tuplelog import Problem, RunRefused
 from tests.reporting import example_tables as example
 
@@ -51,11 +51,9 @@ def write_example(reports: Path, *, alt: str = "Processing time of both schedule
         title="Word Count, Fig. 6",
         alt=alt,
     )
-    notebook = reports / "tstorm" / "word-count.html"
+    notebook = reports / "notebooks" / "tstorm-word-count.html"
     notebook.parent.mkdir(parents=True, exist_ok=True)
     notebook.write_text("<title>notebook</title>", encoding="utf-8")
-    links = {"tstorm-word-count": "tstorm/word-count.html", "tstorm-log-stream": "tstorm/log-stream.html"}
     folder = Path("tstorm-word-count") / "storm-default-s2"
     damaged = [RunRefused(folder, Problem.TRUNCATED, "roots.parquet has 3 bytes, not 30")]
-    content = collect_report(reports, constants=CONSTANTS, notebooks=links, damaged=damaged)
-    return write_report(reports / "index.html", content)
+    return write_report(reports, constants=CONSTANTS, damaged=damaged)

@@ -9,7 +9,8 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.experiments.contradiction import load_contradictions
 from storm_lab.experiments.ledger import load_claims
-from storm_lab.reporting.report import ReportContent, collect_report, render_report, write_report
+from storm_lab.reporting.record import collect_verdicts
+from storm_lab.reporting.report import render_report, write_report
 from storm_lab.reporting.tally import Tally, count_standings
 from storm_lab.reporting.verdict import Outcome
 from tests.reporting.browser import BROWSER, ask
@@ -80,13 +81,13 @@ def test_every_figure_has_a_text_alternative(page):
 
 
 def test_counts_add_up_to_the_rows(page):
-    content = collect_report(page.parent)
-    total = Tally.of("all", content.verdicts)
+    verdicts = collect_verdicts(page.parent / "verdicts")
+    total = Tally.of("all", verdicts)
     assert total.total == len(load_claims().claims)
     text = page.read_text(encoding="utf-8")
     for outcome, count in total.cells:
         assert text.count(f'data-verdict="{outcome}"') == count
-    for each, count in count_standings(content.verdicts).items():
+    for each, count in count_standings(verdicts).items():
         assert text.count(f'data-standing="{each}"') == count
         assert f"<b>{count}</b> {each}" in text
     assert total.counts[0] and total.counts[1] and total.counts[2]
@@ -94,7 +95,7 @@ def test_counts_add_up_to_the_rows(page):
 
 def test_notebooks_are_linked_only_where_they_exist(page):
     text = page.read_text(encoding="utf-8")
-    assert 'href="tstorm/word-count.html"' in text
+    assert 'href="notebooks/tstorm-word-count.html"' in text
     assert "log-stream.html" not in text
 
 
@@ -109,11 +110,12 @@ def test_fitted_constants_contradictions_and_damaged_runs_are_listed(page):
 
 
 def test_the_same_content_gives_the_same_bytes(page, tmp_path):
-    content = collect_report(page.parent, constants=CONSTANTS)
-    assert render_report(content) == render_report(collect_report(page.parent, constants=CONSTANTS))
-    written = write_report(tmp_path / "new" / "index.html", content)
-    assert written.read_text(encoding="utf-8") == render_report(content)
-    assert [item.name for item in written.parent.iterdir()] == ["index.html"]
+    text = render_report(page.parent, constants=CONSTANTS)
+    assert text == render_report(page.parent, constants=CONSTANTS)
+    before = sorted(page.parent.iterdir())
+    written = write_report(page.parent, constants=CONSTANTS)
+    assert written.read_text(encoding="utf-8") == text
+    assert sorted(page.parent.iterdir()) == before
 
 
 def test_text_from_outside_cannot_become_markup(tmp_path):
@@ -122,9 +124,10 @@ def test_text_from_outside_cannot_become_markup(tmp_path):
 
 
 def test_a_report_over_nothing_says_that_nothing_has_been_run(tmp_path):
-    content = collect_report(tmp_path / "none")
-    assert {verdict.outcome for verdict in content.verdicts} == {Outcome.NOT_RUN, Outcome.NOT_TESTABLE}
-    text = render_report(content)
+    verdicts = collect_verdicts(tmp_path / "none" / "verdicts")
+    assert {verdict.outcome for verdict in verdicts} == {Outcome.NOT_RUN, Outcome.NOT_TESTABLE}
+    text = render_report(tmp_path / "none")
+    assert "None were handed over" in text
     assert "0 runs were refused" in text and "No figure yet." in text
     Elements(text)
 
@@ -134,11 +137,7 @@ def test_figures_of_an_unknown_experiment_are_refused(tmp_path):
     stray.parent.mkdir(parents=True)
     stray.write_text("<svg/>", encoding="utf-8")
     with pytest.raises(UserError, match="no-such-experiment"):
-        collect_report(tmp_path)
-
-
-def test_content_without_extras_is_enough():
-    assert "None were handed over" in render_report(ReportContent(collect_report(Path("none")).verdicts))
+        render_report(tmp_path)
 
 
 @in_browser

@@ -16,7 +16,7 @@ from storm_lab.live.suite.scene import Half, Measure
 from storm_lab.live.suite.trust_report import report_document
 from storm_lab.live.suite.trust_tables import machines_table, orderings_table, trust_lines
 from storm_lab.reporting.notebook_page import notebook_page
-from storm_lab.reporting.report import collect_report, render_report
+from storm_lab.reporting.report import render_report
 from storm_lab.reporting.trust_section import EXPERIMENT, read_trust
 from tests.live.test_suite import suite_scenes
 from tests.reporting.example_report import write_example
@@ -57,7 +57,7 @@ def reports(tmp_path: Path) -> Path:
 
 
 def page_of(reports: Path) -> str:
-    return render_report(collect_report(reports))
+    return render_report(reports)
 
 
 def test_medians_counts_reasons_and_every_scene_are_on_the_page(reports):

@@ -10,7 +10,7 @@ import pytest
 
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.machine.places import DATA_VARIABLE, runs_folder
-from storm_lab.reporting.report import collect_report, render_report
+from storm_lab.reporting.report import render_report
 from storm_lab.runs.execute import PlayedRun, play_all
 from storm_lab.runs.prepare import prepare
 from storm_lab.tuplelog import Problem, RunRefused, find_runs
@@ -121,7 +121,7 @@ def test_a_spoilt_folder_is_named_counted_and_its_neighbour_is_not(
     (damaged,) = damaged_runs(runs_folder())
     assert damaged.folder == folder
     assert f"{damaged.problem} ({damaged.detail})".startswith(words)
-    page = render_report(collect_report(tmp_path / "none", damaged=[damaged]))
+    page = render_report(tmp_path / "none", damaged=[damaged])
     assert "Left out (1)" in page and "1 folder of the runs on this machine is damaged" in page
     assert f"<code>tiny/{folder.name}</code>: {words}" in page
 

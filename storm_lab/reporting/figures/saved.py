@@ -52,6 +52,16 @@ class SavedFigure:
     shape: float = 0.0
     claims: tuple[str, ...] = ()
 
+    @property
+    def experiment(self) -> str:
+        """The experiment that it belongs to, after which its folder is named."""
+        return self.path.parent.name
+
+    @property
+    def name(self) -> str:
+        """Its name among the figures of its experiment."""
+        return self.path.stem
+
 
 def save_figure(
     figure: Figure, path: Path, *, title: str, alt: str, claims: Sequence[str] = ()
