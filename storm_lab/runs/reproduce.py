@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -21,10 +20,10 @@ from storm_lab.emulator.constant import Constant, constants_of
 from storm_lab.emulator.control.times import ControlTimes
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
-from storm_lab.errors import StormLabError, UserError, refused_by_system
+from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.parameter import ParameterValue
-from storm_lab.machine.places import checkout, reports_folder, runs_folder
-from storm_lab.machine.whole_file import write_whole
+from storm_lab.machine.places import REPORTS_VARIABLE, checkout, reports_folder, runs_folder
+from storm_lab.machine.whole_file import check_folder, write_whole
 from storm_lab.papers.registry import experiments, module_of
 from storm_lab.reporting.chosen import ConstantRecord
 from storm_lab.reporting.record import collect_verdicts
@@ -215,13 +214,7 @@ def studies(slugs: Sequence[str]) -> tuple[Study, ...]:
 def writable_reports() -> Path:
     """The reports' folder, made if it is missing; `UserError`, before any work, if it cannot be written."""
     home = reports_folder()
-    with refused_by_system(
-        "reports cannot be written there",
-        field=str(home),
-        remedy="set STORM_LAB_REPORTS to a folder that you may write to",
-    ):
-        home.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=home).close()
+    check_folder(home, field=REPORTS_VARIABLE)
     return home
 
 
