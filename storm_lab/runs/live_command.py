@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Generator, Iterable
 from contextlib import closing
 from functools import partial
 from itertools import count, groupby
@@ -84,17 +84,19 @@ def run(
         (release, [(task, _checked(task, release, mhz)) for task in tasks])
         for release, tasks in _by_release(names, version, repeat, only, parameters, load, seconds)
     ]
-    folders: list[str] = []
+    with closing(_played(chosen, runs)) as folders:
+        _tell(folders, as_json)
 
-    def tell(folder: Path) -> None:
-        folders.append(str(folder))
+
+def _tell(folders: Iterable[Path], as_json: bool) -> None:
+    """Name folders of runs: each as soon as it is there, or all at the end to a program."""
+    told: list[str] = []
+    for folder in folders:
+        told.append(str(folder))
         if not as_json:
             click.echo(str(folder))
-
-    for release, specs in chosen:
-        _play(release, specs, runs, tell)
     if as_json:
-        print_json(folders)
+        print_json(told)
 
 
 def _by_release(
@@ -130,21 +132,19 @@ def _by_release(
     return found
 
 
-def _play(
-    release: Release,
-    specs: Iterable[tuple[LiveTask, EmulationSpec]],
-    home: Path | None,
-    tell: Callable[[Path], None],
-) -> None:
-    """Play tasks one after another, those of one cluster on it; ``tell`` gets the folders of their runs."""
-    for cluster, members in groupby(specs, key=lambda pair: pair[1].cluster):
-        with open_stage(release.version, cluster, say=_say) as stage:
-            for line in stage.storm.unrealised:
-                _say(f"not realised: {line}")
-            for task, _ in members:
-                with progress_bar(1, True, str(task)) as advance:
-                    folder = play_task(task, stage, home, partial(advance, 0))
-                tell(folder)
+def _played(
+    chosen: Iterable[tuple[Release, Iterable[tuple[LiveTask, EmulationSpec]]]], home: Path | None
+) -> Generator[Path, None, None]:
+    """Play tasks one after another, those of one cluster on it; the folders of their runs."""
+    for release, specs in chosen:
+        for cluster, members in groupby(specs, key=lambda pair: pair[1].cluster):
+            with open_stage(release.version, cluster, say=_say) as stage:
+                for line in stage.storm.unrealised:
+                    _say(f"not realised: {line}")
+                for task, _ in members:
+                    with progress_bar(1, True, str(task)) as advance:
+                        folder = play_task(task, stage, home, partial(advance, 0))
+                    yield folder
 
 
 def _checked(task: LiveTask, release: Release, mhz: float) -> EmulationSpec:
@@ -190,14 +190,8 @@ def record(
     chosen = plays(names, generations, repeat)
     if not chosen:
         raise UserError("these sittings are not played on it", field="--version", value=", ".join(versions))
-    folders: list[str] = []
     with closing(record_shown(chosen, folder or new_records_folder(), _say)) as recorded:
-        for path in recorded:
-            folders.append(str(path))
-            if not as_json:
-                click.echo(str(path))
-    if as_json:
-        print_json(folders)
+        _tell(recorded, as_json)
 
 
 def _list(as_json: bool) -> None:
