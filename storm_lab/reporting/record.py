@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from storm_lab.errors import UserError
-from storm_lab.experiments.cause import Cause
+from storm_lab.experiments.cause import load_causes
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis, Measured, Measurement
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.tally import standing
-from storm_lab.reporting.verdict import Verdict, judge, measured_text, reading_text
+from storm_lab.reporting.verdict import Outcome, Verdict, judge, measured_text, reading_text
 
 SCHEMA_VERSION = 1
 
@@ -183,37 +183,32 @@ def collect_verdicts(folder: Path) -> tuple[Verdict, ...]:
     return tuple(there.get(claim.id) or judge(claim, None) for claim in load_claims().claims)
 
 
-def claim_rows(
-    verdicts: Sequence[Verdict], causes: Mapping[str, Cause] | None = None
-) -> list[dict[str, str]]:
+def claim_rows(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
     """The rows that ``storm-lab claims --json`` prints, one per claim, all values as text.
 
     Keys: id, paper, experiment (of the paper; another may answer the claim), expected, band, measured,
     verdict, basis, reason, standing; cause and class of what is not reproduced; reading: what came out under
     other readings; trial: the parameter to try.
     """
-    causes = causes or {}
-    return [
-        {
-            "id": verdict.claim.id,
-            "paper": verdict.claim.paper,
-            "experiment": verdict.claim.experiment,
-            "expected": verdict.claim.expected_text,
-            "band": verdict.claim.band_text,
-            "measured": measured_text(verdict),
-            "verdict": verdict.outcome.value,
-            "basis": verdict.basis.value,
-            "reason": verdict.reason,
-            "standing": standing(verdict, causes.get(verdict.claim.id)).value,
-            **_cause_columns(causes.get(verdict.claim.id)),
-            "reading": "; ".join(reading_text(each) for each in verdict.readings),
-        }
-        for verdict in verdicts
-    ]
+    return [_claim_row(verdict) for verdict in verdicts]
 
 
-def _cause_columns(cause: Cause | None) -> dict[str, str]:
-    if cause is None:
-        return {"cause": "", "class": "", "trial": ""}
-    trial = f"-p {cause.parameter}={cause.value}" if cause.parameter else ""
-    return {"cause": cause.why, "class": cause.kind.value, "trial": trial}
+def _claim_row(verdict: Verdict) -> dict[str, str]:
+    claim = verdict.claim
+    cause = None if verdict.outcome is Outcome.REPRODUCED else load_causes().get(claim.id)
+    return {
+        "id": claim.id,
+        "paper": claim.paper,
+        "experiment": claim.experiment,
+        "expected": claim.expected_text,
+        "band": claim.band_text,
+        "measured": measured_text(verdict),
+        "verdict": verdict.outcome.value,
+        "basis": verdict.basis.value,
+        "reason": verdict.reason,
+        "standing": standing(verdict, cause).value,
+        "cause": cause.why if cause else "",
+        "class": cause.kind.value if cause else "",
+        "trial": f"-p {cause.parameter}={cause.value}" if cause and cause.parameter else "",
+        "reading": "; ".join(reading_text(each) for each in verdict.readings),
+    }

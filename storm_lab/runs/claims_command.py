@@ -8,9 +8,9 @@ from shlex import quote
 import click
 
 from storm_lab.errors import unknown_name
-from storm_lab.experiments.cause import Cause, load_causes
+from storm_lab.experiments.cause import load_causes
 from storm_lab.experiments.claim import Claim
-from storm_lab.experiments.ledger import Ledger, load_claims
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis
 from storm_lab.machine.options import answer, examples, json_option, print_json
 from storm_lab.machine.places import reports_folder
@@ -50,7 +50,7 @@ def claims(
     as_json: bool,
 ) -> None:
     """List what the papers claim and what came out, or tell one claim's story."""
-    ledger, causes = load_claims(), load_causes()
+    ledger = load_claims()
     _check("claim", claim, [each.id for each in ledger.claims])
     _check("experiment", slug, list(dict.fromkeys((*ledger.owners, *ledger.experiments))))
     _check("paper", paper, ledger.papers)
@@ -67,14 +67,14 @@ def claims(
     )
     rows = [
         row | {"trial": _options(verdict) or row["trial"]}
-        for row, verdict in zip(claim_rows(chosen, causes), chosen, strict=True)
+        for row, verdict in zip(claim_rows(chosen), chosen, strict=True)
     ]
     if as_json:
         print_json(rows)
     elif claim is None:
         click.echo(verdict_table(chosen, "no claim is all of this"))
     else:
-        click.echo(_story(rows[0], ledger, causes.get(claim)))
+        click.echo(_story(rows[0]))
 
 
 def _check(what: str, given: str | None, known: Sequence[str]) -> None:
@@ -93,9 +93,9 @@ def _options(verdict: Verdict) -> str:
     return ""
 
 
-def _story(row: dict[str, str], ledger: Ledger, cause: Cause | None) -> str:
+def _story(row: dict[str, str]) -> str:
     """Everything about one claim, a line each."""
-    claim = ledger.claim(row["id"])
+    claim, cause = load_claims().claim(row["id"]), load_causes().get(row["id"])
     lines = [
         ("claim", claim.id),
         ("paper", f"{claim.paper}, {claim.figure}"),

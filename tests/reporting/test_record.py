@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from storm_lab.errors import UserError
+from storm_lab.experiments.cause import load_causes
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measured, Measurement, single
 from storm_lab.reporting.record import (
@@ -86,6 +87,7 @@ def test_verdicts_are_judged_anew_from_the_measurements(tmp_path):
 def test_rows_carry_the_keys_that_programs_read(tmp_path):
     write_verdicts(tmp_path, WORD_COUNT)
     rows = {row["id"]: row for row in claim_rows(collect_verdicts(tmp_path))}
+    cause = load_causes()["tstorm-fig6b-speedup"]
     assert rows["tstorm-fig6b-speedup"] == {
         "id": "tstorm-fig6b-speedup",
         "paper": "T-Storm",
@@ -97,9 +99,9 @@ def test_rows_carry_the_keys_that_programs_read(tmp_path):
         "basis": "predicted",
         "reason": "20 [18, 22] is outside the band, 37 to 47 %, but on the right side of 0 %",
         "standing": "open",
-        "cause": "",
-        "class": "",
-        "trial": "",
+        "cause": cause.why,
+        "class": "input not printed",
+        "trial": f"-p {cause.parameter}={cause.value}",
         "reading": "",
     }
     assert rows["tstorm-fig6a-tstorm-ms"]["basis"] == "fitted"
