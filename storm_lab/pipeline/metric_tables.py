@@ -60,7 +60,7 @@ class MetricTables:
         self,
         runs: pd.DataFrame,
         parts: Mapping[str, Sequence[pa.Table]],
-        others: Callable[[str], Sequence[pa.Table]] | None = None,
+        others: Callable[[str], Sequence[pa.Table]],
     ) -> None:
         """``parts`` are the tables by name and run, ``others`` computes those of a name that is not there."""
         self.runs = runs
@@ -79,8 +79,8 @@ class MetricTables:
         return sorted({*super().__dir__(), *TABLE_NAMES})
 
     def part(self, name: str) -> Sequence[pa.Table]:
-        """A table as Arrow, of each run. Raises `KeyError` where it is not there and cannot be computed."""
-        if name not in self._parts and self._others is not None:
+        """A table as Arrow, of each run."""
+        if name not in self._parts:
             # Spark may take some seconds, and whoever declares metrics should hear that one was left out.
             print(f"{name} was not among the metrics asked for: looked up or computed now", file=sys.stderr)
             self._parts[name] = self._others(name)

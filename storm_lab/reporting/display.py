@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from storm_lab.experiments.claim import number
 from storm_lab.model import Assignment, Cluster, Topology
+from storm_lab.model.grouped import grouped
 from storm_lab.pipeline.metric_tables import TABLE_NAMES
 from storm_lab.reporting.verdict import Verdict, measured_text
 from storm_lab.schedulers.contract import Decision, SchedulingResult
@@ -68,9 +69,7 @@ def _topology(topology: Topology) -> Shown:
 def topology_svg(topology: Topology) -> str:
     """The components from left to right, each behind all that it subscribes to, as SVG."""
     depth = _depths(topology)
-    columns: dict[int, list[str]] = {}
-    for component in topology.components:
-        columns.setdefault(depth[component.id], []).append(component.id)
+    columns = grouped((component.id for component in topology.components), depth.__getitem__)
     place = {
         name: (10 + column * (_BOX_W + _GAP_X), 10 + row * (_BOX_H + _GAP_Y))
         for column, names in columns.items()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from storm_lab.errors import UserError
+from storm_lab.model.grouped import grouped
 
 EXPERIMENT = "live-trust"
 """Whose document it is."""
@@ -30,8 +31,8 @@ class TrustSection:
     """
 
     document: Mapping[str, Any]
-    groups: tuple[tuple[str, tuple[Mapping[str, Any], ...]], ...]
-    reasons: tuple[tuple[str, tuple[Mapping[str, Any], ...]], ...]
+    groups: Mapping[str, Sequence[Mapping[str, Any]]]
+    reasons: Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def read_trust(reports: Path) -> TrustSection | None:
@@ -51,16 +52,14 @@ def read_trust(reports: Path) -> TrustSection | None:
 
 
 def _section(document: Mapping[str, Any]) -> TrustSection:
-    groups: dict[str, list[Mapping[str, Any]]] = {}
-    for row in (*document["rows"], *document["unusable"]):
-        played = f"{row['sitting']}, Storm {row['storm']}"
-        groups.setdefault(f"{row['machine']}: {played}" if row["machine"] else played, []).append(row)
-    reasons: dict[str, list[Mapping[str, Any]]] = {}
-    for miss in document["misses"]:
-        if miss["half"] == "predicted":
-            reasons.setdefault(miss["why"], []).append(miss)
+    misses = [miss for miss in document["misses"] if miss["half"] == "predicted"]
     return TrustSection(
         document,
-        tuple((name, tuple(own)) for name, own in groups.items()),
-        tuple((why, tuple(own)) for why, own in reasons.items()),
+        groups=grouped([*document["rows"], *document["unusable"]], _played),
+        reasons=grouped(misses, lambda miss: str(miss["why"])),
     )
+
+
+def _played(row: Mapping[str, Any]) -> str:
+    played = f"{row['sitting']}, Storm {row['storm']}"
+    return f"{row['machine']}: {played}" if row["machine"] else played
