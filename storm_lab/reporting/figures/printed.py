@@ -137,6 +137,18 @@ def draw_printed(
     (axes.set_xlim if upright else axes.set_ylim)(*ends)
 
 
+def draw_marks(axes: Axes, marks: Iterable[Mark], ends_s: tuple[float, float], unit_s: float = 1.0) -> None:
+    """Draw printed numbers over time, between the ends of an axis that counts in ``unit_s``."""
+    first, last = ends_s
+    for mark in marks:
+        if mark.moment:
+            draw_printed(axes, mark.printed.times(1 / unit_s), upright=True)
+        else:
+            begin = first if mark.from_s is None else mark.from_s
+            end = last if mark.to_s is None else min(mark.to_s, last)
+            draw_printed(axes, mark.printed, between=(begin / unit_s, max(begin, end) / unit_s))
+
+
 def _make_room(axes: Axes, numbers: Sequence[float], *, upright: bool) -> None:
     """Have all numbers inside the axis, with a little room to its ends."""
     first, last = axes.get_xlim() if upright else axes.get_ylim()

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from storm_lab.reporting.figures import style
-from storm_lab.reporting.figures.printed import Mark, draw_printed
+from storm_lab.reporting.figures.printed import Mark, draw_marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +111,7 @@ def _finish(axes: Axes, quantity: Quantity, unit: float, ends_s: tuple[float, fl
         axes.set_ylim(bottom=0)
     for text, height in quantity.reference.items():
         style.reference_line(axes, text, height)
-    for mark in quantity.printed:
-        if mark.moment:
-            draw_printed(axes, mark.printed.mapped(lambda at: at / unit), upright=True)
-            continue
-        begin, end = (
-            (edge if given is None else given) / unit
-            for given, edge in zip((mark.from_s, mark.to_s), ends_s, strict=True)
-        )
-        draw_printed(axes, mark.printed, between=(begin, end))
+    draw_marks(axes, quantity.printed, ends_s, unit)
     if quantity.logarithmic:
         style.log_ticks(axes.yaxis)
     else:

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from storm_lab.reporting.figures import style
-from storm_lab.reporting.figures.printed import Mark, draw_printed
+from storm_lab.reporting.figures.printed import Mark, draw_marks
 
 
 class EventKind(StrEnum):
@@ -94,14 +94,14 @@ def time_series(
             upper = axes[place * len(ratios)]
             _draw_values(upper, values, panel, value, top, logarithmic)
             _draw_events(upper, panel.events, labels_apart_s=_LABEL_PART * right)
-            _draw_printed(upper, [mark for mark in panel.printed if not mark.nodes], right)
+            draw_marks(upper, [mark for mark in panel.printed if not mark.nodes], (0.0, right))
             # Without a strip below a panel is too low for a long label in one line.
             label = unit if nodes is not None else style.broken_label(unit, 16)
             upper.set(title=panel.title, ylabel=label, xlabel="")
             if nodes is not None:
                 strip = axes[place * 2 + 1]
                 _draw_nodes(strip, nodes, panel, right)
-                _draw_printed(strip, [mark for mark in panel.printed if mark.nodes], right)
+                draw_marks(strip, [mark for mark in panel.printed if mark.nodes], (0.0, right))
                 _draw_events(strip, panel.events, labels_apart_s=None)
         axes[-1].set_xlabel("time since submission, s")
         axes[-1].set_xlim(0, right)
@@ -109,15 +109,6 @@ def time_series(
         marked = any(panel.printed for panel in panels)
         style.finish(figure, title, about.line() + (" · ▲ above the axis" if clipped else ""), printed=marked)
     return figure
-
-
-def _draw_printed(axes: Axes, marks: Sequence[Mark], right: float) -> None:
-    for mark in marks:
-        between = None
-        if not mark.moment and (mark.from_s is not None or mark.to_s is not None):
-            first = 0.0 if mark.from_s is None else mark.from_s
-            between = first, max(first, right if mark.to_s is None else min(mark.to_s, right))
-        draw_printed(axes, mark.printed, between=between, upright=mark.moment)
 
 
 def _means(values: pd.DataFrame, panels: Sequence[Panel], value: str) -> pd.Series[float]:
