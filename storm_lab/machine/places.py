@@ -88,11 +88,6 @@ def runs_folder() -> Path:
     return data_folder() / "runs"
 
 
-def sweeps_folder() -> Path:
-    """Where the tables of sweeps land; never committed."""
-    return data_folder() / "sweeps"
-
-
 def reports_folder() -> Path:
     """Where executed notebooks and the report land."""
     given = os.environ.get(REPORTS_VARIABLE)

@@ -21,7 +21,7 @@ import pandas as pd
 from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.league.entrant import Entrant
-from storm_lab.machine.places import sweeps_folder
+from storm_lab.machine.places import data_folder
 from storm_lab.machine.whole_file import write_whole
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of, scalar, text_digest
@@ -130,7 +130,7 @@ class SweepResult:
 
         The tables are ``runs.parquet``, ``runs.csv`` and ``summary.csv``.
         """
-        place = folder if folder is not None else sweeps_folder() / self.sweep.name
+        place = folder if folder is not None else data_folder() / "sweeps" / self.sweep.name
         asked = {
             "experiment": self.sweep.slug,
             "settings": [
