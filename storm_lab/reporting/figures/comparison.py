@@ -11,6 +11,9 @@ from matplotlib.figure import Figure
 from storm_lab.reporting.figures import style
 from storm_lab.reporting.figures.printed import Printed, draw_printed
 
+WIDEST = 1.5
+"""How far beyond the largest run a bounded panel may reach for the sake of intervals."""
+
 
 def comparison(
     results: pd.DataFrame,
@@ -19,6 +22,7 @@ def comparison(
     about: style.About,
     variants: Sequence[str] = (),
     printed: Mapping[tuple[str, str], Printed] | None = None,
+    bounded: bool = False,
     title: str = "",
 ) -> Figure:
     """Panels beside each other that share their rows.
@@ -26,7 +30,9 @@ def comparison(
     ``results`` has columns variant, seed, and one per metric; one row a run. ``metrics`` is column -> label
     with unit, from left to right; a ``baseline`` of ``about`` that is a variant is drawn as a dotted line.
     ``variants`` are rows from top to bottom; those of the table, in order of appearance, by default.
-    ``printed`` is (variant, column) -> what the paper prints there.
+    ``printed`` is (variant, column) -> what the paper prints there. With ``bounded`` no interval reaches
+    farther than `WIDEST` times the largest run: one from two seeds that differ a little can be a hundred
+    times wider than they are apart, and would make them invisible.
     """
     style.need(results, ["variant", "seed", *metrics], "results by variant")
     rows = list(variants) or list(dict.fromkeys(results["variant"]))
@@ -39,6 +45,8 @@ def comparison(
                 if of_column == column and variant in rows:
                     at = rows.index(variant)
                     draw_printed(axes[place], number, between=(at - 0.36, at + 0.36), upright=True)
+            if bounded:
+                _bound(axes[place], results[column].dropna())
             axes[place].set(xlabel=label, ylabel="")
             style.few_ticks(axes[place].xaxis, 5 if len(metrics) > 1 else 8)
         note = about.line("dots: seeds, bar: mean and 95 % interval")
@@ -69,23 +77,9 @@ def _draw(axes: Axes, results: pd.DataFrame, rows: Sequence[str], column: str, b
     axes.grid(axis="y", visible=False)
 
 
-WIDEST = 1.5
-"""How far beyond the largest run a panel may reach for the sake of intervals."""
-
-
-def bounded(figure: Figure, results: pd.DataFrame, metrics: Sequence[str]) -> Figure:
-    """The figure of `comparison`, with panels whose axes are bounded by the runs and not by the intervals.
-
-    An interval from two seeds that differ a little can be a hundred times wider than they are apart, and
-    would make them invisible; it is cut off at the frame. ``metrics`` are the columns of ``results`` that the
-    panels show, in their order.
-    """
-    for axes, metric in zip(figure.axes, metrics, strict=False):
-        values = results[metric].dropna()
-        reach = float(values.abs().max()) if len(values) else 0.0
-        if not reach:
-            continue
+def _bound(axes: Axes, values: pd.Series[float]) -> None:
+    """Cut intervals off at the frame."""
+    reach = WIDEST * float(values.abs().max()) if len(values) else 0.0
+    if reach:
         low, high = axes.get_xlim()
-        least = 0.0 if float(values.min()) >= 0 else -WIDEST * reach
-        axes.set_xlim(max(low, least), min(high, WIDEST * reach))
-    return figure
+        axes.set_xlim(max(low, 0.0 if values.min() >= 0 else -reach), min(high, reach))
