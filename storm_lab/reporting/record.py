@@ -163,9 +163,7 @@ def read_all_verdicts(folder: Path) -> tuple[VerdictFile, ...]:
     Raises `UserError` for one that is no verdict file, or whose name is not that of its experiment.
     """
     records = []
-    for path in sorted(folder.glob("*.json")):
-        if path.name.startswith("."):
-            continue
+    for path in sorted(folder.glob("[!.]*.json")):
         record = read_verdicts(path)
         if path.stem != record.experiment:
             message = f"the file holds the verdicts of {record.experiment}"
