@@ -1,13 +1,12 @@
 """What a run leaves behind: the log's tables, its manifest, and how both are written and read."""
 
 from storm_lab.tuplelog.buffer import Coded
-from storm_lab.tuplelog.manifest import Manifest, RunIdentity, Scalar, Status, TableFacts
+from storm_lab.tuplelog.manifest import Manifest, RunIdentity, Scalar, Status
 from storm_lab.tuplelog.reader import Problem, Run, RunRefused, find_runs, open_run
-from storm_lab.tuplelog.schema import SCHEMA_VERSION, TABLES
+from storm_lab.tuplelog.schema import TABLES
 from storm_lab.tuplelog.writer import RunWriter
 
 __all__ = [
-    "SCHEMA_VERSION",
     "TABLES",
     "Coded",
     "Manifest",
@@ -18,7 +17,6 @@ __all__ = [
     "RunWriter",
     "Scalar",
     "Status",
-    "TableFacts",
     "find_runs",
     "open_run",
 ]
