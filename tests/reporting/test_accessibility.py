@@ -51,7 +51,6 @@ def pages(folder: Path) -> list[Path]:
         ),
     ]
     path = report.parent / "notebooks" / "tstorm-word-count.html"
-    path.parent.mkdir()
     page = notebook_page(v4.new_notebook(cells=cells), "tstorm-word-count", report="../index.html")
     for name, text in {path.name: page, **page_files()}.items():
         path.with_name(name).write_text(text, encoding="utf-8")
