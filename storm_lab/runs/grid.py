@@ -153,7 +153,10 @@ def parse_axis(text: str, subject: Subject) -> tuple[str, list[ParameterValue]]:
 
 def parse_seeds(text: str) -> tuple[int, ...]:
     """``1-5``, ``1,2,7`` or both as seeds, in order and each once; `UserError` for other forms."""
-    return Parameters({SEEDS: seed_parameter("").parsed(text)}).seeds
+    try:
+        return Parameters({SEEDS: seed_parameter("").parsed(text)}).seeds
+    except UserError as error:
+        raise UserError("are no seeds", field="seeds", value=text, remedy="write 1-5 or 1,2,7") from error
 
 
 def _steps(parameter: Parameter, pieces: Sequence[str]) -> Iterable[ParameterValue]:
