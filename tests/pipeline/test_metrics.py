@@ -84,9 +84,9 @@ def test_a_wide_bin_is_made_of_whole_narrow_ones(logs: Logs) -> None:
 def test_a_place_that_is_packed_into_a_number_comes_out_again(logs: Logs) -> None:
     most = 2**31 - 1
     places = [(0, 0, None), (0, most, 0), (most, 0, 0), (most, most, None), (most, most, 0)]
-    given = logs.spark.createDataFrame(places, "scope int, bin bigint, warm bigint")
-    packed = given.select(_packed("scope", "bin", "warm").alias("place"))
-    found = _unpacked(packed, "scope", "bin", "warm")
+    given = logs.spark.createDataFrame(places, "scope int, narrow bigint, warm bigint")
+    packed = given.select(_packed().alias("place"))
+    found = _unpacked(packed)
     assert found.schema == given.schema
     assert [tuple(row) for row in found.collect()] == places
 
