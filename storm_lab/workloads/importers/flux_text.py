@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import partial
 
 from storm_lab.errors import UserError
 from storm_lab.workloads.importers.documents import LARGEST_FILE
 from storm_lab.workloads.importers.place import Notes, Place
 
-_VARIABLE = re.compile(r"\$\{([^{}\n]{1,200})\}")
+_COMMENT_OR_VARIABLE = re.compile(r"^[^\S\n]*#.*|\$\{([^{}\n]{1,200})\}", re.MULTILINE)
 _ELEMENT = re.compile(r"(.+)\[(\d{1,6})\]")
 _OPEN, _CLOSE = "\ue000", "\ue001"
 """Stand for the braces of a variable that nobody gave: braces would be a mapping to YAML."""
@@ -25,11 +24,22 @@ def substituted(
     text: str, properties: Mapping[str, str], environment: Mapping[str, str] | None, file: str, notes: Notes
 ) -> str:
     """The text with its variables replaced; unknown ones are noted, and stay. `UserError` if too large."""
-    lines = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        value = partial(_value, properties, environment, Place(file, number), notes)
-        lines.append(line if line.lstrip().startswith("#") else _VARIABLE.sub(value, line))
-    grown = "\n".join(lines)
+    known = {f"ENV-{name}": value for name, value in (environment or {}).items()} | dict(properties)
+
+    def filled(match: re.Match[str]) -> str:
+        name = match[1]
+        found = match[0] if name is None else known.get(name, _element(name, properties))
+        if found is not None:
+            return found
+        why = "no properties file gives it a value"
+        if name.startswith("ENV-"):
+            why = "the environment has no such variable"
+            if environment is None:
+                why = "variables of the environment are taken only if asked for"
+        notes.cannot_use(Place(file, text.count("\n", 0, match.start()) + 1), match[0], why)
+        return f"{_OPEN}{name}{_CLOSE}"
+
+    grown = _COMMENT_OR_VARIABLE.sub(filled, text)
     if len(grown) > LARGEST_FILE:
         raise UserError("is too large with its properties put in", field="file", value=file)
     return grown
@@ -45,34 +55,13 @@ def is_open(text: str) -> bool:
     return _OPEN in text
 
 
-def _value(
-    properties: Mapping[str, str],
-    environment: Mapping[str, str] | None,
-    place: Place,
-    notes: Notes,
-    match: re.Match[str],
-) -> str:
-    name = match[1]
-    if name in properties:
-        return properties[name]
-    if name.startswith("ENV-"):
-        variable = name.removeprefix("ENV-")
-        if environment is not None and variable in environment:
-            return environment[variable]
-        why = (
-            "variables of the environment are taken only if asked for"
-            if environment is None
-            else "the environment has no such variable"
-        )
-        notes.cannot_use(place, f"${{{name}}}", why)
-        return f"{_OPEN}{name}{_CLOSE}"
+def _element(name: str, properties: Mapping[str, str]) -> str | None:
     element = _ELEMENT.fullmatch(name)
-    if element is not None and element[1] in properties:
-        members = properties[element[1]].strip().removeprefix("[").removesuffix("]").split(",")
-        if int(element[2]) < len(members):
-            return members[int(element[2])].strip().strip("\"'")
-    notes.cannot_use(place, f"${{{name}}}", "no properties file gives it a value")
-    return f"{_OPEN}{name}{_CLOSE}"
+    if element is None or element[1] not in properties:
+        return None
+    members = properties[element[1]].strip().removeprefix("[").removesuffix("]").split(",")
+    index = int(element[2])
+    return members[index].strip().strip("\"'") if index < len(members) else None
 
 
 def read_properties(text: str) -> dict[str, str]:
