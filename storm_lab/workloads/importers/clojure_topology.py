@@ -18,7 +18,8 @@ _BOLTS = ("python-bolt-spec", "shell-bolt-spec", "bolt-spec", "clojure-bolt-spec
 _GROUPINGS = ("shuffle", "all", "global", "none", "direct", "local-or-shuffle")
 _MOST_TOKENS = 100_000
 _DEEPEST = 64
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[()\[\]{}]|#\{|\'|[^\s,()\[\]{}"\';]+')
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|;.*|[()\[\]{}]|#\{|\'|[^\s,()\[\]{}"\';]+')
+"""A text, a comment, a bracket, a quote, or a word."""
 _CLOSERS = {"(": ")", "[": "]", "{": "}", "#{": "}"}
 
 
@@ -31,12 +32,7 @@ def read_clojure(text: str, file: str, notes: Notes) -> list[ComponentSpec]:
         return []
     found: list[ComponentSpec] = []
     for name, call in _specs(forms):
-        place = Place(file, name.line, name.text)
-        head = call.items[0]
-        assert isinstance(head, Atom)
-        spec = _spec(name.text, call, head.text.rpartition("/")[2], place, notes)
-        if spec is not None:
-            found.append(spec)
+        found.append(_spec(name.text, call, Place(file, name.line, name.text), notes))
     if not found:
         notes.missing(Place(file), "the components", "there is no python-spout-spec or python-bolt-spec")
     return found
@@ -50,21 +46,15 @@ def _specs(forms: list[Form | Atom]) -> Iterator[tuple[Atom, Form]]:
         if not isinstance(form, Form):
             continue
         if form.kind == "{":
-            for key, value in form.pairs():
-                if isinstance(key, Atom) and key.is_text and _is_spec(value):
-                    assert isinstance(value, Form)
-                    yield key, value
+            for pair in form.pairs():
+                match pair:
+                    case (Atom(is_text=True) as name, Form() as call) if call.called in (*_SPOUTS, *_BOLTS):
+                        yield name, call
         waiting += reversed(form.items)
 
 
-def _is_spec(form: Form | Atom) -> bool:
-    if not isinstance(form, Form) or form.kind != "(" or not form.items:
-        return False
-    head = form.items[0]
-    return isinstance(head, Atom) and head.text.rpartition("/")[2] in (*_SPOUTS, *_BOLTS)
-
-
-def _spec(name: str, call: Form, head: str, place: Place, notes: Notes) -> ComponentSpec | None:
+def _spec(name: str, call: Form, place: Place, notes: Notes) -> ComponentSpec:
+    head = call.called
     is_spout = head in _SPOUTS
     python = head.startswith("python")
     plain = list(call.items[1:])
@@ -173,6 +163,12 @@ class Form:
         """The entries of a map."""
         return list(zip(self.items[::2], self.items[1::2], strict=False))
 
+    @property
+    def called(self) -> str:
+        """The function that a list calls, without its namespace; empty where it calls none by name."""
+        head = self.items[0] if self.kind == "(" and self.items else None
+        return head.text.rpartition("/")[2] if isinstance(head, Atom) else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Atom:
@@ -192,9 +188,11 @@ def _parse_forms(text: str) -> list[Form | Atom]:
     top = Form("top", 1)
     stack = [top]
     count = 0
-    for number, line in enumerate(_without_comments(text), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         for match in _TOKEN.finditer(line):
             token = match[0]
+            if token.startswith(";"):
+                break
             count += 1
             if count > _MOST_TOKENS or len(stack) > _DEEPEST:
                 raise _NotClojureError(f"line {number}: there is too much of it")
@@ -207,28 +205,9 @@ def _parse_forms(text: str) -> list[Form | Atom]:
                     raise _NotClojureError(f"line {number}: a {token} without its beginning")
                 stack.pop()
             elif token.startswith('"'):
-                stack[-1].items.append(Atom(_unescaped(token[1:-1]), number, is_text=True))
+                stack[-1].items.append(Atom(re.sub(r"\\(.)", r"\1", token[1:-1]), number, is_text=True))
             elif token != "'":
                 stack[-1].items.append(Atom(token, number))
     if len(stack) > 1:
         raise _NotClojureError(f"line {stack[-1].line}: a {stack[-1].kind} without its end")
     return top.items
-
-
-def _without_comments(text: str) -> list[str]:
-    lines = []
-    for line in text.split("\n"):
-        # A semicolon inside a text is none.
-        quotes = 0
-        for place, sign in enumerate(line):
-            if sign == '"' and (place == 0 or line[place - 1] != "\\"):
-                quotes += 1
-            elif sign == ";" and quotes % 2 == 0:
-                line = line[:place]
-                break
-        lines.append(line)
-    return lines
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text)
