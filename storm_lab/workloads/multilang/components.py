@@ -221,12 +221,12 @@ class Bolt(Component):
     def ack(self, tup: Any) -> None:
         """Ack a tuple, or the one of that id."""
         assert self._collector is not None
-        self._collector.ack(self, tup.id if isinstance(tup, Tuple) else tup)
+        self._collector.ack()
 
     def fail(self, tup: Any) -> None:
         """Fail a tuple, or the one of that id."""
         assert self._collector is not None
-        self._collector.fail(self, tup.id if isinstance(tup, Tuple) else tup)
+        self._collector.fail()
 
     @classmethod
     def spec(

@@ -81,11 +81,11 @@ class EmitTaker:
             return []
         return self._take(name, json.loads(json.dumps(values)), stream, tup_id, direct_task)
 
-    def fail(self, component: Component, tup_id: Any) -> None:
+    def fail(self) -> None:
         """Note that the call failed its tuple."""
         self._failed = True
 
-    def ack(self, component: Component, tup_id: Any) -> None:
+    def ack(self) -> None:
         """Note that the call acked its tuple."""
         self.acked = True
 

@@ -141,13 +141,10 @@ class Recorder:
         return self._passed(given, len(done.emits), slept, tasks)
 
     def _passed(self, given: Given, emitted: int, slept: float, tasks: int) -> float:
-        if given.rate_per_s:
-            passed = emitted / given.rate_per_s if emitted else IDLE_S
-        elif slept > 0:
+        if slept > 0 and not given.rate_per_s:
             # The tasks of a spout sleep side by side.
             return slept / tasks
-        else:
-            passed = emitted / self._plan.rate_per_s if emitted else IDLE_S
+        passed = emitted / (given.rate_per_s or self._plan.rate_per_s) if emitted else IDLE_S
         self._clock.pass_s(passed)
         return passed
 
