@@ -14,7 +14,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,8 +68,8 @@ class RecordedCalls:
         """User code that replays the calls, at the costs of ``figures``."""
         replay = _Replay(self)
         code: dict[str, Spout | Bolt] = {}
-        for name in self.spouts:
-            code[name] = RecordedSpout(name, replay, figures[name])
+        for name, calls in self.spouts.items():
+            code[name] = RecordedSpout(name, len(calls), replay, figures[name])
         for name in self.bolts:
             code[name] = RecordedBolt(name, replay, figures[name], self.ticks.get(name))
         return code
@@ -86,9 +86,6 @@ class _Replay:
     def rewind(self) -> None:
         self._next = {name: iter(calls) for name, calls in self._calls.items()}
 
-    def length(self, name: str) -> int:
-        return len(self._calls[name])
-
     def take(self, name: str, source: Input | None) -> RecordedCall:
         call = next(self._next[name], None)
         if call is None or call.source != source:
@@ -100,16 +97,17 @@ class _Replay:
 class RecordedSpout(SteadySpout):
     """A spout that emits what its own code emitted, call by call."""
 
-    def __init__(self, name: str, replay: _Replay, figures: Figures) -> None:
-        super().__init__(Cost(figures.cost_us.mean, figures.server, figures.server_us))
+    def __init__(self, name: str, calls: int, replay: _Replay, figures: Figures) -> None:
+        cost = Cost(figures.cost_us.mean, figures.server, figures.server_us)
+        super().__init__(cost, ((number,) for number in range(calls)))
         self._name = name
         self._replay = replay
 
-    def records(self) -> Iterator[tuple[object, ...]]:
+    def records(self) -> Iterable[tuple[object, ...]]:
         """One number for each recorded call."""
         # All spouts are asked for their records before the first one is played, so this rewinds in time.
         self._replay.rewind()
-        return iter([(number,) for number in range(self._replay.length(self._name))])
+        return super().records()
 
     def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:
         """Emit what the recorded call emitted."""
