@@ -155,17 +155,16 @@ def _check_size(component: DraftComponent, draft: Draft) -> None:
 
 
 def _topology(draft: Draft) -> Topology:
+    said = {name: getattr(draft, name) for name in ("workers", "priority", "message_timeout_s")}
     return Topology(
         id=draft.name,
         name=draft.name,
         components=tuple(_component(c, draft) for c in draft.components.values()),
-        workers=1 if draft.workers is None else draft.workers,
         ackers=draft.ackers,
         owner=draft.owner,
-        priority=29 if draft.priority is None else draft.priority,
-        message_timeout_s=30.0 if draft.message_timeout_s is None else draft.message_timeout_s,
         max_spout_pending=draft.max_spout_pending,
         settings=dict(draft.settings),
+        **{name: value for name, value in said.items() if value is not None},
     )
 
 

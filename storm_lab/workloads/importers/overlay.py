@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,15 +48,13 @@ class Overlay:
     @property
     def defaults(self) -> Defaults:
         """What to assume where nobody says anything."""
-        given = dict(self.given.get("defaults", {}))
-        base = Defaults()
-        return Defaults(
-            cost_us=float(given.get("cost_us", base.cost_us)),
-            per_call=float(given.get("per_call", base.per_call)),
-            bytes=int(given.get("bytes", base.bytes)),
-            rate_per_s=float(given.get("rate_per_s", base.rate_per_s)),
-            keys=keys_of(given["keys"]) if "keys" in given else base.keys,
-        )
+        kinds: Mapping[str, Callable[[Any], Any]] = {
+            **dict.fromkeys(("cost_us", "per_call", "rate_per_s"), float),
+            "bytes": int,
+            "keys": keys_of,
+        }
+        given = self.given.get("defaults", {})
+        return Defaults(**{name: kind(given[name]) for name, kind in kinds.items() if name in given})
 
     def rows(self, component: str) -> list[Row] | None:
         """The records that it gives to a spout, if it does; `UserError` if the file cannot be read."""
