@@ -20,6 +20,7 @@ from storm_lab.experiments.parameter import Parameters
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.settled import LEAST_WINDOW_S, SETTLE_S
 from storm_lab.league.stage import Stage, stage_parameters, stage_runs
+from storm_lab.model.checks import check_distinct
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all, reused_by_variant
@@ -89,10 +90,7 @@ class League:
         Raises:
             UserError: two entrants of one name, or a parameter that does not fit.
         """
-        names = [entrant.name for entrant in entrants]
-        for name in names:
-            if names.count(name) > 1:
-                raise UserError("two entrants have this name", field="name", value=name, remedy="rename one")
+        check_distinct("a league", "entrant", [entrant.name for entrant in entrants])
         return cls(tuple(entrants), stage, stage_parameters(stage, given or {}), machine)
 
     def play(self, *, show_progress: bool = False) -> tuple[PlayedRun, ...]:

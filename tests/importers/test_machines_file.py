@@ -136,7 +136,7 @@ def test_a_testbed_is_chosen_by_its_name_or_in_a_file(tmp_path: Path) -> None:
         ("nodes: [{name: a, type: m5.huge}]", "no such machine type; did you mean m5"),
         ("nodes: [{name: a, type: desktop, mhz: 3000, speed: 2}]", "gives both mhz and speed"),
         ("nodes: [{name: a, type: desktop, cors: 3}]", "does not know 'cors'"),
-        ("nodes: [{name: a, type: desktop}, {name: a, type: desktop}]", "two nodes have this name"),
+        ("nodes: [{name: a, type: desktop}, {name: a, type: desktop}]", "m.yaml has this node twice"),
         ("nodes: [{name: a, type: desktop, slots: [1, 1]}]", "each value once"),
         ("nodes: [{name: a, type: desktop, mhz: .nan}]", "must be a finite number"),
         (

@@ -60,7 +60,7 @@ def test_an_entrant_on_measured_load_is_another_run() -> None:
 
 
 def test_two_entrants_of_one_name_are_refused() -> None:
-    with pytest.raises(UserError, match="'mine': two entrants"):
+    with pytest.raises(UserError, match="'mine': a league has this entrant twice"):
         League.of([Entrant("mine", Mine()), Entrant("mine", MineOnFive())], STAGE)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from storm_lab.errors import UserError, check_known, unknown_name
+from storm_lab.model.checks import check_distinct
 from storm_lab.model.cluster import Cluster, Node
 from storm_lab.model.machines import MACHINE_TYPES, TESTBEDS, Machines, ports
 from storm_lab.model.topology import Resources
@@ -64,11 +65,7 @@ def read_machines(text: str, file: str) -> Machines:
         if len(nodes) > MOST_NODES:
             remedy = f"at most {MOST_NODES}"
             raise UserError("there are too many nodes", field=file, value=len(nodes), remedy=remedy)
-        seen: set[str] = set()
-        for node in nodes:
-            if node.id in seen:
-                raise UserError("two nodes have this name", field=file, value=node.id, remedy="rename one")
-            seen.add(node.id)
+        check_distinct(file, "node", [node.id for node in nodes])
         base = Machines(Cluster(tuple(nodes)))
     cluster = base.cluster
     if "shared_cores" in given:
