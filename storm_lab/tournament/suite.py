@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from storm_lab.errors import UserError
 from storm_lab.league.generated import FAMILIES, MACHINES, generated_site
@@ -15,7 +12,9 @@ from storm_lab.league.imported_site import imported_site
 from storm_lab.league.stage import Stage
 from storm_lab.model.checks import check_distinct
 from storm_lab.papers.stages import PAPERS, paper_stage
+from storm_lab.workloads.importers.documents import read_bounded, yaml_part
 from storm_lab.workloads.importers.importing import import_topology
+from storm_lab.workloads.importers.place import Notes
 
 DURATION_S = 420.0
 """Virtual length of a league's runs where nothing else is asked for."""
@@ -110,12 +109,7 @@ def _of_file(path: Path) -> list[Case]:
     It lists ``name``, ``topology`` (a file to import), and what `import_topology` takes as ``machines`` and
     ``overlay``.
     """
-    try:
-        document: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"cannot be read ({error.strerror})", field="suite", value=str(path)) from error
-    except yaml.YAMLError as error:
-        raise UserError("is no YAML", field="suite", value=str(path)) from error
+    document = yaml_part(read_bounded(path, field="suite"), path.name, Notes()).plain()
     rows = document.get("cases") if isinstance(document, dict) else None
     if not isinstance(rows, list) or not rows:
         remedy = "write cases: and below it a list of name, topology and machines"
