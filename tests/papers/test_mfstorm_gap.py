@@ -3,8 +3,9 @@
 import pandas as pd
 import pytest
 
-from storm_lab.papers.mfstorm.gap import evened, gaps, inter_node, load_of, rank_traffic
+from storm_lab.papers.mfstorm.gap import evened, gaps, load_of, rank_traffic
 from storm_lab.papers.mfstorm.placement import answer
+from storm_lab.schedulers.graph.traffic import inter_node_traffic
 
 SHUFFLED = {
     **{(("word", i), ("exclaim1", j)): 100 / 30 for i in range(10) for j in range(3)},
@@ -39,7 +40,7 @@ def test_the_default_scheduler_sends_half_of_an_exclamation_between_two_nodes() 
     load = load_of("exclamation", 2, SHUFFLED)
     placed = answer("default", "exclamation", "S2").assignment
     # Dealt out in turn: every component is cut in about half, and a shuffle crosses half of the time.
-    assert inter_node(placed, load) == pytest.approx(100, rel=0.02)
+    assert inter_node_traffic(placed.slots, load.traffic) == pytest.approx(100, rel=0.02)
 
 
 def test_nobody_is_below_the_least_and_mf_storm_is_nearer_to_it_than_default() -> None:

@@ -20,6 +20,7 @@ from storm_lab.papers.mfstorm.starter import starter
 from storm_lab.papers.mfstorm.testbed import SCENARIOS, VERSION, desktops
 from storm_lab.schedulers.baselines.optimal import OptimalParameters, OptimalScheduler
 from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.graph.traffic import inter_node_traffic
 
 _EFFORT = 0.3
 """Deterministic time (about seconds) for the exact solver, per instance."""
@@ -129,7 +130,7 @@ def _gap(
 ) -> Gap:
     nodes = placed.nodes_used()
     total = sum(load.traffic.values())
-    own = inter_node(placed, load) / total
+    own = inter_node_traffic(placed.slots, load.traffic) / total
     if len(nodes) == 1:
         return Gap(1, own, 0.0, True)
     fullest = max(sum(slot.node == node for slot in placed.slots.values()) for node in nodes)
@@ -140,11 +141,6 @@ def _gap(
         gamma = max(1.0, fullest / (len(executors_of(topology, VERSION)) / len(nodes)))
         policy = OptimalScheduler(OptimalParameters(gamma=gamma, cap="round", effort=_EFFORT))
         best = policy.schedule(SchedulingView((topology,), used, VERSION, load=load, seed=seed))
-        known[key] = inter_node(best.assignment, load) / total, best.notes.get("proven") == "yes"
+        least = inter_node_traffic(best.assignment.slots, load.traffic)
+        known[key] = least / total, best.notes.get("proven") == "yes"
     return Gap(len(nodes), own, *known[key])
-
-
-def inter_node(placed: Assignment, load: MeasuredLoad) -> float:
-    """Tuples per second between nodes."""
-    slots = placed.slots
-    return sum(rate for (a, b), rate in load.traffic.items() if slots[a].node != slots[b].node)
