@@ -129,6 +129,23 @@ def under_trials(
                 yield replace(spec, variant=variant_of(spec.variant, trial))
 
 
+def with_trials(
+    measure: Measure,
+    trials: Sequence[Trial] | Callable[[Parameters], Sequence[Trial]],
+    others: Sequence[str] = (),
+) -> Measure:
+    """A measure that finds what ``measure`` does, and then the same under trials (`explained`).
+
+    Which trials there are may depend on the parameters.
+    """
+
+    def both(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+        own = trials(parameters) if callable(trials) else trials
+        return (*measure(tables, parameters), *explained(measure, tables, parameters, own, others))
+
+    return both
+
+
 def explained(
     measure: Measure,
     tables: Tables,

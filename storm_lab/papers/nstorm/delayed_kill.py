@@ -7,13 +7,14 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement, reductions
 from storm_lab.experiments.settling import Settling
+from storm_lab.experiments.trial import with_trials
 from storm_lab.papers.nstorm.durations import LEVELS, change, degraded_s, lost_with_threads, replays, total
 from storm_lab.papers.nstorm.multi_migration import moving
 from storm_lab.papers.nstorm.runs import (
     KEPT,
     READINGS,
     UNHURRIED,
-    measured_with_readings,
+    other_readings,
     run_specs,
     with_other_readings,
 )
@@ -64,11 +65,6 @@ def plus(parameters: Parameters, sync_s: float = SYNC_S, poll_s: float = POLL_S)
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims, and what comes out for them under the other readings."""
-    return measured_with_readings(_measure, tables, parameters)
-
-
-def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims, if the runs are those of the paper: sixteen executors, two seconds."""
     if parameters.integer("moved") != 16 or parameters.number("kill_delay_s") != 2.0:
         return ()
@@ -121,7 +117,7 @@ EXPERIMENT = Experiment(
     notebook="nstorm/delayed_kill.ipynb",
     metrics=("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control"),
     runs=runs,
-    measure=measure,
+    measure=with_trials(measure, other_readings),
     chosen=READINGS,
     settling=(
         Settling(

@@ -9,13 +9,13 @@ from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement
 from storm_lab.experiments.settling import Settling
-from storm_lab.experiments.trial import Trial, variant_of
+from storm_lab.experiments.trial import Trial, variant_of, with_trials
 from storm_lab.papers.nstorm.durations import LEVELS, QUIET_S, change, degraded_s, rate_between, total
 from storm_lab.papers.nstorm.runs import (
     KEPT,
     READINGS,
     UNHURRIED,
-    measured_with_readings,
+    other_readings,
     with_other_readings,
 )
 from storm_lab.papers.nstorm.setting import NSTORM, Setting
@@ -70,11 +70,6 @@ def gain(tables: Tables, executors: int, seeds: tuple[int, ...]) -> Samples:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims, and what comes out for them under the other readings."""
-    return measured_with_readings(_measure, tables, parameters)
-
-
-def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims that runs with these numbers of executors answer."""
     seeds = parameters.seeds
     chosen = set(parameters.integers("moved"))
@@ -184,7 +179,7 @@ EXPERIMENT = Experiment(
     notebook="nstorm/multi_migration.ipynb",
     metrics=("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control"),
     runs=runs,
-    measure=measure,
+    measure=with_trials(measure, other_readings),
     chosen=READINGS,
     settling=(
         _settling(30),

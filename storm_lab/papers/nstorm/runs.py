@@ -14,10 +14,8 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.unreached import Unreached
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters, ParameterValue
-from storm_lab.experiments.readings import Measure, Tables
-from storm_lab.experiments.trial import Trial, explained, under_trials
+from storm_lab.experiments.trial import Trial, under_trials
 from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.nstorm.setting import REBALANCE, RESTART, THREADS, Setting
 from storm_lab.papers.nstorm.testbed import (
@@ -198,29 +196,18 @@ def patience_tag(patience_s: float) -> str:
     return trial_tag("patience_s", patience_s)
 
 
-def other_readings(parameters: Parameters, readings: Sequence[Trial]) -> Sequence[Trial]:
+def other_readings(parameters: Parameters) -> Sequence[Trial]:
     """The other readings, unless they are not asked for."""
-    return readings if parameters.flag("readings") else ()
+    return READINGS if parameters.flag("readings") else ()
 
 
-def measured_with_readings(
-    measure: Measure, tables: Tables, parameters: Parameters, readings: Sequence[Trial] = READINGS
-) -> tuple[Measurement, ...]:
-    """What ``measure`` finds in the experiment's own setting, and under each other reading of it."""
-    others = other_readings(parameters, readings)
-    return measure(tables, parameters) + explained(measure, tables, parameters, others)
-
-
-def with_other_readings(
-    parameters: Parameters, settings: Sequence[Setting], readings: Sequence[Trial] = READINGS
-) -> tuple[RunSpec, ...]:
+def with_other_readings(parameters: Parameters, settings: Sequence[Setting]) -> tuple[RunSpec, ...]:
     """The settings as they are, and under each other reading; `UserError` if a text cannot be read."""
 
     def play(values: Parameters) -> tuple[RunSpec, ...]:
         return run_specs(values, settings)
 
-    others = other_readings(parameters, readings)
-    return (*play(parameters), *under_trials(play, parameters, others))
+    return (*play(parameters), *under_trials(play, parameters, other_readings(parameters)))
 
 
 def trial_tag(name: str, value: float) -> str:

@@ -10,13 +10,13 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, quotients, reductions
 from storm_lab.experiments.settling import Settling
-from storm_lab.experiments.trial import Trial, variant_of
+from storm_lab.experiments.trial import Trial, variant_of, with_trials
 from storm_lab.papers.nstorm.durations import change, degraded_s, per_move_s, quiet_per_s, shortest_s, total
 from storm_lab.papers.nstorm.runs import (
     KEPT,
     READINGS,
     UNHURRIED,
-    measured_with_readings,
+    other_readings,
     patience_tag,
     run_specs,
     trial_tag,
@@ -137,11 +137,7 @@ def fitted(parameters: Parameters) -> Setting:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims, and what comes out for them under the other readings."""
-    return measured_with_readings(_measure, tables, parameters)
-
-
-def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims of figures 6 to 8."""
     seeds = parameters.seeds
     storm, star, ours = (setting.variant for setting in (fitted(parameters), STAR, NSTORM))
     level = {name: degraded_s(tables, name, seeds, _LEVEL) for name in (storm, star, ours)}
@@ -296,7 +292,7 @@ EXPERIMENT = Experiment(
     notebook="nstorm/single_migration.ipynb",
     metrics=("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control"),
     runs=runs,
-    measure=measure,
+    measure=with_trials(measure, other_readings),
     chosen=READINGS,
     settling=SETTLING,
 )

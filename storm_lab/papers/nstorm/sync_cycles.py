@@ -8,7 +8,7 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement, reductions
 from storm_lab.experiments.settling import Settling
-from storm_lab.experiments.trial import Trial, explained, under_trials
+from storm_lab.experiments.trial import Trial, under_trials, with_trials
 from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED, plus
 from storm_lab.papers.nstorm.durations import degraded_s, total
 from storm_lab.papers.nstorm.multi_migration import moving
@@ -16,7 +16,7 @@ from storm_lab.papers.nstorm.runs import (
     KEPT,
     READINGS,
     UNHURRIED,
-    measured_with_readings,
+    other_readings,
     run_specs,
     trial_tag,
     with_other_readings,
@@ -106,14 +106,6 @@ def label_of(pair: tuple[float, float]) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims, and what comes out for them under the other readings, and with other polls."""
-    return (
-        *measured_with_readings(_measure, tables, parameters),
-        *explained(_measure, tables, parameters, _polls(parameters)),
-    )
-
-
-def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims that runs with these cycles answer; all need sixteen executors and a delay of 2 s."""
     chosen = cycles(parameters)
     if parameters.integer("moved") != 16 or parameters.number("kill_delay_s") != 2.0 or BEST not in chosen:
@@ -166,7 +158,7 @@ EXPERIMENT = Experiment(
     notebook="nstorm/sync_cycles.ipynb",
     metrics=("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control"),
     runs=runs,
-    measure=measure,
+    measure=with_trials(measure, lambda parameters: (*other_readings(parameters), *_polls(parameters))),
     chosen=READINGS,
     settling=(
         Settling(

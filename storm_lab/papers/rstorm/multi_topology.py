@@ -13,7 +13,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement, quotients
-from storm_lab.experiments.trial import TRIALS, Trial, explained, runs_of
+from storm_lab.experiments.trial import TRIALS, Trial, runs_of, with_trials
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.event_lines import event_lines
 from storm_lab.papers.rstorm.layouts import YAHOO, layout
@@ -114,12 +114,6 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 13, and what comes out for them under the other readings of the authors' files."""
-    own = _measure(tables, parameters)
-    return own + explained(_measure, tables, parameters, TRIED, (RSTORM,))
-
-
-def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of figure 13.
 
     Throughput is summed over a topology's output bolts: Page Load has one, and Processing two, for which no
@@ -173,6 +167,6 @@ EXPERIMENT = Experiment(
     notebook="rstorm/multi_topology.ipynb",
     metrics=("component_throughput_10s", "stays"),
     runs=runs,
-    measure=measure,
+    measure=with_trials(measure, TRIED, (RSTORM,)),
     chosen=TRIED,
 )

@@ -12,7 +12,7 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, part_of
 from storm_lab.experiments.settling import Settling
-from storm_lab.experiments.trial import TRIALS, Trial, explained, tried, under_trials
+from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, with_trials
 from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
 from storm_lab.papers.tstorm.gamma_runs import RESTABLE_S, gains_from, processing_ms
 from storm_lab.papers.tstorm.testbed import COMMON, STORM, TWO_CORES, TWO_CORES_NAME, tstorm_variant
@@ -67,11 +67,7 @@ def _of_figures(parameters: Parameters) -> Iterator[RunSpec]:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims that compare topologies, the one on gammas beyond figure 6, and what the trials explain."""
-    return _measure(tables, parameters) + explained(_measure, tables, parameters, _tried(parameters))
-
-
-def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims that compare topologies, and the one on gammas beyond figure 6."""
     seeds = parameters.seeds
     beyond = tuple(dict.fromkeys(parameters.numbers("gammas_beyond")))
     seven = {topology: seven_nodes(tables, topology, seeds) for topology in SEVEN_NODES}
@@ -132,7 +128,7 @@ EXPERIMENT = Experiment(
         "events",
     ),
     runs=runs,
-    measure=measure,
+    measure=with_trials(measure, _tried),
     chosen=(DEAR,),
     settling=(
         Settling(

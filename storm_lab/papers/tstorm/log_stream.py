@@ -10,7 +10,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement
-from storm_lab.experiments.trial import TRIALS, Trial, explained, tried, under_trials
+from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, with_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm.blade_runs import lines_from_queue, storm_or_tstorm
@@ -220,11 +220,6 @@ def tried_variant(variant: str, rate_per_s: float) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 8, and what the trials explain of them."""
-    return _measure(tables, parameters) + explained(_measure, tables, parameters, TRIED)
-
-
-def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of figure 8 that the runs with these gammas answer."""
     starts = {gamma: STABLE_S if gamma == 1.0 else RESTABLE_S for gamma in parameters.numbers("gammas")}
     return tuple(
@@ -249,6 +244,6 @@ EXPERIMENT = Experiment(
     notebook="tstorm/log_stream.ipynb",
     metrics=("latency_10s", "latency_60s", "occupancy", "steady", "events"),
     runs=runs,
-    measure=measure,
+    measure=with_trials(measure, TRIED),
     chosen=TRIED,
 )

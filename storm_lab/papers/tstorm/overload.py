@@ -8,7 +8,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, mean_over, measurement, of_run, quotients
-from storm_lab.experiments.trial import Trial, explained, runs_of, tried
+from storm_lab.experiments.trial import Trial, runs_of, tried, with_trials
 from storm_lab.papers.tstorm.chain import SHARED, describe, settled_from_s
 from storm_lab.papers.tstorm.testbed import VERSION
 
@@ -60,12 +60,7 @@ def tried_variant(bolt_ms: float) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 3: for the executors in one worker, on five nodes, and with other bolts."""
-    trials = _trials(parameters)
-    return _measure(tables, parameters) + explained(_measure, tables, parameters, trials, (LIGHT,))
-
-
-def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims of figure 3."""
     seeds = parameters.seeds
     start = settled_from_s(parameters)
     last = [last_minute_ms(tables, OVERLOADED, seed) for seed in seeds]
@@ -122,5 +117,5 @@ EXPERIMENT = Experiment(
     notebook="tstorm/overload.ipynb",
     metrics=("latency_10s", "latency_60s", "throughput_60s", "failures_10s", "failures_60s", "steady"),
     runs=runs,
-    measure=measure,
+    measure=with_trials(measure, _trials, (LIGHT,)),
 )

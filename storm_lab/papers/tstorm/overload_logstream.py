@@ -8,7 +8,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement
-from storm_lab.experiments.trial import Trial, explained, tried
+from storm_lab.experiments.trial import Trial, tried, with_trials
 from storm_lab.papers.tstorm.log_stream import WORKLOAD, run
 from storm_lab.papers.tstorm.overload_relief import (
     GAMMAS,
@@ -112,11 +112,7 @@ def rate_variant(lines_per_s: float) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 10, with other rules for an overload, and without ackers."""
-    return _measure(tables, parameters) + explained(_measure, tables, parameters, _trials(parameters))
-
-
-def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims of figure 10."""
     seeds = parameters.seeds
     nodes = first_schedule_nodes(tables, RELIEVED, seeds)
     first = "nodes of the first schedule that the generator makes"
@@ -136,5 +132,5 @@ EXPERIMENT = Experiment(
     notebook="tstorm/overload_logstream.ipynb",
     metrics=("latency_10s", "failures_10s", "occupancy", "events", "control"),
     runs=runs,
-    measure=measure,
+    measure=with_trials(measure, _trials),
 )

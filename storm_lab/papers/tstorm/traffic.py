@@ -8,7 +8,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, changes, mean_over, measurement
-from storm_lab.experiments.trial import Trial, explained, runs_of, tried
+from storm_lab.experiments.trial import Trial, runs_of, tried, with_trials
 from storm_lab.papers.tstorm.chain import SHARED, describe, settled_from_s
 from storm_lab.papers.tstorm.testbed import VERSION
 
@@ -50,11 +50,7 @@ def tried_variant(placement: str, bolt_ms: float) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 2, and what comes out for them with other bolts."""
-    return _measure(tables, parameters) + explained(_measure, tables, parameters, _costs(parameters))
-
-
-def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """The claims of figure 2."""
     seeds = parameters.seeds
     start = settled_from_s(parameters)
     means = {
@@ -85,5 +81,5 @@ EXPERIMENT = Experiment(
     notebook="tstorm/traffic.ipynb",
     metrics=("latency_10s", "steady_traffic_share", "steady"),
     runs=runs,
-    measure=measure,
+    measure=with_trials(measure, _costs),
 )
