@@ -191,23 +191,20 @@ def _flattened(
 
 
 def _put_costs(component: DraftComponent, outcome: Mapping[str, Any]) -> None:
-    spent = outcome["cost_ns"].get(component.id)
-    if spent and spent[1]:
-        component.cost_us = _mean_us(spent[0], spent[1])
+    component.cost_us = _mean_us(outcome["cost_ns"].get(component.id)) or component.cost_us
     if len(component.inputs) > 1:
         by_input = {tuple(row[1:3]): row[3:] for row in outcome["input_ns"] if row[0] == component.id}
         for item in component.inputs:
-            found = by_input.get((item.source, item.stream))
-            if found and found[1]:
-                item.cost_us = _mean_us(found[0], found[1])
-    ticks = outcome["tick_ns"].get(component.id)
-    if ticks and ticks[1]:
-        component.tick_cost_us = _mean_us(ticks[0], ticks[1]).mean
+            item.cost_us = _mean_us(by_input.get((item.source, item.stream))) or item.cost_us
+    tick = _mean_us(outcome["tick_ns"].get(component.id))
+    if tick is not None:
+        component.tick_cost_us = tick.mean
 
 
-def _mean_us(total_ns: float, count: float) -> Spread:
+def _mean_us(tally: Sequence[float] | None) -> Spread | None:
+    """The mean of a sum in ns and of how many, if there are any."""
     # To a tenth of a microsecond: the clock tells no more, and the figure is for people, too.
-    return Spread(round(total_ns / count / 1000, 1))
+    return Spread(round(tally[0] / tally[1] / 1000, 1)) if tally and tally[1] else None
 
 
 def _put_source(component: DraftComponent, outcome: Mapping[str, Any], draft: Draft) -> None:
