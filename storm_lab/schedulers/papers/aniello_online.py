@@ -11,7 +11,6 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from storm_lab.model import Executor
 from storm_lab.model.grouped import grouped
 from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.graph.traffic import Neighbours
@@ -53,7 +52,7 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
             return work.without_change(
                 f"{sum(slots)} slots are too few for one worker per topology ({len(workers)})"
             )
-        load = self._cpu(view, graph.executors)
+        load = [view.load.cpu_mhz.get(executor, 0.0) for executor in graph.executors]
         worker_load = [sum(load[i] for i in members) for members in workers]
         capacity = [node.capacity_mhz * self.parameters.capacity_fraction for node in view.cluster.nodes]
         node_of = _Pairing(_between(graph, worker_of, len(workers)), worker_load, capacity, slots).run()
@@ -92,7 +91,7 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
             count = min(topology.workers, len(executors), allowed)
             budget -= count
             local = Neighbours.of(executors, view.traffic_of(topology.id))
-            load = self._cpu(view, executors)
+            load = [view.load.cpu_mhz.get(executor, 0.0) for executor in executors]
             if not any(load):
                 load = [1.0] * len(executors)
             limit = sum(load) / count * (1.0 + self.parameters.spread) + max(load)
@@ -103,11 +102,6 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
                 workers.append([first + i for i in own])
             first += len(executors)
         return workers, worker_of, graph
-
-    @staticmethod
-    def _cpu(view: SchedulingView, executors: Sequence[Executor]) -> list[float]:
-        cpu = view.load.cpu_mhz if view.load is not None else {}
-        return [cpu.get(executor, 0.0) for executor in executors]
 
 
 def _between(graph: Neighbours, worker_of: Sequence[int], workers: int) -> list[list[tuple[int, float]]]:
@@ -148,15 +142,14 @@ class _Pairing:
         """The place of every item."""
         pairs = [(-rate, i, j) for i, row in enumerate(self._near) for j, rate in row if i < j]
         pairs.sort()
-        for _, i, j in pairs:
-            self._put_pair(i, j)
+        for lost, i, j in pairs:
+            self._put_pair(i, j, -lost)
         for item, place in enumerate(self._place):
             if place < 0:
                 self._move(item, self._least_loaded(item))
         return self._place
 
-    def _put_pair(self, i: int, j: int) -> None:
-        rate = dict(self._near[i])[j] if len(self._near[i]) < len(self._near[j]) else dict(self._near[j])[i]
+    def _put_pair(self, i: int, j: int, rate: float) -> None:
         if self._place[i] >= 0 and self._place[i] == self._place[j]:
             return
         homes = [self._place[i], self._place[j]]
