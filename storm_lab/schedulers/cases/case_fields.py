@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, check_known
 from storm_lab.model.topology import MOST_AMOUNT
 
 _MOST = 1 << 63
@@ -81,9 +81,7 @@ class Fields:
         self.raw = raw
         self._owner = owner
         for key in raw:
-            if key not in known:
-                remedy = f"known: {', '.join(sorted(known))}"
-                raise UserError(f"{owner} has an unknown key", field="key", value=key, remedy=remedy)
+            check_known("key", key, known, owner)
 
     def name(self, key: str, default: str) -> str:
         """A text."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from storm_lab.errors import StormLabError, UserError
+from storm_lab.errors import StormLabError, UserError, check_known
 from storm_lab.model import (
     Assignment,
     Cluster,
@@ -131,7 +131,7 @@ def read_case(raw: Any, name: str, version: StormVersion) -> Case:
         present=_present(objects("existing"), cluster, book),
         load=_load(given, book),
         blacklisted_hosts=frozenset(a_name(host, "blacklisted_hosts") for host in items("blacklisted_hosts")),
-        dead_slots=frozenset(_slot(row, "dead_slots") for row in items("dead_slots")),
+        dead_slots=frozenset(map(_dead_slot, items("dead_slots"))),
         user_pools={user: _pool(pool) for user, pool in objects(_USER_POOLS, conf).items()},
         isolated={
             topology: a_whole(machines, f"{_ISOLATED}/{topology}")
@@ -153,9 +153,7 @@ class _TaskBook:
                 tasks.update(dict.fromkeys(executor.tasks, executor))
 
     def executor(self, topology_id: str, task: Any, where: str) -> Executor:
-        if topology_id not in self._by_task:
-            message = f"{where} names a topology that the case does not have"
-            raise UserError(message, field="topology", value=topology_id)
+        check_known("topology", topology_id, self._by_task, "the case", field=where)
         executor = self._by_task[topology_id].get(a_whole(task, where))
         if executor is None:
             message = f"{where} of topology {topology_id!r} names a task that belongs to no component"
@@ -163,9 +161,9 @@ class _TaskBook:
         return executor
 
 
-def _slot(raw: Any, what: str) -> Slot:
-    node, port = a_row(raw, 2, what, "[node, port]")
-    return Slot(a_name(node, what), a_whole(port, what))
+def _dead_slot(raw: Any) -> Slot:
+    node, port = a_row(raw, 2, "dead_slots", "[node, port]")
+    return Slot(a_name(node, "dead_slots"), a_whole(port, "dead_slots"))
 
 
 def _pool(raw: Any) -> Resources:
@@ -251,18 +249,13 @@ def _subscription(raw: Any, owner: str) -> Subscription:
     subscription = a_mapping(raw, f"input of {owner}")
     what = f"an input of {owner}"
     given = Fields(subscription, what, _INPUT_OF_COMPONENT_KEYS)
-    text = str(subscription.get("grouping", Grouping.SHUFFLE.value)).replace("_", "-")
-    try:
-        grouping = Grouping(text)
-    except ValueError:
-        offered = ", ".join(g.value for g in Grouping)
-        message = f"{owner} has an unknown grouping"
-        raise UserError(message, field="grouping", value=text, remedy=f"use {offered}") from None
+    grouping = str(subscription.get("grouping", Grouping.SHUFFLE.value)).replace("_", "-")
+    check_known("grouping", grouping, [item.value for item in Grouping], owner)
     where = f"fields of {owner}"
     return Subscription(
         source=a_name(required(subscription, "from", what), f"from of {what}"),
         stream=given.name("stream", "default"),
-        grouping=grouping,
+        grouping=Grouping(grouping),
         fields=tuple(a_name(name, where) for name in a_sequence(subscription.get("fields", []), where)),
     )
 
