@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
@@ -11,7 +9,7 @@ from storm_lab.league.reader_site import Site
 from storm_lab.model import Cluster, Component, Grouping, Node, Subscription, Topology
 from storm_lab.model.checks import check_whole
 from storm_lab.model.machines import ports
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, SteadyBolt, SteadySpout, Values
 
 SENTENCES = (
     "the cow jumped over the moon",
@@ -23,46 +21,20 @@ SENTENCES = (
 """Those of storm-starter's word count."""
 
 
-class Sentences(Spout):
-    """Emits the sentences, one after another."""
-
-    def records(self) -> Iterator[tuple[object, ...]]:
-        """The sentences, in order."""
-        yield from ((sentence,) for sentence in SENTENCES)
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        """Ten microseconds."""
-        return Cost(10.0)
-
-
-@dataclass(frozen=True)
-class Split(Bolt):
+class Split(SteadyBolt):
     """Emits a sentence's words."""
-
-    cpu_us: float
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Emit the words."""
         for word in str(values[0]).split():
             emit(word)
 
-    def cost(self, values: Values) -> Cost:
-        """The same for every sentence."""
-        return Cost(self.cpu_us)
 
-
-@dataclass(frozen=True)
-class Count(Bolt):
+class Count(SteadyBolt):
     """Counts words."""
-
-    cpu_us: float
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Emits nothing."""
-
-    def cost(self, values: Values) -> Cost:
-        """The same for every word."""
-        return Cost(self.cpu_us)
 
 
 def example_site(
@@ -116,8 +88,8 @@ def example_site(
         on_fail=FailurePolicy.REPLAY if replay else FailurePolicy.FORGET,
     )
     code: dict[str, Spout | Bolt] = {
-        "sentences": Sentences(),
-        "split": Split(split_us),
-        "count": Count(count_us),
+        "sentences": SteadySpout(Cost(10.0), ((sentence,) for sentence in SENTENCES)),
+        "split": Split(Cost(split_us)),
+        "count": Count(Cost(count_us)),
     }
     return Site.of(topology, code, machines, sources={"sentences": source}, **conditions)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan, check_source
@@ -17,7 +17,7 @@ from storm_lab.emulator.spec import EmulationSpec, check_spec
 from storm_lab.errors import UserError, check_known
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.online_scheduling import PARAMETERS, STEADY_S
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameters
 from storm_lab.identity.value import value_digest
 from storm_lab.league.conditions import Conditions
 from storm_lab.league.entrant import Control, Entrant
@@ -39,6 +39,11 @@ class Site:
     cluster: Cluster
     version: StormVersion = V0_8_2
     conditions: Conditions = field(default_factory=Conditions)
+
+    declared: ClassVar = PARAMETERS
+    """Seeds, length, and the settings of monitors and schedule generator."""
+    sample_every: ClassVar = SAMPLE_EVERY
+    """That of all leagues."""
 
     @classmethod
     def of(
@@ -93,16 +98,6 @@ class Site:
     def digest(self) -> str:
         """Digest of topology, input, sources and machines, so that a changed site is played anew."""
         return value_digest((self.plan, self.cluster, self.version, self.conditions))
-
-    @property
-    def declared(self) -> tuple[Parameter, ...]:
-        """Seeds, length, and the settings of monitors and schedule generator."""
-        return PARAMETERS
-
-    @property
-    def sample_every(self) -> int:
-        """That of all leagues."""
-        return SAMPLE_EVERY
 
     def inputs(self, parameters: Parameters) -> Mapping[str, str]:
         """Digest of the site."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameters
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.settled import SettledRun
 from storm_lab.league.stage import SAMPLE_EVERY
-from storm_lab.model import StormVersion
 from storm_lab.papers.tstorm.blade_runs import on_blades
 from storm_lab.papers.tstorm.testbed import VERSION
 from storm_lab.papers.tstorm.word_count import PARAMETERS, plan
@@ -21,20 +21,12 @@ from storm_lab.workloads.text import load_text
 class WordCountStage:
     """Word Count with the settings of figure 6; the gammas are T-Storm's own and do not matter."""
 
-    @property
-    def version(self) -> StormVersion:
-        """T-Storm's."""
-        return VERSION
-
-    @property
-    def declared(self) -> tuple[Parameter, ...]:
-        """Word Count's parameters."""
-        return tuple(item for item in PARAMETERS if item.name != "gammas")
-
-    @property
-    def sample_every(self) -> int:
-        """That of all leagues."""
-        return SAMPLE_EVERY
+    version: ClassVar = VERSION
+    """T-Storm's."""
+    declared: ClassVar = tuple(item for item in PARAMETERS if item.name != "gammas")
+    """Word Count's parameters."""
+    sample_every: ClassVar = SAMPLE_EVERY
+    """That of all leagues."""
 
     def inputs(self, parameters: Parameters) -> Mapping[str, str]:
         """Digest of the text; `UserError` if it cannot be read."""
