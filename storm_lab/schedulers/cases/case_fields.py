@@ -102,3 +102,7 @@ class Fields:
     def items(self, key: str) -> list[Any]:
         """A list, empty where there is none."""
         return a_sequence(self.raw.get(key, []), f"{key} of {self._owner}")
+
+    def mapping(self, key: str) -> Mapping[str, Any]:
+        """An object, empty where there is none."""
+        return a_mapping(self.raw.get(key, {}), f"{key} of {self._owner}")

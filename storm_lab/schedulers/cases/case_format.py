@@ -109,35 +109,32 @@ def read_cases(lines: Iterable[str], version: StormVersion) -> Iterator[Case | R
 def read_case(raw: Any, name: str, version: StormVersion) -> Case:
     """One case from its JSON object; `UserError` names what is wrong."""
     case = a_mapping(raw, "case")
-    given = a_mapping(required(case, "input", "the case"), "input")
-    Fields(given, "the input", _INPUT_KEYS)
-    supervisors = a_sequence(required(given, "supervisors", "the input"), "supervisors")
+    raw_input = a_mapping(required(case, "input", "the case"), "input")
+    given = Fields(raw_input, "the input", _INPUT_KEYS)
+    supervisors = a_sequence(required(raw_input, "supervisors", "the input"), "supervisors")
     cluster = Cluster(tuple(_node(node, version) for node in supervisors))
-    submitted = a_sequence(required(given, "topologies", "the input"), "topologies")
+    submitted = a_sequence(required(raw_input, "topologies", "the input"), "topologies")
     topologies = tuple(map(_topology, submitted))
     book = _TaskBook(topologies, version)
-
-    def objects(key: str, owner: Mapping[str, Any] = given) -> Mapping[str, Any]:
-        return a_mapping(owner.get(key, {}), key)
-
-    def items(key: str) -> list[Any]:
-        return a_sequence(given.get(key, []), key)
-
-    conf = objects("conf")
+    conf = given.mapping("conf")
     view = SchedulingView(
         topologies=topologies,
         cluster=cluster,
         version=version,
-        present=_present(objects("existing"), cluster, book),
-        load=_load(given, book),
-        blacklisted_hosts=frozenset(a_name(host, "blacklisted_hosts") for host in items("blacklisted_hosts")),
-        dead_slots=frozenset(map(_dead_slot, items("dead_slots"))),
-        user_pools={user: _pool(pool) for user, pool in objects(_USER_POOLS, conf).items()},
+        present=_present(given.mapping("existing"), cluster, book),
+        load=_load(raw_input, book),
+        blacklisted_hosts=frozenset(
+            a_name(host, "blacklisted_hosts") for host in given.items("blacklisted_hosts")
+        ),
+        dead_slots=frozenset(map(_dead_slot, given.items("dead_slots"))),
+        user_pools={
+            user: _pool(pool) for user, pool in a_mapping(conf.get(_USER_POOLS, {}), _USER_POOLS).items()
+        },
         isolated={
             topology: a_whole(machines, f"{_ISOLATED}/{topology}")
-            for topology, machines in objects(_ISOLATED, conf).items()
+            for topology, machines in a_mapping(conf.get(_ISOLATED, {}), _ISOLATED).items()
         },
-        seed=a_whole(given.get("seed", 0), "seed"),
+        seed=given.whole("seed", 0),
     )
     return Case(name, view)
 
@@ -176,7 +173,7 @@ def _node(raw: Any, version: StormVersion) -> Node:
     identity = a_name(required(node, "id", "a supervisor"), "id of a supervisor")
     owner = f"supervisor {identity!r}"
     given = Fields(node, owner, _NODE_KEYS)
-    offered = a_mapping(node.get("resources", {}), f"resources of {owner}")
+    offered = given.mapping("resources")
     ports = tuple(a_whole(port, f"ports of {owner}") for port in given.items("ports"))
     defaults = Node(identity)
     memory = defaults.offer.memory_mb if version >= V2_0_0 else _MEMORY_OFFER_UNTIL_1
@@ -186,7 +183,7 @@ def _node(raw: Any, version: StormVersion) -> Node:
         rack=given.name("rack", DEFAULT_RACK),
         ports=ports,
         cores=given.whole("cores", defaults.cores),
-        core_mhz=an_amount(node.get("mhz", defaults.core_mhz), "mhz"),
+        core_mhz=given.amount("mhz", defaults.core_mhz),
         offer=Resources(
             an_amount(offered.get(_CPU_OFFER, defaults.offer.cpu_points), f"{_CPU_OFFER} of {owner}"),
             an_amount(offered.get(_MEMORY_OFFER, memory), f"{_MEMORY_OFFER} of {owner}"),
@@ -199,7 +196,7 @@ def _topology(raw: Any) -> Topology:
     identity = a_name(required(topology, "id", "a topology"), "id of a topology")
     owner = f"topology {identity!r}"
     given = Fields(topology, owner, _TOPOLOGY_KEYS)
-    conf = dict(a_mapping(topology.get("conf", {}), f"conf of {owner}"))
+    conf = dict(given.mapping("conf"))
     priority = a_whole(conf.pop(_PRIORITY, topology.get("priority", 29)), _PRIORITY)
     # It caps the executors at submission, and a case has those that came out.
     conf.pop(_MOST_EXECUTORS, None)
@@ -218,7 +215,7 @@ def _topology(raw: Any) -> Topology:
         workers=given.whole("workers", 1),
         ackers=given.whole_or_none("ackers"),
         owner=given.name("owner", "") if topology.get("owner") else "",
-        launch_time_s=an_amount(topology.get("launch", 0.0), "launch"),
+        launch_time_s=given.amount("launch", 0.0),
         priority=priority,
         settings=conf,
     )
