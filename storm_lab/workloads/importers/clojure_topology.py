@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from storm_lab.workloads.importers.place import Notes, Place
-from storm_lab.workloads.multilang.plan import ComponentSpec, InputSpec
+from storm_lab.workloads.multilang.plan import ComponentSpec, InputSpec, tick_of
 
 _SPOUTS = ("python-spout-spec", "shell-spout-spec", "spout-spec", "clojure-spout-spec")
 _BOLTS = ("python-bolt-spec", "shell-bolt-spec", "bolt-spec", "clojure-bolt-spec")
@@ -89,8 +89,7 @@ def _spec(name: str, call: Form, place: Place, notes: Notes) -> ComponentSpec:
     for key, value in conf.pairs() if isinstance(conf, Form) else ():
         if isinstance(key, Atom) and isinstance(value, Atom):
             spec.config[key.text] = _number(value)
-    tick = spec.config.get("topology.tick.tuple.freq.secs")
-    spec.tick_s = float(tick) if isinstance(tick, int | float) and tick > 0 else None
+    spec.tick_s = tick_of(spec.config)
     return spec
 
 

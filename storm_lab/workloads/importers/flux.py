@@ -19,7 +19,8 @@ from storm_lab.workloads.importers.flux_text import as_written, is_open, substit
 from storm_lab.workloads.importers.overlay import Wanted
 from storm_lab.workloads.importers.place import Notes
 from storm_lab.workloads.importers.scalars import a_text, amount, grouping_of, texts, whole
-from storm_lab.workloads.importers.settings import RESOURCES, TASKS, TICK, note_idle, read_settings
+from storm_lab.workloads.importers.settings import RESOURCES, TASKS, note_idle, read_settings
+from storm_lab.workloads.multilang.plan import TICK
 
 FORMAT = "Flux"
 BEFORE_APACHE = StormVersion((0, 10, 2))

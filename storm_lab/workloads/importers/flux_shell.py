@@ -18,8 +18,7 @@ from storm_lab.workloads.importers.overlay import Overlay, Wanted
 from storm_lab.workloads.importers.place import Notes
 from storm_lab.workloads.importers.python_run import run_into
 from storm_lab.workloads.importers.scalars import a_text, amount, texts
-from storm_lab.workloads.importers.settings import TICK
-from storm_lab.workloads.multilang.plan import ComponentSpec, InputSpec, Plan
+from storm_lab.workloads.multilang.plan import TICK, ComponentSpec, InputSpec, Plan
 
 SHELL_CLASSES = ("FluxShellSpout", "FluxShellBolt", "GenericShellBolt", "GenericShellSpout")
 _NOTHING = "NONE_BUT_FLUX_WANTS_SOMETHING_HERE"

@@ -9,8 +9,8 @@ from storm_lab.workloads.importers.documents import Part
 from storm_lab.workloads.importers.draft import Draft
 from storm_lab.workloads.importers.place import Place
 from storm_lab.workloads.importers.scalars import a_text, amount, flag, number, whole
+from storm_lab.workloads.multilang.plan import TICK
 
-TICK = "topology.tick.tuple.freq.secs"
 TASKS = "topology.tasks"
 RESOURCES = {CPU: "cpu_points", ONHEAP: "memory_mb", OFFHEAP: "offheap_mb"}
 """Settings of what a component asks for, with the attribute of a `DraftComponent` that holds it."""

@@ -26,9 +26,9 @@ from storm_lab.workloads.importers.python_run import (
     run_into,
 )
 from storm_lab.workloads.importers.scalars import MOST_EXECUTORS, amount, grouping_of
-from storm_lab.workloads.importers.settings import RESOURCES, TICK, note_idle, read_settings
+from storm_lab.workloads.importers.settings import RESOURCES, note_idle, read_settings
 from storm_lab.workloads.importers.streamparse_source import read_source
-from storm_lab.workloads.multilang.plan import ComponentSpec, Plan, component_of
+from storm_lab.workloads.multilang.plan import TICK, ComponentSpec, Plan, component_of
 
 FORMAT = "streamparse"
 _SUFFIXES = (".py", ".clj")

@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from storm_lab.workloads.multilang.plan import ComponentSpec, InputSpec
-
-DEFAULT = "default"
-TICK = "topology.tick.tuple.freq.secs"
+from storm_lab.model.topology import DEFAULT_STREAM
+from storm_lab.workloads.multilang.plan import ComponentSpec, InputSpec, tick_of
 
 
 class Stream:
     """An output stream with its fields."""
 
-    def __init__(self, fields: Any = None, name: str = DEFAULT, direct: bool = False) -> None:
+    def __init__(self, fields: Any = None, name: str = DEFAULT_STREAM, direct: bool = False) -> None:
         self.fields = [str(field) for field in fields or ()]
         self.name = name
         self.direct = bool(direct)
@@ -66,7 +64,7 @@ class Grouping:
 class GlobalStreamId:
     """A stream of a component, which is given by its spec or its name."""
 
-    def __init__(self, componentId: Any = None, streamId: str = DEFAULT) -> None:
+    def __init__(self, componentId: Any = None, streamId: str = DEFAULT_STREAM) -> None:
         self.componentId = componentId
         self.streamId = streamId
 
@@ -183,7 +181,6 @@ def _component(name: str, spec: Spec, faults: list[str]) -> ComponentSpec:
     config = spec.config if isinstance(spec.config, Mapping) else {}
     if not isinstance(spec.config, Mapping):
         faults.append(f"{name}: config must be a dictionary: left out")
-    tick = config.get(TICK)
     return ComponentSpec(
         name=name,
         is_spout=spec.is_spout,
@@ -195,7 +192,7 @@ def _component(name: str, spec: Spec, faults: list[str]) -> ComponentSpec:
         java=spec.java,
         outputs_known=spec.outputs_known,
         line=spec.line,
-        tick_s=float(tick) if isinstance(tick, int | float) and tick > 0 else None,
+        tick_s=tick_of(config),
     )
 
 
@@ -208,7 +205,7 @@ def _outputs(name: str, given: Any, faults: list[str]) -> dict[str, list[str]]:
         if isinstance(item, Stream):
             streams[item.name] = list(item.fields)
         else:
-            streams.setdefault(DEFAULT, []).append(str(item))
+            streams.setdefault(DEFAULT_STREAM, []).append(str(item))
     return streams
 
 

@@ -21,7 +21,7 @@ from storm_lab.workloads.multilang.components import TicklessBatchingBolt
 from storm_lab.workloads.multilang.emits import TaskTable
 from storm_lab.workloads.multilang.instances import Instances
 from storm_lab.workloads.multilang.loading import Loader, LoadError, install
-from storm_lab.workloads.multilang.plan import ComponentSpec, Given, Plan, read_plan
+from storm_lab.workloads.multilang.plan import ComponentSpec, Given, Plan, read_plan, tick_of
 from storm_lab.workloads.multilang.recorder import Recorder
 
 LARGEST_FILE = 1 << 30
@@ -73,8 +73,7 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
     broken: dict[str, str] = {}
     given = {spec.name: plan.given.get(spec.name, Given()) for spec in specs}
     tasks = {spec.name: given[spec.name].tasks or spec.par for spec in specs}
-    period = plan.config.get(dsl.TICK)
-    tick_s = float(period) if isinstance(period, int | float) and period > 0 else None
+    tick_s = tick_of(plan.config)
     while True:
         instances = Instances(plan, specs, loader, TaskTable(specs, tasks))
         recorder = Recorder(plan, specs, instances, clock)

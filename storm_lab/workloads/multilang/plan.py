@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+TICK = "topology.tick.tuple.freq.secs"
+
 
 @dataclass(slots=True)
 class InputSpec:
@@ -71,6 +73,12 @@ class Plan:
     calls: int = 200_000
     seconds: float = 60.0
     memory_mb: int = 4096
+
+
+def tick_of(config: Mapping[str, Any]) -> float | None:
+    """The period of tick tuples that a configuration sets, in seconds; None if it sets none."""
+    period = config.get(TICK)
+    return float(period) if isinstance(period, int | float) and period > 0 else None
 
 
 def write_plan(plan: Plan, path: Path) -> None:
