@@ -30,7 +30,6 @@ class Merged:
     spouts: dict[str, Part] = field(default_factory=dict)
     bolts: dict[str, Part] = field(default_factory=dict)
     streams: list[Part] = field(default_factory=list)
-    hooks: list[Part] = field(default_factory=list)
 
 
 def merge_includes(top: Part, path: Path, load: Callable[[Path], Part], notes: Notes) -> Merged:
@@ -47,9 +46,6 @@ def merge_includes(top: Part, path: Path, load: Callable[[Path], Part], notes: N
         if included.get("includes") is not None:
             notes.cannot_use(entry.place, "includes of an included file", "Flux does not follow them either")
         _add(included, merged, notes, override=flag(entry.get("override")) is True)
-    for hook in merged.hooks:
-        name = as_written(a_text(hook.get("className")) or a_text(hook.get("id")) or "?")
-        notes.cannot_use(hook.place, f"the worker hook {name}", "code of hooks is not run")
     return merged
 
 
@@ -115,7 +111,9 @@ def _add(part: Part, merged: Merged, notes: Notes, *, override: bool) -> None:
                     notes.cannot_use(item.place, what, "it is given twice: the last counts")
                 known[identity] = item
     merged.streams += _list(part, "streams", notes)
-    merged.hooks += _list(part, "workerHooks", notes)
+    for hook in _list(part, "workerHooks", notes):
+        hook_name = as_written(a_text(hook.get("className")) or a_text(hook.get("id")) or "?")
+        notes.cannot_use(hook.place, f"the worker hook {hook_name}", "code of hooks is not run")
 
 
 def _list(part: Part, section: str, notes: Notes) -> list[Part]:
