@@ -125,13 +125,8 @@ def _component(
         if stream is not None and not stream.startswith("__") and emitted is not None:
             statistics.emitted[name, stream] = max(0.0, emitted)
     for source in own.under("inputStats"):
-        _count_input(
-            statistics,
-            name,
-            (a_text(source.get("component")) or "", a_text(source.get("stream")) or DEFAULT_STREAM),
-            executed=number(source.get("executed")),
-            latency=number(source.get("executeLatency")),
-        )
+        executed, latency = number(source.get("executed")), number(source.get("executeLatency"))
+        _count_input(statistics, name, _stream(source, "component", "stream"), executed, latency)
 
 
 def _count_metrics(page: Part, statistics: _Statistics) -> None:
@@ -143,19 +138,21 @@ def _count_metrics(page: Part, statistics: _Statistics) -> None:
                 stream, value = a_text(entry.get("stream_id")), number(entry.get("value"))
                 if stream is not None and not stream.startswith("__") and value is not None:
                     statistics.emitted.setdefault((name, stream), max(0.0, value))
-            for key in ("executed", "executed_ms_avg"):
-                for entry in item.under(key):
-                    source = (
-                        a_text(entry.get("component_id")) or "",
-                        a_text(entry.get("stream_id")) or DEFAULT_STREAM,
-                    )
-                    value = number(entry.get("value"))
-                    executed, latency = (value, None) if key == "executed" else (None, value)
-                    _count_input(statistics, name, source, executed=executed, latency=latency)
+            for entry in item.under("executed"):
+                source, value = _stream(entry, "component_id", "stream_id"), number(entry.get("value"))
+                _count_input(statistics, name, source, value, None)
+            for entry in item.under("executed_ms_avg"):
+                source, value = _stream(entry, "component_id", "stream_id"), number(entry.get("value"))
+                _count_input(statistics, name, source, None, value)
+
+
+def _stream(part: Part, component: str, stream: str) -> Stream:
+    """The stream that an entry names under these two keys."""
+    return a_text(part.get(component)) or "", a_text(part.get(stream)) or DEFAULT_STREAM
 
 
 def _count_input(
-    statistics: _Statistics, bolt: str, source: Stream, *, executed: float | None, latency: float | None
+    statistics: _Statistics, bolt: str, source: Stream, executed: float | None, latency: float | None
 ) -> None:
     if not source[0] or source[0].startswith("__") or source[1].startswith("__"):
         return
@@ -170,7 +167,7 @@ def _subscriptions(pages: UiPages, statistics: _Statistics, draft: Draft) -> Non
     grouped: dict[tuple[str, Stream], tuple[str, Place]] = {}
     for name, item in pages.graph.items() if pages.graph is not None else ():
         for entry in item.under(":inputs"):
-            source = (a_text(entry.get(":component")) or "", a_text(entry.get(":stream")) or DEFAULT_STREAM)
+            source = _stream(entry, ":component", ":stream")
             if not name.startswith("__") and not source[1].startswith("__"):
                 grouped[name, source] = a_text(entry.get(":grouping")) or "", entry.place
     for component in draft.components.values():
