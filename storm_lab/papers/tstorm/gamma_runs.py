@@ -62,6 +62,15 @@ def gains_from(tables: Tables, gamma: float, seeds: Sequence[int], from_s: float
     )
 
 
+def gain_claim(
+    claim: str, tables: Tables, gamma: float, seeds: Sequence[int], stable_s: float
+) -> Measurement:
+    """What is gained with a gamma: from ``stable_s`` on with gamma 1, else after the re-assignment."""
+    start = stable_s if gamma == 1.0 else RESTABLE_S
+    how = f"100 * (1 - T-Storm / Storm), mean processing time of tuples that complete from {start:g} s on"
+    return measurement(claim, gains_from(tables, gamma, seeds, start), unit="%", how=how)
+
+
 def minute_from(tables: Tables, variant: str, seeds: Sequence[int], starts: Samples) -> Samples:
     """Mean processing time of the minute from the bin that holds each seed's start on."""
     means: Samples = []

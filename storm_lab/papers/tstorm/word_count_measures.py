@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters
-from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, reductions, value_of
+from storm_lab.experiments.readings import Tables, measurement, reductions, value_of
 from storm_lab.experiments.trial import Trial, explained
-from storm_lab.papers.tstorm.gamma_runs import GENERATED_S, RESTABLE_S, at_time, processing_ms, spike_claim
+from storm_lab.papers.tstorm.gamma_runs import (
+    GENERATED_S,
+    RESTABLE_S,
+    at_time,
+    gain_claim,
+    processing_ms,
+    spike_claim,
+)
 from storm_lab.papers.tstorm.testbed import STORM, TWO_CORES, TWO_CORES_NAME, tstorm_variant
 
 STABLE_S = 150.0
@@ -57,22 +66,15 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of figure 6 that the runs with these gammas answer."""
     seeds = parameters.seeds
     found: list[Measurement] = []
-    gains: dict[float, Samples] = {}
+    gains: dict[float, Measurement] = {}
     for gamma in dict.fromkeys(parameters.numbers("gammas")):
         if gamma not in _PAPER_GAMMAS:
             continue
         figure, variant = _PAPER_GAMMAS[gamma], tstorm_variant(gamma)
-        start = STABLE_S if gamma == 1.0 else RESTABLE_S
-        ours = processing_ms(tables, variant, seeds, start)
-        storms = processing_ms(tables, STORM, seeds, start)
-        gains[gamma] = reductions(ours, storms)
-        how = f"100 * (1 - T-Storm / Storm), mean processing time of tuples that complete from {start:g} s on"
         nodes = value_of(tables.steady, "nodes_last", variant, seeds)
         last = "nodes with an executor at the end of the run"
-        found += [
-            measurement(f"tstorm-fig{figure}-nodes", nodes, unit="nodes", how=last),
-            measurement(f"tstorm-fig{figure}-speedup", gains[gamma], unit="%", how=how),
-        ]
+        gains[gamma] = gain_claim(f"tstorm-fig{figure}-speedup", tables, gamma, seeds, STABLE_S)
+        found += [measurement(f"tstorm-fig{figure}-nodes", nodes, unit="nodes", how=last), gains[gamma]]
         if gamma == 1.0:
             stable = at_time(tables.stabilisation, "stable_s", variant, seeds, GENERATED_S)
             how = "start of the first 10 s bin from which on the mean is within 10 % of its last level"
@@ -83,9 +85,9 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         if gamma == 1.8:
             found += spike_claim("tstorm-fig6b-spike", tables, variant, seeds, PRINTED_SPIKE_S)
     if gains.keys() == _PAPER_GAMMAS.keys():
-        values = {f"gamma-{gamma:g}": gains[gamma] for gamma in sorted(gains)}
+        values = tuple(replace(gains[gamma].values[0], label=f"gamma-{gamma:g}") for gamma in sorted(gains))
         how = "100 * (1 - T-Storm / Storm), as for the three panels"
-        found.append(by_label("tstorm-fig6-gamma-order", values, unit="%", how=how))
+        found.append(Measurement("tstorm-fig6-gamma-order", values, "%", how))
     return tuple(found)
 
 
