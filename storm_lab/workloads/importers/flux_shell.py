@@ -150,9 +150,7 @@ def _code(command: ShellCommand, folder: Path, folders: list[Path]) -> dict[str,
     if not words or not PurePath(words[0]).name.startswith("python"):
         return None
     script = next((word for word in words[1:] if word.endswith(".py")), None)
-    if script is None:
-        return None
-    found = _find(script, folder)
+    found = None if script is None else _find(script, folder)
     if found is None:
         return None
     folders.append(found.parent)
@@ -166,7 +164,5 @@ def _find(script: str, folder: Path) -> Path | None:
         candidate = root.joinpath(below, *parts)
         if candidate.is_file():
             return candidate
-    for candidate in islice(root.rglob("*.py"), MOST_SEARCHED):
-        if candidate.name == parts[-1]:
-            return candidate
-    return None
+    files = islice(root.rglob("*.py"), MOST_SEARCHED)
+    return next((file for file in files if file.name == parts[-1]), None)

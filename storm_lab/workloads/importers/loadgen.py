@@ -127,8 +127,7 @@ def _spread(part: Part | None, draft: Draft, what: str) -> Spread | None:
         return None
     stddev = amount(part.get("stddev"), notes, f"stddev of the {what}", most=1e9)
     low = amount(part.get("min"), notes, f"min of the {what}", most=1e9)
-    most = part.get("max")
-    high = amount(most, notes, f"max of the {what}", most=1.8e308) if most is not None else None
+    high = amount(part.get("max"), notes, f"max of the {what}", most=1.8e308)
     return Spread(
         mean, mean / 4 if stddev is None else stddev, low or 0.0, math.inf if high is None else high
     )

@@ -56,11 +56,9 @@ def _find_project(path: Path) -> tuple[Path, list[Path]]:
             raise UserError(message, field="file", value=str(path), remedy=remedy)
         file = found[0]
     file = file.resolve()
-    root = file.parent.parent if file.parent.name == "topologies" else file.parent
-    for folder in list(file.parents)[:4]:
-        if (folder / "config.json").is_file() or (folder / "src").is_dir():
-            root = folder
-            break
+    around = list(file.parents)[:4]
+    marked = (folder for folder in around if (folder / "config.json").is_file() or (folder / "src").is_dir())
+    root = next(marked, file.parent.parent if file.parent.name == "topologies" else file.parent)
     folders = [folder for folder in (root / "src", root, file.parent) if folder.is_dir()]
     return file, list(dict.fromkeys(folders))
 

@@ -96,10 +96,8 @@ class Loader:
 
     def _where(self, error: BaseException) -> str:
         """The innermost line of the user's code that an exception went through; empty if there is none."""
-        frames = [
-            (Path(frame.f_code.co_filename), line) for frame, line in traceback.walk_tb(error.__traceback__)
-        ]
-        for path, line in reversed(frames):
+        for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+            path = Path(frame.f_code.co_filename)
             if any(path.resolve().is_relative_to(folder) for folder in self._folders):
                 return f"{path.name}:{line}"
         return ""
