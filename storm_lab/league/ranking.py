@@ -180,8 +180,7 @@ def _gains(own: pd.Series[float], base: pd.Series[float]) -> pd.Series[float]:
     """Per cent; infinite where one of the two failed, 0 where both did."""
     with np.errstate(invalid="ignore"):
         gains = 100 * (1 - own / base)
-    gains = gains.mask(np.isinf(own) & np.isfinite(base), -np.inf)
-    gains = gains.mask(np.isfinite(own) & np.isinf(base), np.inf)
+    gains = gains.mask(np.isinf(base), np.inf)
     return gains.mask(np.isinf(own) & np.isinf(base), 0.0)
 
 

@@ -81,7 +81,7 @@ def compared(rows: pd.DataFrame, first: str, second: str) -> Comparison:
 
 
 def _case(case: str, one: pd.DataFrame, other: pd.DataFrame) -> dict[str, object]:
-    objective = next(iter([text for text in (*one["objective"], *other["objective"]) if text]), "")
+    objective = next((text for text in (*one["objective"], *other["objective"]) if text), "")
     pair = one.set_index("seed")["score"].to_frame("a").join(other.set_index("seed")["score"].rename("b"))
     row: dict[str, object] = {"case": case, "objective": objective}
     row |= {"a": _shown(pair["a"], objective), "b": _shown(pair["b"], objective)}

@@ -251,14 +251,10 @@ def _unranked(facts: Mapping[str, Any], reassigned_s: float, throughput: float) 
     return "" if throughput > 0 else IDLE
 
 
-def _against(rows: pd.DataFrame, name: str, baseline: str) -> list[float]:
-    """Per cent by which the variant's time differs from the baseline's, by the seeds that both have."""
-    times = {
-        variant: dict(zip(own["seed"], own["processing_ms"].astype(float), strict=True))
-        for variant, own in rows.groupby("variant")
-    }
-    base = times[baseline]
-    return [100 * (value / base[seed] - 1) for seed, value in times[name].items() if seed in base]
+def _against(rows: pd.DataFrame, name: str, baseline: str) -> pd.Series[float]:
+    """Per cent by which the variant's time differs from the baseline's, by seed; NaN where one has none."""
+    times = rows.pivot(index="seed", columns="variant", values="processing_ms").astype(float)
+    return 100 * (times[name] / times[baseline] - 1)
 
 
 def _interval(values: Iterable[float], digits: int = 2, *, sign: bool = False) -> str:
