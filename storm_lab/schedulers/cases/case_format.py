@@ -248,12 +248,11 @@ def _subscription(raw: Any, owner: str) -> Subscription:
     given = Fields(subscription, what, _INPUT_OF_COMPONENT_KEYS)
     grouping = str(subscription.get("grouping", Grouping.SHUFFLE.value)).replace("_", "-")
     check_known("grouping", grouping, [item.value for item in Grouping], owner)
-    where = f"fields of {owner}"
     return Subscription(
         source=a_name(required(subscription, "from", what), f"from of {what}"),
         stream=given.name("stream", "default"),
         grouping=Grouping(grouping),
-        fields=tuple(a_name(name, where) for name in a_sequence(subscription.get("fields", []), where)),
+        fields=tuple(a_name(name, f"fields of {what}") for name in given.items("fields")),
     )
 
 

@@ -160,8 +160,7 @@ def loadgen_document(playable: Playable) -> tuple[dict[str, Any], list[str]]:
     """The topology as storm-loadgen holds it, and what is lost on the way."""
     topology = playable.topology
     lost: list[str] = ["sizes of tuples"]
-    per_call = _tuples_a_call(playable)
-    calls = _calls_per_second(playable, per_call, lost)
+    rates = _rates(playable, lost)
     config = {
         "topology.workers": topology.workers,
         "topology.acker.executors": topology.ackers,
@@ -173,8 +172,8 @@ def loadgen_document(playable: Playable) -> tuple[dict[str, Any], list[str]]:
     document = {
         "name": topology.id,
         "config": without_none(config),
-        "spouts": [_written(c, playable, per_call, calls, lost) for c in topology.spouts],
-        "bolts": [_written(c, playable, per_call, calls, lost) for c in topology.bolts],
+        "spouts": [_written(c, playable, rates, lost) for c in topology.spouts],
+        "bolts": [_written(c, playable, rates, lost) for c in topology.bolts],
         "streams": [entry for bolt in topology.bolts for entry in _subscriptions(bolt, playable, lost)],
     }
     return document, list(dict.fromkeys(lost))
@@ -201,9 +200,8 @@ def _tuples_a_call(playable: Playable) -> dict[tuple[str, str], float]:
     return found
 
 
-def _calls_per_second(
-    playable: Playable, per_call: dict[tuple[str, str], float], lost: list[str]
-) -> dict[str, float]:
+def _rates(playable: Playable, lost: list[str]) -> Rates:
+    per_call = _tuples_a_call(playable)
     calls = {name: source.rate_per_s or 0.0 for name, source in playable.sources.items()}
     if any(source.rate_per_s is None for source in playable.sources.values()):
         lost.append("sources that are never empty: their rate is 0")
@@ -222,16 +220,10 @@ def _calls_per_second(
         calls = following
         if settled:
             break
-    return calls
+    return {(name, stream): calls[name] * tuples for (name, stream), tuples in per_call.items()}
 
 
-def _written(
-    component: Component,
-    playable: Playable,
-    per_call: dict[tuple[str, str], float],
-    calls: dict[str, float],
-    lost: list[str],
-) -> dict[str, Any]:
+def _written(component: Component, playable: Playable, rates: Rates, lost: list[str]) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": component.id, "parallelism": component.executors}
     figures = playable.figures[component.id]
     if component.task_count != component.executors:
@@ -252,7 +244,7 @@ def _written(
         shapes = {keys.shape for keys in figures.emits[stream].keys.values()}
         if KeyShape.ZIPF in shapes:
             lost.append("keys by Zipf's law: they are half-normal")
-        mean = calls[component.id] * per_call[component.id, stream] / component.executors
+        mean = rates[component.id, stream] / component.executors
         streams.append(
             {
                 "streamId": stream,
