@@ -10,7 +10,7 @@ from typing import Any
 from storm_lab.errors import UserError, said_by
 from storm_lab.league.entrant import Entrant
 from storm_lab.schedulers.contract import Scheduler
-from storm_lab.schedulers.scheduler_file import is_place, scheduler_of
+from storm_lab.schedulers.scheduler_file import is_place, pieces_of, scheduler_of
 
 BUILT_IN: Mapping[str, bool] = {
     "default": False,
@@ -48,9 +48,8 @@ def entrant_of(text: str) -> Entrant:
     _check_travels(scheduler, text)
     if is_place(rest):
         # What follows the class are its parameters; two settings of one class are two entrants.
-        _, _, given = rest.partition(":")
-        _, colon, values = given.partition(":") if "=" not in given.partition(":")[0] else ("", ":", given)
-        label = scheduler.name + (f"-{_plain(values)}" if colon else "")
+        _, _, values = pieces_of(rest)
+        label = f"{scheduler.name}-{_plain(values)}" if values else scheduler.name
     else:
         label = _plain(rest)
         if not online and rest in BUILT_IN:

@@ -39,6 +39,13 @@ def is_place(text: str) -> bool:
     return place.endswith(".py") or bool(colon and name.isidentifier() and "=" not in name)
 
 
+def pieces_of(text: str) -> tuple[str, str, str]:
+    """The file or module of such a text, the class, and the parameters; empty where it has none."""
+    place, _, rest = text.partition(":")
+    name, _, given = rest.partition(":")
+    return (place, "", rest) if "=" in name else (place, name, given)
+
+
 @prints_aside()
 def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
     """A scheduler by name or from a file.
@@ -54,11 +61,8 @@ def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
     """
     if not is_place(text):
         name, _, given = text.partition(":")
-        return make_scheduler(name, [*_pieces(given), *parameters])
-    place, _, rest = text.partition(":")
-    name, _, given = rest.partition(":")
-    if "=" in name:
-        name, given = "", rest
+        return make_scheduler(name, [*_values(given), *parameters])
+    place, name, given = pieces_of(text)
     if place.endswith(".py"):
         module = _file_module(place)
     else:
@@ -66,14 +70,14 @@ def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
         module = _module(place, place)
     kind = _class_of(module, name, text)
     try:
-        return kind(parse_parameters(kind.Parameters, [*_pieces(given), *parameters], owner=text))
+        return kind(parse_parameters(kind.Parameters, [*_values(given), *parameters], owner=text))
     except UserError:
         raise
     except (Exception, SystemExit) as error:
         raise UserError(f"it cannot be made: {said_by(error)}", field="scheduler", value=text) from error
 
 
-def _pieces(given: str) -> list[str]:
+def _values(given: str) -> list[str]:
     return [piece for piece in given.split(",") if piece.strip()]
 
 
