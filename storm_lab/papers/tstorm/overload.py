@@ -7,9 +7,10 @@ from functools import partial
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, by_label, mean_over, measurement, of_run, quotients
+from storm_lab.experiments.readings import Tables, by_label, measurement, of_run, quotients
 from storm_lab.experiments.trial import Trial, runs_of, tried, with_trials
 from storm_lab.papers.tstorm.chain import SHARED, describe, settled_from_s
+from storm_lab.papers.tstorm.gamma_runs import processing_ms
 from storm_lab.papers.tstorm.testbed import VERSION
 
 SLUG = "tstorm-obs2-overload"
@@ -64,7 +65,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = parameters.seeds
     start = settled_from_s(parameters)
     last = [last_minute_ms(tables, OVERLOADED, seed) for seed in seeds]
-    light = mean_over(tables.latency_10s, "processing_mean_ms", LIGHT, seeds, from_s=start)
+    light = processing_ms(tables, LIGHT, seeds, start)
     failed = [failures_around_onset(tables, OVERLOADED, seed) for seed in seeds]
     return (
         measurement(
@@ -94,8 +95,7 @@ def last_minute_ms(tables: Tables, variant: str, seed: int) -> float | None:
     if not len(ends):
         return None
     from_s = float(ends.max()) - 50.0
-    (mean,) = mean_over(tables.latency_10s, "processing_mean_ms", variant, (seed,), from_s=from_s)
-    return mean
+    return processing_ms(tables, variant, (seed,), from_s)[0]
 
 
 def failures_around_onset(tables: Tables, variant: str, seed: int) -> tuple[float, float]:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from storm_lab.experiments.readings import Samples, Tables, by_seed, mean_over, of_run, quotients
+from storm_lab.experiments.readings import Samples, Tables, by_seed, of_run, quotients
+from storm_lab.papers.tstorm.gamma_runs import at_time, processing_ms
 
 RELIEVED = "tstorm"
 """Variant of the runs that the claims are judged with."""
@@ -38,11 +39,7 @@ def moved_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
 def before_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Mean processing time in the minute before the first re-assignment."""
     return [
-        None
-        if at is None
-        else mean_over(
-            tables.latency_10s, "processing_mean_ms", variant, (seed,), from_s=at - BEFORE_S, to_s=at
-        )[0]
+        None if at is None else processing_ms(tables, variant, (seed,), at - BEFORE_S, at)[0]
         for seed, at in zip(seeds, moved_s(tables, variant, seeds), strict=True)
     ]
 
@@ -53,7 +50,7 @@ def after_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     None for a seed in which more than `LOST_AT_MOST` of all tuples fail then: the few that complete are no
     sample of what the topology does.
     """
-    levels = mean_over(tables.latency_10s, "processing_mean_ms", variant, seeds, from_s=SETTLED_S)
+    levels = processing_ms(tables, variant, seeds, SETTLED_S)
     lost = failed_share(tables, variant, seeds)
     return [
         None if share is None or share > LOST_AT_MOST else level
@@ -70,23 +67,19 @@ def failed_share(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Part of the tuples that end from `SETTLED_S` on which fail; None where none ends."""
     found: Samples = []
     for seed in seeds:
-        counts = [
-            int(rows.loc[rows["t_s"] >= SETTLED_S, column].sum())
-            for table, column in ((tables.latency_10s, "tuples"), (tables.failures_10s, "failed"))
-            for rows in (of_run(table, variant, seed),)
-        ]
-        found.append(counts[1] / sum(counts) if sum(counts) else None)
+        latency, failures = (of_run(t, variant, seed) for t in (tables.latency_10s, tables.failures_10s))
+        done = int(latency.loc[latency["t_s"] >= SETTLED_S, "tuples"].sum())
+        failed = int(failures.loc[failures["t_s"] >= SETTLED_S, "failed"].sum())
+        found.append(failed / (done + failed) if done + failed else None)
     return found
 
 
 def nodes_at(tables: Tables, variant: str, seeds: Sequence[int], times_s: Samples) -> Samples:
     """Nodes with an executor at each seed's time."""
-    found: Samples = []
-    for seed, at in zip(seeds, times_s, strict=True):
-        rows = of_run(tables.occupancy, variant, seed)
-        inside = rows[(rows["from_s"] <= at) & (rows["to_s"] > at)] if at is not None else rows[:0]
-        found.append(float(inside["nodes"].iloc[0]) if len(inside) else None)
-    return found
+    return [
+        None if at is None else at_time(tables.occupancy, "nodes", variant, (seed,), at)[0]
+        for seed, at in zip(seeds, times_s, strict=True)
+    ]
 
 
 def first_schedule_nodes(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:

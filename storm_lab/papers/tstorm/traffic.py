@@ -7,9 +7,10 @@ from functools import partial
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, by_label, changes, mean_over, measurement
+from storm_lab.experiments.readings import Tables, by_label, changes, measurement
 from storm_lab.experiments.trial import Trial, runs_of, tried, with_trials
 from storm_lab.papers.tstorm.chain import SHARED, describe, settled_from_s
+from storm_lab.papers.tstorm.gamma_runs import processing_ms
 from storm_lab.papers.tstorm.testbed import VERSION
 
 SLUG = "tstorm-obs1-traffic"
@@ -53,10 +54,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """The claims of figure 2."""
     seeds = parameters.seeds
     start = settled_from_s(parameters)
-    means = {
-        placement: mean_over(tables.latency_10s, "processing_mean_ms", placement, seeds, from_s=start)
-        for placement in PLACEMENTS
-    }
+    means = {placement: processing_ms(tables, placement, seeds, start) for placement in PLACEMENTS}
     how = f"mean processing time of tuples that complete from {start:g} s on"
     return (
         *(
