@@ -11,13 +11,7 @@ from storm_lab.experiments.readings import Samples, Tables, by_label, measuremen
 from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import Trial, variant_of, with_trials
 from storm_lab.papers.nstorm.durations import LEVELS, QUIET_S, change, degraded_s, rate_between, total
-from storm_lab.papers.nstorm.runs import (
-    KEPT,
-    READINGS,
-    UNHURRIED,
-    other_readings,
-    with_other_readings,
-)
+from storm_lab.papers.nstorm.runs import KEPT, READINGS, UNHURRIED, other_readings, with_other_readings
 from storm_lab.papers.nstorm.setting import NSTORM, Setting
 from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
 
