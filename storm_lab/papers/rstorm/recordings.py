@@ -179,9 +179,7 @@ def rates(tables: Tables, from_s: float) -> pd.DataFrame:
     rows = rows[rows["t_s"] >= from_s]
     keys = ["variant", "seed", "component"]
     summed = rows.groupby(keys)[["executed", "emitted", "width_s"]].sum()
-    summed["executed"] *= 10.0 / summed["width_s"]
-    summed["emitted"] *= 10.0 / summed["width_s"]
-    return summed[["executed", "emitted"]].reset_index()
+    return summed[["executed", "emitted"]].mul(10.0 / summed["width_s"], axis=0).reset_index()
 
 
 def sink_rates(found: pd.DataFrame, recordings: Recordings, topology: str, variant: str) -> pd.Series:
@@ -214,14 +212,10 @@ def sinks_by_seed(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
 
 def seed_spread(by_seed: pd.DataFrame) -> pd.DataFrame:
     """By run: the farthest that a seed's prediction lies from the mean over the seeds, in percent of it."""
-    grouped = by_seed.groupby(["topology", "scheduler"], sort=False)["predicted"]
-    far = (by_seed["predicted"] / grouped.transform("mean") - 1.0).abs() * 100.0
-    return (
-        far.groupby([by_seed["topology"], by_seed["scheduler"]], sort=False)
-        .max()
-        .rename("farthest_%")
-        .reset_index()
-    )
+    run = [by_seed["topology"], by_seed["scheduler"]]
+    mean = by_seed["predicted"].groupby(run, sort=False).transform("mean")
+    far = (by_seed["predicted"] / mean - 1.0).abs() * 100.0
+    return far.groupby(run, sort=False).max().reset_index(name="farthest_%")
 
 
 def sink_errors(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
