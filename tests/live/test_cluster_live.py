@@ -315,11 +315,16 @@ def test_a_scene_that_is_broken_off_leaves_no_run(number: signal.Signals, tmp_pa
         assert process.poll() is None
         return any(any(place.folder.glob("play/run1/*/records/*")) for place in places())
 
-    wait("rows of a worker", a_worker_writes)
-    assert len(list(runs.glob("live/.partial-*"))) == 1
-    (place,) = places()
-    process.send_signal(number)
-    process.communicate(timeout=60)
+    try:
+        wait("rows of a worker", a_worker_writes)
+        assert len(list(runs.glob("live/.partial-*"))) == 1
+        (place,) = places()
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    finally:
+        # Of no effect on one that has ended; else its cluster ends with it.
+        process.terminate()
+        process.wait(timeout=60)
     if number == signal.SIGKILL:
         assert [record.token for record in remove_orphans()] == [place.record.token]
     assert_nothing_is_left(place.record)
