@@ -20,18 +20,18 @@ PLAYS = [(sitting, release) for sitting in SITTINGS.values() for release in rele
 NAMES = [f"{sitting.name}-{release.generation}" for sitting, release in PLAYS]
 
 
-def suite_scenes() -> dict[str, tuple[Sitting, Release, Scene]]:
-    """All scenes of the suite by their full name, ``NAME@GENERATION``."""
+def all_scenes(*, in_suite: bool = False) -> dict[str, tuple[Sitting, Release, Scene]]:
+    """All scenes by their full name, ``NAME@GENERATION``; with ``in_suite`` those of the suite."""
     return {
         f"{scene.name}@{release.generation}": (sitting, release, scene)
         for sitting, release in PLAYS
-        if sitting.in_suite
+        if sitting.in_suite or not in_suite
         for scene in sitting.scenes(release.storm)
     }
 
 
 def test_there_are_forty_scenes_over_three_generations():
-    scenes = suite_scenes()
+    scenes = all_scenes(in_suite=True)
     assert len(scenes) >= 40
     generations = Counter(name.rpartition("@")[2] for name in scenes)
     assert set(generations) == {"0.9", "1.2", "2.8"}
@@ -55,7 +55,7 @@ def test_the_suite_plays_forty_scenes_of_both_generations_in_35_minutes():
 
 def test_a_machine_is_calibrated_in_five_minutes_on_scenes_that_the_suite_has():
     sitting = find_sitting(CALIBRATION)
-    others = {scene.name: scene for _, _, scene in suite_scenes().values()}
+    others = {scene.name: scene for _, _, scene in all_scenes(in_suite=True).values()}
     for release in releases_of(sitting):
         assert sitting.describe(release.storm, MHZ).duration_s < 200
         for scene in sitting.scenes(release.storm):
@@ -152,14 +152,14 @@ def test_a_scenes_half_follows_from_its_name_alone():
     # SHA-256 of the names begins with 0x91 and 0xe6 (sha256sum): odd and even.
     assert half_of("light-2000-one-worker") is Half.PREDICTED
     assert half_of("capacity-two-nodes") is Half.CALIBRATES
-    found = Counter(half_of(scene.name) for _, _, scene in suite_scenes().values())
+    found = Counter(half_of(scene.name) for _, _, scene in all_scenes(in_suite=True).values())
     assert found[Half.PREDICTED] >= 20
     assert found[Half.CALIBRATES] >= 20
 
 
 def test_versions_of_a_scene_are_in_the_same_half():
     halves = {}
-    for _, _, scene in suite_scenes().values():
+    for _, _, scene in all_scenes(in_suite=True).values():
         assert halves.setdefault(scene.name, half_of(scene.name)) is half_of(scene.name)
 
 

@@ -18,7 +18,7 @@ from storm_lab.live.suite.trust_tables import machines_table, orderings_table, t
 from storm_lab.reporting.notebook_page import notebook_page
 from storm_lab.reporting.report import render_report
 from storm_lab.reporting.trust_section import EXPERIMENT, read_trust
-from tests.live.test_suite import suite_scenes
+from tests.live.test_suite import all_scenes
 from tests.reporting.example_report import write_example
 from tests.reporting.test_report import Elements
 
@@ -138,8 +138,8 @@ def test_a_reason_may_hold_on_some_machines_only():
     assert not reason.covers("near@2.8", Measure.P50, "there")
 
 
-def test_every_reason_is_for_scenes_of_the_suite_and_says_something():
-    names = suite_scenes()
+def test_every_reason_is_for_scenes_that_are_played_and_says_something():
+    names = all_scenes()
     for reason in reasons():
         assert len(reason.why) > 40 and reason.why.endswith(".")
         assert reason.measures
