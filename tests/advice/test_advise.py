@@ -118,7 +118,7 @@ def test_the_command_advises_what_is_known_by_hand_of_all_its_policies(
     )
     Path("two.yaml").write_text(
         "storm_lab: machines/1\n"
-        "nodes: [{name: n, count: 2, cores: 4, mhz: 2000, memory_mb: 4096, slots: 2}]\n"
+        "nodes: [{name: n, count: 2, cores: 4, mhz: 2000, memory_mb: 4096, nic_mbps: 1000, slots: 2}]\n"
     )
 
     def told(*options: str) -> str:

@@ -610,7 +610,7 @@ class T(Topology):
             "topologies/wc.py": TOPOLOGY,
         },
         {"word_spout": 1, "count_bolt": 2},
-        says=("is not Python 3", "the class WordCountBolt: its source was not found"),
+        says=("is not Python 3", "the class WordCountBolt: its source, bolts.py, could not be read"),
     ),
     "a topology in Python 2": Project(
         {"topologies/wc.py": "print 'Starting'\n" + TOPOLOGY},
