@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from scene import MS, PLAIN, SECOND, Scene, chain, chain_trace, constant_work, nodes, start
 
+from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.queue_sizes import QueueSizes
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.errors import UserError
-from storm_lab.model import Executor, Slot
+from storm_lab.model import Executor, Slot, Topology
 from storm_lab.model.settings import (
     DISRUPTOR_BATCH,
     DISRUPTOR_FLUSH_MS,
@@ -19,6 +21,7 @@ from storm_lab.model.settings import (
     LOAD_AWARE_OFF,
     PRODUCER_BATCH,
     RECEIVE_BUFFER,
+    SEND_BUFFER,
     TRANSFER_BATCH,
     TRANSFER_BUFFER,
 )
@@ -111,28 +114,30 @@ def test_nobody_flushes_what_a_worker_has_read_from_others() -> None:
     assert len(enqueued(burst(25), apart, **{PRODUCER_BATCH: 1, TRANSFER_BATCH: 10, FLUSH_MS: 5})) == 25
 
 
-def test_acks_wait_for_flushes_too_but_none_is_lost() -> None:
-    def latencies(**given: int) -> list[float]:
-        played = start(
-            chain((1, 1), ackers=1, settings=given),
-            chain_trace([constant_work(0)]),
-            SourcePlan(SourceKind.RATE, rate_per_s=7.0),
-            nodes(1),
-            together,
-            version=V2_8_8,
-            ideal=True,
-        )
-        played.plane.run_until(9 * SECOND + SECOND // 2)
-        played.plane.finish()
-        outcomes = played.tape.column("roots", "outcome")
-        assert len(outcomes) == 67
-        assert set(outcomes) == {"acked"}
-        waits = played.tape.column("roots", "complete_ns") - played.tape.column("roots", "emit_ns")
-        return [float(t) / MS for t in waits]
+def latencies(version: StormVersion, **given: int) -> list[float]:
+    """From emit to the spout's ack, in ms, of seven tuples a second through a spout and a bolt."""
+    played = start(
+        chain((1, 1), ackers=1, settings=given),
+        chain_trace([constant_work(0)]),
+        SourcePlan(SourceKind.RATE, rate_per_s=7.0),
+        nodes(1),
+        together,
+        version=version,
+        ideal=True,
+    )
+    played.plane.run_until(9 * SECOND + SECOND // 2)
+    played.plane.finish()
+    outcomes = played.tape.column("roots", "outcome")
+    assert len(outcomes) == 67
+    assert set(outcomes) == {"acked"}
+    waits = played.tape.column("roots", "complete_ns") - played.tape.column("roots", "emit_ns")
+    return [float(t) / MS for t in waits]
 
-    assert max(latencies()) < 0.1
+
+def test_acks_wait_for_flushes_too_but_none_is_lost() -> None:
+    assert max(latencies(V2_8_8)) < 0.1
     # Until the next flush, and from the bolt to the acker and from there to the spout a whole interval each.
-    slow = latencies(**{PRODUCER_BATCH: 100, FLUSH_MS: 10})
+    slow = latencies(V2_8_8, **{PRODUCER_BATCH: 100, FLUSH_MS: 10})
     assert min(slow) == pytest.approx(20, abs=2)
     assert max(slow) == pytest.approx(30, abs=2)
     assert sum(slow) / len(slow) == pytest.approx(25, abs=1)
@@ -180,29 +185,12 @@ def test_a_batch_larger_than_half_of_its_queue_is_refused(given: dict[str, int],
 # Storm 1.x
 
 
-def latency_of_1_x(ackers: int = 1, **given: int) -> list[float]:
-    """From emit to the spout's ack, in ms, of seven tuples a second through a spout and a bolt."""
-    played = start(
-        chain((1, 1), ackers=ackers, settings=given),
-        chain_trace([constant_work(0)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=7.0),
-        nodes(1),
-        together,
-        version=V1_2_4,
-        ideal=True,
-    )
-    played.plane.run_until(9 * SECOND + SECOND // 2)
-    played.plane.finish()
-    waits = played.tape.column("roots", "complete_ns") - played.tape.column("roots", "emit_ns")
-    return [float(t) / MS for t in waits]
-
-
 def test_a_tuple_of_1_x_waits_for_a_tick_before_each_queue() -> None:
     # Spout, bolt and acker each have a send queue behind them, so six queues: the first tick comes after half
     # an interval on average, the others after a whole one each.
-    alone = latency_of_1_x(**{DISRUPTOR_BATCH: 100, DISRUPTOR_FLUSH_MS: 10})
+    alone = latencies(V1_2_4, **{DISRUPTOR_BATCH: 100, DISRUPTOR_FLUSH_MS: 10})
     assert sum(alone) / len(alone) == pytest.approx(55, abs=1)
-    assert max(latency_of_1_x(**{DISRUPTOR_BATCH: 1})) < 0.1
+    assert max(latencies(V1_2_4, **{DISRUPTOR_BATCH: 1})) < 0.1
 
 
 def test_a_batch_of_1_x_is_handed_over_as_soon_as_it_is_full() -> None:
@@ -223,27 +211,42 @@ def test_a_batch_of_1_x_is_handed_over_as_soon_as_it_is_full() -> None:
     assert (reached(9), reached(10), reached(25)) == (0, 10, 20)
 
 
-def test_a_full_queue_of_1_x_overflows_and_stops_no_bolt_but_a_spout_by_its_send_queue() -> None:
-    def backlog(ackers: int, pending: int | None, **given: int) -> tuple[int, int]:
-        """Tuples that wait for a slow bolt behind one without work, and in the spout's send queue."""
-        played = start(
-            chain((1, 1, 1), ackers=ackers, settings=given, max_spout_pending=pending),
-            chain_trace([constant_work(0), constant_work(MS)]),
-            SourcePlan(SourceKind.SATURATED, anchored=ackers > 0),
-            nodes(1),
-            together,
-            version=V1_2_4,
-            cost=PLAIN,
-        )
-        played.plane.run_until(SECOND)
+def most_queued(kind: str, component: str, topology: Topology, cost: CostModel) -> int:
+    """Most tuples in the queue of a component's main or send thread, seen each millisecond of a second."""
+    played = start(
+        topology,
+        chain_trace([constant_work(0), constant_work(MS)]),
+        SourcePlan(SourceKind.SATURATED, anchored=topology.ackers > 0),
+        nodes(1),
+        together,
+        version=V1_2_4,
+        cost=cost,
+    )
+    most = 0
+    for millisecond in range(1000):
+        played.plane.run_until(millisecond * MS)
         k = played.plane.kernel
-        slow = k.executor["main_thread"][k.component["first_task"][k.executor["component"]] == 2]
-        sending = k.executor["send_thread"][k.component["is_spout"][k.executor["component"]] == 1]
-        return int(k.thread["length"][slow].max()), int(k.thread["length"][sending].max())
+        (own,) = (life for life, e in enumerate(played.view) if e.component == component)
+        most = max(most, int(k.thread["length"][k.executor[f"{kind}_thread"][own]]))
+    return most
 
+
+def test_a_full_receive_queue_of_1_x_overflows_and_stops_nobody() -> None:
     small = {RECEIVE_BUFFER: 16, DISRUPTOR_BATCH: 100}
-    waiting, sending = backlog(0, None, **small)
-    assert waiting > 10 * 16 * 8
+    loose = chain((1, 1, 1), ackers=0, settings=small)
+    assert most_queued("main", "bolt1", loose, PLAIN) > 10 * 16 * 8
+    held = chain((1, 1, 1), ackers=1, settings=small, max_spout_pending=50)
+    assert most_queued("main", "bolt1", held, PLAIN) <= 50
+
+
+def test_a_spout_of_1_x_emits_nothing_while_its_send_queue_is_full() -> None:
+    # Its send thread takes far longer for a tuple than the spout.
+    slow = replace(PLAIN, send_us=10.0, poll_us=1.0, emit_us=0.5, switch_us=0.0)
+
+    def sending(places: int, batch: int) -> int:
+        topology = chain((1, 1, 1), ackers=0, settings={SEND_BUFFER: places, DISRUPTOR_BATCH: batch})
+        return most_queued("send", "spout", topology, slow)
+
+    assert 4 <= sending(4, 1) <= 5
     # It looks at the queue's length, not at what it still gathers.
-    assert sending <= 1024 + 100
-    assert backlog(1, 50, **small)[0] <= 50
+    assert 16 <= sending(16, 100) <= 16 + 100
