@@ -20,7 +20,7 @@ ORDER = (
 
 
 def imported(path: Path, loaded: bool) -> Iterator[str]:
-    """Modules of the emulator that a file imports, below the room; ``loaded``: when it is loaded itself."""
+    """Modules in the emulator that a file imports; with ``loaded``, when it is loaded itself."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     # Names of types alone make no module wait for another.
     types = [

@@ -1,6 +1,6 @@
-"""Imports run downwards only: every room of `storm_lab` imports only the rooms below it.
+"""Imports run downwards only: every package of `storm_lab` imports only the packages below it.
 
-The table is the plan of the house. To add a room, give it a line; to add an arrow, think twice.
+To add a package, add a line to the table. Think twice before you add an import between packages.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 
 @dataclass(frozen=True)
 class Arrow:
-    """One import of one room by another."""
+    """One import of one package by another."""
 
     source: str
     target: str
     place: str
 
 
-def room_of(path: Path) -> str:
-    """Name of the room a file lies in: a folder or a single file directly under the package."""
+def package_of(path: Path) -> str:
+    """Name of the package a file lies in: a folder or a single file directly under the package."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
 def arrows_of(path: Path, text: str) -> list[Arrow]:
-    """All imports of other rooms in a file, wherever in the file they stand."""
-    source = room_of(path)
+    """All imports of other packages in a file, wherever in the file they stand."""
+    source = package_of(path)
     # Names that a relative import counts its dots from: the package that the file lies in.
     package = ("storm_lab", *path.relative_to(PACKAGE).parent.parts)
     modules: list[tuple[str, int]] = []
@@ -85,14 +85,14 @@ def fault(arrow: Arrow) -> str | None:
     if arrow.target in LEAVES or arrow.target == "__version__" or arrow.source == "__init__":
         return None
     if arrow.source in LEAVES:
-        return f"{arrow.place}: {arrow.source} is a leaf and imports no room, but it imports {arrow.target}"
+        return f"{arrow.place}: {arrow.source} is a leaf but imports {arrow.target}"
     allowed = MAY_IMPORT.get(arrow.source)
     if allowed is None:
-        return f"{arrow.place}: the room {arrow.source} is not in the table of {Path(__file__).name}; add it"
+        return f"{arrow.place}: {arrow.source} is not in the table of {Path(__file__).name}; add it"
     if arrow.target in allowed:
         return None
-    rooms = ", ".join(sorted(allowed)) or "no room"
-    return f"{arrow.place}: {arrow.source} imports {arrow.target}, but may import only: {rooms}"
+    packages = ", ".join(sorted(allowed)) or "no package"
+    return f"{arrow.place}: {arrow.source} imports {arrow.target}, but may import only: {packages}"
 
 
 def test_imports_run_downwards() -> None:
@@ -103,8 +103,8 @@ def test_imports_run_downwards() -> None:
 
 
 def test_every_room_is_in_the_table() -> None:
-    rooms = {room_of(path) for path in PACKAGE.rglob("*.py")} - LEAVES - {"__init__", "__main__"}
-    assert rooms <= set(MAY_IMPORT), f"not in the table: {', '.join(sorted(rooms - set(MAY_IMPORT)))}"
+    packages = {package_of(path) for path in PACKAGE.rglob("*.py")} - LEAVES - {"__init__", "__main__"}
+    assert packages <= set(MAY_IMPORT), f"not in the table: {', '.join(sorted(packages - set(MAY_IMPORT)))}"
 
 
 def test_every_room_is_on_the_map_of_contributing() -> None:
@@ -117,9 +117,9 @@ def test_every_room_is_on_the_map_of_contributing() -> None:
 def test_the_table_has_no_circle() -> None:
     below = dict(MAY_IMPORT)
     while below:
-        ready = {room for room, rooms in below.items() if not rooms & set(below)}
-        assert ready, f"rooms in a circle: {', '.join(sorted(below))}"
-        below = {room: rooms for room, rooms in below.items() if room not in ready}
+        ready = {package for package, packages in below.items() if not packages & set(below)}
+        assert ready, f"packages that import each other in a circle: {', '.join(sorted(below))}"
+        below = {package: packages for package, packages in below.items() if package not in ready}
 
 
 @pytest.mark.parametrize(
