@@ -45,8 +45,8 @@ def standings(verdicts: Sequence[Verdict]) -> str:
         counts[each] for each in (Standing.READING, Standing.IMPOSSIBLE, Standing.OPEN)
     )
     return (
-        f"Of the others {read} come out under a stated reading of what a paper leaves open "
-        f"({count_chosen(verdicts)} only under\none that was chosen with the claim in view), "
+        f"Of the others, {read} are reproduced under a stated reading of what a paper leaves open "
+        f"({count_chosen(verdicts)} of them\nonly under one that was chosen with the claim in view), "
         f"{impossible} contradict numbers of their own paper, and {still_open} are open."
     )
 
@@ -78,7 +78,7 @@ def caption(verdicts: Mapping[str, Verdict]) -> str:
         f"{came[0]} and {came[1]} of ten nodes (printed: {printed[0]} and {printed[1]}).\n"
         f"A line then takes {came[2]} and {came[3]} % less time than under Storm on all ten "
         f"(printed: {printed[2]} and {printed[3]} %).\n"
-        "`storm-lab claims tstorm-fig6b-speedup` tells the whole story."
+        "`storm-lab claims tstorm-fig6b-speedup` explains the difference."
     )
 
 

@@ -127,7 +127,7 @@ def test_a_report_over_nothing_says_that_nothing_has_been_run(tmp_path):
     verdicts = collect_verdicts(tmp_path / "none" / "verdicts")
     assert {verdict.outcome for verdict in verdicts} == {Outcome.NOT_RUN, Outcome.NOT_TESTABLE}
     text = render_report(tmp_path / "none")
-    assert "None were handed over" in text
+    assert "There are none" in text
     assert "0 runs were refused" in text and "No figure yet." in text
     Elements(text)
 

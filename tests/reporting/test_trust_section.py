@@ -68,7 +68,7 @@ def test_medians_counts_reasons_and_every_scene_are_on_the_page(reports):
     assert "2 of the 3 scenes" in section
     # The median of 1.04 and 2.5, and 1.2 on the half that may calibrate.
     assert "<b>1.77</b>" in section and "<b>1.20</b>" in section
-    assert "0 of 1 that real Storm tells apart" in section
+    assert "0 of 1 that real Storm distinguishes" in section
     assert "1 of 4 measurements" in section
     assert "<code>next@2.8</code> cpu 2.50" in section
     assert "<code>near@2.8</code> and <code>next@2.8</code>, by cpu" in section
