@@ -1,1 +1,1 @@
-"""The papers: one package each, with its testbed, topologies and experiments, and the claims they answer."""
+"""The papers: one package each, with its testbed, topologies, experiments and the claims that they answer."""

@@ -1,4 +1,4 @@
-"""Stages made of experiments: the runs under Storm's default scheduler, with an entrant in its place."""
+"""Stages built from experiments: a run under Storm's default scheduler, played with an entrant's instead."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from storm_lab.model import StormVersion
 
 @dataclass(frozen=True)
 class ExperimentStage:
-    """One run of an experiment; whatever its parameters say stays, but for the scheduler.
+    """One run of an experiment with an exchangeable scheduler; everything else is as its parameters say.
 
     Attributes:
         experiment: slug.
         own: the experiment's parameters.
-        runs: makes runs of them, that one among them.
-        variant: its name, or a pattern (``removal-*``): the first run whose name is like it.
-        calm: leave out the experiment's faults and the moves that it makes by itself, so that schedulers can
-            be compared in a steady state.
+        runs: makes the experiment's runs, among them the one that is used.
+        variant: its variant, or a pattern such as ``removal-*``; the first run that matches is used.
+        calm: leave out the experiment's faults and its own scheduled moves, so that schedulers can be
+            compared in a steady state.
     """
 
     experiment: str
@@ -38,7 +38,7 @@ class ExperimentStage:
 
     @cached_property
     def declared(self) -> tuple[Parameter, ...]:
-        """The experiment's parameters without its trials, and those of monitors and schedule generator."""
+        """The experiment's parameters without its trials, then those of monitors and schedule generator."""
         own = tuple(item for item in self.own if item.name != "trials" and "_tried" not in item.name)
         names = {item.name for item in self.own}
         return own + tuple(item for item in PARAMETERS if item.name not in names | {"duration_s"})
@@ -50,19 +50,19 @@ class ExperimentStage:
 
     @property
     def sample_every(self) -> int:
-        """That of the run."""
+        """One root tuple in this many is logged with its executions, as in the experiment's run."""
         return self.run({}).sample_every
 
     def inputs(self, parameters: Parameters) -> Mapping[str, str]:
-        """Digests of what the run reads."""
+        """Digests of the inputs that the run reads."""
         return self.run(parameters).inputs
 
     def files(self, parameters: Parameters) -> Mapping[str, str]:
-        """Where that lies."""
+        """Paths of these inputs."""
         return self.run(parameters).files
 
     def describe(self, entrant: Entrant, spec: RunSpec) -> SettledRun:
-        """The run's description with the entrant's scheduler, and what it needs to schedule on load."""
+        """Describe the run with the entrant's scheduler and the services that it needs to use load."""
         run = self.run({**spec.parameters, **spec.files, "seeds": (spec.seed,)})
         base = run.describe(run)
         if self.calm:
@@ -80,9 +80,12 @@ class ExperimentStage:
         return SettledRun(described, SETTLE_S if steady else None)
 
     def run(self, values: Mapping[str, object]) -> RunSpec:
-        """Its own run with these values, Storm's scheduler and one seed; `UserError` if they leave it out.
+        """Return the experiment's own run with these values, Storm's scheduler and the first seed.
 
-        Of the seeds the first; values that the experiment does not have, as those of entrants, do not count.
+        Values that the experiment does not declare, such as those of entrants, are ignored.
+
+        Raises:
+            UserError: these values leave the run out.
         """
         names = {item.name for item in self.own}
         given = {name: value for name, value in values.items() if name in names}

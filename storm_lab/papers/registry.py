@@ -1,4 +1,4 @@
-"""The experiments there are: an explicit list, in the order in which they are listed and reproduced."""
+"""The registry of experiments: an explicit list, in the order in which they are listed and reproduced."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def experiments() -> tuple[Experiment, ...]:
 
 
 def experiment(slug: str) -> Experiment:
-    """The experiment of that slug; `UserError` if there is none, with those that exist."""
+    """Return the experiment with this slug; `UserError` names the existing ones if there is none."""
     module = module_of(slug)
     found = import_module(module).EXPERIMENT
     if not isinstance(found, Experiment) or found.slug != slug:
@@ -61,7 +61,7 @@ def experiment(slug: str) -> Experiment:
 
 
 def module_of(slug: str) -> str:
-    """The module that holds the ``EXPERIMENT`` of that slug; `UserError` as `experiment`."""
+    """Return the module that holds the ``EXPERIMENT`` with this slug; `UserError` as in `experiment`."""
     if slug not in _MODULES:
         raise unknown_name("experiment", slug, _MODULES, "storm-lab")
     return f"storm_lab.papers.{_MODULES[slug]}"

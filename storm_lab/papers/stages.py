@@ -1,4 +1,4 @@
-"""The stages that the papers offer to schedulers of the reader's: by experiment, then by setting."""
+"""The stages on which readers can play their own schedulers, by experiment and setting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from storm_lab.papers.registry import experiment
 from storm_lab.papers.tstorm import word_count_stage
 
 _SCENARIOS = ("S1", "S2", "S3")
-"""Scenarios of MF-Storm that the default scheduler plays; the others differ in slots that stay empty."""
+"""Scenarios of MF-Storm played with the default scheduler; the others only add slots that stay empty."""
 
 _KINDS = {
     "mfstorm-wordcount": WORD_COUNT,
@@ -48,21 +48,21 @@ _RUNS: Mapping[str, Mapping[str, str]] = {
     "twitter-semantics": {"": "log"},
     "twitter-scaling": {name: f"{name}-*" for name in ("window", "removal")},
 }
-"""Experiment -> setting -> the run under the default scheduler in whose place entrants are put.
+"""Experiment -> setting -> variant of the run under the default scheduler, which entrants replace.
 
-A name may have ``*`` for what parameters decide; the first run like it is taken.
+A variant may contain ``*`` for parts that depend on parameters; the first match is taken.
 """
 
 _DEFAULTS: Mapping[str, Mapping[str, ParameterValue]] = {
     "mfstorm-beyond": {"duration_s": 150.0},
     "nstorm-multi-migration": {"moved": (4,)},
-    # More workers than the hardware bears under the default scheduler.
+    # More workers than the hardware sustains under the default scheduler.
     "twitter-zookeeper-load": {"dedicated_workers": (340,), "database_workers": (1250,)},
     "twitter-overheads": {"machines_on": (3,), "machines_original": (10,)},
-    # Windows of smaller bundles are too short to compare schedulers by.
+    # Windows with smaller bundles are too short to compare schedulers.
     "twitter-scaling": {"bundles": (300,), "timeouts_s": (120.0,)},
 }
-"""Experiment -> defaults of its stages that are not its own; of several values a stage takes the first."""
+"""Experiment -> defaults that differ in its stages. A stage takes the first of several values."""
 
 _WITHOUT: Mapping[str, tuple[str, str]] = {
     "algorithms": ("it schedules small examples and plays nothing", "storm-lab schedule or explain"),
@@ -87,7 +87,7 @@ _WITHOUT: Mapping[str, tuple[str, str]] = {
     ),
     "live-trust": ("it plays what was recorded on real Storm", "storm-lab league"),
 }
-"""Experiments in which schedulers decide nothing -> why, and what to use instead."""
+"""Experiments in which schedulers decide nothing -> the reason, and what to use instead."""
 
 _OWN: Mapping[str, Stage] = {"tstorm-word-count": word_count_stage.STAGE}
 """Experiments with a stage of their own."""
@@ -113,7 +113,7 @@ PAPERS = (
     "twitter-semantics",
     "twitter-scaling/removal",
 )
-"""Every topology of the papers on its machines, once: experiment, and setting where there are several."""
+"""Every topology of the papers on its machines, once: experiment, and setting if there are several."""
 
 
 def stage_slugs() -> tuple[str, ...]:
@@ -122,7 +122,11 @@ def stage_slugs() -> tuple[str, ...]:
 
 
 def stages(slug: str) -> Mapping[str, Stage]:
-    """An experiment's stages by setting; `UserError` if there is none, or no scheduler decides anything."""
+    """Return an experiment's stages by setting.
+
+    Raises:
+        UserError: there is no such experiment, or no scheduler decides anything in it.
+    """
     if slug in _WITHOUT:
         why, instead = _WITHOUT[slug]
         remedy = f"use {instead}"
@@ -132,7 +136,7 @@ def stages(slug: str) -> Mapping[str, Stage]:
     own = experiment(slug)
     runs = own.runs
     if slug in _KINDS:
-        # Not the whole grid, which asks the slower schedulers whether they refuse.
+        # The complete grid would also ask the slower schedulers whether they refuse.
         runs = partial(cells, slug, _KINDS[slug], scenarios=_SCENARIOS, schedulers=(DEFAULT,))
     parameters = with_defaults(own.parameters, **_DEFAULTS.get(slug, {}))
     return {
@@ -141,7 +145,7 @@ def stages(slug: str) -> Mapping[str, Stage]:
 
 
 def paper_stage(name: str) -> Stage:
-    """A stage of `PAPERS`, without its experiment's faults and moves; `UserError` if there is none."""
+    """Return a stage of `PAPERS` without its experiment's faults and moves; `UserError` if there is none."""
     slug, _, setting = name.partition("/")
     found = stages(slug) if slug in stage_slugs() else {}
     if setting not in found:

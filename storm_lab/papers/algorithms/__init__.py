@@ -1,4 +1,4 @@
-"""What the papers claim of their algorithms alone.
+"""What the papers claim about their algorithms alone.
 
-Placements, cycles and checksums, without an emulation of an experiment.
+These claims concern placements, cycles and checksums. They need no emulated experiment.
 """

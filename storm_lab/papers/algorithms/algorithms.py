@@ -1,6 +1,6 @@
-"""Claims of all five papers that follow from an algorithm alone, measured by that algorithm.
+"""Claims of all five papers that follow from an algorithm alone, measured by running that algorithm.
 
-Each of them stands in the ledger under the experiment that it is about, with this one as the one that
+The ledger lists each of them under the experiment that it is about and names this experiment as the one that
 answers it.
 """
 
@@ -24,7 +24,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def measure(tables: None, parameters: Parameters) -> tuple[Measurement, ...]:
-    """Measure every claim; there are no runs, and so no tables."""
+    """Measure every claim; without runs there are no tables."""
     seeds = parameters.seeds
     return (
         *twitter.measure(parameters),

@@ -19,7 +19,7 @@ TOPOLOGIES = (WORD_COUNT, EXCLAMATION)
 
 
 def nodes_in(scheduler: str, kind: str, slots: int, required: int) -> tuple[str, ...]:
-    """Nodes that the topology runs on; the isolation scheduler may take as many machines as slots."""
+    """Nodes that the topology runs on; the isolation scheduler may use one machine per slot."""
     topology = starter(kind, required)
     view = SchedulingView(
         (topology,), desktops(slots), VERSION, isolated={kind: min(required, len(DESKTOPS))}
@@ -28,7 +28,7 @@ def nodes_in(scheduler: str, kind: str, slots: int, required: int) -> tuple[str,
 
 
 def nodes_by_scenario(scheduler: str) -> dict[str, float | None]:
-    """Number of nodes in each scenario; None where it differs between the topologies."""
+    """Number of nodes in each scenario; None where the topologies differ."""
     found: dict[str, float | None] = {}
     for name, scenario in SCENARIOS.items():
         counts = {len(nodes_in(scheduler, kind, scenario.slots, scenario.required)) for kind in TOPOLOGIES}
@@ -37,7 +37,7 @@ def nodes_by_scenario(scheduler: str) -> dict[str, float | None]:
 
 
 def filling_order() -> tuple[str, ...]:
-    """The nodes in the order in which MF-Storm takes them into use as slots are asked for one by one."""
+    """Nodes in the order in which MF-Storm starts to use them as more slots are requested, one at a time."""
     order: list[str] = []
     for required in range(1, len(DESKTOPS) + 1):
         order += sorted(set(nodes_in("mfstorm", WORD_COUNT, 1, required)) - set(order))
@@ -45,7 +45,7 @@ def filling_order() -> tuple[str, ...]:
 
 
 def measure() -> tuple[Measurement, ...]:
-    """The claims of tables 3 and 4, and those on nodes that follow from them."""
+    """Measure the claims of tables 3 and 4, and the claims on nodes that follow from them."""
     counts = {name: nodes_by_scenario(name) for name in ("mfstorm", *BASELINES)}
     ours, theirs = _sum(counts["mfstorm"]), [_sum(counts[name]) for name in BASELINES]
     saved = 100 * (1 - ours / (sum(theirs) / len(theirs)))

@@ -1,6 +1,6 @@
-"""N-Storm: when a moved thread stops and starts, from the cycles of supervisors and workers and their phases.
+"""N-Storm: when a moved thread stops and starts, given the cycles and phases of supervisors and workers.
 
-The control plane is the emulator's; tuples flow, but no claim here depends on them.
+The control plane is the emulator's. Tuples flow, but no claim here depends on them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from storm_lab.schedulers.storm.default import DefaultScheduler
 SYNC_S = 10.0
 """T_s: period at which supervisors read the assignment."""
 POLL_S = 3.0
-"""T_w: period at which workers look into their node's store (figure 6)."""
+"""T_w: period at which workers poll their node's store (figure 6)."""
 BRIEF_POLL_S = 0.1
-"""In figure 4 only the supervisors' cycle is drawn, so workers look often enough not to count."""
+"""Figure 4 shows only the supervisors' cycle, so workers poll so often that their delay is negligible."""
 MOVED_S = 50.0
 """Time of the first re-assignment of figure 6."""
 
@@ -54,10 +54,12 @@ def _timers() -> Timers:
 
 
 def absence_s(old_phase_s: float, new_phase_s: float, scheduled_s: float) -> float | None:
-    """Seconds for which a moved thread runs nowhere; None when it never came back.
+    """Seconds during which a moved thread runs nowhere; None if it never starts again.
 
-    The phases are times of a supervisor's sync, modulo the cycle, at the node that the thread leaves and at
-    the one that it goes to; ``scheduled_s`` is the time of the new assignment, modulo the cycle too.
+    Args:
+        old_phase_s: time of a supervisor's sync at the node that the thread leaves, modulo the cycle.
+        new_phase_s: the same at the node that it moves to.
+        scheduled_s: time of the new assignment, modulo the cycle.
     """
     declared = trees.topology((2, 2, 2), workers=2, ackers=1)
     cluster = servers()
@@ -89,7 +91,7 @@ def absence_s(old_phase_s: float, new_phase_s: float, scheduled_s: float) -> flo
 
 
 def _move(control: ControlPlane, old: str, new: str, at_s: float) -> Executor:
-    """Have one bolt's executor assigned to the worker on the other node at that time."""
+    """Assign one executor of a bolt to the worker on the other node at time ``at_s``."""
     present = control.nimbus.present
     moved = next(
         e for e, slot in sorted(present.slots.items()) if e.component == "store" and slot.node == old
@@ -105,7 +107,7 @@ def _move(control: ControlPlane, old: str, new: str, at_s: float) -> Executor:
 
 
 def first_stop_s(seed: int) -> float | None:
-    """When the thread that is moved at 50 s stops at its old worker; None if it never does."""
+    """Time at which the thread that is moved at 50 s stops in its old worker; None if it never does."""
     spec = EmulationSpec(
         cluster=servers(),
         version=V0_9_7,
@@ -116,7 +118,7 @@ def first_stop_s(seed: int) -> float | None:
         services=(RandomMoves(trees.TOPOLOGY, 1, first_s=MOVED_S),),
         migration=NStorm(poll_s=POLL_S),
         timers=_timers(),
-        # The executions are of no interest here.
+        # Executions are not evaluated here.
         sample_every=1000,
     )
     stays = Emulation(spec).run().stays
@@ -125,7 +127,7 @@ def first_stop_s(seed: int) -> float | None:
 
 
 def measure(seeds: Sequence[int]) -> tuple[Measurement, ...]:
-    """The worst case of figure 4, and the delay of figure 6 with phases drawn at random."""
+    """Measure the worst case of figure 4, and the delay of figure 6 with random phases."""
     absent = absence_s(old_phase_s=1.0, new_phase_s=0.0, scheduled_s=0.5)
     phases = "thread absent, new assignment at 0.5 s, old node's sync at 1 s, new node's at 0 and 10 s"
     first_drops = [first_stop_s(seed) for seed in seeds]

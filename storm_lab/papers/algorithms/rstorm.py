@@ -1,4 +1,4 @@
-"""R-Storm: machines used by the CPU-bound layouts of figure 9, and memory never promised twice."""
+"""R-Storm: machines used by the CPU-bound layouts of figure 9, and a check for memory promised twice."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from storm_lab.schedulers.papers.rstorm import RStormScheduler
 
 LAYOUTS = MICRO
 REAL_MB = 2048.0
-"""What a machine has; its configuration offers ten times that, so that memory binds nowhere."""
+"""Memory of a machine. Its configuration offers ten times that, so that memory never limits a placement."""
 DEMANDS_MB = (150.0, 500.0, 900.0)
-"""Demands of a task for which memory is checked: the larger ones bind before CPU does."""
+"""Memory demands of a task in the memory check; the larger ones limit a placement before CPU does."""
 
 
 @cache
 def placed(name: str, memory_mb: float = MEMORY_MB, offered_mb: float = OFFER.memory_mb) -> PlacementMeasures:
-    """Figures of R-Storm's placement of a layout on the idle machines."""
+    """Measures of R-Storm's placement of a layout on idle machines."""
     offer = replace(OFFER, memory_mb=offered_mb)
     topology = layout(name, memory_mb=memory_mb).topology
     view = SchedulingView((topology,), emulab(offer=offer), VERSION)
@@ -30,7 +30,7 @@ def placed(name: str, memory_mb: float = MEMORY_MB, offered_mb: float = OFFER.me
 
 
 def measure() -> tuple[Measurement, ...]:
-    """The node counts of figure 9, and the machines whose memory is promised twice."""
+    """Measure the node counts of figure 9 and the number of machines whose memory is promised twice."""
     counts = []
     for panel, name in zip("abc", LAYOUTS, strict=True):
         how = f"machines that R-Storm uses for the {name} layout on twelve of 100 points"

@@ -1,6 +1,6 @@
-"""A small topology whose tuple trees are known in advance: lines, each torn into pieces, each piece stored.
+"""A small topology with tuple trees known in advance: each line is torn into pieces, each piece is stored.
 
-What was executed and what was acked can then be compared with what the tree asks for.
+The tuples that were executed and acked can then be compared with the expected trees.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ MOST_PIECES = 7
 
 
 def pieces_of(line: int) -> int:
-    """Into how many pieces a line is torn; some vanish, others make wide trees."""
+    """Number of pieces that a line is torn into; 0 ends the tree there, more make it wide."""
     return line % (MOST_PIECES + 1)
 
 
 def fails(line: int) -> bool:
-    """Whether storing the last piece of the line fails; only lines with a piece can fail."""
+    """Whether storing the last piece of the line fails; lines without pieces cannot fail."""
     return pieces_of(line) > 0 and line % 29 == 0
 
 
@@ -63,7 +63,7 @@ class _Store(Bolt):
 def topology(
     executors: tuple[int, int, int], *, workers: int, ackers: int, message_timeout_s: float = 30.0
 ) -> Topology:
-    """The topology with so many executors of its three components."""
+    """The topology; ``executors`` are those of ``lines``, ``tear`` and ``store``."""
     lines, tear, store = executors
     components = (
         Component("lines", lines, outputs={"default": ("line",)}),
@@ -76,7 +76,7 @@ def topology(
 def plan(
     declared: Topology, version: StormVersion, rate_per_s: float, *, failing: bool = False
 ) -> TopologyPlan:
-    """The topology fed with lines at a rate; ``failing`` lets the bolts fail what `fails` says."""
+    """The topology fed with lines at a rate; with ``failing``, the lines that `fails` selects fail."""
     code: dict[str, Spout | Bolt] = {"lines": _Lines(), "tear": _Tear(), "store": _Store()}
     trace = build_trace(declared, code, version)
     source = SourcePlan(SourceKind.RATE, rate_per_s=rate_per_s, on_fail=FailurePolicy.FORGET)
@@ -96,7 +96,7 @@ def _with_failures(trace: WorkloadTrace) -> WorkloadTrace:
 
 @dataclass
 class Rows:
-    """A recorder that keeps rows as the tuple log would get them."""
+    """A recorder that keeps the rows that the tuple log would get."""
 
     parts: dict[str, list[pd.DataFrame]] = field(default_factory=dict)
 
@@ -117,11 +117,14 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class TreeCheck:
-    """Root tuples of a run, held against their trees.
+    """Root tuples of a run, compared with their trees.
 
-    ``roots`` in all; ``acked``; ``incomplete``: trees of which something was not executed, or failed;
-    ``too_early``: acked although incomplete, or before the last of the tree had been executed; ``unacked``:
-    complete, and not acked.
+    Attributes:
+        roots: all root tuples.
+        acked: those that were acked.
+        incomplete: trees in which an execution is missing or failed.
+        too_early: acked although incomplete, or before the last execution of the tree had ended.
+        unacked: complete but not acked.
     """
 
     roots: int
@@ -132,11 +135,11 @@ class TreeCheck:
 
 
 def check_trees(rows: Rows, *, failing: bool) -> TreeCheck:
-    """Compare what was acked with what was executed, tree by tree."""
+    """Compare the acked tuples with the executions, tree by tree."""
     roots = rows.table("roots").set_index("root_id")
     executed = rows.table("executions").groupby("root_id")["end_ns"].agg(["size", "max"])
     done = executed.reindex(roots.index)
-    # The source begins again after its last line, and its lines are numbered on.
+    # After its last line the source starts again, but the line numbers continue.
     lines = roots["line"] % LINES
     # One execution to tear the line, one for each piece.
     wanted = lines.map(lambda line: 1 + pieces_of(line))

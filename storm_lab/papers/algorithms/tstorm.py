@@ -1,4 +1,4 @@
-"""T-Storm: nodes in use by gamma, for the three topologies of section V."""
+"""T-Storm: nodes in use for each gamma, for the three topologies of section V."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from storm_lab.schedulers.papers.tstorm_initial import TStormInitialScheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
 SWEPT = (1.0, 1.7, 2.2, 6.0)
-"""Gammas of the claim on gamma 1, those of figures 5 and 6."""
+"""Gammas for the claim on gamma 1: 1, and those of figures 5 and 6."""
 
 _EXECUTOR_MHZ = 10.0
 _PAIR_RATE = 10.0
@@ -33,9 +33,9 @@ def topologies() -> tuple[Topology, Topology, Topology]:
 
 
 def even_load(topology: Topology, cluster: Cluster) -> MeasuredLoad:
-    """Every executor uses as little CPU, and every pair on a stream exchanges as many tuples per second.
+    """The same CPU use for every executor, and the same tuple rate for every pair of executors on a stream.
 
-    Node counts shall follow from the caps alone, so neither CPU nor traffic may tell executors apart.
+    Node counts must follow from the caps alone, so neither CPU nor traffic may distinguish executors.
     """
     executors = SchedulingView((topology,), cluster, VERSION).executors[topology.id]
     traffic: dict[tuple[Executor, Executor], float] = {
@@ -56,10 +56,10 @@ def placed_by_default(topology: Topology) -> Assignment:
 
 
 def placed_by_tstorm(topology: Topology, gamma: float) -> Assignment:
-    """Where T-Storm has the topology after one round of its generator.
+    """Where T-Storm places the topology after one round of its generator.
 
-    The initial assignment comes first; it stays where Algorithm 1 finds no schedule, as with gamma 1 and a
-    cap that rounds down.
+    T-Storm's initial assignment comes first. It stays if Algorithm 1 finds no schedule, as with gamma 1 and a
+    cap that is rounded down.
     """
     cluster = blades()
     first = TStormInitialScheduler().schedule(SchedulingView((topology,), cluster, VERSION)).assignment
@@ -76,7 +76,7 @@ def nodes_by_gamma(gammas: Sequence[float]) -> Mapping[str, list[int]]:
 
 
 def spread(assignment: Assignment, cluster: Cluster) -> int:
-    """Most minus fewest executors on a node of the cluster, nodes without any included."""
+    """Largest minus smallest number of executors on a node of the cluster, empty nodes included."""
     counts = dict.fromkeys((node.id for node in cluster.nodes), 0)
     for slot in assignment.slots.values():
         counts[slot.node] += 1
@@ -84,7 +84,10 @@ def spread(assignment: Assignment, cluster: Cluster) -> int:
 
 
 def measure() -> tuple[Measurement, ...]:
-    """The claims on node counts that need no clock; those of Word Count are measured in its own runs."""
+    """Measure the claims on node counts that need no clock.
+
+    Those of Word Count are measured in its own runs.
+    """
     cap = "nodes that Algorithm 1 uses on ten blades under even load and traffic"
     throughput, _, logs = topologies()
     single_counts = (

@@ -1,4 +1,4 @@
-"""Storm@Twitter: workers a machine, writes to ZooKeeper, and the checksum of acks."""
+"""Storm@Twitter: workers per machine, writes to ZooKeeper, and the checksum of acks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
 LOSSLESS = V0_9_7
-"""For the checksum: workers of 0.8 lose what they send to one that does not listen yet, acks included."""
+"""Version for the checksum. Workers of 0.8 lose tuples and acks sent to a worker that does not yet listen."""
 
 _MINUTE_S = 60.0
 
@@ -45,9 +45,9 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def workers_by_machine() -> dict[int, list[int]]:
-    """Workers on each machine, for each number of machines, as three after three are taken away.
+    """Workers on each machine, by number of machines, as machines are removed three at a time.
 
-    Executors on a machine that is gone are placed anew by the default scheduler; the others stay.
+    The default scheduler places the executors of removed machines again; the others stay.
     """
     topology = client_event_count()
     present: dict[Executor, Slot] = {}
@@ -64,7 +64,7 @@ def workers_by_machine() -> dict[int, list[int]]:
 
 
 def writes_per_minute(parameters: Parameters) -> dict[str, float]:
-    """Writes to ZooKeeper by origin in a minute, from their periods: offsets, worker and supervisor beats."""
+    """Writes to ZooKeeper per minute from their periods, by origin: offsets, worker and supervisor beats."""
     timers = timers_of(VERSION)
     return {
         "offsets": offset_writes_per_s(parameters.integer(PARTITIONS.name)) * _MINUTE_S,
@@ -74,9 +74,10 @@ def writes_per_minute(parameters: Parameters) -> dict[str, float]:
 
 
 def acked_trees(seed: int, *, killing: bool) -> TreeCheck:
-    """Play a minute of known trees, some of which fail, and hold every ack against what was executed.
+    """Play a minute of known trees, some of which fail, and compare every ack with what was executed.
 
-    ``killing`` kills a worker in mid-run, with the tuples that it holds, for trees that stay incomplete.
+    ``killing`` kills the worker of one node during the run, with the tuples that it holds, so that some trees
+    stay incomplete.
     """
     cluster = Cluster(tuple(Node(f"node{n}") for n in (1, 2, 3)))
     declared = trees.topology((2, 3, 4), workers=3, ackers=2, message_timeout_s=10.0)
@@ -100,7 +101,7 @@ _RATE = 100.0
 
 
 def measure(parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of sections 2.3, 3.3.1 and 3.4.1 that need no run of an experiment."""
+    """Measure the claims of sections 2.3, 3.3.1 and 3.4.1 that need no run of an experiment."""
     by_machine = workers_by_machine()
     writes = writes_per_minute(parameters)
     storm = writes["worker-beats"] + writes["supervisor-beats"]
@@ -123,7 +124,7 @@ def measure(parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def _checksum(seeds: Sequence[int]) -> Measurement:
-    """Too early is looked for in all runs; not acked only where no message was lost with a worker."""
+    """Count early acks in all runs, but missing acks only in runs that lost no message with a worker."""
     whole = [acked_trees(seed, killing=False) for seed in seeds]
     killed = [acked_trees(seed, killing=True) for seed in seeds]
     wrong = {

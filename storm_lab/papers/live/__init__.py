@@ -1,1 +1,1 @@
-"""What no paper prints: the emulator beside real Storm."""
+"""Comparisons that no paper prints: the emulator against real Storm."""

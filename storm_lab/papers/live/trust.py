@@ -1,7 +1,7 @@
-"""How far the emulator can be trusted: its notebook holds it against recorded runs of real Storm.
+"""How far the emulator can be trusted: a notebook compares it with recorded runs of real Storm.
 
-The comparison itself is `storm_lab.runs.live_trust`. No paper claims anything here, and there are no runs of
-its own: the emulator plays the sittings of the recorded runs when the notebook is executed.
+`storm_lab.runs.live_trust` makes the comparison. The experiment has no claims, because no paper makes any,
+and no runs of its own: the emulator plays the sittings of the recorded runs when the notebook is executed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Playing the topology that counts client events (section 3.4), tuple by tuple or in bundles.
+"""Plays the topology that counts client events (section 3.4), tuple by tuple or in bundles.
 
-The full rate is 113 thousand root tuples a second. Bundles of k play k tuples as one at k-fold cost
-(`storm_lab.emulator.bundle`); their runs' logs count bundles and stretched latencies, and `tuples` and
-`latency_ms` turn what the pipeline finds in them back into tuples and milliseconds.
+The full rate is 113 thousand root tuples per second. A bundle of k is k tuples played as one at k-fold cost
+(`storm_lab.emulator.bundle`). The logs of such runs count bundles and contain stretched latencies.
+`million_a_minute`, `latency_ms` and `series` convert the pipeline's results back to tuples and milliseconds.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from storm_lab.workloads.client_events import AddReports, ClientEventCosts, Coun
 from storm_lab.workloads.workload_trace import WorkloadTrace
 
 EVENTS = 20_000
-"""Events in the trace, which the spouts read over and over: hundreds for every counter."""
+"""Events in the trace, which the spouts read repeatedly: hundreds for every counter."""
 USERS = 10_000_000
 CHECKPOINT_S = 2.0
 """A Kafka spout stores its offset every 2 s (section 3.3.1)."""
 
 QUIET_UNTIL_S = 60.0
-"""A log that fills later is empty until all workers know each other: 0.8 loses what is sent before."""
+"""A ramped log is empty until here, when all workers know each other: 0.8 loses tuples sent earlier."""
 FULL_FROM_S = 180.0
-"""... and holds more than can be read from here on, when code is warm."""
+"""From here on, when code is warm, a ramped log holds more than can be read."""
 TRICKLE_PER_S = 400.0
 FLOOD_PER_S = 2e6
 
@@ -55,7 +55,7 @@ READ = Parameter(
 )
 
 COUNT_US = 12.0
-"""CPU of a bolt to count an event; not printed, the middle of 5 to 30 on a logarithmic scale."""
+"""CPU of a bolt to count an event. Not printed; the middle of 5 to 30 on a logarithmic scale."""
 
 FEW = ("twitter-thr-4m", "twitter-lat-4m")
 """The printed row of four machines, throughput and latency."""
@@ -93,13 +93,13 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter("event_bytes", 150, "size of an event; not printed", unit="bytes", low=50, high=1000),
 )
-"""What decides the steady state of the topology, beside machines and bundle. CPU is that of the machines."""
+"""What determines the topology's steady state, besides machines and bundle. CPU is that of the machines."""
 TOPOLOGY_NAMES = tuple(parameter.name for parameter in TOPOLOGY_PARAMETERS)
 
 
 @lru_cache(maxsize=8)
 def _trace(seed: int, costs: ClientEventCosts, version: StormVersion) -> WorkloadTrace:
-    """The same for every number of machines, window and ackers: a process needs it once for all its runs."""
+    """Cached, as it is the same for every number of machines and ackers and every pending limit."""
     return build_trace(
         client_event_count(ackers=1, max_spout_pending=1, message_timeout_s=30.0),
         {
@@ -114,7 +114,7 @@ def _trace(seed: int, costs: ClientEventCosts, version: StormVersion) -> Workloa
 
 
 def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:
-    """Topology, trace and source of a run: a log of as many partitions as spouts that is never at its end.
+    """Topology, trace and source of a run: a log with as many partitions as spouts that never runs out.
 
     With ``ramped`` the log is empty until the fault plan sets its rate.
     """
@@ -144,7 +144,7 @@ def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:
 
 
 def filling(full_per_s: float = FLOOD_PER_S) -> list[dict[str, object]]:
-    """Rows of a fault plan that fill a log which is empty at first (``ramped``), in the end at this rate."""
+    """Rows of a fault plan that fill a log that is empty at first (``ramped``), finally at ``full_per_s``."""
     load = {"fault": "set-load", "topology": COUNT_TOPOLOGY, "spout": "spout"}
     return [
         {**load, "at_s": QUIET_UNTIL_S, "rate_per_s": TRICKLE_PER_S},
@@ -162,9 +162,9 @@ def counting(
     window_s: float,
     ramped: bool = False,
 ) -> EmulationSpec:
-    """A run with bundles of its parameter ``bundle``.
+    """Describe a run with bundles of the size given by its parameter ``bundle``.
 
-    ``window_s`` is the length of the windows of traffic and CPU: a window holds a row for each of the
+    ``window_s`` is the length of the windows of traffic and CPU. A window holds a row for each of the
     150 thousand pairs of tasks that exchange tuples.
     """
     delays = spec.parameters.flag("delays") if "delays" in spec.parameters else True
@@ -186,17 +186,17 @@ def counting(
 
 
 def series(throughput: pd.DataFrame, latency: pd.DataFrame, bundle: int) -> pd.DataFrame:
-    """Rows of a run in bins, in units of tuples: ``throughput`` (million a minute) and ``latency`` (ms)."""
+    """A run's bins in units of tuples: ``throughput`` (million per minute) and ``latency`` (ms)."""
     rates = throughput.set_index("t_s")["acked_per_s"].sort_index()
     means = latency.set_index("t_s")["complete_mean_ms"].reindex(rates.index)
     return pd.DataFrame({"throughput": rates * bundle * 60 / 1e6, "latency": means / bundle})
 
 
 def million_a_minute(acked_per_s: float | None, bundle: int) -> float | None:
-    """Bundles acked a second as million tuples a minute."""
+    """Convert bundles acked per second to million tuples per minute."""
     return None if acked_per_s is None else acked_per_s * bundle * 60 / 1e6
 
 
 def latency_ms(stretched_ms: float | None, bundle: int) -> float | None:
-    """A latency from the log of a run with bundles, as that of the tuples it stands for."""
+    """Convert a latency from the log of a run with bundles to that of a single tuple."""
     return None if stretched_ms is None else stretched_ms / bundle

@@ -1,15 +1,15 @@
-"""The reading with Kafka's fetches: what it takes for inputs of machine removal that are not printed.
+"""The reading with Kafka's fetches: what it assumes for inputs of machine removal that are not printed.
 
-Storm's own Kafka spout of that time (storm-kafka of storm-contrib) fetches in nextTuple, so that acks wait
-for the fetch and count it as latency: fetches of tens of milliseconds then give no latency of 7.8 ms. The
-spout that Twitter released with Heron in 2016 fetches by a thread of its own into a bounded queue
-(``SingleThreadIOExecutorService``, ``TransferCollector``): nextTuple finds nothing while a fetch is under way
-and the last one is used up, and the spout hears acks meanwhile. The reading takes that for what Twitter ran
-in 2014.
+Storm's own Kafka spout of that time (storm-kafka of storm-contrib) fetches in nextTuple, so acks wait for the
+fetch and their latency includes it. Fetches of tens of milliseconds then cannot give a latency of 7.8 ms. The
+spout that Twitter released with Heron in 2016 fetches in a separate thread into a bounded queue
+(``SingleThreadIOExecutorService``, ``TransferCollector``). If a fetch is under way and the last one is used
+up, nextTuple finds nothing, but the spout still receives acks. The reading assumes that Twitter ran this
+spout in 2014.
 
-A fetch begins when the last event of the one before has been taken, so the pending limit decides when: with
-two windows a fetch, when the first window's acks are back. A spout then completes a fetch's events in a
-fetch and a latency, which is the law that the printed rows nearly obey.
+A fetch begins when the last event of the previous one has been taken, so its start depends on the pending
+limit: with two windows per fetch, it begins when the first window's acks are back. A spout then completes the
+events of one fetch per fetch time plus latency, and the printed rows nearly obey this law.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from storm_lab.papers.twitter.event_counting import FEW
 MANY = ("twitter-thr-16m", "twitter-lat-16m")
 """The printed row of sixteen machines, throughput and latency."""
 CHOSEN_ON = (*MANY, *FEW)
-"""What the reading's numbers are chosen on, its window with that of the other readings."""
+"""Claims on which the reading's numbers are chosen; its window is chosen on the second row, as elsewhere."""
 WINDOWS = 2
-"""Windows of pending tuples that a fetch brings: the fewest for which a fetch waits for acks."""
+"""Windows of pending tuples that a fetch brings: the smallest number with which a fetch waits for acks."""
 
 FETCH_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
@@ -49,7 +49,7 @@ FETCH_PARAMETERS: tuple[Parameter, ...] = (
 
 
 def fetched(values: Parameters, parameters: Parameters) -> Parameters:
-    """The inputs of a run as the reading has them."""
+    """The inputs of a run under this reading."""
     bolt_us = parameters.number("fetch_bolt_us")
     return values.changed(
         fetch_ms=parameters.number("fetch_ms"),

@@ -77,16 +77,16 @@ PARAMETERS: tuple[Parameter, ...] = (
 )
 TRIED_MACHINES = (16, 4)
 TRIED_S = 90.0
-"""Length of the full load in those runs; the last two thirds count."""
+"""Length of the full load in the short runs; the last two thirds count."""
 SUPPLIED_BUNDLE = 300
 SUPPLIED_TIMEOUT_S = 30.0
-"""With few tuples in flight latencies are short enough for Storm's own message timeout."""
+"""With few tuples in flight, latencies are short enough for Storm's own message timeout."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """One run of all stages per seed, a few for each reading, and short ones beside them.
+    """One run of all stages per seed, a few for each reading, and additional short ones.
 
-    The short ones have other windows, other numbers of ackers, and a log that is not always full.
+    The short ones have other windows, other numbers of ackers, or a log that is not always full.
     """
 
     def play(variant: str, values: Parameters, described: Describe, seeds: Sequence[int]) -> list[RunSpec]:
@@ -119,7 +119,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def removals(stage_s: float) -> FaultPlan:
-    """At the end of each stage but the last the machines with the highest numbers fail for good."""
+    """At the end of each stage but the last, the machines with the highest numbers fail for good."""
     return FaultPlan.of_rows(
         [
             row
@@ -143,7 +143,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def describe_fresh(spec: RunSpec) -> EmulationSpec:
-    """Describe a short run at full load on machines of which none has failed."""
+    """Describe a short run at full load on machines none of which has failed."""
     return counting(
         spec,
         cluster=machines(spec.parameters.integer("machines")),
@@ -156,7 +156,7 @@ def describe_fresh(spec: RunSpec) -> EmulationSpec:
 
 
 def describe_supplied(spec: RunSpec) -> EmulationSpec:
-    """Describe a run on 16 machines, three of which fail, whose log fills slower than 13 machines read."""
+    """Describe a run on 16 machines, three of which fail; its log fills slower than 13 machines can read."""
     failures = failing(SUPPLIED_AT_S, *MACHINES[:2])
     arriving = spec.parameters.number("supply_million_a_min") * 1e6 / 60
     return counting(
@@ -189,7 +189,7 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     measure=measure,
-    # In one run of six Nimbus sees a removal in two rounds, and workers stand less evenly from then on.
+    # In one run out of six Nimbus sees a removal in two rounds. From then on workers are spread less evenly.
     settling=(
         Settling(
             (

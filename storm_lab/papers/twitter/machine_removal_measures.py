@@ -1,4 +1,4 @@
-"""What the runs of machine removal say about the claims of section 3.4's table and figures 9 and 10."""
+"""Measures of machine removal, for the claims of section 3.4's table and figures 9 and 10."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ REMOVALS = len(MACHINES) - 1
 SUPPLIED = "supplied"
 """Variant of the run whose log fills slower than it is read."""
 SUPPLIED_AT_S = 360.0
-"""Three machines fail in it at this time; the load is there from 180 s on."""
+"""Time at which three machines fail in that run; its load is there from 180 s on."""
 SUPPLIED_S = 960.0
 SLOTS_TAG = "-slots"
-"""Ends the variant in which new workers fill machines in the other order."""
+"""Suffix of the variant in which new workers fill machines in the other order."""
 FETCH_TAG = "-fetch"
-"""Ends the variant with spouts whose client fetches from Kafka."""
+"""Suffix of the variant with spouts whose client fetches from Kafka."""
 FETCH_READING = "fetches from Kafka by a thread of the spouts' client"
 
 
 def fresh_variant(machines: int, pending: int, ackers: int) -> str:
-    """Variant of the short runs on so many machines without a history."""
+    """Variant of the short runs on this number of machines without a history."""
     return f"fresh-{machines}m-pending{pending}-ackers{ackers}"
 
 
 def throughput_by_stage(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> dict[int, Samples]:
-    """Million tuples acked a minute by machines, one value per seed: stable halves of the stages."""
+    """Million tuples acked per minute by machines, one value per seed: stable halves of the stages."""
     k = parameters.integer("bundle")
     means = _stable_means(tables.throughput_60s, "acked_per_s", parameters, seeds, weight="width_s")
     return {machines: [million_a_minute(rate, k) for rate in rates] for machines, rates in means.items()}
@@ -76,20 +76,20 @@ def _stable_means(
 
 
 def minutes_of(tables: Tables, parameters: Parameters, seed: int) -> pd.DataFrame:
-    """Figures 9 and 10 of one run: ``throughput`` (million a minute) and ``latency`` (ms) by minute."""
+    """Figures 9 and 10 of one run: ``throughput`` (million per minute) and ``latency`` (ms) by minute."""
     rates, means = (of_run(table, VARIANT, seed) for table in (tables.throughput_60s, tables.latency_60s))
     return series(rates, means, parameters.integer("bundle"))
 
 
 def disturbances(tables: Tables, parameters: Parameters, seed: int, value: str) -> list[Disturbance | None]:
-    """What each removal did to the minutes' ``value`` (``throughput`` or ``latency``)."""
+    """Effect of each removal on the minutes' ``value`` (``throughput`` or ``latency``)."""
     stage_s = parameters.number("stage_s")
     minutes = minutes_of(tables, parameters, seed)[value]
     return [disturbance(minutes, number * stage_s, stage_s) for number in range(1, REMOVALS + 1)]
 
 
 def fresh_levels(tables: Tables, parameters: Parameters, variant: str, seed: int) -> tuple[float, float]:
-    """Million tuples a minute and mean latency in ms of a short run, over its last minute."""
+    """Million tuples per minute and mean latency in ms of a short run, over its last minute."""
     k = parameters.integer("bundle")
     rates = of_run(tables.throughput_10s, variant, seed).sort_values("t_s")["acked_per_s"]
     latency = of_run(tables.steady_latency, variant, seed)["complete_mean_ms"]
@@ -99,7 +99,7 @@ def fresh_levels(tables: Tables, parameters: Parameters, variant: str, seed: int
 def supplied_series(tables: Tables, bundle: int) -> pd.DataFrame:
     """The run whose log fills slower than it is read, in bins of 10 s from 120 s before the failure on.
 
-    ``throughput`` in million a minute and ``latency`` in ms, by seconds since the failure.
+    ``throughput`` in million per minute and ``latency`` in ms, by seconds since the failure.
     """
     rates, means = (t[t["variant"] == SUPPLIED] for t in (tables.throughput_10s, tables.latency_10s))
     found = series(rates, means, bundle)
@@ -110,10 +110,10 @@ def supplied_series(tables: Tables, bundle: int) -> pd.DataFrame:
 def ackers_by_throughput(
     tables: Tables, parameters: Parameters, tried: Sequence[int], seed: int, printed: float
 ) -> pd.DataFrame:
-    """What the number of ackers does.
+    """Effect of the number of ackers.
 
-    Throughput of 16 machines with each number, and how far it is from the ``printed`` million a minute; the
-    nearest first.
+    Throughput of 16 machines with each number, and its difference from the ``printed`` million per minute,
+    smallest difference first.
     """
     pending = parameters.integer("max_spout_pending")
     rows = []
@@ -125,31 +125,31 @@ def ackers_by_throughput(
 
 
 def window_by_latency(printed_ms: float, million_a_min: float, spouts: int) -> float:
-    """The window of pending tuples a spout task that gives a latency at a throughput (Little's law).
+    """The window of pending tuples per spout task that gives a latency at a throughput (Little's law).
 
-    For windows that are always full.
+    Assumes that windows are always full.
     """
     return printed_ms / 1000 * million_a_min * 1e6 / 60 / spouts
 
 
 def other_order(parameters: Parameters) -> str:
-    """The order of slots that the readings have."""
+    """The order of slots that the reading uses."""
     return next(name for name in SLOT_ORDERS if name != parameters.text("slot_order"))
 
 
 def reading_seeds(parameters: Parameters, tag: str = SLOTS_TAG) -> tuple[int, ...]:
-    """The seeds that play a reading: a few, and of that with fetches all, whose rows they tell apart."""
+    """Seeds that play a reading: the first few, or all for the one with fetches, to distinguish its rows."""
     return parameters.seeds[: parameters.integer("reading_seeds")] if tag == SLOTS_TAG else parameters.seeds
 
 
 def readings(parameters: Parameters) -> dict[str, str]:
-    """The other readings of what is not printed: end of their variants -> their name."""
+    """Other readings of what is not printed: suffix of their variants -> their name."""
     order = f"machines filled as by Storm {other_order(parameters)}"
     return {SLOTS_TAG: order, FETCH_TAG: FETCH_READING}
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of section 3.4, and what comes out for them under the readings."""
+    """Measure the claims of section 3.4, in the setting itself and under the readings."""
     found = list(_measure(tables, parameters))
     for tag, name in readings(parameters).items():
         trial = Trial(tag[1:], name, chosen_on=CHOSEN_ON if tag == FETCH_TAG else ())

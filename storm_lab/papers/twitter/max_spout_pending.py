@@ -1,8 +1,8 @@
-"""Max spout pending (section 3.3.3): a sweep of static limits against the tuner from several first values.
+"""Max spout pending (section 3.3.3): a sweep of static limits, and the tuner from several first values.
 
-The paper names no topology. This one reads a log faster than it can work: four spout executors, a bolt of
-heavy work, a counter, on one machine. Lines that wait in the log cost nothing; tuples that wait in the
-topology time out.
+The paper names no topology. This one reads a log faster than it can process it: four spout executors, a bolt
+with heavy work and a counter, on one machine. Lines that wait in the log cost nothing; tuples that wait in
+the topology time out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CHECKPOINT_S = 2.0
 
 NO_LIMIT = 0
 CONVERGED = 0.75
-"""Share of a run after which the tuner counts as having converged."""
+"""Share of a run after which the tuner is assumed to have converged."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter("one emulation of every setting per seed; nothing is printed"),
@@ -79,7 +79,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def topology(limit: int) -> Topology:
-    """Spout 4, work 24, count 8, an acker a worker; ``limit`` 0 is none."""
+    """Spout 4, work 24, count 8, one acker per worker; ``limit`` 0 means no limit."""
     layers = (spouts(SPOUTS), passing("work", 24), counting("count", 8, "work"))
     return Topology(TOPOLOGY, layers, workers=WORKERS, ackers=WORKERS, max_spout_pending=limit or None)
 
@@ -113,7 +113,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 @lru_cache(maxsize=8)
 def _trace(seed: int, work_us: float, version: StormVersion) -> WorkloadTrace:
-    """The same for every limit: a process that plays several runs needs it once."""
+    """Cached, as it is the same for every limit."""
     costs = ClientEventCosts(
         read_us=READ_US, distribute_us=work_us, count_us=12.0, aggregate_us=0.0, event_bytes=150
     )
@@ -139,7 +139,7 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
-    """Play one run, with a tuner where it has a first limit."""
+    """Describe one run, with a tuner if it has a first limit."""
     values = spec.parameters
     services: tuple[Service, ...] = ()
     if "first_limit" in values:
@@ -176,12 +176,12 @@ def unreliable_variant(limit: int) -> str:
 
 
 def progress_per_s(tables: Tables, variant: str, seeds: Sequence[int], from_s: float) -> Samples:
-    """Lines acked a second from ``from_s`` on; a line is acked once, however often it is emitted."""
+    """Lines acked per second from ``from_s`` on; a line is acked once, however often it is emitted."""
     return mean_over(tables.throughput_60s, "acked_per_s", variant, seeds, from_s=from_s, weight="width_s")
 
 
 def best_static(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> tuple[int, list[float]]:
-    """The limit of most progress over all seeds, and its progress in lines a second, by seed."""
+    """The limit with the most progress over all seeds, and its progress in lines per second, by seed."""
     half = parameters.number("static_s") / 2
     found: dict[int, list[float]] = {}
     for limit in dict.fromkeys(parameters.integers("limits")):
@@ -207,7 +207,7 @@ def tuning(tables: Tables, variant: str, seed: int) -> pd.DataFrame:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of section 3.3.3."""
+    """Measure the claims of section 3.3.3."""
     seeds = parameters.seeds
     half = parameters.number("static_s") / 2
     smallest = min(parameters.integers("limits"))
@@ -220,7 +220,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         progress_per_s(tables, tuner_variant(first), seeds, tuned_from)
         for first in dict.fromkeys(parameters.integers("first_limits"))
     ]
-    # The first value that does worst: the tuner has to find its way from all of them.
+    # The worst of the first values: the tuner must find its way from all of them.
     tuned = [_least(rates) for rates in zip(*by_start, strict=True)]
     large = {
         "timed-out": _failures(tables, "failed", seeds),
@@ -268,7 +268,7 @@ EXPERIMENT = Experiment(
     metrics=("latency_60s", "throughput_60s", "component_throughput_60s", "failures_60s", "control"),
     runs=runs,
     measure=measure,
-    # Other limits come nowhere near the best, and from 50 the tuner finds it with every seed.
+    # Other static limits are far from the best one, and from 50 the tuner finds it with every seed.
     settling=(
         Settling(
             ("twitter-msp-autotune",),

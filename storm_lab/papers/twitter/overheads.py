@@ -1,8 +1,9 @@
-"""Overheads of Storm and of acking (section 3.3.2), in machines and CPU, at 300 thousand messages a second.
+"""Overheads of Storm and of acking (section 3.3.2), in machines and CPU, at 300 thousand messages per second.
 
-Four programs read from Kafka: a plain Java loop that deserialises and drops, which is arithmetic; the same
-as a topology of nothing but spouts, without and with acking; and the original topology of three layers with
-two repartitions. Each topology is tried on more and more machines until it keeps up.
+Four programs read from Kafka. The first is a plain Java loop that deserialises and drops messages; it is only
+calculated. The next two do the same as topologies that consist of spouts only, without and with acking. The
+last is the original topology of three layers with two repartitions. Each topology is tried on more and more
+machines until it keeps up.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ from storm_lab.workloads.workload_trace import WorkloadTrace
 SLUG = "twitter-overheads"
 TOPOLOGY = "deserialise"
 PROCESSES = 10
-"""Worker processes a machine, with and without acking (section 3.3.2)."""
+"""Worker processes per machine, with and without acking (section 3.3.2)."""
 THREADS_OFF = 38
-"""Threads a process without acking; two of an executor, two of the worker."""
+"""Threads per process without acking, two of each executor and two of the worker among them."""
 ORIGINAL_PROCESSES = 4
-"""Worker processes a machine of the original topology; not printed."""
+"""Worker processes per machine of the original topology; not printed."""
 
 OWN_PRICES = Trial(
     "own-prices",
@@ -58,10 +59,10 @@ OWN_PRICES = Trial(
         "twitter-ovh-ack-3x",
     ),
     reading=True,
-    # That three machines are enough follows from what they take.
+    # That three machines are enough follows from the CPU that they use.
     chosen_on=("twitter-ovh-ack-cpu", "twitter-ovh-ack-machines"),
 )
-"""The machine by its own printed price of a message with acks, 92.4 us, of which a read is 23.3."""
+"""Costs from the paper's own machine: an acked message takes the printed 92.4 us, of which a read is 23.3."""
 
 DEAR_BOLTS = Trial(
     "logic40",
@@ -71,7 +72,7 @@ DEAR_BOLTS = Trial(
     chosen_on=("twitter-ovh-orig-10",),
     asked=True,
 )
-"""At the shared prices bolts of 36 to 45 us make ten machines."""
+"""With the shared costs, bolts of 36 to 45 us lead to ten machines."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter("one emulation of every setting per seed; the paper has one. Little is random here"),
@@ -116,9 +117,9 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Every program on every number of machines, with every seed, and so at the machine's own prices.
+    """Every program on every number of machines with every seed, with shared costs and the machine's own.
 
-    And the original topology with dearer bolts once.
+    The original topology is also played with more expensive bolts, with the first seed.
     """
     return (
         *_runs(parameters),
@@ -156,7 +157,7 @@ def topology(program: str, count: int) -> Topology:
 
 @lru_cache(maxsize=16)
 def _trace(program: str, seed: int, read_us: float, logic_us: float, version: StormVersion) -> WorkloadTrace:
-    """The same for every number of machines: a process that plays several runs needs it once."""
+    """Cached, as it is the same for every number of machines."""
     costs = ClientEventCosts(
         read_us=read_us, distribute_us=logic_us, count_us=logic_us, aggregate_us=0.0, event_bytes=150
     )
@@ -174,7 +175,7 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 
 def cost_model(message_factor: float) -> CostModel:
-    """The shared costs with Storm's own code, system calls and wakes so many times as dear."""
+    """The shared costs, with Storm's own code, system calls and wake-ups multiplied by a factor."""
     shared = CostModel()
     names = ("code_factor", "read_us", "write_us", "consumer_wake_us", "switch_us")
     return replace(shared, **{name: message_factor * getattr(shared, name) for name in names})
@@ -191,7 +192,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
         duration_s=SETTLED_S + MINUTE_S,
         seed=spec.seed,
         cost=cost_model(values.number("message_factor")),
-        # CPU of the last minute stands apart; traffic of more windows is read nowhere.
+        # CPU of the last minute gets its own window; traffic is not read.
         window_s=SETTLED_S,
         sample_every=spec.sample_every,
         bundle=Bundle(values.integer("bundle")),
@@ -200,7 +201,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of section 3.3.2, and what comes out for them at the machine's own prices."""
+    """Measure the claims of section 3.3.2, with the shared costs and under the trials."""
     return (
         *measured(tables, parameters),
         *explained(measured, tables, parameters, (OWN_PRICES,)),

@@ -1,8 +1,8 @@
-"""What the runs at 300 thousand messages a second say about the claims of section 3.3.2.
+"""Measures at 300 thousand messages per second, for the claims of section 3.3.2.
 
-A setting keeps up when, in its last minute, at least 99 % of the messages that arrive are done with: acked
-where there is acking, executed by the last component where there is not; and no more than twelve cores of a
-machine are busy, which is where the paper takes a machine for full.
+A setting keeps up if two conditions hold in its last minute. At least 99 % of the arriving messages are
+finished: acked if there is acking, otherwise executed by the last component. And no more than twelve cores of
+a machine are busy, at which the paper considers a machine full.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ ACKS_OFF = "storm-no-acks"
 ACKS_ON = "storm-acks"
 ORIGINAL = "original"
 TRIED = {ACKS_OFF: "machines_off", ACKS_ON: "machines_on", ORIGINAL: "machines_original"}
-"""By program, the parameter that says on how many machines it is tried."""
+"""By program, the parameter with the numbers of machines on which it is tried."""
 
 SETTLED_S = 180.0
-"""Readings begin here: code is warm, and what queued up while workers started is worked off."""
+"""Readings begin here: code is warm, and the backlog from the start of the workers is processed."""
 MINUTE_S = 60.0
 """The last minute of a run is read."""
 KEEPS_UP = 0.99
 PHYSICAL_PERCENT = 100.0 * CORES
-"""CPU of a machine, as the paper counts it: twelve cores."""
+"""CPU of a machine as the paper counts it: twelve cores."""
 
 _KEEPS = (
     "fewest machines of those tried on which 99 % of the messages are done with in the last minute, with no "
@@ -40,12 +40,12 @@ _READ = ("thousand/s", "CPU % a machine")
 
 
 def on_machines(program: str, count: int) -> str:
-    """Variant of the runs of a program on so many machines."""
+    """Variant of the runs of a program on ``count`` machines."""
     return f"{program}-{count}m"
 
 
 def done_per_s(tables: Tables, parameters: Parameters, program: str, variant: str, seed: int) -> float:
-    """Messages done with a second, in the last minute."""
+    """Messages finished per second in the last minute."""
     k = parameters.integer("bundle")
     if program == ACKS_ON:
         rows = of_run(tables.throughput_60s, variant, seed)
@@ -57,7 +57,7 @@ def done_per_s(tables: Tables, parameters: Parameters, program: str, variant: st
 
 
 def cpu_percent(tables: Tables, variant: str, seed: int) -> float:
-    """CPU of a machine in the last minute, 100 % is a core; mean over the machines in use."""
+    """CPU of a machine in the last minute (100 % is a core), averaged over the machines in use."""
     rows = of_run(tables.node_cpu_60s, variant, seed)
     return 100.0 * float(rows.loc[rows["t_s"] >= SETTLED_S, "cores_used"].mean())
 
@@ -65,7 +65,7 @@ def cpu_percent(tables: Tables, variant: str, seed: int) -> float:
 def machines_needed(
     tables: Tables, parameters: Parameters, program: str, tried: Sequence[int], seed: int
 ) -> int | None:
-    """Fewest machines of those tried that keep up; None when none does."""
+    """Smallest number of machines tried that keeps up; None if none does."""
     wanted = KEEPS_UP * parameters.number("messages_per_s")
     for count in sorted(set(tried)):
         variant = on_machines(program, count)
@@ -79,7 +79,7 @@ def machines_needed(
 def by_machines(tables: Tables, parameters: Parameters) -> pd.DataFrame:
     """Every run in its last minute.
 
-    Columns: program, machines, seed, thousand/s (messages done with), CPU % a machine (100 is a core).
+    Columns: program, machines, seed, thousand/s (messages finished), CPU % a machine (100 is a core).
     """
     rows = []
     for program, name in TRIED.items():
@@ -92,13 +92,13 @@ def by_machines(tables: Tables, parameters: Parameters) -> pd.DataFrame:
 
 
 def spread_over_seeds(found: pd.DataFrame) -> str:
-    """Mean, least and most of `by_machines` over the seeds, as a table in text."""
+    """Mean, minimum and maximum of `by_machines` over the seeds, as a text table."""
     groups = found.groupby(["program", "machines"], sort=False)[list(_READ)]
     return groups.agg(["mean", "min", "max"]).round(0).to_string()
 
 
 def java_percent(parameters: Parameters) -> float:
-    """CPU of the plain loop, 100 % is a core: nothing but its reads."""
+    """CPU of the plain loop (100 % is a core), which consists of its reads only."""
     return parameters.number("messages_per_s") * parameters.number("read_us") / 1e6 * 100
 
 
@@ -108,18 +108,18 @@ def _needed(tables: Tables, parameters: Parameters, program: str) -> list[int | 
 
 
 def of_original(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claim about the original topology, from its runs alone."""
+    """Measure the claim about the original topology, from its runs alone."""
     needed = _needed(tables, parameters, ORIGINAL)
     return (measurement("twitter-ovh-orig-10", needed, unit="machines", how=_KEEPS),)
 
 
 def measured(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of section 3.3.2."""
+    """Measure the claims of section 3.3.2."""
     seeds = parameters.seeds
     java = java_percent(parameters)
 
     def whole_load(program: str, counts: Sequence[int | None]) -> Samples:
-        """CPU of all machines, % of a core, on the fewest that keep up."""
+        """CPU of all machines, in % of a core, on the smallest number that keeps up."""
         return [
             None if count is None else count * cpu_percent(tables, on_machines(program, count), seed)
             for count, seed in zip(counts, seeds, strict=True)

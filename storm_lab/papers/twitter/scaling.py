@@ -1,9 +1,9 @@
-"""Exact scaling: which metrics stay what they are when k tuples are played as one, and where that ends.
+"""Exact scaling: which metrics stay the same when k tuples are played as one, and where this ends.
 
-Two sorts of runs of the topology that counts client events. *Windows*: the log fills, and the first
-``window_s`` real seconds at full load are played with bundles of k, that is for k times as long; k = 1 is the
-full scale, tuple by tuple. Their code is compiled from the start. *Removals*: three of sixteen machines fail
-while bundles of k flow; there the control plane, which does not slow down, meets the tuples, which do.
+There are two kinds of runs of the topology that counts client events. *Windows*: the log fills, and the first
+``window_s`` real seconds at full load are played with bundles of k, that is for k times as long. k = 1 is the
+full scale, tuple by tuple. Code is compiled from the start. *Removals*: three of sixteen machines fail while
+bundles of k flow. Here tuples are slowed down but the control plane is not.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from storm_lab.papers.twitter.timeline import MACHINES
 SLUG = "twitter-scaling"
 
 AT_S = 300.0
-"""Removals: machines fail here, when what was lost at the start has come again."""
+"""Removals: time at which machines fail; by then, tuples lost at the start have been replayed."""
 REMOVAL_S = 660.0
 PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter(
@@ -87,7 +87,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def describe_window(spec: RunSpec) -> EmulationSpec:
-    """Describe one window on sixteen machines, whose code is compiled: warm-up keeps its own time."""
+    """Describe one window on sixteen machines with compiled code, as warm-up does not scale with k."""
     k = spec.parameters.integer("bundle")
     end_s = FULL_FROM_S + k * spec.parameters.number("window_s")
     described = counting(
@@ -96,7 +96,7 @@ def describe_window(spec: RunSpec) -> EmulationSpec:
         faults=FaultPlan.of_rows(filling()),
         duration_s=end_s,
         warm_up_s=FULL_FROM_S + k * spec.parameters.number("window_s") / 3,
-        # CPU of the window stands apart from that of the start.
+        # CPU of the window is kept separate from that of the start.
         window_s=FULL_FROM_S,
         ramped=True,
     )
@@ -126,7 +126,7 @@ def removal_variant(bundle: int, timeout_s: float) -> str:
 
 
 def window_row(tables: Tables, variant: str, seed: int, bundle: int, window_s: float) -> dict[str, float]:
-    """One window in units of tuples.
+    """Metrics of one window in units of tuples.
 
     ``million_a_min``, ``mean_ms``, ``p50_ms``, ``p99_ms``, ``in_flight`` (throughput times latency),
     ``cpu_ms_a_tuple`` and ``failed``. The last two thirds of the window count.
@@ -150,17 +150,13 @@ def window_row(tables: Tables, variant: str, seed: int, bundle: int, window_s: f
 
 
 def removal_series(tables: Tables, variant: str, seed: int, bundle: int) -> pd.DataFrame:
-    """A removal in bins of 10 s.
-
-    ``throughput`` (million tuples a minute), ``latency`` (ms), ``failed`` a minute in units of root tuples in
-    flight.
-    """
+    """A removal in bins of 10 s: ``throughput`` (million tuples per minute) and ``latency`` (ms)."""
     rates, means = (of_run(table, variant, seed) for table in (tables.throughput_10s, tables.latency_10s))
     return series(rates, means, bundle)
 
 
 def outage_s(removal: pd.DataFrame) -> float:
-    """Seconds from the removal until throughput stays above 90 % of its last two minutes' mean."""
+    """Seconds from the removal until throughput stays above 90 % of the mean of the last two minutes."""
     level = float(removal["throughput"].iloc[-12:].mean())
     after = removal[removal.index >= AT_S]["throughput"]
     low = after[after < 0.9 * level]
@@ -178,4 +174,4 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=no_claims,
 )
-"""Answers no claim of its own: it says how far the runs of machine removal can be trusted."""
+"""Answers no claims; shows how far the runs of machine removal can be trusted."""

@@ -1,8 +1,8 @@
-"""Semantics (sections 2.2, 2.3 and 3.1): what is promised when workers, machines and Nimbus fail.
+"""Semantics (sections 2.2, 2.3 and 3.1): what Storm guarantees when workers, machines and Nimbus fail.
 
-Four kinds of sources go through the same failures of a machine, and stop delivering in time for everything
-to be finished: a log, a queue that holds its lines until they are acked, a queue that forgets them, and
-spouts without message ids. In a fifth run Nimbus is down while a worker and a machine fail.
+Four kinds of sources face the same failure of a machine: a log, a queue that holds its lines until they are
+acked, a queue that forgets them, and spouts without message ids. They stop delivering early enough for
+everything to be finished. In a fifth run Nimbus is down while a worker and a machine fail.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ ACKS_OFF = "acks-off"
 NIMBUS_DOWN = "nimbus-down"
 
 STOP_S = 240.0
-"""The sources deliver nothing from here on."""
+"""The sources deliver nothing from this time on."""
 DOWN_FROM_S = 100.0
 DOWN_TO_S = 340.0
-"""Nimbus is down in between; long enough for every timeout of its own to have passed."""
+"""Nimbus is down in between, long enough for all its timeouts to expire."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter("one emulation of every kind of source per seed"),
@@ -49,7 +49,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Every kind of source, and Nimbus down, for every seed."""
+    """Every kind of source, and the run with Nimbus down, for every seed."""
     values = parameters.only(("lines_per_s", "duration_s"))
     return tuple(
         RunSpec(SLUG, variant, seed, values.changed(scenario=variant), describe, VERSION)
@@ -71,7 +71,7 @@ def source(scenario: str, rate: float) -> SourcePlan:
 
 
 def failures(scenario: str) -> list[dict[str, object]]:
-    """What fails when: rows of a fault plan."""
+    """The failures of a scenario and their times, as rows of a fault plan."""
     if scenario != NIMBUS_DOWN:
         empty: dict[str, object] = {"topology": TOPOLOGY, "spout": "spout", "rate_per_s": 0.0}
         stop = {"fault": "set-load", "at_s": STOP_S, **empty}
@@ -85,7 +85,7 @@ def failures(scenario: str) -> list[dict[str, object]]:
 
 
 def plan(spec: RunSpec) -> TopologyPlan:
-    """Spout 4, pass on 8, count 8 and an acker a worker, on a worker a machine."""
+    """Spout 4, pass on 8, count 8 and one acker per worker, with one worker per machine."""
     scenario = spec.parameters.text("scenario")
     layers = (spouts(4), passing("pass-on", 8), counting("count", 8, "pass-on"))
     declared = Topology(TOPOLOGY, layers, workers=MACHINES, ackers=MACHINES)
@@ -113,9 +113,13 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What became of the lines of a run.
+    """What happened to the lines of a run.
 
-    ``lines`` in all, ``emitted`` with repetitions, ``acked``, and ``counted``: executions of the last bolt.
+    Attributes:
+        lines: all lines.
+        emitted: lines emitted, repetitions included.
+        acked: lines acked.
+        counted: executions of the last bolt.
     """
 
     lines: int
@@ -125,7 +129,7 @@ class Delivery:
 
 
 def delivery(tables: Tables, variant: str, seed: int) -> Delivery:
-    """Lines and executions of a whole run."""
+    """Lines and executions of a complete run."""
     parts = of_run(tables.component_throughput_60s, variant, seed)
 
     def total(component: str, column: str) -> int:
@@ -139,7 +143,7 @@ def delivery(tables: Tables, variant: str, seed: int) -> Delivery:
 
 @dataclass(frozen=True, slots=True)
 class WithoutNimbus:
-    """What happened while Nimbus was down, and what after it was back."""
+    """What happened while Nimbus was down and after it was back."""
 
     acked_while_down: int
     reassigned_while_down: int
@@ -148,7 +152,7 @@ class WithoutNimbus:
 
 
 def without_nimbus(tables: Tables, seed: int) -> WithoutNimbus:
-    """The run in which Nimbus, a worker and a machine fail."""
+    """Evaluate the run in which Nimbus, a worker and a machine fail."""
     acks = of_run(tables.throughput_10s, NIMBUS_DOWN, seed)
     down = acks[(acks["t_s"] >= DOWN_FROM_S) & (acks["t_s"] < DOWN_TO_S)]
     events = of_run(tables.control, NIMBUS_DOWN, seed)
@@ -170,7 +174,10 @@ def without_nimbus(tables: Tables, seed: int) -> WithoutNimbus:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """Nimbus down; the production figures are not testable, and acks are checked by the algorithms."""
+    """Measure the claim on Nimbus being down.
+
+    The production figures are not testable, and the experiment ``algorithms`` checks the acks.
+    """
     seeds = parameters.seeds
     found = [without_nimbus(tables, seed) for seed in seeds]
     values: dict[str, Samples] = {

@@ -1,4 +1,4 @@
-"""Storm@Twitter's machines, their scheduler, and topologies that count client events."""
+"""Storm@Twitter's machines and scheduler, and topologies that count client events."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from storm_lab.workloads.usercode import Bolt, Spout
 from storm_lab.workloads.workload_trace import WorkloadTrace
 
 VERSION = V0_8_2
-"""Played for Twitter's own build: its workers talk over ZeroMQ, as those of 0.8 do (section 2.2.3)."""
+"""Played in place of Twitter's own build: its workers communicate over ZeroMQ, as in 0.8 (section 2.2.3)."""
 
 CORES = TWITTER.cores
 """Cores of a machine (section 3.3.2), each with two hardware threads."""
 CORE_MHZ = TWITTER.core_mhz
 """Clock of a Xeon E5645 (section 3.3.2)."""
 SLOTS = len(TWITTER.ports)
-"""Slots a machine: the fewest that hold fifty workers on four machines."""
+"""Slots per machine: the smallest number that holds fifty workers on four machines."""
 WORKERS = 50
 SPOUTS = 200
 COUNT_TOPOLOGY = "client-event-count"
@@ -42,14 +42,14 @@ REPORT_S = 1.0
 def machines(count: int, slots: int = SLOTS) -> Cluster:
     """Machines of section 3.3.2: two Xeon E5645 of 2.4 GHz, so 12 cores and 24 threads, with 24 GB.
 
-    Section 3.4 does not say what its machines are; those of 3.3.2 are taken. Their network is not printed
-    either: 1 Gbit/s, which no experiment fills.
+    Section 3.4 does not describe its machines, so those of 3.3.2 are used. Their network is not printed
+    either; 1 Gbit/s is assumed, which no experiment fills.
     """
     return Cluster(numbered(replace(TWITTER, ports=ports(slots)), "machine{:02d}", count))
 
 
 def failing(at_s: float, before: int, after: int) -> list[dict[str, object]]:
-    """Rows of a fault plan: of so many machines those with the highest numbers fail for good."""
+    """Rows of a fault plan: the machines numbered above ``after``, up to ``before``, fail for good."""
     return [
         {"fault": "kill-node", "at_s": at_s, "node": f"machine{number:02d}"}
         for number in range(after + 1, before + 1)
@@ -59,13 +59,13 @@ def failing(at_s: float, before: int, after: int) -> list[dict[str, object]]:
 IN_TURN = "0.8.2"
 MOST_FREE_FIRST = "0.9.3"
 SLOT_ORDERS = (IN_TURN, MOST_FREE_FIRST)
-"""Up to 0.9.2 machines are taken in the order of a map, from 0.9.3 on those with most free slots first."""
+"""Up to 0.9.2 machines are used in the order of a map, from 0.9.3 on those with most free slots first."""
 
 
 class DefaultSince093(Scheduler[NoParameters]):
-    """``DefaultScheduler`` as from 0.9.3 on, whatever version the cluster plays.
+    """``DefaultScheduler`` as of 0.9.3, whatever version the cluster plays.
 
-    Nobody knows which order Twitter's own build had in 2014.
+    It is unknown which order Twitter's own build used in 2014.
     """
 
     name: ClassVar[str] = "default-0.9.3"
@@ -92,7 +92,7 @@ def passing(name: str, executors: int) -> Component:
 
 
 def counting(name: str, executors: int, source: str, tick_seconds: float | None = None) -> Component:
-    """Bolts that count the events of a user."""
+    """Bolts that count the events of each user."""
     by_user = Subscription(source, grouping=Grouping.FIELDS, fields=("user_id",))
     outputs = {"default": REPORT_FIELDS}
     return Component(name, executors, inputs=(by_user,), outputs=outputs, tick_seconds=tick_seconds)
@@ -101,7 +101,7 @@ def counting(name: str, executors: int, source: str, tick_seconds: float | None 
 def trace_of(
     topology: Topology, costs: ClientEventCosts, seed: int, version: StormVersion, *, events: int, users: int
 ) -> WorkloadTrace:
-    """The trace of spouts that read so many events of so many users, and the bolts that there are behind."""
+    """The trace of spouts that read ``events`` events of ``users`` users, and of the bolts behind them."""
     code: dict[str, Spout | Bolt] = {"spout": ReadEvents(events, users, seed, costs)}
     for bolt, kind in zip(topology.bolts, (Distribute, CountUsers), strict=False):
         code[bolt.id] = kind(costs)

@@ -1,6 +1,6 @@
-"""The timeline of machine removal: stages, what counts as settled in one, and how a disturbance is measured.
+"""The timeline of machine removal: stages, when a stage is settled, and how a disturbance is measured.
 
-All readings are of whole minutes, as in figures 9 and 10; minutes that no tuple completes in have a
+All readings are of full minutes, as in figures 9 and 10. Minutes in which no tuple completes have a
 throughput of 0 and no latency.
 """
 
@@ -17,7 +17,7 @@ TOLERANCE = 0.10
 
 
 def settled_from_s(stage_s: float, stage: int) -> float:
-    """From here on a stage counts as stable: its second half."""
+    """Time from which on a stage counts as stable: the start of its second half."""
     return stage_s * (stage + 0.5)
 
 
@@ -28,11 +28,13 @@ def stage_end_s(stage_s: float, stage: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """What a removal does to a series of minutes.
+    """The effect of a removal on a series of minutes.
 
-    ``level`` is the mean of the stage's stable minutes; ``peak`` the highest minute after the removal;
-    ``settled_s`` the time from the removal to the end of the last minute that is off the level, None when
-    that is the stage's last one.
+    Attributes:
+        level: mean of the stage's stable minutes.
+        peak: highest minute after the removal.
+        settled_s: time from the removal to the end of the last minute that is off the level; None if that
+            is the stage's last minute.
     """
 
     level: float
@@ -41,9 +43,9 @@ class Disturbance:
 
 
 def disturbance(minutes: pd.Series, removed_s: float, stage_s: float) -> Disturbance | None:
-    """The disturbance by a removal at ``removed_s``; None when no minute of the stable half has a value.
+    """The disturbance by a removal at ``removed_s``; None if no minute of the stable half has a value.
 
-    ``minutes`` are values by start of the minute in seconds, missing where there is none.
+    ``minutes`` are values by start of the minute in seconds; a value may be missing.
     """
     after = minutes[(minutes.index >= removed_s) & (minutes.index < removed_s + stage_s)]
     stable = after[after.index >= removed_s + stage_s / 2].dropna()

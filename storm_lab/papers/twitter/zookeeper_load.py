@@ -1,9 +1,9 @@
-"""ZooKeeper under load (section 3.3.1): how many workers keep their heartbeats, and who writes.
+"""ZooKeeper under load (section 3.3.1): how many workers keep their heartbeats, and where writes come from.
 
 Only the control plane is played: supervisors, workers and ZooKeeper, on machines with as many slots as cores.
-A worker whose heartbeat was sent too long ago counts as dead, is killed and started again.
+A worker whose last heartbeat is too old counts as dead, is killed and started again.
 
-Everything is read from the control events: workers that Nimbus gave up, and captured writes.
+All results come from the control events: workers that were started again, and captured writes.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from storm_lab.workloads.throughput import FIELDS, EmitRandomTexts
 
 SLUG = "twitter-zookeeper-load"
 TOPOLOGIES = 20
-"""Topologies behind the capture, as printed."""
+"""Number of topologies behind the capture, as printed."""
 OFFSETS_S = 2.0
 """Period at which a Kafka spout stores the offset of each partition (section 3.3.1)."""
 SLOTS = 12
-"""Slots a machine: typically as many as cores (section 2.1)."""
+"""Slots per machine: typically as many as cores (section 2.1)."""
 CAPTURE_S = 300.0
 """Virtual length of the captured run; the last minute is read."""
 
@@ -42,7 +42,7 @@ DATABASE = "database"
 ELSEWHERE = "elsewhere"
 CAPTURE = "capture"
 WAITING = "-waiting"
-"""Ends the variant in which a heartbeat's timer waits for its write."""
+"""Suffix of the variant in which a heartbeat's timer waits for its write."""
 
 PARTITIONS = Parameter(
     "partitions",
@@ -116,9 +116,9 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """One run for each configuration and number of workers, and the captured one, for their seeds.
+    """One run per configuration, number of workers and seed, and the captured one.
 
-    Besides, one whose heartbeats wait for their writes, as Storm's do.
+    A further run has heartbeats that wait for their writes, as Storm's do.
     """
     tried = [
         (workers_variant(configuration, count), configuration, count, parameters.number("duration_s"))
@@ -151,7 +151,7 @@ def _tried(parameters: Parameters) -> dict[str, tuple[int, ...]]:
 
 
 def offset_writes_per_s(partitions: int) -> float:
-    """Offsets that the Kafka spouts of all topologies store in a second, each of so many partitions."""
+    """Offsets that all topologies' Kafka spouts store per second, each of ``partitions`` partitions."""
     return TOPOLOGIES * partitions / OFFSETS_S
 
 
@@ -164,7 +164,7 @@ def zookeeper(configuration: str, offsets_per_s: float) -> ZooKeeperPlan:
 
 
 def topologies(workers: int) -> tuple[TopologyPlan, ...]:
-    """Twenty topologies of equal size, one spout executor a worker, whose sources are empty."""
+    """Twenty topologies of nearly equal size, with one spout executor per worker and empty sources."""
     plans = []
     for number in range(TOPOLOGIES):
         own = workers // TOPOLOGIES + (number < workers % TOPOLOGIES)
@@ -186,13 +186,13 @@ def describe(spec: RunSpec) -> EmulationSpec:
         scheduler=DefaultScheduler(),
         duration_s=duration_s,
         seed=spec.seed,
-        # Late heartbeats kill workers in the paper: their age counts, not when Nimbus saw them change.
+        # In the paper late heartbeats kill workers, so their age counts, not when Nimbus saw them change.
         timers=replace(
             timers_of(VERSION),
             heartbeat_by_sender=True,
-            # They come late only where a timer does not wait for its last write, as Storm's own does.
+            # They are late only if the timer does not wait for its last write. Storm's own timer waits.
             timers_drift="timers_drift" in values,
-            # Nobody sends a tuple, so nobody need look who is where.
+            # No tuple is sent, so workers need not refresh their connections.
             refresh_s=duration_s,
             task_timeout_s=values.number("heartbeat_timeout_s"),
         ),
@@ -204,27 +204,30 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def seeds_of(parameters: Parameters, configuration: str) -> tuple[int, ...]:
-    """Seeds with which a configuration is played: all where clusters are small, the first ones elsewhere."""
+    """Seeds with which a configuration is played: all for small clusters, the first ones for large ones."""
     seeds = parameters.seeds
     return seeds if configuration in (DEDICATED, CAPTURE) else seeds[: parameters.integer("large_seeds")]
 
 
 def workers_variant(configuration: str, workers: int) -> str:
-    """Variant of the runs of a configuration with so many workers."""
+    """Variant of the runs of a configuration with ``workers`` workers."""
     return f"{configuration}-{workers}"
 
 
 def given_up(tables: Tables, configuration: str, workers: int, seed: int, tag: str = "") -> int:
-    """Worker processes started beyond the first of each worker: killed, and started again somewhere.
+    """Worker processes started beyond the first of each worker: those that were killed and started again.
 
-    ``tag`` ends the variant's name.
+    ``tag`` is the suffix of the variant's name.
     """
     rows = of_run(tables.control, workers_variant(configuration, workers) + tag, seed)
     return int((rows["action"] == "start-worker").sum()) - workers
 
 
 def limit(tables: Tables, configuration: str, tried: Sequence[int], seeds: Sequence[int]) -> Samples:
-    """Most workers of those tried that all kept their heartbeats, with every smaller number too; by seed."""
+    """Largest number of workers tried that all kept their heartbeats, by seed.
+
+    All smaller numbers tried must have passed as well. None if the smallest one failed.
+    """
     found: Samples = []
     for seed in seeds:
         best: float | None = None
@@ -237,7 +240,7 @@ def limit(tables: Tables, configuration: str, tried: Sequence[int], seeds: Seque
 
 
 def writes(tables: Tables, variant: str, seed: int) -> dict[str, int]:
-    """Captured writes of the run's last whole minute, by origin."""
+    """Captured writes of the run's last full minute, by origin."""
     rows = of_run(tables.control, variant, seed)
     rows = rows[(rows["actor"] == "capture") & (rows["action"] == "writes")]
     last = rows[rows["time_s"] == rows["time_s"].max()]
@@ -247,7 +250,7 @@ def writes(tables: Tables, variant: str, seed: int) -> dict[str, int]:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of section 3.3.1."""
+    """Measure the claims of section 3.3.1."""
     tried = _tried(parameters)
     seeds = {name: seeds_of(parameters, name) for name in tried}
     limits = {name: limit(tables, name, counts, seeds[name]) for name, counts in tried.items()}
@@ -266,7 +269,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 def _churn(
     tables: Tables, tried: dict[str, tuple[int, ...]], seeds: dict[str, tuple[int, ...]]
 ) -> Measurement:
-    """Restarts with the fewest and the most workers tried; the worse of the kinds of hardware played."""
+    """Restarts with the fewest and the most workers tried, from the kind of hardware that does worse."""
     below, above = [], []
     for seed in seeds[DEDICATED]:
         restarts = [
