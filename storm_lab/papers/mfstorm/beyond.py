@@ -1,8 +1,8 @@
-"""Beyond MF-Storm's experiments: the same grid with awake spouts, and graphs that are no line.
+"""Beyond MF-Storm's experiments: the same grid under load, and with topologies that branch.
 
-In the paper the spouts sleep most of the time, so that no placement is ever short of anything. Here they do
-not sleep, debug logging is off and the bolts have work to do, so that nodes, processes and network decide.
-There are no claims: the paper says nothing about it.
+In the paper the spouts sleep most of the time, so no placement ever lacks resources. Here they do not sleep,
+debug logging is off and the bolts have work to do, so nodes, processes and network limit throughput. There
+are no claims, because the paper says nothing about it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from storm_lab.papers.mfstorm.starter import DIAMOND, EXCLAMATION, STAR, WORD_CO
 SLUG = "mfstorm-beyond"
 
 KINDS = (WORD_COUNT, EXCLAMATION, DIAMOND, STAR)
-"""Topologies, from lines to graphs with branches. The tweet variants have the shapes of the first two."""
+"""Topologies, from chains to graphs with branches. The tweet variants have the shapes of the first two."""
 
 _CHANGED: tuple[Parameter, ...] = (
     seed_parameter(
@@ -53,7 +53,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def prefix(kind: str) -> str:
-    """What the names of a topology's runs begin with."""
+    """Prefix of the names of a topology's runs."""
     return f"{kind}-"
 
 
@@ -64,7 +64,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         unused = "exclaim_us" if kind == WORD_COUNT else "split_us"
         own = parameters.without(unused, "fixed_seeds")
         fewer = own.changed(seeds=parameters.seeds[: parameters.integer("fixed_seeds")])
-        # Counters tell the throughput; of the executions a few are enough.
+        # Counters yield the throughput, so a few logged executions are enough.
         for scheduler in SCHEDULERS:
             made += cells(
                 SLUG,

@@ -1,4 +1,4 @@
-"""MF-Storm's Exclamation (figures 4 to 6): storm-starter's, whose spouts sleep 100 ms before each emit."""
+"""MF-Storm's Exclamation (figures 4 to 6): from storm-starter; its spouts sleep 100 ms before each emit."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 With Storm 2.x's locality-aware shuffle, traffic depends on the placement. So placements are compared on a
 matrix that does not: the traffic of a run in one worker, where a shuffle reaches all tasks of the next bolt
-alike. The best placement has as many nodes as the scheduler's, and no node with more executors than its
-fullest; it comes from the scheduler ``optimal``, which says whether it is proven to be the best.
+equally. The best placement has as many nodes as the scheduler's, and no node with more executors than the
+scheduler's fullest one. It comes from the scheduler ``optimal``, which reports whether it is proven optimal.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ _EFFORT = 0.3
 """Deterministic time (about seconds) for the exact solver, per instance."""
 
 Rank = tuple[str, int]
-"""An executor by its component and its place among the component's executors; task numbers shift with the
-number of ackers."""
+"""An executor, as its component and its position among the component's executors.
+
+Task numbers cannot be used, because they shift with the number of ackers.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Inter-node traffic of a placement and the least one, as shares of all traffic (0 to 1).
+    """Inter-node traffic of a placement, and the least possible, as shares of all traffic (0 to 1).
 
-    ``least`` is what the best placement found has; with ``proven`` no placement has less.
+    ``least`` is that of the best placement found; with ``proven`` no placement has less.
     """
 
     nodes: int
@@ -44,7 +46,7 @@ class Gap:
 
 
 def rank_traffic(traffic: pd.DataFrame) -> dict[tuple[Rank, Rank], float]:
-    """The traffic matrix of one run (rows of the table executor_traffic), ackers left out, in tuples/s."""
+    """The traffic matrix of one run in tuples/s, without ackers, from rows of the table executor_traffic."""
     rows = traffic[(traffic["source_component"] != ACKER) & (traffic["target_component"] != ACKER)]
     sources = list(zip(rows["source_component"].tolist(), rows["source_task"].tolist(), strict=True))
     targets = list(zip(rows["target_component"].tolist(), rows["target_task"].tolist(), strict=True))
@@ -60,10 +62,10 @@ def rank_traffic(traffic: pd.DataFrame) -> dict[tuple[Rank, Rank], float]:
 
 
 def evened(kind: str, traffic: Mapping[tuple[Rank, Rank], float]) -> dict[tuple[Rank, Rank], float]:
-    """The traffic without chance: executors that do the same get the same.
+    """The traffic without random variation: executors with the same role get the same traffic.
 
-    All senders of a component are alike, and so are the receivers of a shuffle; those of a fields grouping
-    keep their own shares, which come from the words.
+    All senders of a component are alike, and so are the receivers of a shuffle. Receivers of a fields
+    grouping keep their own shares, which depend on the words.
     """
     shape = {component.id: component for component in starter(kind, 1).components}
     sums: dict[tuple[str, Rank], float] = {}
@@ -84,7 +86,7 @@ def evened(kind: str, traffic: Mapping[tuple[Rank, Rank], float]) -> dict[tuple[
 
 
 def load_of(kind: str, required: int, traffic: Mapping[tuple[Rank, Rank], float]) -> MeasuredLoad:
-    """The traffic between the executors of a topology that asks for so many workers."""
+    """The traffic between the executors of a topology that asks for ``required`` workers."""
     by_rank = dict(_ranked(executors_of(starter(kind, required), VERSION)))
     return MeasuredLoad(
         traffic={(by_rank[a], by_rank[b]): rate for (a, b), rate in traffic.items() if rate > 0}
@@ -100,7 +102,7 @@ def _ranked(executors: Iterable[Executor]) -> Iterable[tuple[Rank, Executor]]:
 
 
 def gaps(kind: str, traffic: Mapping[tuple[Rank, Rank], float], seed: int) -> pd.DataFrame:
-    """A row for every cell of a topology's grid that has a placement over more than one node.
+    """One row for every cell of a topology's grid whose placement uses more than one node.
 
     Columns: scenario, scheduler, nodes, inter-node %, least %, above least (points), proven.
     """
@@ -134,7 +136,7 @@ def _gap(
     if len(nodes) == 1:
         return Gap(1, own, 0.0, True)
     fullest = max(sum(slot.node == node for slot in placed.slots.values()) for node in nodes)
-    # Traffic alone counts here, so which nodes they are makes no difference.
+    # Only traffic counts here, so it does not matter which nodes they are.
     key = (len(placed.slots), len(nodes), fullest)
     if key not in known:
         used = Cluster(tuple(node for node in desktops(1).nodes if node.id in nodes))

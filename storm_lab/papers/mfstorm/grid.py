@@ -21,10 +21,10 @@ from storm_lab.papers.mfstorm.testbed import SCENARIOS, VERSION, desktops
 from storm_lab.workloads.text import BOOK, GENERATED
 
 WINDOW_S = 20.0
-"""Window of traffic and CPU, and period of the previous run's monitors: T-Storm's; MF-Storm prints none."""
+"""Window of traffic and CPU, and period of the previous run's monitors. T-Storm's; MF-Storm prints none."""
 
 READING_S = 60.0
-"""A reading of the paper."""
+"""Length of one of the paper's readings."""
 
 COMMON: tuple[Parameter, ...] = (
     seed_parameter(
@@ -67,7 +67,7 @@ COMMON: tuple[Parameter, ...] = (
 
 
 def sleep_parameter(default_ms: float, doc: str) -> Parameter:
-    """The spouts' sleep before every emit."""
+    """The parameter for the spouts' sleep before every emit."""
     return Parameter("sleep_ms", default_ms, doc, unit="ms", low=0, high=1000)
 
 
@@ -76,13 +76,13 @@ TWEET_SLEEP_MS = 50.0
 
 
 def tweet_sleep_parameter() -> Parameter:
-    """The same of the tweet topologies."""
+    """The same parameter for the tweet topologies."""
     doc = "sleep of every spout executor before each emit (section on tweet topologies)"
     return sleep_parameter(TWEET_SLEEP_MS, doc)
 
 
 def split_parameter(default_us: float) -> Parameter:
-    """The cost of splitting, for word counts."""
+    """The parameter for the CPU of a split, for word counts."""
     return Parameter(
         "split_us",
         default_us,
@@ -94,7 +94,7 @@ def split_parameter(default_us: float) -> Parameter:
 
 
 def exclaim_parameter(default_us: float) -> Parameter:
-    """The cost of a bolt that adds exclamation marks."""
+    """The parameter for the CPU of a bolt that adds exclamation marks."""
     return Parameter("exclaim_us", default_us, "CPU of a bolt that adds exclamation marks", "us", 1, 1000)
 
 
@@ -112,7 +112,7 @@ _OF_A_RUN = ("duration_s", "warm_up_s", "previous_s", "debug", "sleep_ms", "spli
 
 
 def variant(scenario: str, scheduler: str) -> str:
-    """Name of a cell's runs; cells that one run stands for have one name (`played_in`)."""
+    """Name of a cell's runs; cells that share a run share its name (`played_in`)."""
     return f"{played_in(scenario, scheduler)}-{scheduler}"
 
 
@@ -126,14 +126,17 @@ def cells(
     prefix: str = "",
     sample_every: int = 100,
 ) -> tuple[RunSpec, ...]:
-    """The runs of a grid without cells whose scheduler refuses it; `UserError` if the text cannot be read.
+    """The runs of a grid, without cells whose scheduler refuses the topology.
 
-    ``prefix`` goes before the variants' names. Equal arguments make equal runs, which are played once, and so
-    are cells that one run stands for.
+    ``prefix`` goes before the variants' names. Equal arguments make equal runs, which are played only once. A
+    run that several cells share is also played once.
+
+    Raises:
+        UserError: the text cannot be read.
     """
     messages = KINDS[kind].messages(parameters.text("text"))
     shared = parameters.only(name for name in _OF_A_RUN if name in parameters).changed(topology=kind)
-    # Only MF-Storm depends on a run before.
+    # Only MF-Storm depends on a previous run.
     alone = shared.without("previous_s")
     wanted = dict.fromkeys(
         (played_in(scenario, scheduler), scheduler)
@@ -157,7 +160,7 @@ def cells(
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What a run plays, whatever the scheduler: topology, slots asked for, input and costs."""
+    """What a run plays under any scheduler: topology, slots asked for, input and costs."""
 
     kind: str
     required: int
@@ -182,7 +185,7 @@ class Planned:
         )
 
     def plan(self) -> TopologyPlan:
-        """Topology, trace and sources. Roots are not anchored: storm-starter's spouts give no ids."""
+        """Topology, trace and sources. Roots are not anchored: storm-starter's spouts give no message ids."""
         topology = starter(self.kind, self.required, debug=self.debug)
         trace = trace_of(self.kind, self.text, self.work_us, self.seed)
         source = SourcePlan(SourceKind.SATURATED, sleep_ns=round(self.sleep_ms * 1e6), anchored=False)
@@ -196,14 +199,14 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 @lru_cache(maxsize=64)
 def _log_before(planned: Planned, slots: int, version: StormVersion, duration_s: float) -> TrafficLog:
-    """The log of the run before; scenarios whose run before is the same share it within a process."""
+    """The traffic log of the previous run; scenarios with the same previous run share it within a process."""
     return traffic_log(
         desktops(slots), planned.plan(), version, duration_s=duration_s, window_s=WINDOW_S, seed=planned.seed
     )
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
-    """Play one run; under MF-Storm after the run whose traffic it is given."""
+    """Describe one run; for MF-Storm, play the previous run first, for its traffic."""
     given = spec.parameters
     name, scheduler = given.text("scenario"), given.text("scheduler")
     scenario, cluster, planned = SCENARIOS[name], desktops(SCENARIOS[name].slots), plan(spec)
@@ -228,6 +231,6 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def describe_waiting(spec: RunSpec) -> EmulationSpec:
-    """The same run with JVMs that take longer to start than their CPU."""
+    """The same run with JVMs that take longer to start than their CPU use requires."""
     jvm_start_s = spec.parameters.number("jvm_start_s")
     return replace(describe(spec), times=replace(ControlTimes(), jvm_start_s=jvm_start_s))

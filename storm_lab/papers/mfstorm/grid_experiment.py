@@ -1,4 +1,4 @@
-"""Experiments of which all claims are read from one topology's grid in the same way."""
+"""Experiments whose claims are all read from one topology's grid in the same way."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from storm_lab.papers.mfstorm.grid_readings import (
 from storm_lab.papers.mfstorm.placement import DEFAULT
 
 SETTLED_VARIANTS = ("S6-mf-storm", "S3-isolation")
-"""Runs that scenario 6 is read from, against the isolation scheduler, which plays scenario 3 for it."""
+"""Runs for scenario 6 of MF-Storm and isolation; isolation's run of scenario 3 stands for scenario 6."""
 
 
 def grid_experiment(
@@ -37,9 +37,9 @@ def grid_experiment(
     further: Mapping[str, str] | None = None,
     settling: tuple[Settling, ...] = (),
 ) -> Experiment:
-    """The grid of a topology, with parameters of its ``own``, and the claims of its figure ``per_node``.
+    """The grid of a topology, with its ``own`` parameters, and the claims of its figure ``per_node``.
 
-    The paper averages over ``baselines``; ``further`` has other claims on scenario 6 with their baselines.
+    The paper averages over ``baselines``; ``further`` maps other claims on scenario 6 to their baselines.
     """
     by_default = f"mfstorm-{per_node}-s6-default"
     pairs = Settling((by_default,), variants=("S6-mf-storm", "S3-default"), reading=SINGLE_RUNS)

@@ -1,9 +1,9 @@
 """Readings that MF-Storm's experiments share: throughput, nodes and quotients, from the metric tables.
 
-Throughput is tuples executed by all bolts (the paper says only "tuples processed") per second. The paper's
-equation 2 divides all of them by all time since submission, and claims are judged so (`since_submission`);
-tables of the notebooks show the level after the warm-up. Per node, throughput is divided by the nodes that
-held an executor. Every reading returns one value per seed.
+Throughput is tuples executed by all bolts per second (the paper says only "tuples processed"). The paper's
+equation 2 divides all tuples by the total time since submission, and claims are judged in this way
+(`since_submission`). Tables in the notebooks show the level after the warm-up. Throughput per node is divided
+by the number of nodes that held an executor. Every reading returns one value per seed.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ NODES = "nodes_mean"
 WORKERS = "workers_mean"
 
 LEVEL = 0.02
-"""A reading within this part of the last ones' mean is "the same": the scatter of the paper's own ratios."""
+"""Readings within this share of the last ones' mean are "the same": the scatter of the paper's own ratios."""
 
 ENOUGH_S = 300.0
-"""After five minutes throughput is constant, the paper says."""
+"""According to the paper, throughput is constant after five minutes."""
 SINGLE_RUNS = "single runs, each with a start of its own, after five minutes"
 
 SYSTEM = "__"
-"""Components of Storm itself start so; what they execute is no work of the topology."""
+"""Prefix of Storm's own components, whose executions do not count as the topology's."""
 
 Cells = Mapping[tuple[str, str], Samples]
 """A reading by scenario and scheduler."""
@@ -43,7 +43,7 @@ Cells = Mapping[tuple[str, str], Samples]
 
 @cache
 def comparable(scheduler: str, kind: str, scenario: str) -> bool:
-    """As `placement.comparable`, asked once: a search that finds no place takes seconds."""
+    """As `placement.comparable`, cached: a search that finds no placement takes seconds."""
     return placement.comparable(scheduler, kind, scenario)
 
 
@@ -65,7 +65,7 @@ def since_submission(
 ) -> Cells:
     """Equation 2 for every cell that has a run.
 
-    All tuples of all bolts by all time since submission, up to ``until_s``, per node.
+    All tuples of all bolts, divided by the total time since submission, up to ``until_s``, per node.
     """
     rows = tables.component_throughput_60s
     rows = rows[(rows["experiment"] == slug) & ~rows["component"].str.startswith(SYSTEM)]
@@ -89,7 +89,7 @@ def _of_node(rate: float | None, nodes: float) -> float | None:
 def grid_rows(
     tables: Tables, slug: str, kind: str, columns: Mapping[str, str], seeds: Sequence[int], prefix: str = ""
 ) -> pd.DataFrame:
-    """A row a run: scenario, variant (the scheduler), seed, and the ``columns`` (of steady -> new name)."""
+    """One row per run: scenario, variant (the scheduler), seed and ``columns`` (of steady -> new name)."""
     read = {column: grid_values(tables, slug, kind, column, seeds, prefix) for column in columns}
     first = next(iter(read.values()))
     rows = [
@@ -101,9 +101,9 @@ def grid_rows(
 
 
 def share(cells: Cells, kind: str, baseline: str) -> Samples:
-    """Mean of MF-Storm over a baseline, in percent: what the paper averages.
+    """Mean of MF-Storm over a baseline, in percent, as the paper averages it.
 
-    It is over the scenarios in which the baseline runs in the slots that were asked for.
+    The mean is over the scenarios in which the baseline uses exactly the slots that were asked for.
     """
     chosen = [scenario for scenario in SCENARIOS if comparable(baseline, kind, scenario)]
     parts = [quotients(cells[scenario, MF_STORM], cells[scenario, baseline]) for scenario in chosen]
@@ -111,7 +111,7 @@ def share(cells: Cells, kind: str, baseline: str) -> Samples:
 
 
 def averaged(parts: Sequence[Samples], factor: float = 1.0) -> Samples:
-    """Mean of several readings, seed by seed, times ``factor``; None where one of them is."""
+    """Mean of several readings, seed by seed, times ``factor``; None if one of them is None."""
     means: Samples = []
     for values in zip(*parts, strict=True):
         known = [value for value in values if value is not None]
@@ -120,10 +120,10 @@ def averaged(parts: Sequence[Samples], factor: float = 1.0) -> Samples:
 
 
 def both_names(cells: Cells, kind: str, baselines: Sequence[str]) -> pd.DataFrame:
-    """What the paper averages, under its name and under the right one.
+    """The mean quotients that the paper calls improvements, and the actual improvements.
 
-    A row a baseline: MF-Storm over it in every scenario (NaN where the baseline does not run in the slots
-    asked for), then the mean quotient and the mean improvement, both in percent. Means over seeds.
+    One row per baseline: MF-Storm over it in every scenario (NaN if the baseline does not use the slots asked
+    for), then the mean quotient and the mean improvement, both in percent. Values are means over seeds.
     """
     rows = {}
     for baseline in baselines:
@@ -139,22 +139,22 @@ def both_names(cells: Cells, kind: str, baselines: Sequence[str]) -> pd.DataFram
 
 
 def mean_share(cells: Cells, kind: str, baselines: Sequence[str]) -> Samples:
-    """Mean over baselines of `share`."""
+    """Mean of `share` over baselines."""
     return averaged([share(cells, kind, baseline) for baseline in baselines])
 
 
 def s6_claim(claim: str, cells: Cells, baseline: str) -> Measurement:
-    """The claim on scenario 6 against one baseline."""
+    """Measure the claim on scenario 6 against one baseline."""
     of = "tuples executed by all bolts since submission, per s and node (equation 2), scenario 6"
     how = f"100 * (MF-Storm / {baseline} - 1), {of}"
     return measurement(claim, changes(cells["S6", MF_STORM], cells["S6", baseline]), unit="%", how=how)
 
 
 def single_runs(claim: str, cells: Cells, baseline: str) -> tuple[Measurement, ...]:
-    """The same, read after five minutes from runs that have nothing in common; none with a single seed.
+    """Measure the same after five minutes, from independent runs; nothing with a single seed.
 
-    Runs of one seed start at the same moment of Nimbus's round. MF-Storm's of each seed stands against the
-    baseline's of the next.
+    Runs of one seed start at the same moment of Nimbus's round. So MF-Storm's run with each seed is compared
+    with the baseline's run with the next seed.
     """
     new, old = cells["S6", MF_STORM], cells["S6", baseline]
     if len(new) < 2:
@@ -165,14 +165,14 @@ def single_runs(claim: str, cells: Cells, baseline: str) -> tuple[Measurement, .
 
 
 def share_claim(claim: str, samples: Samples, baselines: Sequence[str]) -> Measurement:
-    """The claim on a mean over scenarios (and baselines), which the paper calls an improvement."""
+    """Measure the claim on a mean over scenarios (and baselines), which the paper calls an improvement."""
     mean = f"mean of 100 * MF-Storm / {' and '.join(baselines)} over scenarios"
     how = f"{mean}, tuples since submission, per s and node (equation 2); a mean quotient, no improvement"
     return measurement(claim, samples, unit="%", how=how)
 
 
 def grid_claims(figure: str, cells: Cells, kind: str, baselines: Sequence[str]) -> tuple[Measurement, ...]:
-    """The three claims that every topology has: scenario 6 against default and isolation, and the mean."""
+    """Measure every topology's three claims: scenario 6 against default and isolation, and the mean."""
     return (
         s6_claim(f"mfstorm-{figure}-s6-default", cells, DEFAULT),
         s6_claim(f"mfstorm-{figure}-s6-isolation", cells, ISOLATION),
@@ -194,9 +194,9 @@ def minutes(tables: Tables, slug: str, name: str, seed: int) -> pd.Series[float]
 
 
 def settled_min(series: pd.Series[float]) -> float | None:
-    """Minutes from submission until the readings stay at their last level; None where they never do.
+    """Minutes from submission until the readings stay at their final level; None if they never do.
 
-    The level is the mean of the last third of the readings; the answer is the start of the first reading from
+    The level is the mean of the last third of the readings. The result is the start of the first reading from
     which on all are within `LEVEL` of it.
     """
     if len(series) < 3:
@@ -211,15 +211,15 @@ def settled_min(series: pd.Series[float]) -> float | None:
 
 
 def running_mean(series: pd.Series[float]) -> pd.Series[float]:
-    """All tuples since submission by all time since, as the paper's equation 2 has it."""
+    """All tuples since submission divided by the time since submission, as in the paper's equation 2."""
     return series.expanding().mean()
 
 
 def constant_min(series: pd.Series[float]) -> float | None:
-    """Minutes from submission until the running mean no longer changes; None where it always does.
+    """Minutes from submission until the running mean no longer changes; None if it never stops changing.
 
-    A running mean is read at the end of its minute. It no longer changes from the first reading on that
-    differs from the one before by less than `LEVEL`, as all later ones do.
+    A running mean is read at the end of its minute. It no longer changes from the first reading on that, like
+    all later ones, differs from its predecessor by less than `LEVEL`.
     """
     mean = running_mean(series)
     changes = mean.diff().abs() / mean.shift()

@@ -1,7 +1,8 @@
-"""What MF-Storm's topologies read: short sentences, single words, and messages as short as tweets.
+"""Input of MF-Storm's topologies: short sentences, single words, and messages as short as tweets.
 
-No message of a real person is kept: the default is made of the generated text's words, in the lengths that
-the paper and storm-starter give. A reader's own file takes its place, a sentence or message a line.
+No messages of real people are used. The default messages consist of the generated text's words and have the
+lengths that the paper and storm-starter give. Readers can use their own file instead, with one sentence or
+message per line.
 """
 
 from __future__ import annotations
@@ -15,27 +16,27 @@ from storm_lab.workloads.splitmix import SplitMix
 from storm_lab.workloads.text import BOOK, GENERATED, Text, load_text
 
 SENTENCE_WORDS = (6, 8, 6, 6, 6)
-"""Words of the five sentences that storm-starter's RandomSentenceSpout chooses from: 6.4 on average."""
+"""Word counts of the five sentences that storm-starter's RandomSentenceSpout chooses from: 6.4 on average."""
 
 STARTER_WORDS = 5
-"""Words that storm-starter's TestWordSpout chooses from."""
+"""Number of words that storm-starter's TestWordSpout chooses from."""
 
 TWEETS = 5000
-"""Messages of the tweet word count (section on tweet topologies)."""
+"""Number of messages of the tweet word count (section on tweet topologies)."""
 
 TWEET_WORDS = 2500
-"""Words of the tweet exclamation (same section)."""
+"""Number of words of the tweet exclamation (same section)."""
 
 _TWEET_CHARACTERS = 140
 _SHORTEST, _LONGEST = 20, 140
-"""Lengths of generated messages, in characters; every length is as frequent as any other."""
+"""Lengths of generated messages, in characters; all lengths are equally frequent."""
 
 _SEED = 7
 
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Lines that a spout chooses from. ``name`` is that of the text they come from."""
+    """Lines that a spout chooses from; ``name`` is the name of their text."""
 
     name: str
     lines: tuple[str, ...]
@@ -48,7 +49,7 @@ class Messages:
 
 
 def sentences(choice: str) -> Messages:
-    """Five sentences cut from generated text or the book, or a file's lines; `UserError` as `load_text`."""
+    """Five sentences cut from generated text or the book, or a file's lines; errors as in `load_text`."""
     text = load_text(choice)
     if _own(choice):
         return Messages(text.name, _with_words(text))
@@ -57,7 +58,11 @@ def sentences(choice: str) -> Messages:
 
 
 def starter_words(choice: str) -> Messages:
-    """The first five words of four letters or more, or all of a file, once each; errors as `sentences`."""
+    """The first five distinct words of four letters or more, or all distinct words of a file.
+
+    Raises:
+        UserError: as in `sentences`.
+    """
     text = load_text(choice)
     words = tuple(dict.fromkeys(_words(text)))
     if _own(choice):
@@ -75,14 +80,14 @@ def tweets(choice: str) -> Messages:
 
 @lru_cache(maxsize=2)
 def _tweets_from(text: Text) -> Messages:
-    """Messages made of a text's words; every seed and grid reads the same."""
+    """Messages made of a text's words, the same for every seed and grid."""
     draw = SplitMix(_SEED)
     words = _endless(text)
     return Messages(text.name, tuple(_message(words, draw) for _ in range(TWEETS)))
 
 
 def tweet_words(choice: str) -> Messages:
-    """The first 2,500 words of the messages; `UserError` as `sentences`."""
+    """The first 2,500 words of the messages; `UserError` as in `sentences`."""
     made = tweets(choice)
     words = [word for line in made.lines for word in line.split()]
     return Messages(made.name, tuple(words[:TWEET_WORDS]))
@@ -106,7 +111,7 @@ def _endless(text: Text) -> Iterator[str]:
 
 
 def _message(words: Iterator[str], draw: SplitMix) -> str:
-    """Words until a drawn length is reached, cut at the limit of a message."""
+    """Words until a random length is reached, cut at the limit of a message."""
     length = _SHORTEST + draw.below(_LONGEST - _SHORTEST + 1)
     message = next(words)
     while len(message) < length:

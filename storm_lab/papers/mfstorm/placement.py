@@ -1,4 +1,4 @@
-"""The four schedulers that MF-Storm is compared with and among, and what they answer in a scenario."""
+"""The four schedulers that MF-Storm's experiments compare, and their results in each scenario."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _NAMES = {DEFAULT: "default", RAS: "ras", MF_STORM: "mfstorm"}
 
 
 def policy(scheduler: str, kind: str, required: int) -> Scheduler[Any]:
-    """A scheduler of the comparison, for a topology that asks for so many slots.
+    """A scheduler of the comparison, for a topology that asks for ``required`` slots.
 
-    The isolation scheduler may take as many machines as slots are asked for, while there are machines; the
-    paper does not print ``isolation.scheduler.machines``, and this one yields its node counts.
+    The isolation scheduler may take one machine per requested slot, up to the number of machines. The paper
+    does not print ``isolation.scheduler.machines``; this value yields the paper's node counts.
     """
     if scheduler == ISOLATION:
         return IsolationScheduler(IsolationParameters(machines=f"{kind}:{min(required, len(DESKTOPS))}"))
@@ -35,18 +35,19 @@ def policy(scheduler: str, kind: str, required: int) -> Scheduler[Any]:
 def answer(
     scheduler: str, kind: str, scenario: str, *, load: MeasuredLoad | None = None, seed: int = 0
 ) -> SchedulingResult:
-    """What the scheduler makes of a freshly submitted topology; without load, a cold start."""
+    """The scheduler's result for a newly submitted topology; without ``load``, a cold start."""
     slots, required = SCENARIOS[scenario].slots, SCENARIOS[scenario].required
     view = SchedulingView((starter(kind, required),), desktops(slots), VERSION, load=load, seed=seed)
     return policy(scheduler, kind, required).schedule(view)
 
 
 def played_in(scenario: str, scheduler: str) -> str:
-    """The scenario whose run stands for this cell.
+    """The scenario whose run is used for this cell.
 
-    Default and isolation start a worker on every node before they start a second one anywhere, and no
-    scenario asks for more workers than there are nodes. So further slots stay empty and change nothing: of
-    scenarios that ask for as many slots the one with the fewest a node is played, for all of them.
+    The default and isolation schedulers start a worker on every node before they start a second one anywhere,
+    and no scenario asks for more workers than there are nodes. So additional slots stay empty and change
+    nothing. Of the scenarios that ask for the same number of slots, only the one with the fewest slots per
+    node is played.
     """
     if scheduler not in (DEFAULT, ISOLATION) or SCENARIOS[scenario].required > len(DESKTOPS):
         return scenario
@@ -56,29 +57,29 @@ def played_in(scenario: str, scheduler: str) -> str:
 
 @cache
 def _cold_start(scheduler: str, kind: str, scenario: str) -> SchedulingResult:
-    """The answer without load. A search that ends in a refusal takes long, and several ask."""
+    """The result without load. Cached, because a search that ends in a refusal takes long."""
     return answer(scheduler, kind, scenario)
 
 
 def refusal(scheduler: str, kind: str, scenario: str) -> str:
-    """Why the scheduler does not place the topology; empty where it does.
+    """Why the scheduler does not place the topology; empty if it does.
 
     Nimbus asks again every ten seconds, but about the same cluster, so the topology never runs. Such a cell
-    has no run, for a run without a tuple is none.
+    has no run.
     """
     status = _cold_start(scheduler, kind, scenario).status[kind]
     return "" if status.scheduled else status.message
 
 
 def slots_taken(scheduler: str, kind: str, scenario: str) -> int:
-    """Slots that the scheduler uses, whatever was asked for; 0 where it refuses."""
+    """Number of slots that the scheduler uses, whatever was asked for; 0 if it refuses."""
     return len(set(_cold_start(scheduler, kind, scenario).assignment.slots.values()))
 
 
 def comparable(scheduler: str, kind: str, scenario: str) -> bool:
-    """Whether the scheduler runs the topology in the slots that were asked for.
+    """Whether the scheduler runs the topology in exactly the number of slots that was asked for.
 
-    The resource-aware scheduler takes its own number. The paper leaves out its word counts for that reason
-    (five slots instead of three), so a result counts here where both numbers agree.
+    The resource-aware scheduler chooses its own number. The paper omits its word counts for that reason (five
+    slots instead of three), so only cells in which both numbers agree are compared.
     """
     return slots_taken(scheduler, kind, scenario) == SCENARIOS[scenario].required

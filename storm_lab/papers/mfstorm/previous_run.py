@@ -1,8 +1,8 @@
-"""The run before: where MF-Storm's traffic log comes from.
+"""The previous run: where MF-Storm's traffic log comes from.
 
-MF-Storm weighs the edges of a topology's graph with the traffic of an earlier run. That run is played under
-Storm's default scheduler, watched by load monitors, and what they know at its end is handed to the scheduler
-of the run that is measured. Nothing else is carried over.
+MF-Storm weights the edges of a topology's graph with the traffic of an earlier run. That run is played under
+Storm's default scheduler and watched by load monitors. The load that they know at its end is passed to the
+scheduler of the measured run. Nothing else is carried over.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from storm_lab.schedulers.storm.default import DefaultScheduler
 
 @dataclass(slots=True)
 class Watch:
-    """Monitors whose averages outlive the run, in ``load``; None while nothing has been measured."""
+    """Monitors that keep their final averages in ``load``; None as long as nothing has been measured."""
 
     monitor: MonitorPlan = field(default_factory=MonitorPlan)
     load: MeasuredLoad | None = None
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
-        """Begin to watch."""
+        """Start the monitors."""
 
         def keep() -> None:
             self.load = control.nimbus.load()
 
-        # Before the monitor's own action at the end, which closes its database.
+        # Registered before the monitor's own action at the end, which closes its database.
         control.at_end(keep)
         self.monitor.begin(control, sampler)
 
 
 @dataclass(frozen=True, slots=True)
 class TrafficLog:
-    """Hands an earlier run's load to Nimbus's scheduler, unchanged for the whole run."""
+    """Gives an earlier run's load to Nimbus's scheduler, unchanged for the complete run."""
 
     load: MeasuredLoad
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
-        """Lay the log beside Nimbus."""
+        """Make Nimbus use this load."""
         control.nimbus.load = lambda: self.load
 
 
@@ -58,7 +58,11 @@ def traffic_log(
     window_s: float,
     seed: int,
 ) -> TrafficLog:
-    """What monitors know after the earlier run; `UserError` if it was shorter than a window, or stopped."""
+    """Play the previous run and return the load that its monitors measured.
+
+    Raises:
+        UserError: the run was shorter than a window, or stopped.
+    """
     watch = Watch()
     spec = EmulationSpec(
         cluster=cluster,

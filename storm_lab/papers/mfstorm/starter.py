@@ -1,8 +1,8 @@
-"""The shapes of MF-Storm's topologies, and what runs in them.
+"""The shapes of MF-Storm's topologies, and the user code and input of their components.
 
-Word Count and Exclamation have storm-starter's shapes. So have the tweet variants, which the paper implies:
-under the resource-aware scheduler both word counts take five slots. Diamond and Star are not in the paper:
-they have the same user code on graphs that are no line.
+Word Count and Exclamation have storm-starter's shapes. So have the tweet variants; the paper implies this,
+because both word counts take five slots under the resource-aware scheduler. Diamond and Star are not in the
+paper: they run Exclamation's user code on graphs that are not chains.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _exclamation() -> tuple[Component, ...]:
 
 
 def _diamond() -> tuple[Component, ...]:
-    """One spout, two branches, one bolt that both end in."""
+    """One spout, two branches, and one bolt that joins both."""
     ends = (Subscription("left"), Subscription("right"))
     return (
         Component("word", 4, outputs=_WORD),
@@ -88,9 +88,9 @@ KINDS: Mapping[str, Kind] = {
 
 
 def starter(kind: str, workers: int, *, debug: bool = True) -> Topology:
-    """A topology that asks for so many workers, with Storm's default of one acker per worker.
+    """A topology that asks for ``workers`` workers, with Storm's default of one acker per worker.
 
-    ``debug``: the workers log every tuple, as storm-starter's topologies set it.
+    With ``debug`` the workers log every tuple, as storm-starter's topologies do.
     """
     return Topology(
         kind, KINDS[kind].components(), workers=workers, name=kind, settings={"topology.debug": debug}
@@ -99,7 +99,7 @@ def starter(kind: str, workers: int, *, debug: bool = True) -> Topology:
 
 @cache
 def trace(kind: str, text: str, work_us: float, seed: int) -> WorkloadTrace:
-    """What the user code does with the text, for any number of workers; `UserError` if it cannot be read.
+    """The trace of the user code over the text, for any number of workers; `UserError` if it cannot be read.
 
     ``work_us`` is the CPU of a split (of 8 words) in word counts, of an exclamation elsewhere.
     """

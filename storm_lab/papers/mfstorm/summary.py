@@ -1,6 +1,6 @@
 """MF-Storm's averages over topologies, scenarios and baselines, from the runs of the four topologies.
 
-The runs are those of the other experiments, named after them, so that nothing is played twice.
+These runs belong to the other experiments and have their names, so nothing is played twice.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ GRIDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     TWEET_WORD_COUNT: (tweet_wordcount.SLUG, (DEFAULT, ISOLATION)),
     TWEET_EXCLAMATION: (tweet_exclamation.SLUG, (DEFAULT, ISOLATION, RAS)),
 }
-"""Topology to the experiment that runs it, and the baselines that the paper averages over."""
+"""Topology -> the experiment that runs it, and the baselines that the paper averages over."""
 
 LOW = ("S1", "S2", "S3")
 """Scenarios with one slot per node."""
 
 TRIED_MS = (20.0, 5.0, 2.0, 1.0, 0.5)
-"""Sleeps of Exclamation's spouts beside the paper's 100 ms, down to where its workers are overloaded."""
+"""Sleeps of Exclamation's spouts tried besides the paper's 100 ms, down to an overload of its workers."""
 
 Grids = dict[str, Cells]
 
@@ -91,7 +91,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims on the averages."""
+    """Measure the claims on the averages."""
     seeds = parameters.seeds
     per_node = all_grids(tables, PER_NODE, seeds)
     raw = all_grids(tables, THROUGHPUT, seeds)
@@ -109,7 +109,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def tried_prefix(sleep_ms: float) -> str:
-    """What the names of the runs with another sleep begin with."""
+    """Prefix of the names of the runs with another sleep."""
     return f"sleep{sleep_ms:g}-"
 
 
@@ -137,14 +137,14 @@ def shares(grids: Grids) -> dict[str, Samples]:
 
 
 def low_quotient(grids: Grids) -> Samples:
-    """MF-Storm over default where a node has one slot, mean over topologies and scenarios."""
+    """MF-Storm over default in scenarios with one slot per node, averaged over topologies and scenarios."""
     return averaged(
         [quotients(cells[s, MF_STORM], cells[s, DEFAULT]) for cells in grids.values() for s in LOW]
     )
 
 
 def like_with_like(grids: Grids, scheduler: str) -> Samples:
-    """A scheduler's mean over the cells that all schedulers have, so that an order means something."""
+    """A scheduler's mean over the cells that all schedulers share, so that schedulers can be ranked."""
     return averaged(
         [
             cells[scenario, scheduler]

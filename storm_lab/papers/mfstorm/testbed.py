@@ -10,7 +10,7 @@ from storm_lab.model.machines import MFSTORM, ports
 from storm_lab.model.version import StormVersion
 
 VERSION = StormVersion((2, 0, 1))
-"""The paper names 2.0.1; ZeroMQ, which it names too, left Storm long before."""
+"""The paper names 2.0.1. It also names ZeroMQ, which Storm had dropped long before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ DESKTOPS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A row of table 4: slots of each node, and slots that the topology asks for."""
+    """A row of table 4: slots per node, and slots that the topology asks for."""
 
     slots: int
     required: int
@@ -51,9 +51,9 @@ SCENARIOS: Mapping[str, Scenario] = {
 
 
 def desktops(slots: int) -> Cluster:
-    """The four supervisors with so many slots each; Nimbus and ZooKeeper have a machine of their own.
+    """The four supervisors with ``slots`` slots each; Nimbus and ZooKeeper run on another machine.
 
-    Offers to resource-aware schedulers are Storm's defaults (400 points and 4096 MB), for the paper changes
+    Resource-aware schedulers see Storm's default offers (400 points and 4096 MB), because the paper changes
     none.
     """
     return Cluster(tuple(replace(node, ports=ports(slots)) for node in MFSTORM.values()))

@@ -1,4 +1,4 @@
-"""MF-Storm's tweet exclamation (figures 9 and 10): 2,500 words of messages, one every 50 ms and spout."""
+"""MF-Storm's tweet exclamation (figures 9 and 10): 2,500 words of messages, one every 50 ms per spout."""
 
 from __future__ import annotations
 

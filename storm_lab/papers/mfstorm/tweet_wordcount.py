@@ -1,4 +1,4 @@
-"""MF-Storm's tweet word count (figures 7 and 8): the words of 5,000 messages, one every 50 ms and spout."""
+"""MF-Storm's tweet word count (figures 7 and 8): the words of 5,000 messages, one every 50 ms per spout."""
 
 from __future__ import annotations
 

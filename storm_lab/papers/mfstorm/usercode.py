@@ -10,12 +10,12 @@ from storm_lab.workloads.splitmix import SplitMix
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 
 LEAST_PICKS = 5000
-"""Random choices of a spout that are recorded before they repeat; more where there are more lines."""
+"""Least number of random choices recorded before they repeat; as many as there are lines, if that is more."""
 
 _PICK_US = 10.0
-"""CPU of a random choice and one emit call's own statements."""
+"""CPU of a random choice and of the statements of one emit call."""
 _COUNT_US = 20.0
-"""CPU to count a word in a hash map; T-Storm's word count has the same."""
+"""CPU to count a word in a hash map, as in T-Storm's word count."""
 
 
 class Pick(Spout):
@@ -26,7 +26,7 @@ class Pick(Spout):
         self._seed = seed
 
     def records(self) -> Iterator[tuple[object, ...]]:
-        """Lines drawn at random, as many as the text has, or `LEAST_PICKS`."""
+        """Draw lines at random: as many as the text has, or `LEAST_PICKS` if that is more."""
         draw = SplitMix(self._seed)
         for _ in range(max(LEAST_PICKS, len(self._lines))):
             yield (self._lines[draw.below(len(self._lines))],)
@@ -37,7 +37,10 @@ class Pick(Spout):
 
 
 class Split(Bolt):
-    """Emits the words of a line. ``us`` is CPU for a line of eight words, a third of it for the line."""
+    """Emits the words of a line.
+
+    ``us`` is the CPU for a line of eight words: a third for the line, the rest in equal parts for the words.
+    """
 
     def __init__(self, us: float) -> None:
         self._line_us = us / 3
@@ -49,12 +52,12 @@ class Split(Bolt):
             emit(word)
 
     def cost(self, values: Values) -> Cost:
-        """A third for the line, the rest by its words."""
+        """A fixed cost for the line plus a cost per word."""
         return Cost(self._line_us + self._word_us * len(str(values[0]).split()))
 
 
 class Count(Bolt):
-    """Counts words and emits each new count, which nobody reads."""
+    """Counts words and emits each new count, which no component reads."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""MF-Storm's Word Count (figures 1 to 3): storm-starter's, whose spouts sleep 100 ms before each emit."""
+"""MF-Storm's Word Count (figures 1 to 3): from storm-starter; its spouts sleep 100 ms before each emit."""
 
 from __future__ import annotations
 
@@ -52,11 +52,14 @@ LATE = Trial(
     reading=True,
     chosen_on=("mfstorm-stable-5min",),
 )
-"""The longest start that the emulator allows: the first tuple comes as late as on live Storm, and later."""
+"""The longest start that the emulator allows: the first tuple comes as late as on live Storm, or later."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The grid, late JVMs, too, and the resource-aware scheduler's tweet word count for its slots."""
+    """The grid, the grid with late JVMs, and the tweet word count under the resource-aware scheduler.
+
+    The last run is read for its number of slots.
+    """
 
     def grid(values: Parameters) -> tuple[RunSpec, ...]:
         return cells(SLUG, WORD_COUNT, values)
@@ -70,7 +73,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims that the runs of Word Count answer."""
+    """Measure the claims that the runs of Word Count answer."""
     seeds = parameters.seeds
     cells = since_submission(tables, SLUG, WORD_COUNT, seeds)
     slots = {
@@ -89,7 +92,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def stable(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claim on when throughput is constant."""
+    """Measure the claim on when throughput is constant."""
     how = (
         "end of the first minute from which on the mean since submission (equation 2) changes by "
         f"less than {LEVEL:.0%} a minute; mean over all cells"
@@ -98,7 +101,7 @@ def stable(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def settled(tables: Tables, seeds: tuple[int, ...]) -> Samples:
-    """When throughput no longer changes, mean over the cells; None where it does in one of them."""
+    """When throughput stops changing, averaged over the cells; None if it never does in one of them."""
     names = [
         variant(scenario, scheduler)
         for scenario in SCENARIOS
