@@ -1,4 +1,7 @@
-"""The old thread lives two seconds longer: N-Storm against N-Storm+ with 16 executors (figures 11, 12)."""
+"""Delayed kill: the old thread lives two seconds longer.
+
+N-Storm is compared with N-Storm+ with 16 executors (figures 11 and 12).
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """N-Storm and N-Storm+ once for every seed, other delays for the first ones."""
+    """N-Storm and N-Storm+ for every seed, and other delays for the first seeds."""
     first = parameters.changed(seeds=parameters.seeds[: parameters.integer("trial_seeds")])
     delays = dict.fromkeys(parameters.numbers("delays_tried_s"))
     tried = [
@@ -65,7 +68,7 @@ def plus(parameters: Parameters, sync_s: float = SYNC_S, poll_s: float = POLL_S)
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims, if the runs are those of the paper: sixteen executors, two seconds."""
+    """Measure the claims if the runs are those of the paper: sixteen executors, two seconds."""
     if parameters.integer("moved") != 16 or parameters.number("kill_delay_s") != 2.0:
         return ()
     seeds = parameters.seeds

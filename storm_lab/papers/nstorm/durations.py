@@ -1,8 +1,8 @@
-"""Readings of N-Storm's figures: how long throughput stayed low, what got done in total, what was lost.
+"""Readings of N-Storm's figures: how long throughput stayed low, how much was done in total, what was lost.
 
-Degradation is the pipeline's: seconds of the run in which throughput was at least so many per cent below the
-smooth mean, that between the warm-up and the first re-assignment of the same run. Every reading returns one
-value per seed, in the order of the seeds.
+Degradation comes from the pipeline: the seconds of a run in which throughput was at least a given percentage
+below the smooth mean. The smooth mean is that between the warm-up and the first re-assignment of the same
+run. Every reading returns one value per seed, in the order of the seeds.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from storm_lab.papers.nstorm.testbed import FIRST_S, PERIOD_S
 LEVELS = (20, 40, 60, 80, 100)
 """Per cent below the smooth mean; 100 is a standstill."""
 QUIET_S = 20.0
-"""The last seconds before a re-assignment count as undisturbed by the one before."""
+"""Length of the window before a re-assignment in which the previous one is assumed to have no more effect."""
 
 change = changes
-"""As what gets done is compared: `storm_lab.experiments.readings.changes`."""
+"""How totals and rates are compared: `storm_lab.experiments.readings.changes`."""
 
 
 def degraded_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -> Samples:
@@ -31,7 +31,7 @@ def degraded_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -
 
 
 def smooth_per_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
-    """The smooth mean itself, in answers a second."""
+    """The smooth mean itself, in answers per second."""
     return _of_level(tables, variant, seeds, LEVELS[0], "smooth_per_s")
 
 
@@ -44,8 +44,9 @@ def _of_level(tables: Tables, variant: str, seeds: Sequence[int], level: int, co
 
 
 def _low_s(seconds: pd.DataFrame, smooth: float, level: int, from_s: float, to_s: float = inf) -> float:
-    """How long throughput was at least ``level`` per cent below ``smooth``, of what begins in the window."""
-    # Arrays: a frame for each window of each run takes most of the time of a notebook of hundreds of runs.
+    """Seconds in the window with throughput at least ``level`` per cent below ``smooth``."""
+    # Arrays, because a frame per window and run would take most of the time of a notebook with hundreds of
+    # runs.
     times, width = seconds["t_s"].to_numpy(), seconds["width_s"].to_numpy()
     low = seconds["acked_per_s"].to_numpy() <= smooth * (1 - level / 100) * (1 + 1e-9)
     return float(width[low & (times >= from_s) & (times < to_s)].sum())
@@ -56,7 +57,7 @@ def degraded_against_s(
 ) -> Samples:
     """Seconds from the first re-assignment on with throughput at least ``level`` per cent below ``smooth``.
 
-    ``smooth`` has a mean for each seed, of other runs: so a cost that is there all the time shows.
+    ``smooth`` holds a mean of other runs for each seed, so permanent costs become visible, too.
     """
     found: Samples = []
     for seed, mean in zip(seeds, smooth, strict=True):
@@ -69,7 +70,7 @@ def degraded_against_s(
 
 
 def moves_s(tables: Tables, variant: str, seed: int) -> list[float]:
-    """Times of the re-assignments whose whole period lies in the run; the last one is cut off by the end.
+    """Times of the re-assignments whose full period is in the run; the run's end cuts off the last one.
 
     A seed that was not played has none.
     """
@@ -81,7 +82,7 @@ def moves_s(tables: Tables, variant: str, seed: int) -> list[float]:
 
 
 def of_each_move_s(tables: Tables, variant: str, seed: int, level: int) -> list[float]:
-    """Degraded seconds between each re-assignment and the next; empty for a run that never ran smoothly."""
+    """Degraded seconds between each re-assignment and the next; empty if the run has no smooth mean."""
     (smooth,) = _of_level(tables, variant, (seed,), level, "smooth_per_s")
     if smooth is None:
         return []
@@ -92,12 +93,12 @@ def of_each_move_s(tables: Tables, variant: str, seed: int, level: int) -> list[
 
 
 def per_move_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -> Samples:
-    """Mean degraded seconds of a re-assignment that was not cut off."""
+    """Mean degraded seconds per re-assignment, without the one that is cut off."""
     return [_mean(of_each_move_s(tables, variant, seed, level)) for seed in seeds]
 
 
 def shortest_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -> Samples:
-    """Degraded seconds of the re-assignment that had the fewest."""
+    """Degraded seconds of the re-assignment with the fewest."""
     return [min(of_each_move_s(tables, variant, seed, level), default=None) for seed in seeds]
 
 
@@ -106,12 +107,12 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def total(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
-    """Calls answered in the whole run; None for a seed without a run."""
+    """Calls answered in the complete run; None for a seed without a run."""
     return by_seed(tables.throughput_1s, variant, seeds, lambda rows: float(rows["acked"].sum()))
 
 
 def rate_between(tables: Tables, variant: str, seeds: Sequence[int], from_s: float, to_s: float) -> Samples:
-    """Answers a second in the seconds that begin in ``[from_s, to_s)``."""
+    """Answers per second in the seconds that begin in ``[from_s, to_s)``."""
     return by_seed(tables.throughput_1s, variant, seeds, lambda rows: _rate(rows, from_s, to_s))
 
 
@@ -124,7 +125,7 @@ def _rate(seconds: pd.DataFrame, from_s: float, to_s: float) -> float | None:
 
 
 def quiet_per_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
-    """Answers a second outside migrations: over the last 20 s before every re-assignment."""
+    """Answers per second outside migrations, over the last 20 s before every re-assignment."""
     means: Samples = []
     for seed in seeds:
         seconds = of_run(tables.throughput_1s, variant, seed)
@@ -134,7 +135,7 @@ def quiet_per_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
 
 
 def lost_with_threads(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
-    """Tuples that died with executors that were stopped, in any place, as the control log counts them."""
+    """Tuples lost with stopped executors, in all places that the control log counts."""
     counts: Samples = []
     for seed in seeds:
         rows = of_run(tables.control, variant, seed)
@@ -146,12 +147,12 @@ def lost_with_threads(tables: Tables, variant: str, seeds: Sequence[int]) -> Sam
 
 
 def replays(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
-    """Calls that were made again because a tuple tree was not acked in time."""
+    """Calls that were repeated because a tuple tree was not acked in time."""
     return by_seed(tables.failures_60s, variant, seeds, lambda rows: float(rows["failed"].sum()))
 
 
 def skew_s(tables: Tables, variant: str, seeds: Sequence[int], sync_s: float) -> Samples:
-    """Mean time between the first and the last supervisor that takes over a re-assignment."""
+    """Mean time between the first and the last supervisor that adopts a re-assignment."""
     means: Samples = []
     for seed in seeds:
         rows = of_run(tables.control, variant, seed)

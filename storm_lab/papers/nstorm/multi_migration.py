@@ -18,13 +18,13 @@ from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
 SLUG = "nstorm-multi-migration"
 
 STILL = replace(NSTORM, moved=0)
-"""N-Storm in a run in which nothing moves: the initial placement, warmed up as long as the others."""
+"""N-Storm in a run without moves: the initial placement, warmed up as long as in the other runs."""
 PAPERS_M = (1, 2, 4, 8, 16)
 SMALL_M = (1, 2, 4)
 AFTER = 3
-"""Re-assignments after which the gain of figure 10 is taken; the paper says two or three."""
+"""Number of re-assignments after which the gain of figure 10 is measured; the paper says two or three."""
 COMPARED_S = FIRST_S + AFTER * PERIOD_S
-"""The gain is taken over the seconds before this one, the time of the next re-assignment."""
+"""The gain is measured in the last seconds before this time, that of the next re-assignment."""
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "moved", (1, 2, 4, 8, 16), "executors that move at each re-assignment (figure 9)", low=1, high=36
@@ -34,9 +34,9 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """N-Storm once per number of moved executors and once without any move, for every seed.
+    """N-Storm for each number of moved executors and once without any move, for every seed.
 
-    Without a move the run is as long as the gain of figure 10 needs it.
+    The run without a move is only as long as the gain of figure 10 needs.
     """
     short = parameters.changed(duration_s=min(parameters.number("duration_s"), COMPARED_S))
     return (
@@ -46,15 +46,15 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def moving(executors: int) -> Setting:
-    """N-Storm with so many executors moved at once."""
+    """N-Storm with ``executors`` executors moved at once."""
     return replace(NSTORM, moved=executors)
 
 
 def gain(tables: Tables, executors: int, seeds: tuple[int, ...]) -> Samples:
-    """Change of throughput by three re-assignments, in per cent, over the 20 s before the fourth.
+    """Change of throughput after three re-assignments, in per cent, over the 20 s before the fourth.
 
-    Against the same seconds of a run in which nothing moves, not against the start of the same run, for code
-    gets faster while it runs.
+    It is relative to the same seconds of a run in which nothing moves. The start of the same run would not
+    do, because code gets faster while it runs.
     """
     after, before = (
         rate_between(tables, setting.variant, seeds, COMPARED_S - QUIET_S, COMPARED_S)
@@ -64,7 +64,7 @@ def gain(tables: Tables, executors: int, seeds: tuple[int, ...]) -> Samples:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims that runs with these numbers of executors answer."""
+    """Measure the claims that runs with these numbers of executors answer."""
     seeds = parameters.seeds
     chosen = set(parameters.integers("moved"))
     variant = {m: moving(m).variant for m in chosen}
@@ -129,7 +129,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def _widest(tables: Tables, variants: list[str], seeds: tuple[int, ...]) -> Measured:
-    """The paper compares means of ten runs, so means over seeds are compared here too."""
+    """Largest difference of means over seeds. The paper compares means of ten runs, so this does so, too."""
     widest = 0.0
     for level in LEVELS:
         means = []
@@ -154,7 +154,7 @@ def _settling(seeds: int, reading: Trial | None = None) -> Settling:
 
 
 def _more_at_four(seeds: int, reading: Trial | None = None) -> Settling:
-    """Further seeds for figure 10's order of two and four executors, which five do not decide."""
+    """Further seeds for figure 10's order of two and four executors, which five seeds do not decide."""
     return Settling(
         ("nstorm-fig10-m4-gt-m2",),
         tuple(variant_of(moving(m).variant, reading) for m in (2, 4)),

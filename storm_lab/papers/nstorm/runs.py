@@ -1,4 +1,4 @@
-"""The runs of N-Storm: settings turned into run specs, and these into descriptions."""
+"""The runs of N-Storm's experiments: settings are turned into run specs, and these into descriptions."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from storm_lab.papers.nstorm.testbed import (
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
 RUNS = "nstorm-migration"
-"""Name under which the runs of all figures lie."""
+"""Experiment name under which the runs of all figures are stored."""
 
 UNHURRIED = Trial(
     "unhurried",
     "16 callers that pause 100 ms after an answer and give up after 9 s, JVMs that start in 9 s",
     {"calls": 16, "think_ms": 100.0, "patience_s": 9.0, "jvm_start_s": 9.0},
     reading=True,
-    # The second is the first over ten moves, the last the one before it over the length of the run.
+    # The second is the first divided by ten moves; the last is the fourth divided by the run's length.
     chosen_on=(
         "nstorm-fig7-nstorm-60",
         "nstorm-fig6-nstorm-stop",
@@ -64,24 +64,29 @@ KEPT = Trial(
 READINGS = (UNHURRIED, KEPT)
 """Other sets of values for what is not printed.
 
-Unhurried: two callers that call again at once have both met an absent executor within a fraction of a second,
-however few have moved; more that do something between their calls meet it one after the other. Their pause
-and patience were chosen on what one and sixteen moves cost, the JVMs' start on what Storm* loses; how many
-they are decides little: 64 give the same seconds as 16. Kept: the same callers, but section IV-A says of
-N-Storm+ that nothing is lost, so senders keep what is for an executor that is not there yet; and the
-supervisors were started once for all runs and look half a cycle apart, the farthest there is.
+Unhurried: two callers that call again at once both meet an absent executor within a fraction of a second,
+however few executors have moved. More callers that pause between their calls meet it one after the other.
+Their pause and patience were chosen on the cost of one and of sixteen moves, and the JVMs' start on the
+losses of Storm*. The number of callers has little influence: 64 give the same seconds as 16.
+
+Kept: the same callers, but senders keep messages to an executor that is not there yet, because section IV-A
+says that N-Storm+ loses nothing. The supervisors were started once for all runs and poll half a cycle apart,
+which is the largest possible distance.
 """
 
 
 def migration(setting: Setting) -> MigrationMethod:
-    """The emulator's method of migration; the paper's rebalance restarts every worker."""
+    """The emulator's migration method for a setting; the paper's rebalance restarts every worker."""
     if setting.method == REBALANCE:
         return Rebalance(wait_s=setting.wait_s, restart_all=True)
     return Restart() if setting.method == RESTART else NStorm(setting.poll_s, setting.kill_delay_s)
 
 
 def timers(setting: Setting, apart_s: float | None = None) -> Timers:
-    """Storm's own, with the paper's two cycles; ``apart_s``: between the supervisors' looks, None: drawn."""
+    """Storm's own timers with the paper's two cycles.
+
+    ``apart_s`` is the time between the supervisors' polls; with None their phases are random.
+    """
     return replace(
         timers_of(VERSION),
         assignment_sync_s=setting.sync_s,
@@ -91,7 +96,7 @@ def timers(setting: Setting, apart_s: float | None = None) -> Timers:
 
 
 def control_times(parameters: Parameters) -> ControlTimes:
-    """The durations that the experiment leaves open; the others stay what they are everywhere."""
+    """The durations that the experiment leaves open; the others keep their defaults."""
     poll_s = parameters.number("poll_ms") / 1000
     times = replace(
         ControlTimes(),
@@ -109,7 +114,7 @@ def control_times(parameters: Parameters) -> ControlTimes:
 
 
 def cost_model(parameters: Parameters) -> CostModel:
-    """The engine's, frozen; a trial may say how much slower cold code is, to show what that decides."""
+    """The engine's cost model; a trial may set how much slower cold code is, to show the effect."""
     if "warm_up_factor" not in parameters:
         return CostModel()
     return replace(CostModel(), warm_up_factor=parameters.number("warm_up_factor"))
@@ -173,8 +178,14 @@ def run_specs(
 ) -> tuple[RunSpec, ...]:
     """Each setting once for every seed; equal settings are played once.
 
-    ``tag`` ends the variants' names: it keeps runs with other shared parameters apart. ``own`` are further
-    parameters of these runs. Raises `UserError` if the text cannot be read.
+    Args:
+        parameters: the experiment's.
+        settings: what is played.
+        tag: suffix of the variants' names, which distinguishes runs with other shared parameters.
+        own: further parameters of these runs.
+
+    Raises:
+        UserError: the text cannot be read.
     """
     files = {"text": parameters.text("text")}
     inputs = {"sentences": sentences(files["text"], parameters.integer("words")).digest}
@@ -183,7 +194,7 @@ def run_specs(
         shared = parameters.only((*_SHARED, *(_OF_THREADS if setting.method == THREADS else ())))
         values = shared.changed(**setting.values, **(own or {}))
         variant = setting.variant + tag
-        # Roots tell the throughput; of the executions a few are enough.
+        # Root tuples yield the throughput, so a few logged executions are enough.
         found += [
             RunSpec(RUNS, variant, seed, values, describe, VERSION, inputs, files, sample_every=1000)
             for seed in parameters.seeds
@@ -192,17 +203,17 @@ def run_specs(
 
 
 def patience_tag(patience_s: float) -> str:
-    """What the variants of a trial with this patience of the callers end with."""
+    """Suffix of the variants of a trial with this patience of the callers."""
     return trial_tag("patience_s", patience_s)
 
 
 def other_readings(parameters: Parameters) -> Sequence[Trial]:
-    """The other readings, unless they are not asked for."""
+    """The other readings, unless the parameter ``readings`` leaves them out."""
     return READINGS if parameters.flag("readings") else ()
 
 
 def with_other_readings(parameters: Parameters, settings: Sequence[Setting]) -> tuple[RunSpec, ...]:
-    """The settings as they are, and under each other reading; `UserError` if a text cannot be read."""
+    """The settings as they are and under each other reading; `UserError` if a text cannot be read."""
 
     def play(values: Parameters) -> tuple[RunSpec, ...]:
         return run_specs(values, settings)
@@ -211,5 +222,5 @@ def with_other_readings(parameters: Parameters, settings: Sequence[Setting]) -> 
 
 
 def trial_tag(name: str, value: float) -> str:
-    """What the variants of a trial end with: ``poll_ms`` 30 gives ``-poll30``."""
+    """Suffix of the variants of a trial: ``poll_ms`` 30 gives ``-poll30``."""
     return f"-{name.partition('_')[0]}{value:g}"

@@ -1,7 +1,7 @@
-"""Settings of N-Storm's experiments: a method of migration, its cycles, and how many threads move.
+"""Settings of N-Storm's experiments: a migration method, its cycles, and the number of threads that move.
 
-All experiments of the paper play the same topology on the same servers, so runs are named by their setting
-and not by the figure: what several figures compare is played once.
+All experiments of the paper play the same topology on the same servers. Runs are therefore named by their
+setting and not by the figure, so that settings that several figures compare are played once.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ THREADS = "threads"
 
 SYNC_S = 10.0
 POLL_S = 3.0
-"""The cycles T_s and T_w where the paper does not vary them."""
+"""The cycles T_s and T_w in experiments that do not vary them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What one run is about.
+    """What distinguishes one run from the others.
 
-    ``moved`` executors change places at each re-assignment, none with 0. ``sync_s`` is T_s, the supervisors'
-    cycle; ``poll_s`` is T_w, that of the workers and of the supervisors' look at their processes.
+    ``moved`` executors change places at each re-assignment; 0 moves none. ``sync_s`` is T_s, the supervisors'
+    cycle. ``poll_s`` is T_w, the cycle of the workers and of the supervisors' check of their processes.
     ``kill_delay_s`` turns N-Storm into N-Storm+. ``wait_s`` is the wait of the rebalance command.
     """
 
@@ -38,7 +38,7 @@ class Setting:
 
     @property
     def variant(self) -> str:
-        """Its name among the runs, in characters of a file name."""
+        """Name of the setting's runs, usable as a file name."""
         if self.method == REBALANCE:
             return f"storm-wait{self.wait_s:g}-m{self.moved}"
         if self.method == RESTART:
@@ -48,7 +48,7 @@ class Setting:
 
     @property
     def values(self) -> dict[str, ParameterValue]:
-        """What a run of this setting depends on, beside the shared parameters."""
+        """Parameters on which a run of this setting depends, besides the shared ones."""
         values: dict[str, ParameterValue] = {
             "method": self.method,
             "moved": self.moved,

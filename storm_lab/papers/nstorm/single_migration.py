@@ -88,9 +88,10 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each of the settings, the printed wait and every reading once for every seed, and trials for some.
+    """The settings, the printed wait and every reading for every seed, and trials for some seeds.
 
-    Other waits and costs of cold code once; numbers of calls with every patience for the first seeds.
+    Other waits and costs of cold code are played with the first seed; other numbers of calls, with every
+    patience of the callers, with the first few seeds.
     """
     first = parameters.with_first_seed()
     methods = (fitted(parameters), STAR, NSTORM)
@@ -106,7 +107,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def callers_tried(parameters: Parameters) -> tuple[tuple[int, float, str], ...]:
-    """Numbers of calls and patience of the callers that are tried: calls, seconds, end of the variants."""
+    """Numbers of calls and patience of the callers to try: calls, seconds, suffix of the variants."""
     patience = (parameters.number("patience_s"), *parameters.numbers("patience_s_tried"))
     return tuple(
         (calls, wait_s, trial_tag("calls", calls) + (patience_tag(wait_s) if wait_s != patience[0] else ""))
@@ -117,7 +118,7 @@ def callers_tried(parameters: Parameters) -> tuple[tuple[int, float, str], ...]:
 
 
 def trial_seeds(parameters: Parameters) -> tuple[int, ...]:
-    """The seeds that play other numbers of calls."""
+    """The seeds with which other numbers of calls are played."""
     return parameters.seeds[: parameters.integer("trial_seeds")]
 
 
@@ -132,12 +133,12 @@ def _of_callers(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def fitted(parameters: Parameters) -> Setting:
-    """Storm with the wait that makes its whole stop as long as the paper's."""
+    """Storm with the wait that is fitted to the total degradation of figure 7."""
     return Setting(REBALANCE, wait_s=parameters.number("rebalance_wait_s"))
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figures 6 to 8."""
+    """Measure the claims of figures 6 to 8."""
     seeds = parameters.seeds
     storm, star, ours = (setting.variant for setting in (fitted(parameters), STAR, NSTORM))
     level = {name: degraded_s(tables, name, seeds, _LEVEL) for name in (storm, star, ours)}
@@ -215,8 +216,9 @@ def wait_for(
 ) -> float | None:
     """The wait of the rebalance command that gives ``printed_s`` seconds of degradation at 60 %.
 
-    On the line through two neighbours of the waits that were played with all these seeds: those on both sides
-    of it, else the nearest two; None where there are no two, or longer waits do not degrade more.
+    Interpolates linearly between two neighbouring waits that were played with all these seeds: those around
+    ``printed_s``, else the nearest two. None if there are no two such waits, or if the longer one does not
+    degrade more.
     """
     points = []
     for wait_s in sorted(set(waits_s)):
@@ -234,7 +236,7 @@ def wait_for(
 
 
 def _spread(methods: list[Samples]) -> Samples:
-    """Per seed: how far the slowest lies below the fastest, in per cent."""
+    """Per seed: how far the slowest method is below the fastest, in per cent."""
     spreads: Samples = []
     for rates in zip(*methods, strict=True):
         known = [rate for rate in rates if rate is not None]
@@ -250,7 +252,7 @@ def _settling(
     claims: Sequence[str], methods: Sequence[str], seeds: int, reading: Trial | None = None
 ) -> Settling:
     variants = tuple(variant_of(name, reading) for name in methods)
-    # The notebook shows the averages over 10 s of the paper's own setting.
+    # The notebook shows averages over 10 s in the paper's own setting only.
     metrics = ("throughput_1s", "degradation", *(() if reading else ("throughput_10s",)))
     return Settling(tuple(claims), variants, seeds, reading.label if reading else "", metrics=metrics)
 
@@ -281,7 +283,7 @@ SETTLING: tuple[Settling, ...] = (
     ),
     _settling(("nstorm-fig7-storm-60", "nstorm-fig6-nstorm-stop", _CUT), _METHODS, 30, KEPT),
 )
-"""What five seeds leave unsettled: the phase of the supervisors decides how long each method stops."""
+"""Claims that five seeds do not settle: the supervisors' phases decide how long each method stops."""
 
 EXPERIMENT = Experiment(
     slug=SLUG,

@@ -1,4 +1,4 @@
-"""Short cycles: N-Storm+ with four pairs of T_s and T_w, 16 executors at once (figures 13 and 14)."""
+"""Short cycles: N-Storm+ with four pairs of T_s and T_w, moving 16 executors at once (figures 13 and 14)."""
 
 from __future__ import annotations
 
@@ -60,9 +60,12 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """N-Storm+ per pair of cycles and N-Storm with the longest, for every seed; other costs of a poll once.
+    """N-Storm+ for each pair of cycles, and N-Storm with the longest, for every seed.
 
-    Raises `UserError` if there are not as many T_s as T_w.
+    Other costs of a poll are played with the first seed.
+
+    Raises:
+        UserError: the numbers of T_s and T_w differ.
     """
     syncs, polls = parameters.numbers("syncs_s"), parameters.numbers("polls_s")
     if len(syncs) != len(polls):
@@ -80,7 +83,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def _polls(parameters: Parameters) -> tuple[Trial, ...]:
-    """Costs of a poll, in the reading in which nothing is lost and the cycles decide all."""
+    """Trials with other costs of a poll, in the reading in which nothing is lost and cycles decide all."""
     claims = ("nstorm-fig13-last-worse", "nstorm-fig13-best", "nstorm-fig14-order")
     return tuple(
         Trial(
@@ -95,7 +98,7 @@ def _polls(parameters: Parameters) -> tuple[Trial, ...]:
 
 
 def cycles(parameters: Parameters) -> tuple[tuple[float, float], ...]:
-    """The pairs of T_s and T_w, each once."""
+    """The distinct pairs of T_s and T_w."""
     pairs = zip(parameters.numbers("syncs_s"), parameters.numbers("polls_s"), strict=False)
     return tuple(dict.fromkeys(pairs))
 
@@ -106,7 +109,10 @@ def label_of(pair: tuple[float, float]) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims that runs with these cycles answer; all need sixteen executors and a delay of 2 s."""
+    """Measure the claims that runs with these cycles answer.
+
+    All need sixteen executors and a delay of 2 s.
+    """
     chosen = cycles(parameters)
     if parameters.integer("moved") != 16 or parameters.number("kill_delay_s") != 2.0 or BEST not in chosen:
         return ()

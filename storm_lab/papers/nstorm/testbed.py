@@ -24,11 +24,11 @@ SPOUTS = 8
 SPLITTERS = 12
 COUNTERS = 24
 WORKERS = 8
-"""The printed topology parallelism 8, read as workers: two nodes of four slots, all in use."""
+"""The printed "topology parallelism 8", understood as workers: two nodes of four slots, all in use."""
 
 DROP = "drop"
 WAIT = "wait"
-"""Fates of messages to an executor that has moved and is not there yet."""
+"""What happens to messages to an executor that has moved but has not started yet."""
 
 FIRST = "first"
 ALL = "all"
@@ -36,21 +36,21 @@ ALL = "all"
 
 ALONE = "alone"
 IN_TURN = "in turn"
-"""How the supervisors were started: at times of their own, or one after the other by a script."""
+"""How the supervisors were started: independently, or one after the other by a script."""
 SHORTEST = 5
-"""Least words of a sentence."""
+"""Smallest number of words in a sentence."""
 
 WARM_UP_S = 30.0
-"""Throughput is compared from here on: by then every worker has been up for ten seconds or more."""
+"""Throughput is compared from here on, when every worker has been up for at least ten seconds."""
 WINDOW_S = 60.0
-"""Window of traffic and CPU in the log; no scheduler looks at them here."""
+"""Window of traffic and CPU in the log; no scheduler uses it here."""
 FIRST_S = 50.0
 PERIOD_S = 60.0
 """The first re-assignment is at 50 s, the next ones every 60 s (figure 6)."""
 
 
 def servers() -> Cluster:
-    """Two worker nodes with two eight-core Xeon E5-2620 v4 and 128 GB each; nimbus has a third machine."""
+    """Two worker nodes with two eight-core Xeon E5-2620 v4 and 128 GB each; Nimbus has a third machine."""
     return TESTBEDS["nstorm"].cluster
 
 
@@ -162,11 +162,13 @@ COMMON: tuple[Parameter, ...] = (
         high=30,
     ),
 )
-"""What no figure prints; absolute throughput is not printed either, so only ratios and times are compared."""
+"""Parameters that no figure prints. Absolute throughput is not printed either, so only ratios and times are
+compared.
+"""
 
 
 def topology(patience_s: float = 30.0) -> Topology:
-    """DRPC spout 8, split 12, count 24 by word; eight workers with an acker each."""
+    """DRPC spout 8, split 12, count 24 grouped by word; eight workers with one acker each."""
     return Topology(
         id=TOPOLOGY,
         name=TOPOLOGY,
@@ -189,7 +191,7 @@ def topology(patience_s: float = 30.0) -> Topology:
 
 
 def sentences(choice: str, words: int) -> Text:
-    """Lines of a text with 5 to ``words`` words; `UserError` if it cannot be read, or has no such line."""
+    """Lines of a text with 5 to ``words`` words; `UserError` if it cannot be read or has no such line."""
     text = load_text(choice)
     chosen = tuple(line for line in text.lines if SHORTEST <= len(line.split()) <= words)
     if not chosen:
@@ -204,7 +206,7 @@ def sentences(choice: str, words: int) -> Text:
 
 @lru_cache(maxsize=4)
 def _trace(choice: str, words: int, split_us: float, count_us: float) -> WorkloadTrace:
-    """Runs of one process share their input: the user code has to run over it once."""
+    """Cached, so that the user code runs only once over the input that a process's runs share."""
     costs = WordCountCosts(
         read_us=50.0,
         split_line_us=split_us / 3,
@@ -225,9 +227,9 @@ def _trace(choice: str, words: int, split_us: float, count_us: float) -> Workloa
 
 
 def plan(parameters: Parameters, text: str) -> TopologyPlan:
-    """Topology, trace and closed-loop source of a run over the ``text`` that is named.
+    """Topology, trace and closed-loop source of a run over the text that ``text`` names.
 
-    A call whose tuple tree times out is made again, as a caller does who wants an answer.
+    A call whose tuple tree times out is repeated, as a caller that wants an answer would do.
     """
     half_ns = round(parameters.number("round_trip_ms") * 1e6 / 2)
     think_ns = round(parameters.number("think_ms") * 1e6)

@@ -1,6 +1,7 @@
-"""How long a moved executor is away, by the phases of the two supervisors (N-Storm, figure 4).
+"""How long a moved executor is absent, by the phases of the two supervisors (N-Storm, figure 4).
 
-The claim of the figure needs no tuples and is answered with the algorithms; here are the other phases.
+The figure's claim needs no tuples and is answered by the experiment ``algorithms``. This experiment shows the
+other phases.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from storm_lab.papers.algorithms.nstorm import absence_s
 
 SLUG = "nstorm-worst-case"
 SCHEDULED_S = 0.5
-"""Time of the new assignment in figure 4, in the cycle of T_s = 10 s."""
+"""Time of the new assignment in figure 4, within the cycle of T_s = 10 s."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
@@ -31,9 +32,9 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def absences(phases_s: Sequence[float]) -> pd.DataFrame:
-    """Seconds for which the moved executor ran nowhere, 0 where the new copy starts before the old one stops.
+    """Seconds during which the moved executor ran nowhere; 0 if the new copy starts before the old one stops.
 
-    By phase of the node that it leaves (rows) and of the node it goes to (columns).
+    By phase of the node that it leaves (rows) and of the node that it moves to (columns).
     """
     return pd.DataFrame(
         [[absence_s(old, new, SCHEDULED_S) for new in phases_s] for old in phases_s],
