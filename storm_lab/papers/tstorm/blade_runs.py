@@ -1,7 +1,7 @@
-"""A run of section V: Storm with its default scheduler, or T-Storm, on the ten blades.
+"""Describes runs of section V on the ten blades: Storm with its default scheduler, or T-Storm.
 
-T-Storm is what the run's parameter ``gamma`` says: monitors, schedule generator, custom scheduler, the
-initial consolidation and the smooth hand-over are added to a Storm that is otherwise the same.
+A run with the parameter ``gamma`` is one of T-Storm. It adds monitors, schedule generator, custom scheduler,
+the initial consolidation and the smooth hand-over to an otherwise unchanged Storm.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
 LEAD_IN = 5 / 6
-"""Part of a shorter run of figures 5, 6 and 8 that comes before: long enough to hold the re-assignment."""
+"""Share of a shorter run of figures 5, 6 and 8 before its steady state, long enough for the re-assignment."""
 
 
 def lines_from_queue(parameters: Parameters, readers: int = 1) -> SourcePlan:
-    """Lines out of a Redis queue, at a rate for each reader."""
+    """Lines from a Redis queue that arrive at the same rate for each reader."""
     return SourcePlan(
         SourceKind.RATE,
         rate_per_s=readers * parameters.number("lines_per_s"),
         fetch_ns=round(parameters.number("fetch_us") * 1000),
-        # A line popped from the queue is gone, whatever becomes of it.
+        # A line popped from the queue is gone, whether its tuple succeeds or fails.
         on_fail=FailurePolicy.FORGET,
     )
 
@@ -43,9 +43,10 @@ def lines_from_queue(parameters: Parameters, readers: int = 1) -> SourcePlan:
 def storm_or_tstorm(
     spec: RunSpec, plans: tuple[TopologyPlan, ...], *, cost: CostModel | None = None
 ) -> EmulationSpec:
-    """A run under Storm or T-Storm, as its parameters say; `UserError` for one that the scheduler refuses.
+    """Describe a run under Storm or T-Storm, as its parameters say; ``cost`` as in `on_blades`.
 
-    ``cost`` as in `on_blades`.
+    Raises:
+        UserError: the scheduler refuses the run.
     """
     services, migration = online_scheduling(spec.parameters)
     steady_s = min(STEADY_S, spec.parameters.number("duration_s") * LEAD_IN)
@@ -63,11 +64,11 @@ def on_blades(
     cost: CostModel | None = None,
     steady_s: float | None = None,
 ) -> EmulationSpec:
-    """A run with Nimbus's own ``scheduler`` and what ``services`` add.
+    """Describe a run with Nimbus's own ``scheduler`` and the ``services`` in addition.
 
-    ``placement`` fixes the first assignment by hand; ``cost`` stands in for the shared costs of the message
-    path, for a method that adds to them. Figures of the steady state are taken from ``steady_s``
-    on; by default from `STEADY_S` on, or over the second half of a shorter run.
+    ``placement`` fixes the first assignment by hand. ``cost`` replaces the shared costs of the message path,
+    for a method that adds to them. Steady-state figures start at ``steady_s``; by default at `STEADY_S`, or
+    half-way through a shorter run.
     """
     duration_s = spec.parameters.number("duration_s")
     return EmulationSpec(
@@ -88,12 +89,15 @@ def on_blades(
 
 
 def blades_of(parameters: Parameters) -> Cluster:
-    """The ten nodes that a run with these parameters has."""
+    """The ten nodes of a run with these parameters."""
     return blades(cores=parameters.integer("cores"))
 
 
 def online_scheduling(parameters: Parameters) -> tuple[tuple[Service, ...], MigrationMethod]:
-    """What T-Storm adds to Storm, and how it re-assigns; nothing and Storm's way in a run without gamma."""
+    """The services that T-Storm adds to Storm, and its migration method.
+
+    A run without ``gamma`` has no services and uses Storm's own method.
+    """
     if "gamma" not in parameters:
         return (), Restart()
     policy = TStormScheduler(

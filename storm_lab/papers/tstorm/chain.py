@@ -1,7 +1,7 @@
 """Section III of T-Storm: a chain of four bolts on five nodes, one executor each, under a fixed placement.
 
-The default scheduler makes each of the placements when it is asked for that many workers: one worker on one
-node (n1w1), five on five (n5w5, two executors each), ten on five (n5w10, one each).
+The placement follows from the number of workers, as the default scheduler places them: one worker on one node
+(n1w1), five on five (n5w5, two executors each), ten on five (n5w10, one each).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SLEEP_MS = 5.0
 BOLTS = 4
 ACKERS = 5
 SETTLED_S = 200.0
-"""Figures of the steady state leave out what comes before, or the first half of a run shorter than 400 s."""
+"""Steady-state figures omit what comes before this time, or the first half of a run shorter than 400 s."""
 
 BOLT_MS = Parameter(
     "bolt_ms",
@@ -39,10 +39,11 @@ BOLT_MS = Parameter(
     high=5.0,
     chosen_on=("tstorm-fig2-n5w10", "tstorm-fig5a-tstorm-ms"),
 )
-"""The benchmark's bolts cost the same wherever it is played. In figure 5 two of five identifiers fall to the
-same counter in every second run. Of five seeds all keep up with bolts of 1.8 ms; with 2.0 two nodes (figure
-5(c)) are overloaded in three, with 2.2 in four, and under Storm a queue of the start stands for minutes in
-four: the paper's figures show nothing like it."""
+"""The benchmark's bolts cost the same in all experiments. In figure 5 two of five identifiers go to the same
+counter in every second run. With bolts of 1.8 ms the runs keep up with all five seeds. With 2.0 ms, two nodes
+(figure 5(c)) are overloaded with three seeds, and with 2.2 ms with four; under Storm an initial queue then
+persists for minutes with four. The paper's figures show nothing like it.
+"""
 
 SHARED: tuple[Parameter, ...] = (
     seed_parameter("one emulation of every setting per seed; the paper prints one run each"),
@@ -57,7 +58,7 @@ SHARED: tuple[Parameter, ...] = (
     BOLT_MS,
     SERVICE_CV,
 )
-"""Parameters of both experiments of section III; ranges from what the paper leaves open."""
+"""Parameters of both experiments of section III; their ranges cover what the paper leaves open."""
 
 
 def section_iii() -> Cluster:
@@ -66,7 +67,7 @@ def section_iii() -> Cluster:
 
 
 def topology(*, spouts: int, workers: int) -> Topology:
-    """The chain: a spout of ``spouts`` executors, four bolts of one each, five ackers."""
+    """The chain: a spout of ``spouts`` executors, four bolts with one executor each, five ackers."""
     bolts = [f"bolt{number}" for number in range(1, BOLTS + 1)]
     sources = ["spout", *bolts]
     components = [Component("spout", spouts, outputs={"default": FIELDS})]
@@ -77,7 +78,7 @@ def topology(*, spouts: int, workers: int) -> Topology:
 
 
 def plan(spec: RunSpec) -> TopologyPlan:
-    """Topology, trace and source of a run; its parameters say how many spout executors and workers."""
+    """Topology, trace and source of a run; its parameters give the numbers of spout executors and workers."""
     spouts = spec.parameters.integer("spouts")
     declared = topology(spouts=spouts, workers=spec.parameters.integer("workers"))
     service_us = spec.parameters.number("bolt_ms") * 1000
@@ -91,12 +92,12 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 
 def characters(parameters: Parameters) -> int:
-    """Length of the random text; letters and digits take a byte each."""
+    """Length of the random text; letters and digits take one byte each."""
     return round(parameters.number("tuple_kb") * 1024)
 
 
 def settled_from_s(parameters: Parameters) -> float:
-    """From here on a run counts as settled."""
+    """Time from which on a run counts as settled."""
     return min(SETTLED_S, parameters.number("duration_s") / 2)
 
 

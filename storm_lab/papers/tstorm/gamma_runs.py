@@ -1,4 +1,4 @@
-"""The runs that figures 5, 6 and 8 are made of, and their readings: Storm once and T-Storm once per gamma."""
+"""Runs of figures 5, 6 and 8 and their readings: Storm once and T-Storm once per gamma."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TSTORM_ONLY = ("alpha", "generation_s", "fetch_s", "capacity_fraction", "overloa
 """Parameters that a run under Storm's own scheduler does not depend on."""
 
 RESTABLE_S = 500.0
-"""From here on the paper compares the runs that have a re-assignment."""
+"""The paper compares runs with a re-assignment from this time on."""
 GENERATED_S = 290.0
 """No generated schedule can be installed before this time: the generator's period is 300 s."""
 
@@ -37,9 +37,9 @@ def gamma_settings(
 ) -> list[tuple[str, Parameters]]:
     """Variant and parameters of each run, Storm's first.
 
-    Storm's run holds none of T-Storm's parameters, and none holds ``gammas``, ``seeds`` or those set
-    ``apart`` (files, values that are tried one at a time): a run that does not depend on a value is played
-    once for all of them.
+    Storm's run has none of T-Storm's parameters. No run has ``gammas``, ``seeds`` or the parameters in
+    ``apart`` (files, and values that are tried one at a time). In this way, a run that does not depend on a
+    value is played once for all its values.
     """
     tstorm = parameters.without("gammas", "seeds", *apart)
     return [(STORM, tstorm.without(*TSTORM_ONLY))] + [
@@ -50,12 +50,12 @@ def gamma_settings(
 def processing_ms(
     tables: Tables, variant: str, seeds: Sequence[int], from_s: float, to_s: float = float("inf")
 ) -> Samples:
-    """Mean processing time of the tuples that complete in ``[from_s, to_s)``, by bins of 10 s."""
+    """Mean processing time of the tuples that complete in ``[from_s, to_s)``, from bins of 10 s."""
     return mean_over(tables.latency_10s, "processing_mean_ms", variant, seeds, from_s=from_s, to_s=to_s)
 
 
 def gains_from(tables: Tables, gamma: float, seeds: Sequence[int], from_s: float) -> Samples:
-    """What T-Storm calls speedup, in percent: reduction of the mean processing time from ``from_s`` on."""
+    """T-Storm's "speedup" in percent: the reduction of the mean processing time from ``from_s`` on."""
     return reductions(
         processing_ms(tables, tstorm_variant(gamma), seeds, from_s),
         processing_ms(tables, STORM, seeds, from_s),
@@ -65,14 +65,14 @@ def gains_from(tables: Tables, gamma: float, seeds: Sequence[int], from_s: float
 def gain_claim(
     claim: str, tables: Tables, gamma: float, seeds: Sequence[int], stable_s: float
 ) -> Measurement:
-    """What is gained with a gamma: from ``stable_s`` on with gamma 1, else after the re-assignment."""
+    """Measure the gain with a gamma: from ``stable_s`` on with gamma 1, else after the re-assignment."""
     start = stable_s if gamma == 1.0 else RESTABLE_S
     how = f"100 * (1 - T-Storm / Storm), mean processing time of tuples that complete from {start:g} s on"
     return measurement(claim, gains_from(tables, gamma, seeds, start), unit="%", how=how)
 
 
 def minute_from(tables: Tables, variant: str, seeds: Sequence[int], starts: Samples) -> Samples:
-    """Mean processing time of the minute from the bin that holds each seed's start on."""
+    """Mean processing time of the minute that starts with the bin of each seed's start."""
     means: Samples = []
     for seed, start in zip(seeds, starts, strict=True):
         if start is None:
@@ -84,19 +84,20 @@ def minute_from(tables: Tables, variant: str, seeds: Sequence[int], starts: Samp
 
 
 def consolidated_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
-    """When the initial consolidation is over: its last executor is ready, and tuples complete.
+    """Time at which the initial consolidation is over: its last executor is ready, and tuples complete.
 
-    The later of the two: the last change of the occupancy before any generated schedule, and the start of the
-    first bin after the rebalance command in which tuples complete. None without such a command.
+    The later of two times counts: the last change of the occupancy before any generated schedule, and the
+    start of the first bin with completed tuples that does not end before that change. None without a
+    rebalance command.
     """
     found: Samples = []
     for seed in seeds:
         events = of_run(tables.events, variant, seed)
         commands = events[(events["kind"] == "rebalance") & (events["time_s"] < GENERATED_S)]["time_s"]
         steps = of_run(tables.occupancy, variant, seed)["from_s"]
-        # Without a command this is nothing: no step is later than NaN.
+        # Without a command this is empty: no step is later than NaN.
         ready = steps[(steps > commands.min()) & (steps < GENERATED_S)]
-        # A bin that the command falls into still holds tuples of the old workers.
+        # Bins from the command on would not do: its own bin still holds tuples of the old workers.
         bins = of_run(tables.latency_10s, variant, seed)["t_s"]
         later = bins[bins + 10 > ready.max()]
         found.append(max(float(ready.max()), float(later.min())) if len(later) else None)
@@ -104,15 +105,12 @@ def consolidated_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Sample
 
 
 def at_time(table: pd.DataFrame, column: str, variant: str, seeds: Sequence[int], time_s: float) -> Samples:
-    """A figure of the step that covers ``time_s``, of a table of steps such as that of the occupancy."""
+    """A column of the step that covers ``time_s``, in a table of steps such as the occupancy."""
     return value_of(table[(table["from_s"] <= time_s) & (table["to_s"] > time_s)], column, variant, seeds)
 
 
 def stable_after(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
-    """Time from which the processing time stays level after the first generated schedule.
-
-    None without one.
-    """
+    """Time from which the processing time is level after the first generated schedule; None without one."""
     stretches = tables.stabilisation
     later = stretches[stretches["from_s"] > GENERATED_S].sort_values("from_s")
     return value_of(later, "stable_s", variant, seeds)
@@ -121,10 +119,10 @@ def stable_after(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
 def minute_peak_at(
     tables: Tables, variant: str, seeds: Sequence[int], centre_s: float = _SECONDS_A_MINUTE / 2
 ) -> Samples:
-    """Middle of the minute of highest mean processing time from the first generated schedule on.
+    """Middle of the minute with the highest mean processing time, from the first generated schedule on.
 
-    The paper plots averages over minutes. One of them has its middle at ``centre_s``; by default they are
-    counted from submission. None where the peak is no spike.
+    The paper plots averages over minutes. One of these minutes has its middle at ``centre_s``; by default
+    minutes are counted from submission. None if the peak is not a spike.
     """
     times: Samples = []
     first_s = centre_s - _SECONDS_A_MINUTE / 2
@@ -147,10 +145,10 @@ def minute_peak_at(
 def spike_claim(
     claim: str, tables: Tables, variant: str, seeds: Sequence[int], printed_s: float
 ) -> tuple[Measurement, Measurement]:
-    """A printed time of a spike, by minutes from submission and by minutes in the phase of the printed one.
+    """Measure a printed spike time by minutes from submission, and by minutes in the phase of the print.
 
-    Of minute averages that stand at 14 s past the minute, say, the highest stands at 14 s past: the paper's
-    minutes do not begin at submission, and nothing says when they do.
+    If the paper's minute averages are plotted 14 s past the minute, for example, the highest one is 14 s
+    past, too. The paper's minutes do not begin at submission, and it does not say when they do.
     """
     how = "middle of the minute of highest mean processing time from the re-assignment on; minutes "
     phase_s = printed_s % _SECONDS_A_MINUTE
@@ -171,7 +169,7 @@ def spike_claim(
 
 
 def spike_at(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
-    """Middle of the peak's bin after the first generated schedule; None where its peak is no spike."""
+    """Middle of the peak's bin after the first generated schedule; None if the peak is not a spike."""
     events = tables.spikes
     spikes = events[(events["time_s"] > GENERATED_S) & events["is_spike"].eq(True)].sort_values("time_s")
     return by_seed(spikes, variant, seeds, lambda rows: float(rows["peak_s"].iloc[0]) + 5.0)

@@ -1,6 +1,6 @@
-"""T-Storm's three topologies over gamma: the runs of figures 5, 6 and 8 side by side, and gammas beyond.
+"""T-Storm's three topologies over gamma: the runs of figures 5, 6 and 8 side by side, and further gammas.
 
-Runs of the figures are those of their own experiments, so they are played once.
+The runs of the figures belong to their own experiments, so they are played once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SEVEN_NODES = {
     "word-count": ("tstorm-word-count", 1.8),
     "log-stream": ("tstorm-log-stream", 1.7),
 }
-"""Topology -> its experiment, and the gamma with which it runs on seven nodes."""
+"""Topology -> its experiment, and the gamma at which it runs on seven nodes."""
 
 _HOW = f"100 * (1 - T-Storm / Storm), mean processing time of tuples that complete from {RESTABLE_S:g} s on"
 
@@ -46,12 +46,12 @@ DEAR = Trial("dear2", TWO_CORES_NAME, TWO_CORES, claims=_TRIED)
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The runs of the three figures, Word Count with more gammas; `UserError` if an input is unreadable."""
+    """The runs of the three figures and Word Count with more gammas; `UserError`: unreadable input."""
     return (*_of_figures(parameters), *under_trials(_of_figures, parameters, _tried(parameters)))
 
 
 def _tried(parameters: Parameters) -> tuple[Trial, ...]:
-    """The deviations, played with the first seed: of the figures' own experiments, over all gammas."""
+    """The deviations from the figures' own experiments, played with the first seed over all gammas."""
     return (*tried(parameters, "cores", "c{}", "{} cores a blade", claims=_TRIED), DEAR)
 
 
@@ -67,7 +67,7 @@ def _of_figures(parameters: Parameters) -> Iterator[RunSpec]:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims that compare topologies, and the one on gammas beyond figure 6."""
+    """Measure the claims that compare topologies, and the one on gammas beyond figure 6."""
     seeds = parameters.seeds
     beyond = tuple(dict.fromkeys(parameters.numbers("gammas_beyond")))
     seven = {topology: seven_nodes(tables, topology, seeds) for topology in SEVEN_NODES}
@@ -90,7 +90,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def tried_variant(variant: str, cores: int) -> str:
-    """Variant of a run on nodes with other cores."""
+    """Variant of a run on nodes with another number of cores."""
     return f"{variant}-c{cores}"
 
 
@@ -101,7 +101,7 @@ def seven_nodes(tables: Tables, topology: str, seeds: Sequence[int]) -> Samples:
 
 
 def smallest(tables: Tables, gammas: Sequence[float], seeds: Sequence[int]) -> Samples:
-    """Word Count's smallest gain over these gammas, seed by seed; None for a seed without any gain."""
+    """Word Count's smallest gain over these gammas, by seed; None for a seed without any gain."""
     part = part_of(tables, SEVEN_NODES["word-count"][0])
     found: Samples = []
     for gains in zip(*(gains_from(part, gamma, seeds, RESTABLE_S) for gamma in gammas), strict=True):

@@ -33,10 +33,10 @@ SLUG = "tstorm-log-stream"
 TOPOLOGY = "log-stream"
 
 STABLE_S = 150.0
-"""From here on the paper compares the runs with gamma 1."""
+"""The paper compares the runs with gamma 1 from this time on."""
 
 _CLAIMS = {1.0: "tstorm-fig8a-speedup", 1.7: "tstorm-fig8b-speedup", 2.0: "tstorm-fig8c-comparable"}
-"""By gamma: those of figure 8 that need runs; node counts follow from the algorithm alone."""
+"""By gamma, the claims of figure 8 that need runs; node counts follow from the algorithm alone."""
 
 WORKLOAD: tuple[Parameter, ...] = (
     Parameter(
@@ -93,9 +93,10 @@ WORKLOAD: tuple[Parameter, ...] = (
     ),
     Parameter("fetch_us", 300.0, "wait for the queue server, per line", unit="us", low=50, high=2000),
 )
-"""What flows and what it costs. The paper calls this topology's work even more intensive than Word Count's:
-rules and index are beyond the middle of their ranges, count and store in the middle, on a logarithmic scale.
-The rate is near the highest that five nodes keep up with."""
+"""Input and costs. The paper calls this topology's work even more intensive than Word Count's. On a
+logarithmic scale, rules and index are beyond the middle of their ranges, count and store in the middle. The
+rate is near the highest that five nodes keep up with.
+"""
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter("gammas", (1.0, 1.7, 2.0), "consolidation factors to try (figure 8)", low=1.0, high=10.0),
@@ -122,13 +123,13 @@ TRIED: tuple[Trial, ...] = (
         chosen_on=("tstorm-fig8b-speedup",),
     ),
 )
-"""Played under Storm and with every gamma."""
+"""Trials, each played under Storm and with every gamma."""
 
 
 def topology(parameters: Parameters) -> Topology:
-    """Spout, rules, then indexer and counter side by side with a store each (section V).
+    """Spout and rules, then indexer and counter in parallel with one store each (section V).
 
-    Groupings are not printed: shuffle, but for the counters, which count by path.
+    Groupings are not printed. They are shuffle, except for the counters, which count by path.
     """
     return _topology(parameters.integer("workers"), parameters.integer("ackers"))
 
@@ -164,7 +165,7 @@ def costs(parameters: Parameters) -> LogStreamCosts:
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The figure's runs; with the first seed other rates and trials; `UserError` if the log is unreadable."""
+    """The figure's runs, and with the first seed other rates and trials; `UserError`: unreadable log."""
     rates = tried(parameters, "lines_per_s", "r{}", "{} lines/s", listed="rates_tried")
     return (*figure_runs(parameters), *under_trials(figure_runs, parameters, (*rates, *TRIED)))
 
@@ -187,7 +188,7 @@ def run(variant: str, seed: int, values: Parameters, log: str) -> RunSpec:
 
 @lru_cache(maxsize=16)
 def _trace(log: str, prices: LogStreamCosts, version: StormVersion) -> WorkloadTrace:
-    """The same for every seed and number of workers: a process that plays several runs needs it once."""
+    """Cached, as it is the same for every seed and number of workers."""
     return build_trace(
         _topology(workers=1, ackers=1),
         {
@@ -220,7 +221,7 @@ def tried_variant(variant: str, rate_per_s: float) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 8 that the runs with these gammas answer."""
+    """Measure the claims of figure 8 that the runs with these gammas answer."""
     return tuple(
         gain_claim(_CLAIMS[gamma], tables, gamma, parameters.seeds, STABLE_S)
         for gamma in dict.fromkeys(parameters.numbers("gammas"))

@@ -1,4 +1,4 @@
-"""T-Storm's second observation (section III, figure 3): five spout executors in front of single bolts."""
+"""T-Storm's second observation (section III, figure 3): five spout executors overload single bolts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SLUG = "tstorm-obs2-overload"
 LIGHT = "spouts-1"
 OVERLOADED = "spouts-5"
 OVERLOADED_APART = "spouts-5-n5w5"
-"""The other reading of where the executors ran: on five nodes, with a worker each."""
+"""The other reading of where the executors ran: on five nodes, with one worker each."""
 
 TIMEOUT_S = 30.0
 ONSET_S = TIMEOUT_S / 2
-"""The overload has set in once tuples take half the message timeout."""
+"""The overload has set in once the processing time reaches half the message timeout."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     *SHARED,
@@ -39,7 +39,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """One and five spout executors in one worker with every seed; five on five nodes and with other bolts."""
+    """One and five spout executors in one worker with every seed, and the trials: five nodes, other bolts."""
     shared = parameters.only(("tuple_kb", "duration_s", "service_cv", "bolt_ms")).changed(workers=1)
     settings = {LIGHT: {"spouts": 1}, OVERLOADED: {"spouts": 5}}
     make = partial(RunSpec, SLUG, describe=describe, storm_version=VERSION, sample_every=100)
@@ -61,7 +61,7 @@ def tried_variant(bolt_ms: float) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 3."""
+    """Measure the claims of figure 3."""
     seeds = parameters.seeds
     start = settled_from_s(parameters)
     last = [last_minute_ms(tables, OVERLOADED, seed) for seed in seeds]
@@ -86,10 +86,10 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def last_minute_ms(tables: Tables, variant: str, seed: int) -> float | None:
-    """Mean processing time of the last minute in which tuples are acked; None when none ever is.
+    """Mean processing time of the last minute in which tuples are acked; None if none ever is.
 
-    Where every tuple has timed out there is no processing time to average, so the last minute of the run
-    itself can be empty.
+    Once every tuple times out, there is no processing time to average. So the last minute of the run itself
+    can be empty.
     """
     ends = of_run(tables.latency_10s, variant, seed)["t_s"]
     if not len(ends):
@@ -99,7 +99,7 @@ def last_minute_ms(tables: Tables, variant: str, seed: int) -> float | None:
 
 
 def failures_around_onset(tables: Tables, variant: str, seed: int) -> tuple[float, float]:
-    """Root tuples that fail before the overload has set in and after; all before when it never does."""
+    """Root tuples that fail before and after the overload sets in; if it never does, all count as before."""
     failures = of_run(tables.failures_10s, variant, seed)
     latency = of_run(tables.latency_10s, variant, seed)
     late = latency[latency["processing_mean_ms"] > ONSET_S * 1000]["t_s"]

@@ -61,11 +61,15 @@ PARAMETERS: tuple[Parameter, ...] = (
     *COMMON,
     *WORKLOAD,
 )
-"""A stream brings figure 8's rate: two of them are more than one node can do."""
+"""Each stream has figure 8's rate; two of them are more than one node can process."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Every seed with the main gamma, the first with others, rules and rates; `UserError`: unreadable log."""
+    """Every seed with the main gamma, the first with other gammas, rules and rates.
+
+    Raises:
+        UserError: the log is unreadable.
+    """
     apart = ("windows_tried", "rates_tried", "gammas_unacked")
     short = [
         replace(trial, changes={**trial.changes, "duration_s": TRIED_S}) for trial in _trials(parameters)
@@ -74,7 +78,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def _trials(parameters: Parameters) -> tuple[Trial, ...]:
-    """Another rule, no ackers or another rate, for the time at which the overload is noticed."""
+    """Trials with another rule, without ackers or with another rate: when is the overload noticed?"""
     return (
         *tried(
             parameters,
@@ -102,7 +106,7 @@ def _trials(parameters: Parameters) -> tuple[Trial, ...]:
 
 
 def rule_variant(windows: int) -> str:
-    """Variant of a run in which so many windows make an overload."""
+    """Variant of a run in which ``windows`` windows make an overload."""
     return f"{RELIEVED}-w{windows}"
 
 
@@ -112,7 +116,7 @@ def rate_variant(lines_per_s: float) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 10."""
+    """Measure the claims of figure 10."""
     seeds = parameters.seeds
     nodes = first_schedule_nodes(tables, RELIEVED, seeds)
     first = "nodes of the first schedule that the generator makes"

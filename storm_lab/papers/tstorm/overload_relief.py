@@ -1,7 +1,7 @@
-"""Figures 9 and 10 of T-Storm: everything in one worker, twice the input, and T-Storm has to notice.
+"""Figures 9 and 10 of T-Storm: everything runs in one worker at twice the input, and T-Storm must react.
 
 The first assignment is fixed by hand: all executors in one slot of one node. From then on monitors, overload
-detection, schedule generator and hand-over are those of all of section V.
+detection, schedule generator and hand-over are those of section V as a whole.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ def relief_runs(
     reads: str,
     apart: tuple[str, ...],
 ) -> tuple[RunSpec, ...]:
-    """Every seed with the main gamma, and other gammas and trials with the first seed.
+    """Every seed with the main gamma; other gammas and trials with the first seed.
 
-    ``run`` makes the figure's run of a variant, seed, parameters and the input that the parameter ``reads``
-    names. The runs hold none of the parameters set ``apart``.
+    ``run`` makes the figure's run from a variant, seed, parameters and the input that the parameter ``reads``
+    names. The parameters in ``apart`` are not part of the runs.
     """
     return tuple(
         replace(run(variant, seed, values, parameters.text(reads)), experiment=slug, describe=describe)
@@ -81,7 +81,7 @@ def _settings(
 
 
 def of_all_streams(parameters: Parameters, lines_per_s: float) -> float:
-    """The lines a second of all input streams together."""
+    """Lines per second of all input streams together."""
     return lines_per_s * parameters.integer(STREAMS.name)
 
 

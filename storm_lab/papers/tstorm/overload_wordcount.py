@@ -47,11 +47,11 @@ PARAMETERS: tuple[Parameter, ...] = (
         high=500,
     ),
 )
-"""Two streams of figure 6's rate are more than the five database bolts can store on any number of nodes."""
+"""Two streams at figure 6's rate are more than the five database bolts can store on any number of nodes."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Every seed with the main gamma, the first with others and other rates; `UserError`: unreadable text."""
+    """Every seed with the main gamma, the first with other gammas and rates; `UserError`: unreadable text."""
     trials = _trials(parameters)
     apart = ("rates_tried",)
     return relief_runs(SLUG, describe_word_count, run, parameters, trials, reads="text", apart=apart)
@@ -70,7 +70,7 @@ def _trials(parameters: Parameters) -> tuple[Trial, ...]:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 9."""
+    """Measure the claims of figure 9."""
     seeds = parameters.seeds
     noticed = noticed_s(tables, RELIEVED, seeds)
     return (

@@ -1,7 +1,7 @@
-"""T-Storm's smooth re-assignment against the plain one, and without one of its parts (section IV-D).
+"""Compares T-Storm's smooth re-assignment with the plain one, and with variants that lack one of its parts.
 
-All runs are Word Count with gamma 1.8 and differ in the hand-over alone: they measure the same load up to the
-re-assignment, so they carry out the same new assignment.
+Section IV-D describes it. All runs are Word Count with gamma 1.8 and differ only in the hand-over. They
+measure the same load up to the re-assignment, so they carry out the same new assignment.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ AT_ONCE = ("no-kill-delay", "no-spout-delay")
 DISPATCHED = "dispatcher-costed"
 
 AFTER_S = 120.0
-"""The re-assignment is followed for so long: all its delays and two message timeouts."""
+"""Length of the window after the re-assignment: all its delays and two message timeouts."""
 BEFORE_S = 60.0
 TIME_OUT_MS = 30_000.0
-"""Storm's default message time-out, which these topologies have."""
+"""Storm's default message timeout, which these topologies use."""
 _BIN_S = 10.0
 
 PARAMETERS: tuple[Parameter, ...] = (
@@ -70,7 +70,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Figure 6 with gamma 1.8, other hand-overs, dispatcher's cost; `UserError` if the text is unreadable."""
+    """Figure 6 with gamma 1.8, other hand-overs and dispatcher costs; `UserError`: unreadable text."""
     seeds = parameters.seeds
     apart = ("text", "dispatch_us", "dispatch_us_tried")
     _, (variant, values) = gamma_settings(parameters, (GAMMA,), apart)
@@ -114,7 +114,7 @@ def hand_over(variant: str) -> MigrationMethod:
 
 
 def dispatching(parameters: Parameters) -> CostModel | None:
-    """The shared costs with those of the dispatcher on top; None where a run does not ask for them.
+    """The shared costs plus those of the dispatcher; None if the run does not ask for them.
 
     Every tuple from another worker is longer by an assignment id, and its receiver pays for the look-up.
     """
@@ -129,7 +129,7 @@ def dispatching(parameters: Parameters) -> CostModel | None:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """Both claims of section IV-D."""
+    """Measure both claims of section IV-D."""
     seeds = parameters.seeds
     costed, usual = (processing_ms(tables, variant, seeds, RESTABLE_S) for variant in (DISPATCHED, SMOOTH))
     return (
@@ -156,14 +156,14 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def moved_s(tables: Tables, variant: str, seed: int) -> float | None:
-    """When the first generated schedule is put into effect; None where there is none."""
+    """Time at which the first generated schedule takes effect; None if there is none."""
     rows = of_run(tables.events, variant, seed)
     times = rows[(rows["kind"] == "re-assignment") & (rows["time_s"] > GENERATED_S)]["time_s"]
     return float(times.min()) if len(times) else None
 
 
 def lost(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
-    """Root tuples that fail or are lost in the time of the re-assignment."""
+    """Root tuples that fail or are lost during the re-assignment."""
     found: Samples = []
     for seed in seeds:
         at = moved_s(tables, variant, seed)
@@ -176,10 +176,10 @@ def lost(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
 
 
 def excess_ms_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
-    """Area between the processing time and its level before, over the time of the re-assignment.
+    """Area between the processing time and its previous level, over the time of the re-assignment.
 
-    A root tuple that fails or is lost takes its time-out: a mean over those that complete would reward a
-    hand-over for what it loses.
+    A root tuple that fails or is lost counts with its timeout. A mean over completed tuples alone would
+    reward a hand-over for its losses.
     """
     found: Samples = []
     for seed in seeds:
@@ -198,7 +198,7 @@ def excess_ms_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
 
 
 def _around(bins: pd.DataFrame, at_s: float) -> pd.DataFrame:
-    """The bins of a re-assignment, and of the time in which it is followed."""
+    """The bins of a re-assignment, including those of the following `AFTER_S`."""
     return bins[(bins["t_s"] + _BIN_S > at_s) & (bins["t_s"] < at_s + AFTER_S)]
 
 

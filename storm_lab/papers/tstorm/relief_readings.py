@@ -1,4 +1,4 @@
-"""Readings of the runs of figures 9 and 10: when an overload is noticed, and what relieving it brings."""
+"""Readings of the runs of figures 9 and 10: when an overload is noticed, and what its relief brings."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from storm_lab.experiments.readings import Samples, Tables, by_seed, of_run, quo
 from storm_lab.papers.tstorm.gamma_runs import at_time, processing_ms
 
 RELIEVED = "tstorm"
-"""Variant of the runs that the claims are judged with."""
+"""Variant of the runs by which the claims are judged."""
 NOTICED = "time at which the generator says that the cluster is overloaded"
 
 BEFORE_S = 60.0
-"""The level under overload is taken over so long before the re-assignment."""
+"""Length of the window before the re-assignment that gives the level under overload."""
 SETTLED_S = 500.0
-"""The level after it is taken from here on, as in the other figures of section V."""
+"""Start of the window that gives the level afterwards, as in the other figures of section V."""
 _BEFORE = f"mean processing time in the {BEFORE_S:g} s before the re-assignment"
 DROP = f"{_BEFORE} over that from {SETTLED_S:g} s on"
 LOST_AT_MOST = 0.01
-"""Part of the tuples that may fail where a topology is said to have recovered."""
+"""Share of the tuples that may fail if a topology is to count as recovered."""
 
 
 def noticed_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
-    """When the generator first says that the cluster is overloaded."""
+    """Time at which the generator first reports an overload of the cluster."""
     events = tables.control
     return by_seed(events[events["action"] == "detect-overload"], variant, seeds, _first_s)
 
 
 def moved_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
-    """When Nimbus first writes an assignment that moves executors."""
+    """Time at which Nimbus first writes an assignment that moves executors."""
     events = tables.events
     return by_seed(events[events["kind"] == "re-assignment"], variant, seeds, _first_s)
 
@@ -47,8 +47,8 @@ def before_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
 def after_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Mean processing time of the tuples that complete from `SETTLED_S` on.
 
-    None for a seed in which more than `LOST_AT_MOST` of all tuples fail then: the few that complete are no
-    sample of what the topology does.
+    None for a seed in which more than `LOST_AT_MOST` of all tuples fail after that time. The few that
+    complete do not represent the topology.
     """
     levels = processing_ms(tables, variant, seeds, SETTLED_S)
     lost = failed_share(tables, variant, seeds)
@@ -59,12 +59,12 @@ def after_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
 
 
 def drop(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
-    """The level under overload over the level after it."""
+    """The level under overload divided by the level afterwards."""
     return quotients(before_ms(tables, variant, seeds), after_ms(tables, variant, seeds))
 
 
 def failed_share(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
-    """Part of the tuples that end from `SETTLED_S` on which fail; None where none ends."""
+    """Share of failed tuples among those that end from `SETTLED_S` on; None if none ends."""
     found: Samples = []
     for seed in seeds:
         latency, failures = (of_run(t, variant, seed) for t in (tables.latency_10s, tables.failures_10s))
@@ -75,7 +75,7 @@ def failed_share(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
 
 
 def nodes_at(tables: Tables, variant: str, seeds: Sequence[int], times_s: Samples) -> Samples:
-    """Nodes with an executor at each seed's time."""
+    """Number of nodes with an executor at each seed's time."""
     return [
         None if at is None else at_time(tables.occupancy, "nodes", variant, (seed,), at)[0]
         for seed, at in zip(seeds, times_s, strict=True)
@@ -83,7 +83,7 @@ def nodes_at(tables: Tables, variant: str, seeds: Sequence[int], times_s: Sample
 
 
 def first_schedule_nodes(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
-    """Nodes of the first schedule that the generator makes."""
+    """Number of nodes in the first schedule that the generator makes."""
     events = tables.control
     made = events[events["action"] == "generate-schedule"].sort_values("time_s")
     return by_seed(made, variant, seeds, lambda rows: float(json.loads(rows["detail"].iloc[0])["nodes"]))

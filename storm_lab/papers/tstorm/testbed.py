@@ -26,9 +26,9 @@ SECTION_V_NODES = 10
 
 
 def blades(cores: int = TSTORM_V_CORES) -> Cluster:
-    """Section V: blades of dual 2.0 GHz Xeons, 2 GB, 1 Gbps; nimbus has a machine of its own.
+    """Section V: blades of dual 2.0 GHz Xeons, 2 GB, 1 Gbps; Nimbus has a separate machine.
 
-    How many cores a blade has is not printed there.
+    The paper does not print the number of cores of a blade there.
     """
     blade = replace(TSTORM_V, cores=cores, offer=replace(TSTORM_V.offer, cpu_points=100.0 * cores))
     return Cluster(numbered(blade, "node{:02d}", SECTION_V_NODES))
@@ -52,8 +52,9 @@ RESIDENT = Parameter(
     high=2400,
 )
 HALF_HEAPS = {"resident_mb": 600.0}
-"""Heaps that are half full beside the 200 MB of a worker: four workers of a node, as the Throughput Test has
-under Storm, then ask for a third more than its memory; two, as the other topologies have, find room."""
+"""Half-full heaps in addition to the 200 MB of a worker. Four workers per node, as in the Throughput Test
+under Storm, then need a third more than its memory. Two, as in the other topologies, fit.
+"""
 HALF_HEAPS_NAME = "workers with half-full heaps (600 MB)"
 PROCESS_PENALTY = Parameter(
     "process_penalty",
@@ -66,17 +67,15 @@ PROCESS_PENALTY = Parameter(
     high=1.0,
 )
 TWO_CORES = {"cores": 2, "process_penalty": 1.0}
-"""Blades of two single-core processors whose caches a second worker process takes away: the other sense of
-"dual 2.0 GHz Xeon". Figure 5(c) speaks against it: two such nodes cannot carry the Throughput Test while its
-spouts sleep 5 ms."""
+"""Blades with two single-core processors, whose caches a second worker process takes away: the other meaning
+of "dual 2.0 GHz Xeon". Figure 5(c) contradicts it: two such nodes cannot carry the Throughput Test while its
+spouts sleep 5 ms.
+"""
 TWO_CORES_NAME = "two cores a blade, code twice as dear beside another process"
 
 
 def costs_of(parameters: Parameters, cost: CostModel | None = None) -> CostModel:
-    """The shared costs with those constants that a run's parameters set.
-
-    ``cost`` stands in for the shared ones.
-    """
+    """The shared costs with the constants that a run's parameters set; ``cost`` replaces the shared ones."""
     known = [p.name for p in (SERVICE_CV, RESIDENT, PROCESS_PENALTY) if p.name in parameters]
     return replace(cost or CostModel(), **{name: parameters.number(name) for name in known})
 
@@ -96,4 +95,4 @@ COMMON: tuple[Parameter, ...] = (
         chosen_on=("tstorm-fig6-gamma-order", "tstorm-fig5a-speedup"),
     ),
 )
-"""Parameters of every experiment of section V; ranges from what the paper leaves open."""
+"""Parameters of every experiment of section V; their ranges cover what the paper leaves open."""

@@ -39,12 +39,12 @@ from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import FIELDS, CountById, EmitRandomTexts, Identity
 
 STABLE_S = 200.0
-"""From here on the paper compares the runs with gamma 1."""
+"""The paper compares the runs with gamma 1 from this time on."""
 
 PRINTED_SPIKE_S = 381.0
-"""When figure 5(b) has its spike."""
+"""Time of the spike in figure 5(b)."""
 REASSIGNED = 1.7
-"""The gamma whose re-assignment the claims time."""
+"""The gamma for which the claims time the re-assignment."""
 _PAPER_GAMMAS = {1.0: "5a", 1.7: "5b", 6.0: "5c"}
 
 
@@ -114,7 +114,7 @@ TRIED: tuple[Trial, ...] = (
         chosen_on=("tstorm-fig5a-tstorm-ms",),
     ),
 )
-"""Each played under Storm and with every gamma."""
+"""Trials, each played under Storm and with every gamma."""
 
 
 def topology(parameters: Parameters) -> Topology:
@@ -133,7 +133,7 @@ def topology(parameters: Parameters) -> Topology:
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The runs of the figure; with the first seed, those of other warm-ups, and the trials."""
+    """The runs of the figure, and with the first seed those with other warm-ups and the trials."""
     first = parameters.seeds[0]
     return (
         *figure_runs(parameters),
@@ -164,7 +164,7 @@ def _run(variant: str, seed: int, values: Parameters) -> RunSpec:
 
 
 def plan(spec: RunSpec) -> TopologyPlan:
-    """Topology, trace and source of a run; the seed draws the spouts' texts and identifiers too."""
+    """Topology, trace and source of a run; texts and identifiers of the spouts depend on the seed."""
     declared = topology(spec.parameters)
     service_us = spec.parameters.number("bolt_ms") * 1000
     trace = build_trace(
@@ -181,7 +181,7 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
-    """Describe one run; a trial's with its own length of the warm-up in place of the shared one."""
+    """Describe one run; a trial's ``warm_up_calls`` replaces the shared length of the warm-up."""
     cost = CostModel()
     if "warm_up_calls" in spec.parameters:
         cost = replace(cost, warm_up_calls=spec.parameters.number("warm_up_calls"))
@@ -189,7 +189,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 5, and what other warm-ups and the trials explain of them."""
+    """Measure the claims of figure 5, also with other warm-ups and under the trials."""
     warm_ups = tried(
         parameters,
         "warm_up_calls",
@@ -201,12 +201,12 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def _own_reading(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """As `_measure`, without the spike's other way to count minutes: a trial is read as the figure is."""
+    """As `_measure`, without the second way to count the spike's minutes, which trials do not use."""
     return tuple(found for found in _measure(tables, parameters) if not found.reading)
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 5 that the runs with these gammas answer."""
+    """Measure the claims of figure 5 that the runs with these gammas answer."""
     seeds = parameters.seeds
     found: list[Measurement] = []
     for gamma in dict.fromkeys(parameters.numbers("gammas")):
@@ -222,7 +222,7 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def tried_variant(variant: str, warm_up_calls: float) -> str:
-    """Variant of a run whose code warms up in another number of calls."""
+    """Variant of a run whose code warms up over another number of calls."""
     return f"{variant}-u{warm_up_calls:g}"
 
 
@@ -298,7 +298,7 @@ EXPERIMENT = Experiment(
             reading=HALF_HEAPS_NAME,
             metrics=("latency_10s", "stabilisation"),
         ),
-        # The minute of Storm's that is taken begins when T-Storm has consolidated.
+        # Storm is read in the minute that begins when T-Storm has consolidated.
         Settling(
             ("tstorm-fig5a-storm-ms",),
             variants=(f"{tstorm_variant(1.0)}-half",),

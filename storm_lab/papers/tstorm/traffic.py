@@ -15,7 +15,7 @@ from storm_lab.papers.tstorm.testbed import VERSION
 
 SLUG = "tstorm-obs1-traffic"
 PLACEMENTS = {"n1w1": 1, "n5w5": 5, "n5w10": 10}
-"""Variant -> workers asked for, of which the default scheduler makes that placement on five nodes."""
+"""Variant -> workers asked for, with which the default scheduler makes that placement on five nodes."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     *SHARED,
@@ -34,7 +34,7 @@ _PERCENTAGES = ("tstorm-fig2-n5w5", "tstorm-fig2-n5w10")
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each placement with every seed, and with the first seed for each cost of a bolt that is tried."""
+    """Each placement with every seed, and with the first seed for each other cost of a bolt."""
     shared = parameters.only(("tuple_kb", "duration_s", "bolt_ms", "service_cv")).changed(spouts=1)
     settings = {placement: {"workers": workers} for placement, workers in PLACEMENTS.items()}
     make = partial(RunSpec, SLUG, describe=describe, storm_version=VERSION, sample_every=100)
@@ -51,7 +51,7 @@ def tried_variant(placement: str, bolt_ms: float) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 2."""
+    """Measure the claims of figure 2."""
     seeds = parameters.seeds
     start = settled_from_s(parameters)
     means = {placement: processing_ms(tables, placement, seeds, start) for placement in PLACEMENTS}

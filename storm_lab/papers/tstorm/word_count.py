@@ -25,7 +25,7 @@ from storm_lab.workloads.workload_trace import WorkloadTrace
 SLUG = "tstorm-word-count"
 TOPOLOGY = "word-count"
 TRIED_S = 400.0
-"""Virtual length of the runs with other times of an insert."""
+"""Virtual length of the runs with other insert times."""
 
 WORKLOAD: tuple[Parameter, ...] = (
     Parameter(
@@ -80,7 +80,7 @@ WORKLOAD: tuple[Parameter, ...] = (
     ),
     Parameter("fetch_us", 300.0, "wait for the queue server, per line", unit="us", low=50, high=2000),
 )
-"""What flows and what it costs."""
+"""Input and costs."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter("gammas", (1.0, 1.8, 2.2), "consolidation factors to try (figure 6)", low=1.0, high=10.0),
@@ -105,7 +105,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def topology(parameters: Parameters) -> Topology:
-    """Reader 2, SplitSentence 5, WordCount 5 by word, Mongo 5; the Mongo edge is not printed: shuffle."""
+    """Reader 2, SplitSentence 5, WordCount 5 by word, Mongo 5; Mongo's grouping is not printed: shuffle."""
     return _topology(parameters.integer("workers"), parameters.integer("ackers"))
 
 
@@ -138,7 +138,11 @@ _APART = ("text", "store_us_tried", "counterfactuals", TRIALS.name)
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The figure's runs; with one seed other inserts, spared costs, trials; `UserError`: unreadable text."""
+    """The figure's runs, and with one seed other insert times, spared costs and trials.
+
+    Raises:
+        UserError: the text is unreadable.
+    """
     text, first = parameters.text("text"), parameters.seeds[0]
     short = gamma_settings(parameters.changed(duration_s=TRIED_S), (1.0,), _APART)
     _, storm = short[0]
@@ -174,7 +178,7 @@ def run(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
 
 @lru_cache(maxsize=16)
 def _trace(text: str, prices: WordCountCosts, version: StormVersion) -> WorkloadTrace:
-    """The same for every seed and number of workers: a process that plays several runs needs it once."""
+    """Cached, as it is the same for every seed and number of workers."""
     return build_trace(
         _topology(workers=1, ackers=1),
         {
@@ -196,7 +200,7 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
-    """Describe one run; a counterfactual one with those costs of a further process at 0 that it is spared."""
+    """Describe one run; in a counterfactual one, the spared costs of a further process are 0."""
     described = storm_or_tstorm(spec, (plan(spec),))
     if "spared" not in spec.parameters:
         return described

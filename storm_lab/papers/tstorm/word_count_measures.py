@@ -1,4 +1,4 @@
-"""What the runs of Word Count say about the claims of T-Storm's figure 6."""
+"""Measures of Word Count, for the claims of T-Storm's figure 6."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from storm_lab.papers.tstorm.gamma_runs import (
 from storm_lab.papers.tstorm.testbed import STORM, TWO_CORES, TWO_CORES_NAME, tstorm_variant
 
 STABLE_S = 150.0
-"""From here on the paper compares the runs with gamma 1."""
+"""The paper compares the runs with gamma 1 from this time on."""
 PRINTED_SPIKE_S = 374.0
-"""When figure 6(b) has its spike."""
+"""Time of the spike in figure 6(b)."""
 TRIED_FROM_S = 250.0
-"""From here to their end, runs with other times of an insert are compared."""
+"""Runs with other insert times are compared from here to their end."""
 
 SPARED = {
     "crowding": ("process_penalty",),
     "memory": ("memory_slowdown",),
     "both": ("process_penalty", "memory_slowdown"),
 }
-"""What a further process is spared in counterfactual runs: constants of the cost model, set to 0."""
+"""Counterfactual -> the constants of the cost model, set to 0, that a further process is spared."""
 
 _SETTLED = f"mean processing time after stabilisation: tuples that complete from {RESTABLE_S:g} s on"
 _PAPER_GAMMAS = {1.0: "6a", 1.8: "6b", 2.2: "6c"}
@@ -50,11 +50,11 @@ TRIED: tuple[Trial, ...] = (
     ),
     Trial("c2", "two cores a blade", {"cores": 2}, claims=("tstorm-fig6a-storm-ms", *_GAINS)),
 )
-"""Each played under Storm and with every gamma."""
+"""Trials, each played under Storm and with every gamma."""
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 6, and what other times of an insert and the trials explain of them."""
+    """Measure the claims of figure 6, also with other insert times and under the trials."""
     inserts = [
         Trial(f"s{store_us:g}", f"inserts of {store_us:g} us", claims=("tstorm-fig6a-stable",))
         for store_us in dict.fromkeys(parameters.numbers("store_us_tried"))
@@ -63,7 +63,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 6 that the runs with these gammas answer."""
+    """Measure the claims of figure 6 that the runs with these gammas answer."""
     seeds = parameters.seeds
     found: list[Measurement] = []
     gains: dict[float, Measurement] = {}
@@ -92,20 +92,20 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def tried_variant(variant: str, store_us: float) -> str:
-    """Variant of a run with another time of an insert."""
+    """Variant of a run with another insert time."""
     return f"{variant}-s{store_us:g}"
 
 
 def spared_variant(spared: str) -> str:
-    """Variant of Storm's run with processes that are spared a cost."""
+    """Variant of Storm's run without one of the costs of a further process."""
     return f"{STORM}-without-{spared}"
 
 
 def gain_parts(tables: Tables, seed: int) -> pd.DataFrame:
-    """What T-Storm gains with gamma 1 over Storm, and over Storm whose processes are spared a cost.
+    """T-Storm's gain with gamma 1 over Storm, and over Storm without some costs of a further process.
 
-    One row a run of Storm: spared (nothing first), storm_ms, tstorm_ms and gain_% (its reduction); tuples
-    that complete from `TRIED_FROM_S` on. Runs that were not played have none.
+    One row per run of Storm: spared ("nothing" first), storm_ms, tstorm_ms and gain_% (the reduction). Tuples
+    that complete from `TRIED_FROM_S` on count. Runs that were not played have no row.
     """
     known = set(tables.latency_10s["variant"])
     (ours,) = processing_ms(tables, tstorm_variant(1.0), (seed,), TRIED_FROM_S)
@@ -119,5 +119,5 @@ def gain_parts(tables: Tables, seed: int) -> pd.DataFrame:
 
 
 def tried_level_ms(tables: Tables, variant: str, seed: int) -> float | None:
-    """Mean processing time of such a run, once its start is over."""
+    """Mean processing time of such a run after its start."""
     return processing_ms(tables, variant, (seed,), TRIED_FROM_S)[0]

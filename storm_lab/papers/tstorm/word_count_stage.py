@@ -19,21 +19,21 @@ from storm_lab.workloads.text import load_text
 
 @dataclass(frozen=True)
 class WordCountStage:
-    """Word Count with the settings of figure 6; the gammas are T-Storm's own and do not matter."""
+    """Word Count with the settings of figure 6, without its gammas, which concern only T-Storm."""
 
     version: ClassVar = VERSION
-    """T-Storm's."""
+    """T-Storm's version."""
     declared: ClassVar = tuple(item for item in PARAMETERS if item.name != "gammas")
     """Word Count's parameters."""
     sample_every: ClassVar = SAMPLE_EVERY
-    """That of all leagues."""
+    """The same as in all leagues."""
 
     def inputs(self, parameters: Parameters) -> Mapping[str, str]:
         """Digest of the text; `UserError` if it cannot be read."""
         return {"text": load_text(parameters.text("text")).digest}
 
     def files(self, parameters: Parameters) -> Mapping[str, str]:
-        """Where the text lies."""
+        """Path of the text."""
         return {"text": parameters.text("text")}
 
     def describe(self, entrant: Entrant, spec: RunSpec) -> SettledRun:
