@@ -1,13 +1,14 @@
 """R-Storm's CPU-bound micro-benchmarks (figures 9 and 10): spouts and bolts that compute for each tuple.
 
-Spouts sleep between emits, so all machines together have more CPU than the topologies use, and the question
-is on how many machines the same work is done. Default runs with both readings of the worker count: twelve,
-which most of the authors' files ask for, and one, which Storm takes where a file asks for none.
+Spouts sleep between emits, so all machines together have more CPU than the topologies use. The question is
+how many machines the same work occupies.
 
-Two things are open: how many workers default had (twelve or one), and whether mean CPU use runs over the
-machines in use or over all twelve. Verdicts take, for every claim of a topology, the worker count of the
-authors' code: twelve, and one for the star, whose file asks for none. Under the other reading the star has
-twelve, too, as the paper says that default spreads each topology over all machines. Neither gives all claims.
+Two things are open: how many workers the default scheduler had (twelve or one), and whether mean CPU use is
+over the machines in use or over all twelve. The default scheduler is therefore played with both worker
+counts: twelve, for which most of the authors' files ask, and one, which Storm uses if a file asks for none.
+For every claim of a topology, verdicts use the worker count of the authors' code: twelve, and one for the
+star, whose file asks for none. In the other reading the star has twelve, too, because the paper says that
+default spreads each topology over all machines. Neither reading yields all claims.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ SLUG = "rstorm-cpu-bound"
 WORKER_READINGS = (MACHINES, 1)
 """Workers that the topologies may have asked the default scheduler for."""
 SATURATED_PERCENT = 95.0
-"""CPU use of a machine that counts as overloaded; the paper gives no number."""
+"""CPU use at which a machine counts as overloaded; the paper gives no number."""
 
 _CHANGE = "100 * (R-Storm / default - 1)"
 IN_USE = "utilisation_used_nodes"
@@ -83,8 +84,8 @@ PARAMETERS: tuple[Parameter, ...] = (
 LIVE_IDLE_SHARE = 0.036
 """Cores that all housekeeping of a worker takes.
 
-Threads of live Storm 0.9.2 took 11.5, 15.9 and 16.7 ms/s in three sets of recordings, on cores that do 2.6
-times as much as the cost model's: 0.030 to 0.043.
+Threads of live Storm 0.9.2 took 11.5, 15.9 and 16.7 ms/s in three sets of recordings, on cores that are 2.6
+times as fast as the cost model's: 0.030 to 0.043.
 """
 
 TRIED: tuple[Trial, ...] = (
@@ -108,13 +109,13 @@ TRIED: tuple[Trial, ...] = (
 )
 
 STAR_OVER_ALL = "twelve default workers for the star, too"
-"""The other reading of how many workers the star asked for."""
+"""The other reading of the number of workers that the star asked for."""
 
 
 def settings(topology: str) -> dict[str, tuple[str, int]]:
-    """The runs of a topology by name: scheduler, and workers that the topology asks for."""
+    """A topology's runs by name: scheduler, and workers that the topology asks for."""
     found = {default_setting(topology, workers): (DEFAULT, workers) for workers in WORKER_READINGS}
-    # R-Storm takes the workers it needs, whatever the topology asks for.
+    # R-Storm uses the workers that it needs, however many the topology asks for.
     return {**found, f"{topology}-{RSTORM}": (RSTORM, MACHINES)}
 
 
@@ -136,7 +137,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
     made = layout(
         values.text("topology"), workers=values.integer("workers"), spout_sleep_ms=values.number("sleep_ms")
     )
-    # The parameter holds on these machines, a trace at the cost model's clock.
+    # The parameter is CPU on these machines, but a trace holds CPU at the cost model's clock.
     effort = Effort(work_us=values.number("work_ms") * 1000.0 * clock_mhz / CostModel().reference_mhz)
     plan = topology_plan(made.topology, made.definitions, (), effort=effort, timed=True)
     told = on_emulab(spec, emulab(core_mhz=clock_mhz), (plan,), scheduler_of(values.text("scheduler")))
@@ -144,7 +145,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def default_setting(topology: str, workers: int | None = None) -> str:
-    """Name of a topology's run under default; by default with the workers that the authors' code asks for."""
+    """Name of a topology's run under default, by default with the workers that the authors' code asks for."""
     return f"{topology}-default-w{ASKED_WORKERS[topology] if workers is None else workers}"
 
 
@@ -154,9 +155,9 @@ def rstorm_setting(topology: str) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figures 9 and 10 that need runs.
+    """Measure the claims of figures 9 and 10 that need runs.
 
-    As the authors' code has it, with twelve workers for the star too, and what the trials explain.
+    They are measured as in the authors' code, with twelve workers for the star, too, and under the trials.
     """
     over_all = _of_star(tables, parameters, MACHINES)
     return (
@@ -188,9 +189,9 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def _of_star(tables: Tables, parameters: Parameters, workers: int) -> tuple[Measurement, ...]:
-    """The claims that depend on how many workers the star asks the default scheduler for.
+    """Measure the claims that depend on how many workers the star asks the default scheduler for.
 
-    With a single worker the mean CPU use runs over all machines; over the one in use it could only fall.
+    With a single worker the mean CPU use is over all machines; over the machine in use it could only fall.
     """
     seeds, from_s = parameters.seeds, parameters.number("from_s")
     window = f"from {from_s:g} s on"
@@ -222,7 +223,7 @@ def _of_star(tables: Tables, parameters: Parameters, workers: int) -> tuple[Meas
 def throughput_change(
     tables: Tables, topology: str, seeds: Sequence[int], from_s: float, workers: int | None = None
 ) -> Samples:
-    """Gain of R-Storm at the sinks, in percent of default's."""
+    """Gain of R-Storm at the sinks, in percent of default's throughput."""
     return gains(
         rates_of(tables, topology, rstorm_setting(topology), seeds, from_s),
         rates_of(tables, topology, default_setting(topology, workers), seeds, from_s),
@@ -240,7 +241,7 @@ def cpu_change(
 
 
 def machines(tables: Tables, setting: str, seeds: Sequence[int]) -> Samples:
-    """Machines with an executor, seed by seed."""
+    """Machines with an executor, by seed."""
     return by_seed(tables.stays, setting, seeds, lambda rows: float(rows["node"].nunique()))
 
 
@@ -257,7 +258,7 @@ def latency(tables: Tables, topology: str, setting: str, seeds: Sequence[int]) -
 
 
 def machine_use(tables: Tables, setting: str, seed: int, from_s: float) -> pd.Series[float]:
-    """CPU use of every machine in percent, mean of the whole minutes from ``from_s`` on."""
+    """CPU use of every machine in percent, averaged over the full minutes from ``from_s`` on."""
     rows = of_run(tables.node_cpu_60s, setting, seed)
     return 100.0 * rows[rows["t_s"] >= from_s].groupby("node")["utilisation"].mean()
 
@@ -280,7 +281,7 @@ def _bottleneck(tables: Tables, setting: str, star: str, seeds: Sequence[int], f
 def _ceiling(
     tables: Tables, throughput: dict[str, Samples], seeds: Sequence[int], window: str
 ) -> Measurement:
-    """Of linear and diamond, the one that speaks more against the claim."""
+    """Measure the claim on the ceiling with linear or diamond, whichever contradicts it more."""
     gains_of_all = [
         measured([None if v is None else 100.0 * (1.0 / (1.0 + v / 100.0) - 1.0) for v in throughput[t]])
         for t in ("linear", "diamond")

@@ -1,4 +1,4 @@
-"""A run on the Emulab machines: one scheduler, one or two topologies."""
+"""Runs on the Emulab machines: one scheduler, one or two topologies."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ DEFAULT = "default"
 RSTORM = "rstorm"
 SCHEDULERS = (DEFAULT, RSTORM)
 WINDOW_S = 10.0
-"""Throughput is reported for every 10 s (section 6.2), so that is how it is counted."""
+"""Throughput is counted in bins of 10 s, as it is reported (section 6.2)."""
 
 
 def scheduler_of(name: str) -> Scheduler[Any]:
-    """Storm's default scheduler, or R-Storm with the recommended readings."""
+    """Storm's default scheduler, or R-Storm with its recommended readings."""
     known: dict[str, Scheduler[Any]] = {DEFAULT: DefaultScheduler(), RSTORM: RStormScheduler()}
     return known[name]
 
@@ -34,7 +34,7 @@ def on_emulab(
     *,
     placement: Assignment | None = None,
 ) -> EmulationSpec:
-    """A run of the parameter ``duration_s``; means are taken from ``from_s`` on."""
+    """Describe a run of length ``duration_s``, with means from ``from_s`` on; both are its parameters."""
     return EmulationSpec(
         cluster=cluster,
         version=spec.storm_version,

@@ -1,7 +1,7 @@
-"""Lines for Yahoo's topologies: events of pages and advertisements, or any text file of the reader's.
+"""Lines for Yahoo's topologies: events of pages and advertisements, or any text file of the reader's choice.
 
-The paper streams event-level advertising data that was never published. The authors' public code re-sends
-eight log lines; the eight written here are new and have the lengths of those.
+The paper streams event-level advertising data that was never published. The authors' public code repeats
+eight log lines. The eight lines here are new but have the same lengths.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """R-Storm's five topologies with the parallelism and the demands of its evaluation.
 
-The figures that would show the layouts (7 and 11) carry no numbers. Streams, components and user code are
-those of the recordings, which are the same programs; executors and demands are those of the authors' public
-code at the time of the paper, whose sums give the printed machine counts.
+The figures that show the layouts (7 and 11) print no numbers. Streams, components and user code are those of
+the recordings, which are of the same programs. Executors and demands are those of the authors' public code at
+the time of the paper; their sums give the printed machine counts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ YAHOO = ("page-load", "processing")
 """The production topologies of section 6.4."""
 
 MEMORY_MB = 150.0
-"""Asked for by each executor; not printed, from the authors' public code."""
+"""Memory demand of each executor; not printed, from the authors' public code."""
 
 ASKED_WORKERS: Mapping[str, int] = {
     "linear": MACHINES,
@@ -30,7 +30,7 @@ ASKED_WORKERS: Mapping[str, int] = {
     "processing": MACHINES,
 }
 """Workers that each topology asks the default scheduler for: not printed, from the authors' public code. The
-star sets no number there, and Storm's own is one.
+star sets no number there, so Storm's default of one applies.
 """
 
 _EXECUTORS: Mapping[str, Mapping[str, tuple[int, float]]] = {
@@ -56,7 +56,7 @@ _EXECUTORS: Mapping[str, Mapping[str, tuple[int, float]]] = {
         "bolt_output_1": (6, 20),
     },
 }
-"""Executors and points of CPU of each, where they are not the recorded ones."""
+"""Executors and CPU points of components for which they differ from the recorded ones."""
 
 
 def layout(
@@ -67,10 +67,14 @@ def layout(
     debug: bool = True,
     spout_sleep_ms: float = 0.0,
 ) -> Layout:
-    """One of the topologies of `MICRO` and `YAHOO`; ``workers`` None: as many as the authors' code asks for.
+    """Return one of the topologies of `MICRO` and `YAHOO`.
 
-    Each executor asks for ``memory_mb``; ``debug`` logs every emit and every received tuple
-    (``topology.debug``); the spouts sleep ``spout_sleep_ms`` before each emit.
+    Args:
+        name: which one.
+        workers: workers that it asks for; None: as many as in the authors' code.
+        memory_mb: memory demand of each executor.
+        debug: log every emitted and every received tuple (``topology.debug``).
+        spout_sleep_ms: sleep of the spouts before each emit.
     """
     recorded = load_recordings().topology(name)
     counts = _EXECUTORS.get(name, {})

@@ -1,7 +1,8 @@
 """Page Load and Processing together on twenty-four machines (figure 13).
 
-Page Load is submitted first. In the authors' public code most versions of the two ask for twelve workers, and
-one asks for none, which is one worker to Storm. Here both ask for twelve; the other is played beside it.
+Page Load is submitted first. In the authors' public code most versions of the two ask for twelve workers. One
+version asks for none, which Storm treats as one worker. Here both ask for twelve; the other version is played
+as a reading.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ TRIED: tuple[Trial, ...] = (
     Trial("paced2000", "2000 lines/s per spout", {"lines_per_s": 2000.0}),
     Trial("walk", "0.7 us a character", {"character_us": 0.7}),
 )
-"""One worker for Processing alone stands in no file."""
+"""No file asks for one worker for Processing alone."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
@@ -91,7 +92,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def submitted(parameters: Parameters) -> tuple[Layout, ...]:
-    """The layouts of a run, in the order in which they are submitted."""
+    """The layouts of a run, in order of submission."""
     workers = (parameters.integer("page_load_workers"), parameters.integer("processing_workers"))
     return tuple(layout(name, workers=asked) for name, asked in zip(YAHOO, workers, strict=True))
 
@@ -114,10 +115,10 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The claims of figure 13.
+    """Measure the claims of figure 13.
 
-    Throughput is summed over a topology's output bolts: Page Load has one, and Processing two, for which no
-    mean comes near the printed number.
+    Throughput is summed over a topology's output bolts. Page Load has one, Processing two, and no mean of the
+    two comes near the printed number.
     """
     seeds, from_s = parameters.seeds, parameters.number("from_s")
     found = {

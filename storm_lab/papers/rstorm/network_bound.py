@@ -1,10 +1,10 @@
 """R-Storm's network-bound micro-benchmarks (figure 8): topologies that compute next to nothing.
 
-The paper says that the network limits them, and prints neither tuples nor rates. In the authors' public code
-spouts emit a word of five bytes without pause and without acking, which is played here; on these machines
-such a flood is limited by CPU, whatever the scheduler does. What distance can slow down is a topology that
-waits for its tuples. Windows of root tuples in flight are played beside it: the smallest is the purest case
-of a network-bound topology.
+The paper says that the network limits them, but prints neither tuple sizes nor rates. In the authors' public
+code spouts emit a word of five bytes without pause and without acking, and this is played here. On these
+machines such a flood is limited by CPU under any scheduler. Distance can only slow down a topology that waits
+for its tuples, so limited windows of root tuples in flight are played, too. The smallest window is the purest
+case of a network-bound topology.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def windowed(parameters: Parameters) -> Layout:
-    """The layout of a run, with its window and ackers, or with neither."""
+    """The layout of a run, with its window and ackers if it has a window."""
     made = layout(parameters.text("topology"), workers=parameters.integer("workers"))
     window = parameters.integer("window")
     if window == 0:
@@ -103,9 +103,9 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The gains of the three panels, and their range, here and in the recorded set-up.
+    """Measure the gains of the three panels and their range, here and in the recorded set-up.
 
-    What was recorded, the calibration had in view.
+    The calibration used the recorded runs.
     """
     seeds, from_s = parameters.seeds, parameters.number("from_s")
     found = {

@@ -1,7 +1,7 @@
-"""How far apart two tasks can be (section 4): same process, same node, same rack, another rack.
+"""Latency by the distance of two tasks (section 4): same process, same node, same rack, another rack.
 
-One spout and one bolt, placed by hand in each of the four ways, at a rate that leaves every queue empty. The
-latency is what passes between the spout's emit and the tuple's entry into the bolt's receive queue.
+One spout and one bolt are placed by hand in each of the four ways, at a rate that leaves every queue empty.
+The latency is the time between the spout's emit and the tuple's entry into the bolt's receive queue.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from storm_lab.papers.rstorm.usercode import FIELDS
 
 SLUG = "rstorm-network-hierarchy"
 DISTANCES = ("process", "node", "rack", "cluster")
-"""From near to far, as the tuple log calls them; cluster: another rack."""
+"""From near to far, with the names of the tuple log; cluster: another rack."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     SEEDS,
@@ -81,13 +81,13 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def hop_latency(tables: Tables, distance: str, seeds: tuple[int, ...]) -> Samples:
-    """Mean time from the spout's emit to the bolt's receive queue, in ms; of tuples that went so far only."""
+    """Mean time from the spout's emit to the bolt's receive queue in ms, of tuples over this distance."""
     rows = tables.steady_elapsed
     return value_of(rows[rows["locality"] == distance], "enqueue_mean_ms", distance, seeds)
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The order of the four latencies."""
+    """Measure the order of the four latencies."""
     values = {distance: hop_latency(tables, distance, parameters.seeds) for distance in DISTANCES}
     how = f"mean time from emit to the receive queue, from {parameters.number('from_s'):g} s on"
     return (by_label("rstorm-network-hierarchy", values, unit="ms", how=how),)

@@ -1,4 +1,4 @@
-"""What a further worker process costs a recorded host: in the cost model, and in the recordings."""
+"""Cost of a further worker process on a recorded host: in the cost model and in the recordings."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from storm_lab.model.cluster import Node
 
 WINDOW_S = 10.0
 REGRESSED_S = (1.9, 2.8, 3.4)
-"""CPU that a second process takes of a host in 10 s: 10 % quantile, estimate and 90 % quantile of a least
-squares fit of all costs at once to the rates of 39 busy recorded hosts, resampled by run. No host had a third
-process."""
+"""CPU of a host that a second process takes in 10 s: 10 % quantile, estimate and 90 % quantile. They come
+from a least squares fit of all costs at once to the rates of 39 busy recorded hosts, resampled by run. No
+host had a third process.
+"""
 
 
 def price_table(cost: CostModel, host: Node, processes: Sequence[int] = (1, 2, 3, 4)) -> pd.DataFrame:
-    """One row a number of worker processes on a host.
+    """One row per number of worker processes on a host.
 
     Columns: processes; crowding and memory, the two factors of the slow-down; slowdown, their product;
-    lost_s, what that takes of the host's CPU in 10 s; and recorded_low, recorded and recorded_high, the
-    slow-down if a further process cost what the regression over the recorded hosts gives, each alike. What
-    the emulator plays beside the slow-down (timers, connections, smaller batches) is in the latter only.
+    lost_s, the CPU of the host that the slow-down takes in 10 s; and recorded_low, recorded and
+    recorded_high, the slow-down if each further process cost what the regression over the recorded hosts
+    gives. Only the last three include what the emulator plays in addition to the slow-down (timers,
+    connections, smaller batches).
     """
     one = cost.slowdown(host, 1)
     rows = []
@@ -37,7 +39,7 @@ def price_table(cost: CostModel, host: Node, processes: Sequence[int] = (1, 2, 3
 
 
 def implied_penalty(cost: CostModel, host: Node, lost_s: float) -> float:
-    """The penalty of a further process with which two of them lose ``lost_s`` of 10 s, memory as it is."""
+    """The penalty of a further process with which two lose ``lost_s`` of 10 s; memory is unchanged."""
     memory = cost.slowdown(host, 2) / cost.slowdown(host, 1) / cost.crowding(host, 2)
     return WINDOW_S / (WINDOW_S - lost_s) / memory - 1.0
 

@@ -1,9 +1,9 @@
 """The set-up of the author's recordings, played as another reading of figures 8 and 12.
 
-The text of the paper has twelve hosts; the recordings behind it have six, twelve workers under default,
+The paper's text has twelve hosts. The recordings behind it have six hosts, twelve workers under default,
 spouts that flood without acks, debug logs, and other numbers of executors. Their gains give the printed
-percentages when they are divided by R-Storm's own throughput. Placements are the recorded ones; Star and
-Processing, of which none was recorded, are placed by the schedulers, and nothing was calibrated on them.
+percentages when they are divided by R-Storm's own throughput. Placements are the recorded ones. Star and
+Processing were not recorded, so the schedulers place them, and nothing was calibrated on them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from storm_lab.papers.rstorm.usercode import CHARACTER_US, Effort, lines_of
 
 READING = "the recorded set-up (six hosts, twelve workers, a flood), gain divided by R-Storm's throughput"
 TAG = "-recorded"
-"""What the variants of this reading end with."""
+"""Suffix of the variants of this reading."""
 
 _RECORDED_AS = {DEFAULT: "even", RSTORM: "rstorm"}
 
@@ -35,9 +35,10 @@ def recorded_variant(topology: str, scheduler: str) -> str:
 
 
 def runs(slug: str, topologies: Sequence[str], parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each topology under each scheduler, with every seed; `UserError` if the recordings cannot be read.
+    """Each topology under each scheduler with every seed, with the experiment's length and clock.
 
-    Length and clock are the experiment's.
+    Raises:
+        UserError: the recordings cannot be read.
     """
     shared = parameters.only(
         name for name in ("duration_s", "from_s", "clock_mhz", "character_us") if name in parameters
@@ -84,7 +85,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def gains(tables: Tables, topology: str, seeds: Sequence[int], from_s: float) -> tuple[Samples, Basis]:
-    """Gains in percent of R-Storm's own throughput, and their basis: recorded runs were calibrated on."""
+    """Gains in percent of R-Storm's own throughput, and their basis: fitted if the topology was recorded."""
     new, old = (
         rates_of(tables, topology, recorded_variant(topology, scheduler), seeds, from_s)
         for scheduler in (RSTORM, DEFAULT)

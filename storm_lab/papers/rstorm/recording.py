@@ -1,8 +1,8 @@
 """Recordings of real runs: topologies, placements and mean rates, read from a file and checked.
 
-The file that the package carries holds facts measured by R-Storm's first author (its ``source`` says where).
-A file of the reader's own takes its place without a change to the code: in the same form, or in the long form
-with samples and provenance (`storm_lab.papers.rstorm.recording_detail`).
+The packaged file holds facts measured by R-Storm's first author (its ``source`` says where). Readers can use
+their own file without changing the code. It has the same form, or the long form with samples and provenance
+(`storm_lab.papers.rstorm.recording_detail`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MEMORY_MB = 150.0
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What one component does: a name that `storm_lab.papers.rstorm.usercode` knows, and its sleeps."""
+    """What one component does: a name known to `storm_lab.papers.rstorm.usercode`, and its sleeps."""
 
     does: str
     sleep_ms: float = 0.0
@@ -43,9 +43,9 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """One real run, or one to be played without one: placement, and mean rates in tuples per 10 s.
+    """A real run, or a hypothetical one: placement, and mean rates in tuples per 10 s.
 
-    ``sink`` and the two mappings are None and empty where nothing was recorded.
+    If nothing was recorded, ``sink`` is None and the two mappings are empty.
     """
 
     topology: str
@@ -57,26 +57,26 @@ class RecordedRun:
 
     @property
     def variant(self) -> str:
-        """Name of the run in file-name characters."""
+        """Name of the run, usable as a file name."""
         return f"{self.topology}-{self.scheduler}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """A topology with what its components do."""
+    """A topology and what its components do."""
 
     topology: Topology
     definitions: Mapping[str, Definition]
 
     @property
     def sinks(self) -> tuple[str, ...]:
-        """The output bolts: those that nobody listens to."""
+        """The output bolts, whose streams no component consumes."""
         return tuple(c.id for c in self.topology.bolts if not self.topology.consumers(c.id))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedTopology(Layout):
-    """A topology with the runs that were made of it."""
+    """A topology with its recorded runs."""
 
     runs: Mapping[str, RecordedRun]
 
@@ -88,7 +88,10 @@ class RecordedTopology(Layout):
 
 @dataclass(frozen=True, slots=True)
 class Recordings:
-    """All topologies of a file. ``digest`` is that of its bytes; ``left_out``: runs of no known one."""
+    """All topologies of a file, and the digest of its bytes.
+
+    ``left_out`` names runs of unknown topologies.
+    """
 
     topologies: Mapping[str, RecordedTopology]
     line_lengths: tuple[int, ...]
@@ -96,7 +99,7 @@ class Recordings:
     left_out: tuple[str, ...] = ()
 
     def topology(self, name: str) -> RecordedTopology:
-        """The topology of that name; `UserError` if there is none, with those that exist."""
+        """Return the topology with this name; `UserError` names the existing ones if there is none."""
         if name not in self.topologies:
             raise unknown_name("topology", name, self.topologies, "the folder of recordings")
         return self.topologies[name]
@@ -113,7 +116,11 @@ def host(number: int) -> str:
 
 
 def load_recordings(source: str = PACKAGED) -> Recordings:
-    """The recordings of the package or a file; `UserError`, for what does not fit with topology and field."""
+    """Load the recordings of the package or of a file.
+
+    Raises:
+        UserError: the file cannot be read or does not fit; names topology and field if possible.
+    """
     path = _FILE if source == PACKAGED else Path(source)
     try:
         data = path.read_bytes()
@@ -196,7 +203,7 @@ def _run(name: str, scheduler: str, entry: Mapping[str, Any]) -> RecordedRun:
 
 
 def merged_by_host(run: RecordedRun) -> RecordedRun:
-    """The run that nobody made: the same executors on the same hosts, in one worker on each."""
+    """A hypothetical run: the same executors on the same hosts, but in one worker per host."""
     slots = {
         executor: Slot(slot.node, min(s.port for s in run.placement.slots.values() if s.node == slot.node))
         for executor, slot in run.placement.slots.items()

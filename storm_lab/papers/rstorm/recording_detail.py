@@ -1,13 +1,13 @@
-"""Recordings as first written down, with samples, hosts and provenance, in the package's short form.
+"""Converts recordings from their long form, with samples, hosts and provenance, to the package's short form.
 
 A topology of the long form has an entry ``topology`` with ``components`` (id, kind, executors, tasks,
 cpu_points_per_executor, behaviour) and ``streams`` (from, to, grouping), and ``runs`` with ``placement``
-under ``placement_columns`` and means under ``steady_state``. What a component *does* is prose there: the
-package's own definition of the same component is taken, a ``does`` of the entry goes before it, and only
-where there is neither is the prose searched for the few things that the topologies' bolts can do.
+under ``placement_columns`` and means under ``steady_state``. The long form describes in prose what a
+component does. A ``does`` of the entry is used first, then the package's own definition of the same
+component. Only without either is the prose searched for the few things that the topologies' bolts can do.
 
-``extra_runs`` are of topologies that the form describes in prose alone: each has its ``runs``, or one
-``run``, and is read where the package knows a topology of its name.
+``extra_runs`` belong to topologies that the long form describes only in prose. Each has its ``runs``, or one
+``run``, and is read if the package knows a topology with its name.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from storm_lab.errors import UserError
 _COLUMNS = ("component", "first_task", "last_task", "host_index", "port_index")
 _SPOKEN = (("word", "word"), ("line", "line"))
 _BEHAVIOURS = (("keeps", "shorten"), ("append", "lengthen"), ("probability", "filter"), ("re-emits", "pass"))
-"""Words of a behaviour, and what they mean; the first that occurs counts."""
+"""Phrases of a behaviour and their meaning; the first one found counts."""
 
 Known = Mapping[str, Sequence[Mapping[str, Any]]]
 """Components in the short form, by topology."""
 
 
 def short_name(name: str) -> str:
-    """``PageLoad`` as the package calls it: ``page-load``."""
+    """The package's name for a topology: ``PageLoad`` becomes ``page-load``."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
 
 
@@ -38,12 +38,14 @@ def is_detailed(document: Mapping[str, Any]) -> bool:
 
 
 def shortened(document: Mapping[str, Any], known: Known, lengths: Sequence[int]) -> dict[str, Any]:
-    """The document in the short form; ``known`` and ``lengths`` fill in what only the package says.
+    """Convert the document to the short form.
 
-    ``left_out`` names the extra runs of which it does not know the topology.
+    ``known`` and ``lengths`` supply what only the package contains. In the result, ``left_out`` names the
+    extra runs whose topology is unknown.
 
-    Raises `UserError` for a grouping other than shuffle, or a component of which nobody knows what it does,
-    and `KeyError` or `TypeError` if something is missing or of another kind.
+    Raises:
+        UserError: a grouping is not shuffle, or it is unknown what a component does.
+        KeyError, TypeError: something is missing or has the wrong type.
     """
     topologies, spoken = {}, list(lengths)
     for name, entry in document["topologies"].items():
@@ -53,7 +55,7 @@ def shortened(document: Mapping[str, Any], known: Known, lengths: Sequence[int])
     extra = document.get("extra_runs", {})
     read = {short_name(name): entry for name, entry in extra.items() if short_name(name) in known}
     for own, entry in read.items():
-        # Of a run that has no name, only the prose says whose placement it has.
+        # For a run without a name, only the prose says whose placement it has.
         runs = entry.get("runs") or {"even" if "even scheduler" in entry["what"] else "extra": entry["run"]}
         topologies[own] = {"components": known[own], "runs": {s: _run(run) for s, run in runs.items()}}
     return {
@@ -105,7 +107,7 @@ def _spelled_out(topology: str, component: Mapping[str, Any]) -> str:
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:
     columns = list(run.get("placement_columns", _COLUMNS))
-    # An executor of one task may name it once.
+    # An executor with one task may name it only once.
     places = [columns.index(column if column in columns else "task") for column in _COLUMNS]
     short: dict[str, Any] = {"placement": [[row[place] for place in places] for row in run["placement"]]}
     steady = run.get("steady_state")

@@ -1,10 +1,10 @@
 """Recordings of real Storm runs, played again: what throughput does the emulator predict from a placement?
 
-Every recorded run is played with its own placement. Two questions that nobody put to the real machines are
-asked of the emulator alone: the even scheduler's hosts with one worker process on each (*merged*), and the
-even scheduler's runs if a further process cost nothing but its threads (*no-penalty*).
+Every recorded run is played with its own placement. Two further settings, which were not run on the real
+machines, are only emulated: the even scheduler's hosts with one worker process each (*merged*), and the even
+scheduler's runs if a further process cost nothing but its threads (*no-penalty*).
 
-The experiment answers no claim of the paper: it shows how far the emulator can be trusted.
+The experiment answers no claim of the paper. It shows how far the emulator can be trusted.
 """
 
 from __future__ import annotations
@@ -74,27 +74,27 @@ TRIED: tuple[Trial, ...] = (
     Trial("walk", "0.7 us a character", {"character_us": 0.7}),
     Trial("heavy", "2 us a character", {"character_us": 2.0}),
 )
-"""Clock and cost of a character are from elsewhere: nothing recorded settles either."""
+"""Clock and cost of a character come from other sources, because the recordings determine neither."""
 
 
 @cache
 def plan(
     recorded: RecordedTopology, lengths: tuple[int, ...], character_us: float = CHARACTER_US
 ) -> TopologyPlan:
-    """Topology, trace and sources: spouts that are never empty, and nothing acked."""
+    """Topology, trace and sources: spouts are never empty, and nothing is acked."""
     return topology_plan(
         recorded.topology, recorded.definitions, lines_of(lengths), effort=Effort(character_us)
     )
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Every recorded run, and one worker on hosts that had several; `UserError` if they cannot be read."""
+    """Every recorded run, and the two settings that were not recorded; `UserError`: unreadable recordings."""
     recordings = load_recordings(parameters.text("recordings"))
     shared = parameters.only(("duration_s", "from_s", "clock_mhz", "character_us"))
     recorded = {run.variant for run in recordings.runs}
     inputs, files = {"recordings": recordings.digest}, {"recordings": parameters.text("recordings")}
     return tuple(
-        # Nothing is acked, and the counters tell the throughput: a few executions are enough.
+        # Nothing is acked. Counters yield the throughput, so a few logged executions are enough.
         RunSpec(
             experiment=SLUG,
             variant=variant_of(variant, trial),
@@ -113,7 +113,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def _variants(recordings: Recordings, trial: Trial | None, *, what_if: bool) -> list[str]:
-    """The runs to play as they were recorded and as nobody recorded them; of a trial, those it concerns."""
+    """The recorded and hypothetical runs to play; for a trial, only the runs that it affects."""
     variants: list[str] = []
     for run in recordings.runs:
         recorded = recordings.topology(run.topology)
@@ -154,7 +154,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def checked_placement(run: RecordedRun, recorded: RecordedTopology) -> Assignment:
-    """The placement of a run; `UserError` names topology and run if it is no whole one on the hosts."""
+    """Return a run's placement; `UserError` names topology and run if it is not complete and on the hosts."""
     try:
         check_assignment(run.placement, recorded_hosts(), executors_of(recorded.topology, VERSION))
     except InvalidAssignmentError as error:
@@ -164,7 +164,7 @@ def checked_placement(run: RecordedRun, recorded: RecordedTopology) -> Assignmen
 
 
 def _played(variant: str, recorded: tuple[RecordedRun, ...]) -> RecordedRun:
-    """The recorded run that a variant plays, with its workers merged where the name says so."""
+    """The recorded run that a variant plays, with its workers merged if the variant's name says so."""
     for run in recorded:
         if variant in (run.variant, f"{run.variant}-{NO_PENALTY}"):
             return run
@@ -190,14 +190,14 @@ def sink_rates(found: pd.DataFrame, recordings: Recordings, topology: str, varia
 
 
 def sink_rate(found: pd.DataFrame, recordings: Recordings, topology: str, variant: str) -> float:
-    """Tuples that all sinks of a topology execute per 10 s, mean over the seeds."""
+    """Tuples that all sinks of a topology execute per 10 s, averaged over the seeds."""
     return float(sink_rates(found, recordings, topology, variant).mean())
 
 
 def sinks_by_seed(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
-    """One row a recorded run and seed.
+    """One row per recorded run and seed.
 
-    Columns: topology, scheduler, variant (both, to be read), seed, sink throughput recorded and predicted,
+    Columns: topology, scheduler, variant (both, for display), seed, recorded and predicted sink throughput,
     error in percent.
     """
     rows = []
@@ -211,7 +211,7 @@ def sinks_by_seed(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
 
 
 def seed_spread(by_seed: pd.DataFrame) -> pd.DataFrame:
-    """By run: the farthest that a seed's prediction lies from the mean over the seeds, in percent of it."""
+    """By run: the largest deviation of a seed's prediction from the mean over the seeds, in percent of it."""
     run = [by_seed["topology"], by_seed["scheduler"]]
     mean = by_seed["predicted"].groupby(run, sort=False).transform("mean")
     far = (by_seed["predicted"] / mean - 1.0).abs() * 100.0
@@ -219,7 +219,7 @@ def seed_spread(by_seed: pd.DataFrame) -> pd.DataFrame:
 
 
 def sink_errors(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
-    """One row a recorded run: tuples that its sinks execute per 10 s; error of the prediction in percent."""
+    """One row per recorded run: tuples that its sinks execute per 10 s; prediction error in percent."""
     rows = []
     for run in recordings.runs:
         if run.sink is not None:
@@ -229,7 +229,7 @@ def sink_errors(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
 
 
 def component_errors(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
-    """One row a component of a recorded run: its emits per 10 s, recorded and predicted; error in percent."""
+    """One row per component of a recorded run: recorded and predicted emits per 10 s; error in percent."""
     rows = []
     for run in recordings.runs:
         own = found[found["variant"] == run.variant].groupby("component")["emitted"].mean()
@@ -243,7 +243,7 @@ def component_errors(found: pd.DataFrame, recordings: Recordings) -> pd.DataFram
 
 
 def ratio_errors(errors: pd.DataFrame) -> pd.DataFrame:
-    """R-Storm's sink throughput over the even scheduler's, for topologies with both; error in percent."""
+    """Ratio of R-Storm's sink throughput to the even scheduler's, if both exist; error in percent."""
     rows = []
     for topology, group in errors.groupby("topology", sort=False):
         by = group.set_index("scheduler")
@@ -257,11 +257,11 @@ def ratio_errors(errors: pd.DataFrame) -> pd.DataFrame:
 
 
 def what_if(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
-    """Predicted sink rates of the even scheduler's runs, and of what nobody recorded as multiples of them.
+    """Predicted sink rates of the even scheduler's runs, and multiples of them in other settings.
 
-    Columns: topology, even (tuples per 10 s); multiples: merged (one worker a host), no-penalty (a further
-    process costs its threads only), rstorm. Means over the seeds that both runs of a multiple were played
-    with.
+    Columns: topology, even (tuples per 10 s); multiples: merged (one worker per host), no-penalty (a further
+    process costs only its threads), rstorm. Means are over the seeds with which both runs of a multiple were
+    played.
     """
     known = set(found["variant"])
     rows = []
@@ -289,9 +289,9 @@ def what_if(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
 def trial_errors(found: pd.DataFrame, recordings: Recordings, trials: Sequence[Trial]) -> pd.DataFrame:
     """Errors of the prediction by deviation: columns label, series (topology), ratio_% and sinks_%.
 
-    The ratio is R-Storm's sink throughput over the even scheduler's, ``sinks_%`` the mean absolute error of
-    the two. Of the setting itself and of every trial that was played, for topologies with both runs; with the
-    first seed, the only one that trials have.
+    The ratio is R-Storm's sink throughput divided by the even scheduler's; ``sinks_%`` is the mean absolute
+    error of the two. Rows cover the setting itself and every trial that was played, for topologies with both
+    runs. Only the first seed counts, because trials have no other.
     """
     found = found[found["seed"] == found["seed"].min()]
     known = set(found["variant"])

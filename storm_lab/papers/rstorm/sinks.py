@@ -1,9 +1,9 @@
 """Throughput at the sinks, as R-Storm's paper counts it, and gains of one scheduler over another.
 
 Throughput is the mean over a topology's output bolts of the tuples that each executes in 10 s (section 6.2).
-The paper calls a gain "x % higher" and prints no formula. The recordings of its author give the printed
-percentages only when the difference is divided by R-Storm's own throughput, so both are shown everywhere;
-verdicts use the common one, division by the baseline's.
+The paper calls a gain "x % higher" and prints no formula. Its author's recordings give the printed
+percentages only if the difference is divided by R-Storm's own throughput, so both are shown everywhere.
+Verdicts use the usual formula, division by the baseline's throughput.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ def sink_series(tables: Tables, topology: str, sinks: Sequence[str]) -> pd.DataF
     """Mean over the sinks by variant, seed and bin: columns variant, seed, t_s, per_10s (tuples in 10 s)."""
     rows = tables.component_throughput_10s
     rows = rows[(rows["topology"] == topology) & rows["component"].isin(sinks)]
-    # A last bin that the run's end cuts short is scaled to 10 s.
+    # If the end of the run cuts the last bin short, it is scaled to 10 s.
     scaled = rows.assign(per_10s=rows["executed"] * 10.0 / rows["width_s"] / len(sinks))
     return scaled.groupby(["variant", "seed", "t_s"])["per_10s"].sum().reset_index()
 
 
 gains = changes
-"""Divided by the baseline's throughput: `storm_lab.experiments.readings.changes`."""
+"""Gain divided by the baseline's throughput: `storm_lab.experiments.readings.changes`."""
 
 
 def gains_on_new(new: Sequence[float | None], old: Sequence[float | None]) -> Samples:
-    """``100 * (1 - old / new)`` seed by seed, in percent: the difference divided by the *new* throughput."""
+    """``100 * (1 - old / new)`` by seed, in percent: the difference divided by the *new* throughput."""
     return reductions(old, new)
 
 
@@ -49,7 +49,7 @@ def rates_of(tables: Tables, topology: str, variant: str, seeds: Sequence[int], 
 
 
 def sums_of(tables: Tables, topology: str, variant: str, seeds: Sequence[int], from_s: float) -> Samples:
-    """As `rates_of`, summed over the output bolts: figure 13 counts so, or Processing's number fits none."""
+    """As `rates_of`, but summed over the output bolts, as Processing's number in figure 13 implies."""
     count = len(layout(topology).sinks)
     rates = rates_of(tables, topology, variant, seeds, from_s)
     return [None if rate is None else rate * count for rate in rates]
@@ -67,7 +67,7 @@ class Pair:
 
 
 def gain_table(tables: Tables, pairs: Sequence[Pair], from_s: float) -> pd.DataFrame:
-    """Throughput of both schedulers and both gains, a row a pair.
+    """Throughput of both schedulers and both gains, one row per pair.
 
     Columns: label, topology, default and rstorm (tuples per 10 s), on_default and on_rstorm (gains in
     percent, divided by the throughput that the name says), and their half intervals over seeds (NaN for one
@@ -93,9 +93,13 @@ def gain_table(tables: Tables, pairs: Sequence[Pair], from_s: float) -> pd.DataF
 def trial_pairs(
     trials: Sequence[Trial], settings: Sequence[tuple[str, str, str]], known: Collection[str], seed: int
 ) -> list[Pair]:
-    """The pairs of every trial that was played; ``known`` are the variants that were, with this ``seed``.
+    """The pairs of every trial that was played.
 
-    ``settings`` are topology and variants under default and R-Storm of what the trials deviate from.
+    Args:
+        trials: all trials.
+        settings: topology and variants under default and R-Storm from which the trials deviate.
+        known: the variants that were played with this ``seed``.
+        seed: the seed.
     """
     return [
         Pair(

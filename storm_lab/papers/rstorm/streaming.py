@@ -1,6 +1,6 @@
-"""What flows through R-Storm's topologies.
+"""The input of R-Storm's topologies.
 
-Their user code is run over words or lines, and their spouts are never empty.
+Their user code runs over words or lines, and by default their spouts never run empty.
 """
 
 from __future__ import annotations
@@ -28,9 +28,14 @@ def topology_plan(
 ) -> TopologyPlan:
     """Topology, trace and sources.
 
-    ``definitions`` say what each component does; ``line`` spouts emit the ``lines`` in random order, and
-    ``word`` spouts ``word``. ``timed``: emit with message ids, so that the log knows when every root tuple
-    left its spout. ``lines_per_s`` is what each spout executor gets at most; 0 = it is never without one.
+    Args:
+        topology: what is played.
+        definitions: what each component does.
+        lines: emitted by ``line`` spouts in random order.
+        effort: CPU of the user code.
+        word: emitted by ``word`` spouts.
+        timed: emit with message ids, so that the log knows when every root tuple left its spout.
+        lines_per_s: at most so many for each spout executor; 0: a spout never runs empty.
     """
     code: dict[str, Spout | Bolt] = {}
     for place, component in enumerate(topology.components):

@@ -13,7 +13,7 @@ from storm_lab.papers.rstorm.usercode import CHARACTER_US
 
 VERSION = StormVersion((0, 9, 2))
 OFFER = RSTORM.offer
-"""What a node's configuration tells the scheduler: ten times the memory that the machine has."""
+"""What a node's configuration offers to the scheduler: ten times the machine's memory."""
 
 MACHINES = 12
 """Workers of the single-topology runs (section 6.1)."""
@@ -52,23 +52,23 @@ SEEDS = seed_parameter(
 def recorded_hosts(core_mhz: float = RSTORM_MHZ) -> Cluster:
     """The six hosts of the recordings.
 
-    Which host stood in which of the two racks was not recorded: one rack, whose latency cannot matter to
-    throughput without ackers.
+    The recordings do not say which host was in which of the two racks. One rack is used, because latency
+    between racks cannot affect throughput without ackers.
     """
     return Cluster(tuple(replace(RSTORM, id=host(number), core_mhz=core_mhz) for number in range(HOSTS)))
 
 
 def emulab(machines: int = MACHINES, *, core_mhz: float = RSTORM_MHZ, offer: Resources = OFFER) -> Cluster:
-    """So many worker machines in two racks of equal size; the master has a machine of its own."""
+    """Worker machines in two racks of equal size; the master has a separate machine."""
     host = replace(RSTORM, core_mhz=core_mhz, offer=offer)
     return Cluster(numbered(host, "pc{:02d}", machines, racks=RACKS))
 
 
 def emulab_costs() -> CostModel:
-    """The shared constants, with the printed latency between racks, and code that is compiled from the start.
+    """The shared constants, but with the printed latency between racks, and code compiled from the start.
 
-    Code that is cold at first takes 100 to 130 s of Linear here, and 100 to 150 s in the recordings, until
-    rates are full. The paper's runs take 15 minutes, and recorded means begin at 300 s; so short a run as is
-    played here has their rates only so.
+    With cold code, Linear needs 100 to 130 s here, and 100 to 150 s in the recordings, until its rates have
+    risen to their level. The paper's runs take 15 minutes, and recorded means begin at 300 s. The short runs
+    played here reach these rates only with compiled code.
     """
     return replace(CostModel(), inter_rack_us=RSTORM_BETWEEN_RACKS_US, warm_up_factor=1.0)

@@ -1,6 +1,6 @@
-"""User code of R-Storm's micro-benchmarks and Yahoo topologies: words and lines passed on or changed.
+"""User code of R-Storm's micro-benchmarks and Yahoo topologies: words and lines are passed on or changed.
 
-The bolts do next to nothing; with debug logging on, the log lines cost far more, and those are the engine's
+The bolts do next to nothing. With debug logging, the log lines cost far more; the engine accounts for them
 (``topology.debug``, see `storm_lab.emulator.cost`).
 """
 
@@ -17,15 +17,16 @@ WORD = "storm"
 
 FIELDS = ("text",)
 SLEEP = "sleep"
-"""Name of the server without limit of places that a bolt waits for when its thread sleeps."""
+"""Name of the server of unlimited capacity that a bolt waits for while its thread sleeps."""
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _STEP_US = 2.0
-"""CPU of a bolt's own few statements, beside what the engine does."""
+"""CPU of a bolt's own few statements, in addition to the engine's work."""
 CHARACTER_US = 0.005
-"""CPU to walk over one character: the loop of the authors' ``TransformBolt`` over their eight lines, on a
-plain JVM with its first compiler, takes 1.8 ns on a core that does 2.6 times as much; the server compiler
-leaves it out, and interpreted it takes 0.34 us. Up to 2 where each step makes a new text."""
+"""CPU to walk over one character. The loop of the authors' ``TransformBolt`` over their eight lines takes 1.8
+ns on a plain JVM with its first compiler, on a core that is 2.6 times as fast. The server compiler removes
+the loop, and interpreted it takes 0.34 us. It takes up to 2 us if each step makes a new text.
+"""
 _APPENDED = "#counted"
 _PASS_PERCENT = 80
 _KEPT_PERCENT = 80
@@ -33,10 +34,10 @@ _KEPT_PERCENT = 80
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What the user code of a whole topology costs, in microseconds of CPU at the cost model's clock.
+    """CPU cost of the user code of a complete topology, in microseconds at the cost model's clock.
 
-    ``character_us``: walking over one character. ``work_us``: computing done for each tuple by spouts and
-    bolts alike, whatever the tuple (the CPU-bound micro-benchmarks).
+    ``character_us`` is the cost of walking over one character. ``work_us`` is the cost of computing for each
+    tuple, the same in spouts and bolts and for any tuple (the CPU-bound micro-benchmarks).
     """
 
     character_us: float = CHARACTER_US
@@ -44,11 +45,11 @@ class Effort:
 
 
 NO_EFFORT = Effort()
-"""Of components that compute nothing of their own."""
+"""Effort of components that compute nothing of their own."""
 
 
 class Words(Spout):
-    """Emits the same word over and over."""
+    """Emits the same word repeatedly."""
 
     def __init__(self, effort: Effort, word: str) -> None:
         self._record = (word,)
@@ -64,7 +65,7 @@ class Words(Spout):
 
 
 class Lines(Spout):
-    """Emits lines in random order, each as often as any other."""
+    """Emits lines in random order, all equally often."""
 
     def __init__(self, lines: Sequence[str], effort: Effort) -> None:
         self._lines = tuple(lines)
@@ -73,7 +74,7 @@ class Lines(Spout):
     def records(self) -> Iterator[tuple[object, ...]]:
         """Lines drawn at random."""
         draw = SplitMix(1)
-        # Of a long file every line a few times is enough; of eight lines it takes more to be even.
+        # A few times each line is enough for a long file; eight lines need more draws to be even.
         for _ in range(max(2000, len(self._lines))):
             yield (self._lines[draw.below(len(self._lines))],)
 
@@ -97,15 +98,15 @@ class _Step(Bolt):
         return Cost(cpu_us, SLEEP, length * self._sleep_ms_per_char * 1000.0)
 
     def looked_at(self, length: int) -> int:
-        """Characters of the input that the bolt looks at."""
+        """Number of input characters that the bolt walks over."""
         return 0
 
 
 class Pass(_Step):
-    """Emits its input again; also what the sinks do, though nobody listens."""
+    """Emits its input unchanged. The sinks also do this, although no component consumes their output."""
 
     def execute(self, values: Values, emit: Emit) -> None:
-        """Emit what came."""
+        """Emit the input."""
         emit(values[0])
 
 
@@ -130,7 +131,7 @@ class Filter(_Step):
         self._draw = SplitMix(seed)
 
     def execute(self, values: Values, emit: Emit) -> None:
-        """Emit what came, four times in five."""
+        """Emit the input with probability 0.8."""
         if self._draw.below(100) < _PASS_PERCENT:
             emit(values[0])
 
@@ -148,7 +149,7 @@ SPOUTS = ("word", "line")
 
 
 def lines_of(lengths: Sequence[int]) -> tuple[str, ...]:
-    """Lines of these lengths, where nothing but the length is known."""
+    """Lines of these lengths; their content does not matter."""
     return tuple((_ALPHABET * (length // 26 + 1))[:length] for length in lengths)
 
 
@@ -158,7 +159,7 @@ def spout_of(does: str, lines: Sequence[str], effort: Effort, word: str) -> Spou
 
 
 def bolt_of(does: str, place: int, effort: Effort, sleep_ms_per_char: float) -> Bolt:
-    """The bolt that a definition names, of `BOLTS`; ``place`` keeps two filters from drawing alike."""
+    """The bolt that a definition names, one of `BOLTS`; ``place`` gives filters different random draws."""
     if does == "filter":
         return Filter(effort, sleep_ms_per_char, seed=2 + place)
     return BOLTS[does](effort, sleep_ms_per_char)

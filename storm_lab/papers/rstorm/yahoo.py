@@ -1,8 +1,8 @@
 """Yahoo's two production topologies under R-Storm and default, each alone on twelve machines (figure 12).
 
-Spouts emit lines without pause. What the real bolts computed was not published; here, as in the authors'
-public code, they shorten, filter, pass on and lengthen lines. That user code runs over real text, line by
-line, so that what a filter drops and how long a line still is decides what flows behind it.
+Spouts emit lines without pause. What the real bolts computed was not published. Here they shorten, filter,
+pass on and lengthen lines, as in the authors' public code. This user code runs over real text, line by line,
+so what a filter drops and how long a line remains determine the load behind it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ STREAMING: tuple[Parameter, ...] = (
     ),
     CHARACTER,
 )
-"""Of Yahoo's topologies, alone or together."""
+"""Parameters of Yahoo's topologies, alone or together."""
 PARAMETERS: tuple[Parameter, ...] = (*STREAMING, WORKERS, TRIALS)
 
 TRIED: tuple[Trial, ...] = (
@@ -67,7 +67,7 @@ TRIED: tuple[Trial, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each topology and scheduler, here and as recorded, and trials; `UserError` if lines cannot be read."""
+    """Each topology and scheduler, here and as recorded, and trials; `UserError`: unreadable lines."""
     lines = event_lines(parameters.text("lines"))
     shared = parameters.without("seeds", "trials", "lines").changed(machines=MACHINES)
     settings = {f"{t}-{s}": {"topology": t, "scheduler": s} for t in YAHOO for s in SCHEDULERS}
@@ -78,7 +78,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         storm_version=VERSION,
         inputs={"lines": lines.digest},
         files={"lines": parameters.text("lines")},
-        # Nothing is acked, and the counters tell the throughput.
+        # Nothing is acked, and counters yield the throughput.
         sample_every=5000,
     )
     return runs_of(make, settings, parameters, shared, TRIED) + recorded_setup.runs(SLUG, YAHOO, parameters)
@@ -100,7 +100,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The gains of the two panels, here and in the recorded set-up."""
+    """Measure the gains of the two panels, here and in the recorded set-up."""
     seeds, from_s = parameters.seeds, parameters.number("from_s")
     window = f"mean tuples per 10 s at the output bolts from {from_s:g} s on"
     found: list[Measurement] = []
