@@ -19,7 +19,7 @@ TOPOLOGIES = (WORD_COUNT, EXCLAMATION)
 
 
 def nodes_in(scheduler: str, kind: str, slots: int, required: int) -> tuple[str, ...]:
-    """Nodes that the topology runs on; the isolation scheduler may use one machine per slot."""
+    """Nodes that the topology runs on; the isolation scheduler may use one machine per slot asked for."""
     topology = starter(kind, required)
     view = SchedulingView(
         (topology,), desktops(slots), VERSION, isolated={kind: min(required, len(DESKTOPS))}

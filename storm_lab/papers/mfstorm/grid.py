@@ -128,8 +128,8 @@ def cells(
 ) -> tuple[RunSpec, ...]:
     """The runs of a grid, without cells whose scheduler refuses the topology.
 
-    ``prefix`` goes before the variants' names. Equal arguments make equal runs, which are played only once. A
-    run that several cells share is also played once.
+    ``prefix`` goes before the variants' names. Equal arguments make equal runs, which are played only once.
+    Cells that share a run (`played_in`) add it once.
 
     Raises:
         UserError: the text cannot be read.

@@ -71,7 +71,11 @@ def starter_words(choice: str) -> Messages:
 
 
 def tweets(choice: str) -> Messages:
-    """5,000 messages of up to 140 characters, or a file's first lines with words; errors as `sentences`."""
+    """5,000 messages of up to 140 characters, or a file's first lines with words.
+
+    Raises:
+        UserError: as in `sentences`.
+    """
     text = load_text(choice)
     if _own(choice):
         return Messages(text.name, _with_words(text)[:TWEETS])

@@ -67,7 +67,7 @@ TRIED: tuple[Trial, ...] = (
     Trial("workers1", "default has one worker", {"workers": 1}, only=DEFAULT),
     Trial("six", "six machines", {"machines": 6}),
 )
-"""Six machines are those of the recordings; the paper has twelve."""
+"""Trials. Six machines are those of the recordings; the paper has twelve."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:

@@ -35,7 +35,7 @@ def topology_plan(
         effort: CPU of the user code.
         word: emitted by ``word`` spouts.
         timed: emit with message ids, so that the log knows when every root tuple left its spout.
-        lines_per_s: at most so many for each spout executor; 0: a spout never runs empty.
+        lines_per_s: most lines per second for each spout executor; 0: a spout never runs empty.
     """
     code: dict[str, Spout | Bolt] = {}
     for place, component in enumerate(topology.components):

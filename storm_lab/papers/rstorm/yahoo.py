@@ -63,7 +63,7 @@ TRIED: tuple[Trial, ...] = (
     Trial("six", "six machines, two workers each", {"machines": 6}),
     Trial("workers1", "default has one worker", {"workers": 1}, only=DEFAULT),
 )
-"""Six machines are those of the recordings; the paper has twelve."""
+"""Trials. Six machines are those of the recordings; the paper has twelve."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:

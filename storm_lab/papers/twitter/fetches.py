@@ -20,7 +20,7 @@ from storm_lab.papers.twitter.event_counting import FEW
 MANY = ("twitter-thr-16m", "twitter-lat-16m")
 """The printed row of sixteen machines, throughput and latency."""
 CHOSEN_ON = (*MANY, *FEW)
-"""Claims on which the reading's numbers are chosen; its window is chosen on the second row, as elsewhere."""
+"""The claims on which the reading's numbers are chosen, and with them the window of all readings."""
 WINDOWS = 2
 """Windows of pending tuples that a fetch brings: the smallest number with which a fetch waits for acks."""
 

@@ -84,7 +84,7 @@ SUPPLIED_TIMEOUT_S = 30.0
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """One run of all stages per seed, a few for each reading, and additional short ones.
+    """One run of all stages per seed, runs for each reading, and additional short ones.
 
     The short ones have other windows, other numbers of ackers, or a log that is not always full.
     """
