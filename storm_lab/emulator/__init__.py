@@ -1,1 +1,1 @@
-"""What would have happened: tuples and control events of a Storm cluster, played in virtual time."""
+"""The emulator: plays the tuples and control events of a Storm cluster in virtual time."""

@@ -1,23 +1,23 @@
-"""Bundles: k tuples played as one, at k-fold cost, so that a rate no machine could play fits into minutes.
+"""Bundles: k tuples played as one at k-fold cost, so that very high rates can be played in minutes.
 
-Storm@Twitter's cluster completes 113 thousand root tuples a second for 75 minutes, 4 * 10^8 in all. A run
-with bundles of k plays the same cluster in slow motion: a source delivers a k-th of its lines, and whatever
-one tuple costs is multiplied by k, so that CPU use, queue lengths, the number of root tuples in flight and
-the window of max spout pending stay what they are. The tuple log counts bundles:
+The cluster of Storm@Twitter completes 113 thousand root tuples a second for 75 minutes, 4 * 10^8 in all. A
+run with bundles of k plays the same cluster in slow motion. A source delivers one line in k, and every cost
+of a tuple is multiplied by k. CPU use, queue lengths, the number of root tuples in flight and the window of
+max spout pending therefore stay the same. The tuple log counts bundles:
 
 =========================================  ==================================================================
 in the log of a run with bundles of k      stands for
 =========================================  ==================================================================
 n roots, executions, messages              k n tuples
-a latency or a waiting time t              t / k, as long as it is made of costs and network delays
-CPU time, utilisation, queue lengths       themselves
-times of control events                    themselves
+a latency or a waiting time t              t / k, as long as it consists of costs and network delays
+CPU time, utilisation, queue lengths       the same
+times of control events                    the same
 =========================================  ==================================================================
 
-The steady state is exactly that of k = 1 seen k times more slowly. What does not slow down is the control
-plane (heartbeats, JVM starts, message timeout, checkpoints), the warm-up of code and the housekeeping of
-JVMs. So a run says nothing true where a stretched latency comes near one of those times: keep k times the
-latency well below the message timeout, and below the length of a disturbance that is to be resolved.
+The steady state is exactly that of k = 1, seen k times more slowly. The control plane (heartbeats, JVM
+starts, message timeout, checkpoints), the warm-up of code and the housekeeping of JVMs do not slow down. A
+run is therefore not valid where a stretched latency comes near one of those times. Keep k times the latency
+well below the message timeout, and below the length of any disturbance that the run should resolve.
 """
 
 from __future__ import annotations
@@ -33,48 +33,52 @@ from storm_lab.errors import UserError
 from storm_lab.model.checks import check_whole
 
 LARGEST = 10_000
-"""Tuples in the largest bundle: a tuple of 10 microseconds then takes a tenth of a second."""
+"""Tuples in the largest bundle: at this size a tuple of 10 microseconds takes a tenth of a second."""
 
 _PER_TUPLE = (
     "dispatch", "emit", "serialise", "deserialise", "serialise_kb", "deserialise_kb", "send", "transfer",
     "receive", "read", "write", "deliver", "log_emit", "log_receive", "acker", "spout_ack", "poll", "switch",
     "slice", "turn", "wait_work", "empty_batch", "uplink_ps_per_byte",
 )  # fmt: skip
-"""Costs that every tuple pays anew."""
+"""Costs that are paid once per tuple."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """How many tuples are played as one.
 
-    ``delays`` False multiplies costs and not the delays that cost nobody anything (wires, wake-ups, sleeps,
-    round trips to servers). Throughput and CPU stay right then; latency is neither k-fold nor right.
+    With ``delays`` False, costs are multiplied but delays that use no CPU (connections, wake-ups, sleeps,
+    round trips to servers) are not. Throughput and CPU are then still right, but latencies are not: neither
+    k-fold nor real.
     """
 
     size: int = 1
     delays: bool = True
 
     def check(self) -> None:
-        """Refuse a size that cannot be played: `UserError` names size and range."""
+        """Refuse a size outside the allowed range; the `UserError` names both."""
         check_whole("a bundle", "bundle.size", self.size, low=1, high=LARGEST)
 
     def delay_ns(self, delay_ns: int) -> int:
-        """A delay that costs nobody anything, as it is played."""
+        """Return a delay that uses no CPU as long as it is played."""
         return delay_ns * self.size if self.delays else delay_ns
 
     def apply(self, k: Kernel) -> None:
-        """Make bundles of freshly built single tuples; `UserError` if a period's arrivals do not fill one."""
+        """Turn a newly built kernel of single tuples into one of bundles.
+
+        Raises `UserError` if the recorded arrivals of one period do not fill a bundle.
+        """
         if self.size == 1:
             return
         for name in _PER_TUPLE:
             k.cost[name] *= self.size
         k.cost["call"] *= self.size
-        # Who waits for a bundle waits for each of its tuples in turn, a k-th as long.
+        # A wait for a bundle stands for k waits, each a k-th as long, so its time-out scales with k.
         k.cost["wait_most"] *= self.size
         for name in ("cpu_ns", "server_ns"):
             k.record[name] *= self.size
         k.node["nic_ps_per_byte"] *= self.size
-        # A tick is a tuple like others: as many of them make one, and cost as much.
+        # A tick is a tuple like any other: k ticks become one bundle at k-fold cost.
         k.component["tick_period"] *= self.size
         k.source["rate_milli"] //= self.size
         rated = k.source["rate_milli"] > 0
@@ -93,7 +97,7 @@ class Bundle:
                     table[name] *= self.size
 
     def _thin_arrivals(self, k: Kernel) -> None:
-        """Of recorded arrivals every k-th stays: the one that completes a bundle."""
+        """Keep every k-th recorded arrival: the one that completes a bundle."""
         kept: list[NDArray[Any]] = []
         first = 0
         for source in k.source:

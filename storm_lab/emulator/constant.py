@@ -1,4 +1,4 @@
-"""Constants with their papers: every physical or fitted number stands once, with unit, range and source."""
+"""Documented constants: every physical or fitted number is defined once, with unit, range and source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from storm_lab.model.checks import check_number
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """What is known of one constant: its unit, allowed range, and where the value comes from."""
+    """A constant with its unit, its allowed range, and the source of its value."""
 
     name: str
     value: float
@@ -23,16 +23,16 @@ class Constant:
 
 
 _UNITS = {"mb": "MB", "mhz": "MHz"} | {unit: unit for unit in ("us", "ms", "s", "cores", "bytes", "calls")}
-"""Unit by the ending of a constant's name."""
+"""Unit by the last part of a constant's name."""
 
 
 def constant(
     value: float, allowed: tuple[float, float], source: str, *, unit: str = "", fitted: bool = False
 ) -> Any:
-    """A dataclass field that carries a constant's unit, the range that is ``allowed``, and source.
+    """Define a dataclass field with a constant's unit, ``allowed`` range and source.
 
-    Without a ``unit`` it is the one that the field's name ends with; a name that ends with none is of a pure
-    number.
+    Without ``unit``, the unit follows from the last part of the field's name; a name without a unit means a
+    pure number.
     """
     low, high = allowed
     facts = {"unit": unit, "low": low, "high": high, "source": source, "fitted": fitted}
@@ -40,7 +40,7 @@ def constant(
 
 
 def constants_of(model: Any) -> Iterator[Constant]:
-    """The constants of a cost model instance, in order of declaration."""
+    """Iterate over the constants of a cost model instance, in order of declaration."""
     for item in fields(model):
         if "unit" in item.metadata:
             unit = item.metadata["unit"] or _UNITS.get(item.name.rpartition("_")[2], "1")
@@ -49,7 +49,7 @@ def constants_of(model: Any) -> Iterator[Constant]:
 
 
 def check_constants(model: Any) -> None:
-    """Refuse a constant outside its physical range: `UserError` names it, its value and the range."""
+    """Refuse a constant outside its physical range; the `UserError` names it, its value and the range."""
     for entry in constants_of(model):
         check_number(
             "a physical constant", entry.name, entry.value, low=entry.low, high=entry.high, unit=entry.unit

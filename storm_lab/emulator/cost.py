@@ -1,8 +1,8 @@
-"""The cost model: what handling a tuple costs in CPU and time, on any node, under any schedule.
+"""The cost model: CPU and time that handling a tuple takes, on any node and under any schedule.
 
-Every physical or fitted constant of the data plane stands here once. CPU costs hold at ``reference_mhz``
-and scale with a node's clock. The ranges are those of plausible hardware and of published measurements; a
-constant marked *fitted* was moved inside its range by the calibration procedure, on the claims and
+Every physical or fitted constant of the data plane is defined here once. CPU costs hold at ``reference_mhz``
+and scale with a node's clock. Ranges are those of plausible hardware and of published measurements. A
+constant marked *fitted* was moved within its range by the calibration procedure, on the claims and
 recordings that the calibration file names.
 """
 
@@ -320,14 +320,14 @@ class CostModel:
         check_constants(self)
 
     def own_code(self, version: StormVersion) -> float:
-        """What the code of a version of Storm costs, against the CPU costs; log lines are no part of it."""
+        """Factor on the CPU costs for the code of a Storm version; log lines are not included."""
         later = self.storm_2_factor if version >= V2_0_0 else self.storm_1_factor
         return self.code_factor * (later if version >= V1_0_0 else 1.0)
 
     def slowdown(self, node: Node, processes: int) -> float:
         """Factor by which all CPU costs on a node grow: its clock, its processes, its memory.
 
-        What worker processes take beyond the node's RAM slows everything down in proportion.
+        Memory that worker processes take beyond the node's RAM slows everything down in proportion.
         """
         demand = self.system_memory_mb + processes * self.resident_mb
         excess = max(0.0, demand / node.memory_mb - 1.0)
@@ -335,16 +335,16 @@ class CostModel:
         return slow * (1.0 + self.memory_slowdown * excess)
 
     def worker_start_ns(self, node: Node, version: StormVersion) -> int:
-        """CPU of the start of a worker's JVM on a node, and of its log writer's where it has one, in ns."""
+        """CPU in ns for starting a worker's JVM on a node, with its log writer's JVM from 0.10.0 on."""
         slow = self.reference_mhz / (node.core_mhz * node.work_per_clock)
         jvms = 1.0 + (self.log_writer_part if version >= V0_10_0 else 0.0)
         return round(self.jvm_start_cpu_s * jvms * slow * 1e9)
 
     def crowding(self, node: Node, processes: int) -> float:
-        """Factor by which code is dearer because its core's caches are shared with other worker processes.
+        """Factor by which code costs more because its core's caches are shared with other worker processes.
 
-        With n processes over c cores each core has (n - 1) / c others, and more than one displace no more
-        than there is.
+        With n processes on c cores, each core has (n - 1) / c others. More than one other process cannot
+        displace more than the whole cache.
         """
         others = min(1.0, max(0, processes - 1) / node.cores)
         return 1.0 + self.process_penalty * others

@@ -1,6 +1,6 @@
-"""The table of constants in the emulator's page, written from the cost model so that the two cannot differ.
+"""Write the table of constants into the emulator's page, from the cost model, so that the two always agree.
 
-``python -m storm_lab.emulator.document docs/emulator.md`` renews the table in place.
+``python -m storm_lab.emulator.document docs/emulator.md`` updates the table in place.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ END = "<!-- end of constants -->"
 
 
 def constants_table() -> str:
-    """All constants of the cost model as a Markdown table, in order of declaration."""
+    """Return all constants of the cost model as a Markdown table, in order of declaration."""
     rows = ["| constant | value | unit | allowed | where from |", "|---|---|---|---|---|"]
     for entry in constants_of(CostModel()):
         unit = "" if entry.unit == "1" else entry.unit
@@ -28,7 +28,7 @@ def constants_table() -> str:
 
 
 def with_constants(page: str) -> str:
-    """The page with the cost model's constants as they are now; `ValueError` if it has no place for them."""
+    """Return the page with the current constants; `ValueError` if it lacks the markers of the table."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

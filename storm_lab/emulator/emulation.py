@@ -27,13 +27,13 @@ Progress = Callable[[int, int], None]
 """Called with the virtual time reached and the planned end, both in nanoseconds."""
 
 _PROGRESS_STEPS = 200
-"""Most calls of it in a run: each brings the data plane up to date."""
+"""Most progress calls in a run: each brings the data plane up to date."""
 
 _ALLOCATIONS = 50_000
-"""Objects made between two garbage collections.
+"""Allocations between two garbage collections.
 
-With Python's own 700, a control plane of a thousand workers spends a third of its time looking through the
-writes that queue at ZooKeeper, none of which is garbage.
+With Python's default of 700, a control plane of a thousand workers spends a third of its time scanning the
+writes queued at ZooKeeper, none of which is garbage.
 """
 
 
@@ -41,9 +41,8 @@ writes that queue at ZooKeeper, none of which is garbage.
 class EmulationOutcome:
     """What a run leaves in memory; the measurements are in the tuple log.
 
-    ``duration_ns`` is the virtual time reached; ``stopped`` says which stated limit ended the run before its
-    planned end, and is empty otherwise. ``stays`` are the executors' stays in workers, ``final`` Nimbus's
-    last assignment.
+    ``duration_ns`` is the virtual time reached. ``stopped`` names the limit that ended the run early, and is
+    empty otherwise. ``stays`` are the executors' stays in workers, ``final`` is Nimbus's last assignment.
     """
 
     duration_ns: int
@@ -54,16 +53,17 @@ class EmulationOutcome:
 
 
 class Emulation:
-    """A run that has been checked and can be played once; `UserError` if its specification cannot be run."""
+    """A checked run that can be played once; `UserError` if its specification cannot be run."""
 
     def __init__(self, spec: EmulationSpec) -> None:
         check_spec(spec)
         self.spec = spec.with_defaults()
 
     def run(self, recorder: Recorder | None = None, progress: Progress | None = None) -> EmulationOutcome:
-        """Play the run and write its rows; the recorder is neither opened nor finished here.
+        """Play the run and write its rows; the caller opens and finishes the recorder.
 
-        A limit that ends the run early is told in the outcome, not raised; what was recorded stays.
+        A limit that ends the run early is reported in the outcome, not raised, and the rows recorded so far
+        stay.
         """
         spec = self.spec
         plane = Plane() if spec.control_only else self._data_plane(recorder)
@@ -109,7 +109,7 @@ class Emulation:
         )
 
     def _wire(self, plane: Plane) -> ControlPlane:
-        """The control plane on a data plane, with services and faults started and topologies submitted."""
+        """Build the control plane on a data plane, start services and faults, and submit the topologies."""
         spec = self.spec
         control = ControlPlane(
             spec.cluster,
@@ -155,7 +155,7 @@ def _write_nodes(recorder: Recorder, cluster: Cluster) -> None:
 
 def _report_progress(control: ControlPlane, end_ns: int, progress: Progress) -> None:
     def turn() -> None:
-        # Progress that the data plane has not made yet would be a lie.
+        # Bring the data plane up to the reported time first.
         control.plane.now()
         progress(control.clock.now_ns, end_ns)
 
@@ -164,7 +164,7 @@ def _report_progress(control: ControlPlane, end_ns: int, progress: Progress) -> 
 
 @contextmanager
 def _collections_rare() -> Iterator[None]:
-    """Within, Python looks for garbage after so many new objects as `_ALLOCATIONS` says."""
+    """Raise the number of allocations between garbage collections to `_ALLOCATIONS` within the block."""
     before = gc.get_threshold()
     gc.set_threshold(_ALLOCATIONS, *before[1:])
     try:

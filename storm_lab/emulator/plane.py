@@ -1,4 +1,4 @@
-"""The data plane: what may be asked of it, what it answers, and one through which nothing flows."""
+"""The interface of the data plane, its answers, and an empty implementation without tuples."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from storm_lab.model import Executor, Node, Slot
 
 
 class EmulationStoppedError(StormLabError):
-    """A stated limit ended the run before its planned end; what was recorded so far is kept."""
+    """A limit ended the run before its planned end; what was recorded so far is kept."""
 
 
 class Loss(NamedTuple):
-    """Tuples that died with a worker or executor, by the place they were in."""
+    """Tuples lost with a worker or executor, by the place they were in."""
 
     receive_queue: int = 0
     executing: int = 0
@@ -24,17 +24,17 @@ class Loss(NamedTuple):
 
     @property
     def facts(self) -> dict[str, int]:
-        """Tuples by place, as facts for the decision log."""
+        """Tuples lost by place, as facts for the decision log."""
         return {f"lost_{place}": int(tuples) for place, tuples in self._asdict().items()}
 
 
 @dataclass(frozen=True, slots=True)
 class WindowSample:
-    """What the load monitors read: counters since the previous sample, of virtual time ``start_ns``.
+    """Counters that the load monitors read: those from ``start_ns``, the previous sample, to ``end_ns``.
 
-    CPU in nanoseconds of one core, by worker and executor, and of all that ran on a node; ``traffic`` in
-    tuples, by topology, sending task and receiving task; ``failed`` are root tuples, by topology; ``queued``
-    is the length of receive queues at the end of the window, by worker and executor.
+    CPU is in nanoseconds of one core, by worker and executor, and in total by node. ``traffic`` is in tuples,
+    by topology, sending task and receiving task. ``failed`` counts root tuples by topology. ``queued`` is the
+    length of the receive queues at the end of the window, by worker and executor.
     """
 
     start_ns: int
@@ -47,11 +47,11 @@ class WindowSample:
 
 
 class Plane:
-    """What the control plane may ask of the data plane; of this one, through which nothing flows.
+    """The requests that the control plane makes to the data plane; this implementation plays no tuples.
 
-    Workers come and go, time passes, and there is nothing to count. That answers questions about coordination
-    alone: whether a thousand workers keep their heartbeats depends on supervisors, workers and ZooKeeper, and
-    on no tuple. Worker ids are running numbers, one per process start.
+    Workers come and go and time passes, but there is nothing to count. This is enough for questions about
+    coordination alone: whether a thousand workers keep up their heartbeats depends on supervisors, workers
+    and ZooKeeper, not on tuples. Worker ids are consecutive numbers, one per process start.
     """
 
     def __init__(self) -> None:
@@ -70,14 +70,15 @@ class Plane:
         self._now_ns = time_ns
 
     def set_starting(self, node: Node, threads: int) -> None:
-        """Let so many threads of JVMs that start on a node want CPU from now on."""
+        """Set how many threads of starting JVMs want CPU on a node from now on."""
         self.cpu_time_ns(node)
         self._starting[node.id] = threads
 
     def cpu_time_ns(self, node: Node) -> int:
-        """CPU that a thread of a JVM that starts on the node would have had so far.
+        """CPU that a thread of a starting JVM would have had on the node so far.
 
-        Only a difference between two times means something, and only if one started all the while.
+        Only the difference between two readings is meaningful, and only if a JVM was starting all the time
+        between them.
         """
         spent, as_of_ns = self._cpu_time.get(node.id, (0, 0))
         quota = node.cores if node.cpu_quota is None else min(node.cores, node.cpu_quota)
@@ -103,11 +104,11 @@ class Plane:
         return Loss()
 
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
-        """Set where executors run, as a worker sees it; those left out are out of its reach.
+        """Set where executors run, as seen by a worker; executors left out are out of its reach.
 
-        ``view``: executor to the worker that runs it; it does not change any more. ``connecting``: the worker
-        lacks a connection that it wants. Returns how many tuples had waited in the worker for executors that
-        it now reaches.
+        ``view`` maps each executor to the worker that runs it, and must not be changed afterwards.
+        ``connecting`` says that the worker lacks a connection that it wants. Returns how many tuples had
+        waited in the worker for executors that it now reaches.
         """
         return 0
 
@@ -120,14 +121,14 @@ class Plane:
         return False
 
     def full_heaps(self) -> Mapping[int, int]:
-        """Workers that do nothing but collect, as queued tuples fill their heaps, and since when."""
+        """Workers that only collect garbage because queued tuples fill their heaps, and since when."""
         return {}
 
     def activate(self, worker: int, active: bool) -> None:
-        """Let a worker's spouts call nextTuple, or not."""
+        """Switch a worker's spouts on or off: whether they call nextTuple."""
 
     def sample(self, *, traffic_read: bool = True) -> WindowSample:
-        """Counters since the previous sample; ``traffic`` may be left out where nobody reads it."""
+        """Return the counters since the previous sample; ``traffic`` may be left out if it is not read."""
         start, self._last_sample_ns = self._last_sample_ns, self._now_ns
         return WindowSample(start, self._now_ns)
 
@@ -135,21 +136,21 @@ class Plane:
         """Slow a node down (factor below 1) or back to normal (1)."""
 
     def set_link(self, node_a: str, node_b: str, *, cut: bool = False, extra_delay_ns: int = 0) -> None:
-        """Cut or delay the link between two nodes, in both directions; without either it is as before."""
+        """Cut or delay the link between two nodes in both directions; without either, restore it."""
 
     def set_load(self, topology_id: str, spout: str, rate_per_s: float) -> None:
-        """Change the rate of a spout's source from now on; what has arrived stays queued."""
+        """Change the rate of a spout's source from now on; lines that have arrived stay queued."""
 
     def set_max_pending(self, topology_id: str, limit: int | None) -> None:
-        """Change max spout pending, per spout task; None is no limit."""
+        """Change max spout pending, per spout task; None means no limit."""
 
     def charge(self, worker: int, cpu_ns: int) -> None:
-        """Let a worker spend CPU on management (a poll, a sync), beside its threads."""
+        """Charge a worker with CPU for management (a poll, a sync), besides its threads."""
 
     def hold_sending(self, worker: int, duration_ns: int) -> None:
-        """Let a worker's transfer thread send nothing for so long from now on.
+        """Keep a worker's transfer thread from sending for ``duration_ns`` from now on.
 
-        Its table of connections is locked; executors go on, and what they produce queues up.
+        Its table of connections is locked. Executors go on, and their output queues up.
         """
 
     def processed(self, topology_id: str) -> int:
@@ -157,8 +158,8 @@ class Plane:
         return 0
 
     def committed(self, topology_id: str) -> int:
-        """A topology's log lines before stored offsets, done for good; `UserError`: no spout reads one."""
+        """Final log lines of a topology, before the stored offsets; `UserError` if no spout reads a log."""
         return 0
 
     def finish(self) -> None:
-        """Write what is still in the buffers, and the roots that are still in flight."""
+        """Write the rows still in the buffers and the roots still in flight."""

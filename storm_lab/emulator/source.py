@@ -1,8 +1,8 @@
-"""Sources: where a spout's lines come from, and what happens to one that fails.
+"""Sources: where a spout's lines come from, and what happens to a line that fails.
 
-Names of the cases are those of the papers' experiments: a queue that is filled at a rate (T-Storm's Redis),
-a generator that is never empty (R-Storm's spouts), recorded arrivals, and callers that wait for their
-answers (N-Storm's DRPC clients).
+The kinds of source are those of the papers' experiments: a queue filled at a rate (T-Storm's Redis), a
+generator that is never empty (R-Storm's spouts), recorded arrivals, and callers that wait for their answers
+(N-Storm's DRPC clients).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from storm_lab.model.checks import check_kinds, check_number, check_whole
 from storm_lab.workloads.workload_trace import WorkloadTrace
 
 LONGEST_NS = 10**18
-"""Times of a source, 31 years at most: sums of them stay within 64 bits."""
+"""Upper limit of a source's times, 31 years, so that sums of them stay within 64 bits."""
 MOST_CALLERS = 10_000_000
 MOST_FETCHED = 1_000_000
 
 
 class SourceKind(Enum):
-    """What decides when the next line is there."""
+    """What decides when the next line is available."""
 
     RATE = 0
     SATURATED = 1
@@ -45,19 +45,28 @@ class FailurePolicy(Enum):
 class SourcePlan:
     """The source of one spout component; its tasks share it as one queue, unless it is a log.
 
-    ``rate_per_s``: RATE, lines per second. ``arrivals_ns``: TRACE, ascending arrival times from 0, repeated
-    with period ``arrival_period_ns``. ``calls`` and ``answer_ns``: CLOSED_LOOP, concurrent callers and the
-    time from a root's completion to the same caller's next call. ``sleep_ns``: sleep inside nextTuple
-    before the emit. ``fetch_ns``: wait for the queue's server, in each nextTuple that finds none left of the
-    ``fetch_lines`` that the last fetch has brought (lines are fetched when their turn comes, whenever they
-    have arrived). ``fetch_thread``: a thread of the client's own fetches. It begins when nextTuple has taken
-    the last line of a fetch, and until it is done nextTuple, which waits for nothing, finds none.
-    ``anchored``: tuples are emitted with a message id. ``checkpoint_ns``: the source is a log with a
-    partition for each executor of the spout, and so often each of them stores the offset up to which
-    everything is acked; a spout that dies begins again from there (0: no log). ``first_result``: CLOSED_LOOP,
-    a call is answered, and its root complete, when the first tuple of its tree that has no children is acked,
-    and not when all are. Storm's DRPC server answers a call with the first result that it is given
-    (`backtype.storm.daemon.drpc` of 0.9.7), so this is how a call ends whose results no bolt gathers.
+    Args:
+        kind: what decides when the next line is available.
+        rate_per_s: RATE: lines per second.
+        arrivals_ns: TRACE: ascending arrival times from 0, repeated with period ``arrival_period_ns``.
+        arrival_period_ns: TRACE: longer than the last arrival time.
+        calls: CLOSED_LOOP: concurrent callers.
+        answer_ns: CLOSED_LOOP: time from a root's completion to the same caller's next call.
+        sleep_ns: sleep inside nextTuple before the emit.
+        fetch_ns: wait for the queue's server, in each nextTuple that finds no line of the last fetch left.
+        fetch_lines: lines that a fetch brings. A line is fetched when its turn comes, however long ago it
+            arrived.
+        fetch_thread: the client fetches in a thread of its own. A fetch begins when nextTuple has taken the
+            last line of the previous one. Until it is done, nextTuple does not wait and finds no line.
+        on_fail: what the source does with a line whose root tuple failed.
+        anchored: tuples are emitted with a message id.
+        checkpoint_ns: the source is a log with a partition for each executor of the spout. At this interval
+            each executor stores the offset up to which everything is acked. A spout that dies resumes from
+            there. 0: no log.
+        first_result: CLOSED_LOOP: a call is answered, and its root complete, when the first tuple of its tree
+            without children is acked, not when all are. Storm's DRPC server answers a call with the first
+            result that it gets (`backtype.storm.daemon.drpc` of 0.9.7). Calls whose results no bolt gathers
+            end this way.
     """
 
     kind: SourceKind
@@ -78,7 +87,7 @@ class SourcePlan:
 
 @dataclass(frozen=True, slots=True)
 class TopologyPlan:
-    """A topology with what flows through it: its workload trace and the source of each spout.
+    """A topology with its workload trace and the source of each spout.
 
     ``submit_s`` is when a user submits it; its sources deliver from then on.
     """
@@ -90,7 +99,7 @@ class TopologyPlan:
 
 
 def check_source(spout: str, plan: SourcePlan) -> None:
-    """Refuse a source that cannot be played: `UserError` names the spout, the field and the value."""
+    """Refuse a source that cannot be played; the `UserError` names the spout, the field and the value."""
 
     def refuse(field: str, value: object, remedy: str) -> None:
         message = f"source of spout {spout!r}: {field} cannot be {value!r}"

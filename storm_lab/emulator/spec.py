@@ -1,7 +1,7 @@
-"""The description of a run: everything that decides what happens, as plain data.
+"""The specification of a run: everything that determines its result, as plain data.
 
-An experiment returns a description and never plays it; the emulator does, or real Storm. Nothing compiled is
-imported here.
+An experiment returns a specification and does not play it. The emulator plays it, or real Storm. This module
+imports no compiled code.
 """
 
 from __future__ import annotations
@@ -46,32 +46,33 @@ from storm_lab.schedulers.contract import Scheduler
 
 @dataclass(frozen=True, slots=True)
 class EmulationSpec:
-    """All that decides a run.
+    """Everything that determines a run.
 
     Args:
         cluster: the worker nodes; Nimbus and ZooKeeper have machines of their own.
         version: the Storm version played.
-        topologies: submitted in this order, at time 0 or each at its own.
+        topologies: submitted in this order, at time 0 or each at its own time.
         scheduler: Nimbus's own scheduler.
         duration_s: virtual seconds.
         seed: of everything random.
         cost: costs of the message path.
-        services: what acts beside Storm (monitors, generators, tuners), started in this order.
+        services: additions to Storm (monitors, generators, tuners), started in this order.
         migration: how assignments handed to Nimbus in operation are put into effect.
         faults: what happens to the cluster, and when.
         placement: a first assignment fixed by hand, for all topologies that it names completely.
         times: durations of the control plane.
-        timers: Storm's periods and timeouts; None = those of the version, with the settings.
+        timers: Storm's periods and timeouts; None = those of the version, changed by ``settings``.
         zookeeper: ZooKeeper's speed and other load.
         window_s: length of the windows in which traffic and CPU are counted, for the log and the monitors.
-        count_window_s: length of those in which the log counts tuples by task, as Storm's UI does.
+        count_window_s: length of the windows in which the log counts tuples by task, as Storm's UI does.
         sample_every: log the executions of one root tuple in this many.
         bundle: how many tuples are played as one, at as many times the cost; the log counts bundles.
-        warm_up_s: what the steady state leaves out at the start; told in the log's manifest, changes no play.
-        unreached: what becomes of messages without a connection; None = the version's own way.
-        control_only: play Nimbus, ZooKeeper, supervisors and workers alone, without a single tuple.
-        settings: Storm's settings by full key, as ``storm.yaml`` of all machines has them: of the daemons, of
-            the connections between workers, and defaults for topologies.
+        warm_up_s: time at the start that the steady state leaves out; written to the log's manifest, with no
+            effect on the run itself.
+        unreached: what becomes of messages without a connection; None = the version's own behaviour.
+        control_only: play only Nimbus, ZooKeeper, supervisors and workers, without any tuples.
+        settings: Storm's settings by full key, as in the ``storm.yaml`` of all machines: settings of the
+            daemons and of the connections between workers, and defaults for topologies.
     """
 
     cluster: Cluster
@@ -98,7 +99,7 @@ class EmulationSpec:
     settings: Mapping[str, SettingValue] = field(default_factory=dict)
 
     def with_defaults(self) -> EmulationSpec:
-        """The same run with the cluster's settings in every topology that has none of its own."""
+        """Return the run with the cluster's settings as defaults of every topology's settings."""
         defaults = {key: value for key, value in self.settings.items() if key in OF_TOPOLOGY}
         if not defaults:
             return self
@@ -110,7 +111,7 @@ class EmulationSpec:
 
 
 def check_spec(spec: EmulationSpec) -> None:
-    """Refuse a run that cannot be, before it is built: `UserError` names field, value and remedy."""
+    """Refuse a run that cannot be played, before it is built; `UserError` names field, value and remedy."""
     check_kinds("the run", spec)
     check_number("the run", "duration_s", spec.duration_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
     check_number("the run", "window_s", spec.window_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
