@@ -1,16 +1,14 @@
-"""The virtual clock: what happens next, and in which order things happen at the same instant.
+"""The virtual clock: runs the events of the control plane in a fixed order.
 
-Times are integer nanoseconds since the start of the run. The order of events is total and is this:
+Times are integer nanoseconds since the start of the run. Events are totally ordered:
 
 1. by time;
-2. at equal times by :class:`Rank`: what the world does to the cluster comes first, what merely looks at it
-   last;
+2. at equal times by :class:`Rank`: changes of the world come first, mere observers last;
 3. at equal time and rank by the actor's name, as text;
 4. for one actor, in the order in which the events were scheduled.
 
-So no outcome depends on the order in which independent actors were set up. Tuples that move at an instant
-have moved before any event of that instant: the data plane is run up to and including a time before control
-acts at it.
+So no outcome depends on the order in which independent actors were set up. The data plane is run up to and
+including an instant before any control event of that instant.
 """
 
 from __future__ import annotations
@@ -32,12 +30,12 @@ def ns(seconds: float) -> int:
 
 
 class Rank(IntEnum):
-    """Who goes first at equal times."""
+    """Order of events at equal times."""
 
     FAULT = 0
-    """What the fault plan does to the world."""
+    """Actions of the fault plan."""
     PROCESS = 1
-    """A process or thread is ready, or ends."""
+    """A process or thread becomes ready, or ends."""
     COORDINATION = 2
     """A ZooKeeper write is committed, and its watches fire."""
     SUPERVISOR = 3
@@ -51,7 +49,7 @@ class Rank(IntEnum):
 
 
 class Event:
-    """A scheduled action; :meth:`cancel` takes it back."""
+    """A scheduled action, which :meth:`cancel` takes back."""
 
     __slots__ = ("action", "cancelled", "time_ns")
 
@@ -61,16 +59,17 @@ class Event:
         self.cancelled = False
 
     def cancel(self) -> None:
-        """The action will not run."""
+        """Keep the action from running."""
         self.cancelled = True
 
 
 class VirtualClock:
-    """Events of the control plane, in the documented order."""
+    """Schedules the events of the control plane and runs them in the documented order."""
 
     def __init__(self) -> None:
         self.now_ns = 0
-        # Plain tuples, in the documented order: the heap compares them often. No two have one sequence.
+        # Plain tuples in the documented order, because the heap compares them often. Sequence numbers are
+        # unique.
         self._heap: list[tuple[int, int, str, int, Event]] = []
         self._sequence = 0
 
@@ -104,11 +103,11 @@ class VirtualClock:
     ) -> Event:
         """Repeat ``action`` until the event is cancelled; by default the first turn is one period from now.
 
-        The next turn follows a fixed period after this one. The timers of Storm's daemons drift instead, by
-        their own work, against every other one: they are armed anew when it is done (``schedule-recurring``
-        of ``timer.clj``, 0.8 to 1.x; ``StormTimer.scheduleRecurring``, 2.x). With ``drifts`` the ``action``
-        returns how many nanoseconds its work keeps the timer's thread. `ValueError` for a period that is not
-        positive.
+        Turns normally follow at a fixed period. The timers of Storm's daemons drift instead: they are set
+        again only when the work of a turn is done (``schedule-recurring`` of ``timer.clj``, 0.8 to 1.x;
+        ``StormTimer.scheduleRecurring``, 2.x), so their work shifts them against each other. With ``drifts``,
+        ``action`` returns for how many nanoseconds its work occupies the timer's thread. `ValueError` for a
+        period that is not positive.
         """
         if period_ns <= 0:
             raise ValueError(f"the period of {actor} is {period_ns} ns: it must be positive")
@@ -120,7 +119,7 @@ class VirtualClock:
                 self._put(event, rank, actor)
 
         def turn() -> None:
-            # The next turn is set before the action, which may cancel it.
+            # Schedule the next turn before the action, which may cancel it.
             event.time_ns += period_ns
             self._put(event, rank, actor)
             action()
@@ -130,7 +129,7 @@ class VirtualClock:
         return event
 
     def run_until(self, end_ns: int) -> None:
-        """Run every event up to and including ``end_ns``, then stand at ``end_ns``."""
+        """Run every event up to and including ``end_ns``, then set the clock to ``end_ns``."""
         heap = self._heap
         while heap and heap[0][0] <= end_ns:
             event = heapq.heappop(heap)[4]
@@ -142,10 +141,10 @@ class VirtualClock:
 
 
 class SteppedPlane:
-    """A data plane that is brought up to the control clock before it is asked anything.
+    """Access to a data plane that brings it up to the control clock first.
 
-    So tuples and control events alternate in virtual time; an instant at which control asks nothing costs the
-    data plane nothing.
+    Tuples and control events therefore alternate in virtual time. Instants at which the control plane asks
+    nothing cost the data plane nothing.
     """
 
     def __init__(self, plane: Plane, clock: VirtualClock) -> None:
@@ -153,6 +152,6 @@ class SteppedPlane:
         self._clock = clock
 
     def now(self) -> Plane:
-        """The data plane, run up to and including the present instant."""
+        """Return the data plane, run up to and including the present instant."""
         self._plane.run_until(self._clock.now_ns)
         return self._plane

@@ -1,11 +1,11 @@
-"""Connections between workers: who is where, who is reached, and when spouts may emit.
+"""Connections between workers: which executors each worker can reach, and when its spouts may emit.
 
-A worker keeps a table of who is where (slot per executor) as of its last refresh, and a connection to each
-slot in it. A slot where nobody listens is tried again every ``connect_retry_s``. What the data plane gets to
-know is the result: for each worker, which executors it can reach at which process. A process that ends is
-noticed by its peers at once, as a broken connection. What becomes of messages for which there is no
-connection depends on the version (`storm_lab.emulator.unreached`); in 0.9.2 and 0.9.3 a worker that holds
-such messages dies when its tries are used up.
+Each worker keeps a table of the executors' slots as of its last refresh, and a connection to each slot in it.
+It tries again every ``connect_retry_s`` to reach a slot where no worker listens. The data plane receives the
+result: for each worker, the executors it can reach, and in which process. Peers notice the end of a process
+at once, as a broken connection. What becomes of messages without a connection depends on the version
+(`storm_lab.emulator.unreached`). In 0.9.2 and 0.9.3 a worker that holds such messages dies when its attempts
+are used up.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from storm_lab.emulator.unreached import Unreached, gives_up_after_ns
 from storm_lab.model import Executor, Slot
 
 if TYPE_CHECKING:
-    # It holds this one: a circle.
+    # Circular import: the control plane imports this module.
     from storm_lab.emulator.control.control_plane import ControlPlane
 
 
 class Connections:
-    """The links of all running workers."""
+    """The connections of all running workers."""
 
     def __init__(self, control: ControlPlane) -> None:
         self._control = control
@@ -39,18 +39,18 @@ class Connections:
         self._gives_up_ns = gives_up_after_ns(control.version) if blocks else 0
 
     def running(self, topology_id: str) -> tuple[WorkerProcess, ...]:
-        """The topology's running workers, in order of readiness."""
+        """Return the topology's running workers, in order of readiness."""
         return tuple(self._running.get(topology_id, ()))
 
     def joined(self, process: WorkerProcess) -> None:
-        """A process listens from now on; peers that want its slot reach it at their next try."""
+        """Add a process that now listens; peers that want its slot reach it at their next attempt."""
         self._running.setdefault(process.topology, []).append(process)
         self._listening.setdefault(process.slot, []).append(process)
         process.opened = not self._control.timers.spouts_wait_for_connections
         self.answers_more(process)
 
     def answers_more(self, process: WorkerProcess) -> None:
-        """A process answers senders that it did not answer before."""
+        """Schedule the next attempts of all peers to which a process did not answer before."""
         now = self._clock.now_ns
         for peer in self._running[process.topology]:
             if peer is process or not self._wants(peer, process.slot):
@@ -61,7 +61,7 @@ class Connections:
             self._clock.at(since + tries * self._retry_ns, Rank.WORKER, peer.actor, again)
 
     def left(self, process: WorkerProcess) -> None:
-        """A process has ended; its peers see their connections break."""
+        """Remove a process that has ended; its peers' connections break."""
         self._running[process.topology].remove(process)
         self._listening[process.slot].remove(process)
         for peer in self._running[process.topology]:
@@ -70,10 +70,10 @@ class Connections:
                 self._try(peer, process.slot)
 
     def refresh(self, process: WorkerProcess, assignment: StoredAssignment) -> None:
-        """Take over a table of who is where: drop connections that are not needed and connect to the rest.
+        """Adopt a table of executors' slots: drop connections no longer needed, and connect to the rest.
 
-        Whatever method asks for it, and whether or not anything is new: the table is locked meanwhile, and
-        the worker's transfer thread waits for it.
+        The table is locked meanwhile, and the worker's transfer thread waits for it. This holds whatever
+        method asks for the refresh, and even if nothing has changed.
         """
         self._control.plane.now().hold_sending(process.id, self._hold_ns)
         if process.assignment is assignment and not process.trying_since:
@@ -90,7 +90,7 @@ class Connections:
         self._tell(process)
 
     def executors_changed(self, process: WorkerProcess) -> None:
-        """Threads of the process have come or gone: its peers' views follow."""
+        """Update the peers' views after executor threads of a process have started or stopped."""
         for peer in self._running.get(process.topology, ()):
             if peer is process or peer.links.get(process.slot) is process:
                 self._tell(peer)
@@ -121,9 +121,10 @@ class Connections:
                     self._clock.after(self._gives_up_ns, Rank.PROCESS, process.actor, give_up)
 
     def _give_up(self, process: WorkerProcess, slot: Slot, since_ns: int) -> None:
-        """Close the client of a slot for which all tries are used up.
+        """Give up connecting to a slot after the last attempt, which closes its client.
 
-        The first message to be sent through it ends the worker.
+        The first message to be sent through it ends the worker. Until there is one, check again every retry
+        interval.
         """
         if not process.running or process.trying_since.get(slot) != since_ns:
             return
@@ -134,9 +135,9 @@ class Connections:
             self._clock.after(self._retry_ns, Rank.PROCESS, process.actor, again)
 
     def _tell(self, process: WorkerProcess) -> None:
-        """Bring the data plane up to date on what the process reaches, at the end of this instant."""
+        """Update the data plane on what the process reaches, at the end of this instant."""
         if not self._changed:
-            # Tuples do not move within an instant, so one update after all changes is as good as many.
+            # Tuples do not move within an instant, so one update after all changes is enough.
             self._clock.at(self._clock.now_ns, Rank.WORKER, "~connections", self._update)
         self._changed[process.number] = process
 
@@ -163,8 +164,8 @@ class Connections:
                     self._note(process, "send-buffered", "their receivers are reached again", tuples=buffered)
         for topology_id in sorted({process.topology for process in changed.values()}):
             for process in self._running.get(topology_id, ()):
-                # Bolts of a worker that is not connected yet would hold what they get: as long as that is so
-                # for a peer, the spouts of this worker have nobody to emit to.
+                # Bolts of a worker that is still connecting would hold what they receive. While that is so
+                # for this worker or a peer, its spouts stay off.
                 ends = (process, *process.links.values())
                 if all(end.assignment is not None and not end.trying_since for end in ends):
                     process.opened = True
@@ -173,7 +174,7 @@ class Connections:
     def _view(
         self, process: WorkerProcess, assignment: StoredAssignment, reached: tuple[int, ...]
     ) -> dict[Executor, int]:
-        """Executor to worker, for executors that the worker reached at their slot really runs."""
+        """Map executors to workers, for executors that really run in the worker reached at their slot."""
         absent: set[Executor] = set()
         for slot, executors in assignment.workers.items():
             listener = process.links.get(slot)
@@ -186,10 +187,10 @@ class Connections:
         }
 
     def _with_own(self, process: WorkerProcess, view: dict[Executor, int]) -> dict[Executor, int]:
-        """A view in which the process's own executors stay its own, whatever the assignment says by now.
+        """Return the view with the process's own executors kept as its own, whatever the assignment now says.
 
-        What goes from thread to thread of a worker asks no table: ``local-tasks`` of ``worker.clj``'s
-        mk-transfer-fn (0.8 to 1.x) and the local queues of ``ExecutorTransfer`` (2.x) are those of its start.
+        Transfer between threads of a worker uses no table: ``local-tasks`` of ``worker.clj``'s mk-transfer-fn
+        (0.8 to 1.x) and the local queues of ``ExecutorTransfer`` (2.x) are those of the worker's start.
         """
         own = process.executors
         if self._control.migration.moves_threads or all(view.get(executor) == process.id for executor in own):
@@ -197,7 +198,7 @@ class Connections:
         return {**view, **dict.fromkeys(own, process.id)}
 
     def dropped(self, process: WorkerProcess) -> int:
-        """Tuples for receivers out of reach that the process has dropped since this was last asked."""
+        """Return how many tuples for unreachable receivers the process has dropped since the last call."""
         before, process.dropped = process.dropped, self._control.plane.now().dropped(process.id)
         return process.dropped - before
 
@@ -211,13 +212,13 @@ class Connections:
         self._control.log.note(process.actor, action, str(process.slot), reason, **facts)
 
     def finish(self) -> None:
-        """The run is over: note what was dropped since the last change."""
+        """At the end of the run, log the tuples dropped since the last change."""
         for workers in self._running.values():
             for process in workers:
                 self._note_dropped(process)
 
     def settle(self, process: WorkerProcess) -> None:
-        """Switch the process's spouts on or off as its topology, its connections and its age demand."""
+        """Switch the process's spouts on or off as its topology, its connections and its age require."""
         if not process.running:
             return
         now = self._clock.now_ns

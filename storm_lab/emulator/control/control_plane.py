@@ -1,4 +1,4 @@
-"""The control plane of one run: its daemons, wired together on one clock."""
+"""The control plane of one run: its daemons, connected to each other and to one clock."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from storm_lab.schedulers.contract import Scheduler
 
 
 class ControlPlane:
-    """Nimbus, ZooKeeper, one supervisor per node, and their workers; it holds the parts and decides nothing.
+    """Holds Nimbus, ZooKeeper, one supervisor per node, and their workers; it makes no decisions itself.
 
     Args:
         cluster: the worker nodes.
         version: the Storm version played.
-        plane: the data plane, or anything that answers its requests.
+        plane: the data plane, or another object with its interface.
         scheduler: Nimbus's own scheduler.
         migration: how assignments handed to Nimbus in operation are put into effect.
-        cost: what a JVM's start takes.
+        cost: the cost model, for the CPU of a JVM's start.
         times, timers: durations and periods.
         zookeeper: ZooKeeper's speed and other load.
         seed: of the phases of the supervisors' cycles and of the schedulers' random numbers.
         phases: node id to the phases of its supervisor, for nodes that should not draw them.
-        first_round_s: Nimbus's first scheduling round; None = anywhere in a period, as Nimbus has been up
-            before.
-        unreached: what becomes of messages without a connection; None = the version's own way.
+        first_round_s: Nimbus's first scheduling round; None = drawn within one period, as Nimbus has been up
+            before the run.
+        unreached: what becomes of messages without a connection; None = the version's own behaviour.
 
-    Every random number comes from ``random.Random`` seeded with the text ``<seed>/<purpose>``, so what one
-    part draws does not depend on the others.
+    Every random number comes from ``random.Random`` seeded with the text ``<seed>/<purpose>``, so the draws
+    of one part do not depend on the others.
     """
 
     def __init__(
@@ -89,9 +89,10 @@ class ControlPlane:
         }
 
     def _phases(self, node: str) -> Phases:
-        """Of a supervisor's cycles, each drawn uniformly over its period.
+        """Draw the phases of a supervisor's cycles, each uniformly over its period.
 
-        Of supervisors that were started one after the other the first one's are drawn.
+        If supervisors were started one after the other (``supervisors_apart_s``), only the first one's phases
+        are drawn, and the others follow at that distance.
         """
         timers = self.timers
         rng, later_ns = self.random(f"supervisor/{node}"), 0
@@ -102,15 +103,15 @@ class ControlPlane:
         return Phases(*((int(rng.random() * ns(each_s)) + later_ns) % ns(each_s) for each_s in periods_s))
 
     def random(self, purpose: str) -> random.Random:
-        """A fresh generator that depends on the seed and on ``purpose`` only."""
+        """Return a new generator that depends on the seed and on ``purpose`` only."""
         return random.Random(f"{self.seed}/{purpose}")
 
     def at_end(self, action: Callable[[], None]) -> None:
-        """Run ``action`` when the run is over, in order of asking."""
+        """Run ``action`` at the end of the run; actions run in the order of registration."""
         self._at_end.append(action)
 
     def finish(self) -> None:
-        """The run is over."""
+        """End the run: log what is outstanding and run the registered actions."""
         self.connections.finish()
         for action in self._at_end:
             action()

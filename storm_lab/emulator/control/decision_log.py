@@ -1,4 +1,4 @@
-"""The decision log: who did what to whom, when and why.
+"""The decision log: which actor took which action on what, when and why.
 
 Entries are the rows of the tuple log's ``control`` table. Tests compare :meth:`DecisionLog.lines`.
 """
@@ -30,7 +30,7 @@ class Decision:
 
     @property
     def detail_json(self) -> str:
-        """The detail as JSON with sorted keys, empty when there is none."""
+        """The detail as JSON with sorted keys, or an empty string if there is none."""
         return json.dumps(dict(self.detail), sort_keys=True, separators=(",", ":")) if self.detail else ""
 
     @property
@@ -48,15 +48,15 @@ class DecisionLog:
         self.entries: list[Decision] = []
 
     def note(self, actor: str, action: str, subject: str, reason: str = "", **detail: Fact) -> None:
-        """Add an entry at the present virtual time."""
+        """Add an entry at the current virtual time."""
         self.entries.append(Decision(self._clock.now_ns, actor, action, subject, reason, detail))
 
     def of(self, *actions: str) -> list[Decision]:
-        """The entries of these actions, in order."""
+        """Return the entries with these actions, in order."""
         return [entry for entry in self.entries if entry.action in actions]
 
     def lines(self, *actions: str) -> list[str]:
-        """Entries as text, all or those of some actions."""
+        """Return entries as text, either all or those of some actions."""
         return [entry.line for entry in (self.of(*actions) if actions else self.entries)]
 
 

@@ -13,13 +13,13 @@ from storm_lab.emulator.control.zookeeper import Record
 from storm_lab.model import Executor, Slot
 
 if TYPE_CHECKING:
-    # It holds this one: a circle.
+    # Circular import: the control plane imports this module.
     from storm_lab.emulator.control.control_plane import ControlPlane
     from storm_lab.emulator.control.supervisor import LocalAssignment
 
 
 class Fleet:
-    """Worker processes by launch number; numbers are never used again."""
+    """All worker processes, numbered by launch; numbers are never reused."""
 
     def __init__(self, control: ControlPlane) -> None:
         self._control = control
@@ -42,17 +42,17 @@ class Fleet:
 
     @property
     def processes(self) -> tuple[WorkerProcess, ...]:
-        """All processes that have not ended, starting ones included, in order of launch."""
+        """All processes that have not ended, including starting ones, in order of launch."""
         return tuple(process for process in self._processes if process.ended_ns is None)
 
     def by_id(self, worker: int) -> WorkerProcess:
-        """The process, also an ended one, that the data plane knows by this number; `KeyError` if none."""
+        """Return the process with this number in the data plane, even an ended one; `KeyError` if none."""
         return self._by_id[worker]
 
     def launch(self, slot: Slot, wanted: LocalAssignment, delay_ns: int = 0) -> WorkerProcess:
         """Start a JVM after a delay.
 
-        It is ready when it has had its CPU, but ``jvm_start_s`` later at the earliest, unless it is killed
+        It is ready when it has had its CPU, at the earliest after ``jvm_start_s``, unless it is killed
         before.
         """
         control = self._control
@@ -134,7 +134,7 @@ class Fleet:
         return self._control.zookeeper.write(process.actor, Record.STATISTICS, process.topology, lambda: None)
 
     def refresh(self, process: WorkerProcess) -> None:
-        """The worker re-reads who is where and whether its topology is active."""
+        """Let a worker re-read where executors run and whether its topology is active."""
         control = self._control
         process.topology_active = control.zookeeper.active.get(process.topology, False)
         table = control.migration.table_for(process)
@@ -164,7 +164,7 @@ class Fleet:
                 self._control.connections.settle(process)
 
     def end(self, process: WorkerProcess) -> dict[str, int]:
-        """The process is gone, now; what was lost with it, as facts for the log."""
+        """End a process now; return what was lost with it, as facts for the log."""
         if process.ended_ns is not None:
             return {}
         control = self._control
@@ -184,7 +184,7 @@ class Fleet:
         return {**loss.facts, "lost_unreached": dropped} if dropped else loss.facts
 
     def crash(self, process: WorkerProcess, actor: str, reason: str) -> None:
-        """The process dies without its supervisor's doing."""
+        """End a process that dies without its supervisor's action, and log it."""
         worker = process.id
         loss = self.end(process)
         control = self._control
@@ -193,9 +193,9 @@ class Fleet:
         )
 
     def charge_node(self, node: str, cpu_ns: int) -> None:
-        """Book CPU of a node's supervisor, which competes with the node's workers.
+        """Charge a supervisor's CPU to its node, where it competes with the workers.
 
-        It is booked on the housekeeping of the one that has run longest.
+        It is charged to the housekeeping of the running worker that was launched first.
         """
         for process in self._processes:
             if process.running and process.slot.node == node:
@@ -208,12 +208,12 @@ class Fleet:
         control.plane.now().start_executor(process.id, executor)
         process.executors = tuple(sorted((*process.executors, executor)))
         if process.spouting:
-            # A spout that has just come starts silent, whatever the others in the worker do.
+            # A new spout starts inactive, even if the worker's other spouts are active.
             control.plane.now().activate(process.id, True)
         control.placements.begin(executor, process.id, process.slot, control.clock.now_ns)
 
     def stop_executor(self, process: WorkerProcess, executor: Executor) -> dict[str, int]:
-        """Stop one executor's thread in a running worker; what was lost with it."""
+        """Stop one executor's thread in a running worker; return what was lost with it."""
         control = self._control
         loss = control.plane.now().stop_executor(process.id, executor)
         process.executors = tuple(e for e in process.executors if e != executor)

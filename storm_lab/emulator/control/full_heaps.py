@@ -1,12 +1,12 @@
 """Workers whose heap is full of queued tuples: they only collect garbage, fall silent, and are killed.
 
-Between workers nothing holds a flood back that is not acked, so what a worker cannot keep up with fills its
-heap, and one full collection follows the other. On live Storm 0.9.2 with ``-Xmx64m`` a receiver gave its last
-heartbeat then, 15 s after its start, and its supervisor killed it 31 s later as timed out. Its sender, full
-too, ended with ``OutOfMemoryError`` (GC overhead limit exceeded) in the same seconds: an error that leaves an
-executor's thread ends the process. Which of the two comes first matters little up to 1.x, where supervisors
-look at heartbeats alone. So what is played is the silence; time-outs do the rest. What is queued dies with
-the worker, and what is started in its place fills again.
+Between workers nothing limits a flood of tuples without acks. Tuples that a worker cannot keep up with fill
+its heap, and one full collection follows another. On live Storm 0.9.2 with ``-Xmx64m`` such a receiver gave
+its last heartbeat 15 s after its start, and its supervisor killed it 31 s later as timed out. Its sender,
+whose heap was full too, ended with ``OutOfMemoryError`` (GC overhead limit exceeded) within the same seconds:
+an error that escapes from an executor's thread ends the process. Which of the two comes first matters little
+up to 1.x, where supervisors check heartbeats only. So the emulator plays only the silence, and time-outs do
+the rest. Queued tuples are lost with the worker, and the heap of its replacement fills again.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from storm_lab.emulator.control.clock import SECOND, Rank
 
 if TYPE_CHECKING:
-    # It holds this one: a circle.
+    # Circular import: the control plane imports this module.
     from storm_lab.emulator.control.control_plane import ControlPlane
 
 
 class FullHeaps:
-    """Looks once a second, as often as workers give heartbeats, for those that have fallen silent."""
+    """Checks once a second, as often as workers give heartbeats, which workers have fallen silent."""
 
     def __init__(self, control: ControlPlane) -> None:
         self._control = control

@@ -1,8 +1,8 @@
-"""JVMs that start on one node share its cores, with one another and with the workers that run there.
+"""Starting JVMs: those on one node share its cores with each other and with the workers that run there.
 
-On real Storm 0.9.2 and 2.8.3 (data/live) it is CPU that decides when a worker JVM is ready. On one machine
-and day, under the first compiler alone, a JVM alone on 0.88 of a core takes 1.2 s of it and is up after
-1.4 s; where twelve start on two cores each takes 1.7 s and is up after 10 to 15 s.
+On real Storm 0.9.2 and 2.8.3 (data/live), CPU determines when a worker JVM is ready. On one machine and day,
+with the first compiler alone, a single JVM on 0.88 of a core takes 1.2 s of CPU and is up after 1.4 s. Where
+twelve start on two cores, each takes 1.7 s of CPU and is up after 10 to 15 s.
 """
 
 from __future__ import annotations
@@ -14,18 +14,20 @@ from storm_lab.emulator.control.clock import Event, Rank, SteppedPlane, VirtualC
 from storm_lab.model import Node
 
 THREADS = 2
-"""Of a JVM that starts, which want CPU: the main one and a compiler, which take half of it each."""
+"""Threads of a starting JVM that want CPU: the main thread and a compiler, which take half of it each."""
 ALONE_CORES = 1.06
-"""What both use together where cores are free, in the mean over a start, as one waits for the other at times:
-the median of 23 starts of real 0.9.2 and 2.8.3 beside no other (0.7 to 1.7).
+"""Cores that both threads use together where cores are free.
+
+This is an average over a start, as each thread waits for the other at times: the median of 23 starts of real
+0.9.2 and 2.8.3 while no other JVM started (0.7 to 1.7).
 """
 _CLOSE_NS = 10_000_000
-"""A JVM is up at most so much later than its CPU says: how far it has come is asked, not told."""
+"""Shortest interval at which a start's CPU is polled, and so the most by which a JVM can be ready late."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """When a JVM is up: not before a time, nor before one of its threads has had so much CPU."""
+    """Conditions for a JVM to be ready: a time, and the CPU that one of its threads must have had."""
 
     not_before_ns: int
     at_cpu_ns: int
@@ -33,14 +35,14 @@ class _Start:
 
 
 class JvmStarts:
-    """The JVMs that start on a node.
+    """The JVMs that are starting on a node.
 
     Args:
-        clock: of the run.
-        plane: whose threads want the node's cores, too.
-        node: that they start on.
-        least_ns: how long one takes at least.
-        cpu_ns: CPU that it needs; 0 = it takes no longer, whatever else runs, and takes nothing from it.
+        clock: the clock of the run.
+        plane: the data plane, whose threads compete for the node's cores.
+        node: the node.
+        least_ns: how long a start takes at least.
+        cpu_ns: CPU of a start; 0 = starts neither use CPU nor are slowed down by other load.
     """
 
     def __init__(
@@ -55,24 +57,24 @@ class JvmStarts:
         self._next: Event | None = None
 
     def begin(self, number: int, ready: Callable[[], None]) -> None:
-        """Start a JVM; ``ready`` is called when it is up."""
+        """Start a JVM; call ``ready`` when it is up."""
         self._starting[number] = _Start(
             self._clock.now_ns + self._alone_ns, self._had_ns + self._cpu_each_ns, ready
         )
         self._plan()
 
     def end(self, number: int) -> None:
-        """A JVM that starts is killed; one that does not is passed over."""
+        """End a JVM that is starting; other numbers are ignored."""
         if self._starting.pop(number, None) is not None:
             self._plan()
 
     @property
     def _had_ns(self) -> int:
-        """CPU that each of a JVM's threads has had, but for a constant."""
+        """CPU that each thread of a starting JVM has had, up to a constant."""
         return self._plane.now().cpu_time_ns(self._node) if self._cpu_each_ns > 0 else 0
 
     def _plan(self) -> None:
-        """Let those want CPU that need more, and look again when one may have had it, or be up."""
+        """Report how many threads want CPU, and poll again when the next JVM may be ready."""
         now_ns, had_ns = self._clock.now_ns, self._had_ns
         starting = self._starting.values()
         if self._cpu_each_ns > 0:

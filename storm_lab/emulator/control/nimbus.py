@@ -1,8 +1,9 @@
-"""Nimbus: takes topologies and commands, runs the scheduler, writes assignments.
+"""Nimbus: accepts topologies and commands, runs the scheduler, and writes assignments.
 
-A round every ``nimbus_round_s``: who is alive, what does the scheduler say, write what differs. While Nimbus
-is down nothing is re-assigned; workers and supervisors go on. A wait of ``rebalance`` that was running when
-Nimbus went down starts anew when it is back (Storm resumes delayed commands with their full delay).
+A round every ``nimbus_round_s`` finds out which executors are alive, asks the scheduler, and writes the
+assignments that differ. While Nimbus is down nothing is re-assigned, but workers and supervisors go on. If
+Nimbus goes down while a ``rebalance`` waits, the wait starts from scratch when Nimbus is back (Storm resumes
+delayed commands with their full delay).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
 
 if TYPE_CHECKING:
-    # It holds this one: a circle.
+    # Circular import: the control plane imports this module.
     from storm_lab.emulator.control.control_plane import ControlPlane
 
 ACTOR = "nimbus"
@@ -55,18 +56,18 @@ class Nimbus:
         self.up = True
         self.topologies: dict[str, Topology] = {}
         self.submitted: dict[str, Topology] = {}
-        """All topologies of the run, as submitted; those that have been killed stay."""
+        """All topologies of the run as submitted, including those killed since."""
         self.status: dict[str, Status] = {}
         self.load: Callable[[], MeasuredLoad | None] = lambda: None
-        """Where a scheduler that wants measured load gets it; monitoring sets this."""
+        """Returns the load for a scheduler that wants measured load; set by the monitoring."""
         self._liveness = Liveness(control.zookeeper, control.timers)
         self._current: dict[str, StoredAssignment] = {}
         self._answered: tuple[Scheduler[Any], SchedulingView, SchedulingResult] | None = None
         self._delays = Delays(control.clock, ACTOR)
         self._before: dict[str, Status] = {}
-        """Of a topology whose rebalance waits: the status to return to."""
+        """For topologies with a waiting rebalance: the status to return to."""
         self._by_hand: dict[str, Assignment] = {}
-        """First placements by hand that wait for a round."""
+        """First placements by hand that wait for a scheduling round."""
         self._assignments = 0
         self._announced: dict[str, int] = {}
         self._on_running: list[Callable[[str], None]] = []
@@ -81,29 +82,29 @@ class Nimbus:
         )
 
     def current(self, topology_id: str) -> StoredAssignment | None:
-        """The assignment that Nimbus has last written for a topology."""
+        """Return the assignment that Nimbus wrote last for a topology."""
         return self._current.get(topology_id)
 
     @property
     def present(self) -> Assignment:
-        """All topologies' assignments together."""
+        """The current assignments of all topologies together."""
         return Assignment.of((e, s) for stored in self._current.values() for e, s in stored.slots.items())
 
     @property
     def live_cluster(self) -> Cluster:
-        """The nodes whose supervisors have given a heartbeat lately, in the cluster's order."""
+        """The nodes whose supervisors count as alive, in the cluster's order."""
         alive = self._liveness.nodes(self._control.clock.now_ns)
         cluster = self._control.cluster
         return replace(cluster, nodes=tuple(node for node in cluster.nodes if node.id in alive))
 
     def when_running(self, callback: Callable[[str], None]) -> None:
-        """Call back with a topology's id whenever all executors of a new assignment of it have reported."""
+        """Call ``callback`` with a topology's id once all executors of a new assignment have reported."""
         self._on_running.append(callback)
 
     def submit(self, topology: Topology, placement: Assignment | None = None) -> None:
-        """A user submits a topology; ``placement`` is a first assignment fixed by hand.
+        """Submit a topology as a user does; ``placement`` is a first assignment fixed by hand.
 
-        It takes the place of what the scheduler would answer, so from 1.0 on it waits for a round as well.
+        It replaces the scheduler's answer, so from 1.0 on it waits for a round as well.
         """
         control = self._control
         resolved = replace(topology, ackers=acker_count(topology, control.version))
@@ -123,7 +124,7 @@ class Nimbus:
             self.write(topology_id, placement.slots, Origin.SCHEDULED, "placed by hand at submission")
 
     def round(self) -> int:
-        """A scheduling round, if Nimbus is in a state to do it; how long it keeps Nimbus's timer."""
+        """Run a scheduling round if Nimbus can; return for how many ns it occupies Nimbus's timer."""
         if not self.up or not self._control.zookeeper.up:
             return 0
         self._schedule("scheduling round")
@@ -138,9 +139,10 @@ class Nimbus:
         wait_s: float | None = None,
         reason: str,
     ) -> None:
-        """The rebalance command: spouts off, wait, then schedule from scratch or write ``slots``, spouts on.
+        """Carry out the rebalance command.
 
-        A second command while one waits replaces it.
+        Switches the spouts off, waits, schedules from scratch or writes ``slots``, and restores the
+        topology's status. A second command replaces one that still waits.
         """
         control = self._control
         if self._refuses(topology_id, "rebalance", set(Status) - {Status.KILLED}):
@@ -167,17 +169,17 @@ class Nimbus:
         self._delays.after(topology_id, wait_ns, due)
 
     def switch(self, topology_id: str, on: bool, *, reason: str) -> None:
-        """The activate and the deactivate command: spouts on, or off."""
+        """Carry out the activate or the deactivate command: switch the spouts on or off."""
         command, status = ("activate", Status.ACTIVE) if on else ("deactivate", Status.INACTIVE)
         if not self._refuses(topology_id, command, {Status.ACTIVE, Status.INACTIVE}):
             self._control.log.note(ACTOR, command, topology_id, reason)
             self._set_status(topology_id, status)
 
     def kill(self, topology_id: str, *, wait_s: float | None = None, reason: str) -> None:
-        """The kill command: spouts off, wait (by default the message timeout), then the topology is gone.
+        """Carry out the kill command: switch the spouts off, wait, and remove the topology.
 
-        Its supervisors end its workers when they next see that nothing is assigned to their slots. A
-        rebalance that waits is given up.
+        The wait is the message timeout by default. Supervisors end the topology's workers when they next see
+        that nothing is assigned to their slots. A waiting rebalance is cancelled.
         """
         control = self._control
         if self._refuses(topology_id, "kill", set(Status) - {Status.KILLED}):
@@ -198,7 +200,7 @@ class Nimbus:
         control.zookeeper.write(ACTOR, Record.ASSIGNMENT, topology_id, forget)
 
     def _refuses(self, topology_id: str, command: str, fits: set[Status]) -> bool:
-        """Whether a command cannot be obeyed now; the log then says why."""
+        """Return whether a command cannot be carried out now; if so, log the reason."""
         status = self.status.get(topology_id)
         if self.up and status in fits:
             return False
@@ -207,11 +209,11 @@ class Nimbus:
         return True
 
     def install(self, assignment: Assignment, reason: str) -> bool:
-        """Put a ready-made schedule into effect; false when Nimbus is down or nothing differs.
+        """Put a given schedule into effect; return False if Nimbus is down or nothing differs.
 
-        Topologies that have been killed meanwhile are passed over. Each topology's worker count becomes the
-        number of slots that the schedule uses, so that the next rounds see nothing to be done.
-        `InvalidAssignmentError`: it is no complete placement of the topologies it names.
+        Topologies that have been killed meanwhile are left out. Each topology's worker count becomes the
+        number of slots that the schedule uses, so that later rounds find nothing to change. Raises
+        `InvalidAssignmentError` if the schedule does not place the topologies that it names completely.
         """
         if not self.up or not self._control.zookeeper.up:
             return False
@@ -231,7 +233,7 @@ class Nimbus:
         return changed
 
     def write(self, topology_id: str, slots: Mapping[Executor, Slot], origin: Origin, reason: str) -> None:
-        """Write a topology's assignment to ZooKeeper; executors that stay keep their start time."""
+        """Write a topology's assignment to ZooKeeper; executors that keep their slot keep the start time."""
         control = self._control
         self._by_hand.pop(topology_id, None)
         old = self._current.get(topology_id)
@@ -268,7 +270,7 @@ class Nimbus:
         zookeeper.write(ACTOR, Record.STATUS, topology_id, record)
 
     def _schedule(self, reason: str, scratch: str | None = None) -> None:
-        """One pass of the scheduler over all topologies; ``scratch`` is placed as if it had no workers."""
+        """Run the scheduler once over all topologies; ``scratch`` is placed as if it had no workers."""
         now = self._control.clock.now_ns
         cluster = self.live_cluster
         if not cluster.nodes:
@@ -309,7 +311,7 @@ class Nimbus:
                 self.write(topology_id, slots, origin, reason)
 
     def _ask(self, view: SchedulingView, case: str) -> SchedulingResult:
-        """The scheduler's answer; not asked twice in a row about the same view, as in most rounds."""
+        """Return the scheduler's answer, or the last one if the view is the same, as in most rounds."""
         if self._answered is not None:
             asked, seen, result = self._answered
             if asked is self.scheduler and seen == view:
@@ -331,12 +333,12 @@ class Nimbus:
                 callback(topology_id)
 
     def stop(self) -> None:
-        """Nimbus is gone."""
+        """Take Nimbus down."""
         self.up = False
         self._delays.stop()
 
     def start(self) -> None:
-        """Nimbus is back; it knows no heartbeat, and waiting commands wait anew."""
+        """Bring Nimbus back; it has forgotten all heartbeats, and delayed commands wait from scratch."""
         self.up = True
         self._liveness.forget()
         self._delays.start()

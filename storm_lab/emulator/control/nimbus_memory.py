@@ -1,9 +1,9 @@
-"""What Nimbus keeps in mind: who is alive, and which commands wait.
+"""Nimbus's memory: which executors and nodes are alive, and which commands are delayed.
 
-An executor is alive for ``task_launch_s`` after it was assigned to its slot, whatever it does; after that as
-long as its heartbeat keeps changing (Storm 0.8 to 2.x). The age of a heartbeat runs on Nimbus's own clock
-from the round at which the reported time had changed, so a death is seen 30 to 40 s after the last heartbeat.
-A heartbeat that Nimbus looks for the first time counts as fresh.
+An executor counts as alive for ``task_launch_s`` after its assignment to its slot, whatever it does. After
+that it is alive as long as its heartbeat keeps changing (Storm 0.8 to 2.x). Nimbus measures a heartbeat's age
+with its own clock, from the round in which it saw the reported time change, so it notices a death 30 to 40 s
+after the last heartbeat. A heartbeat that Nimbus checks for the first time counts as fresh.
 
 A topology has at most one delayed command. Storm resumes it with its full delay.
 """
@@ -25,21 +25,21 @@ class Liveness:
     def __init__(self, zookeeper: ZooKeeper, timers: Timers) -> None:
         self._zookeeper = zookeeper
         self._timers = timers
-        # The time that was reported, and since when it has been that.
+        # The last reported time, and when Nimbus first saw it.
         self._seen: dict[Executor, tuple[int | None, int]] = {}
 
     def forget(self) -> None:
-        """Nimbus has been restarted."""
+        """Forget all heartbeats, as after a restart of Nimbus."""
         self._seen.clear()
 
     def nodes(self, now_ns: int) -> frozenset[str]:
-        """Nodes whose supervisor has a session: it pings ZooKeeper, or did so lately."""
+        """Return the nodes whose supervisor has a session: it pings ZooKeeper, or did so recently."""
         oldest = now_ns - ns(self._timers.supervisor_timeout_s)
         silent = self._zookeeper.silent_since
         return frozenset(node for node, since in silent.items() if since is None or since > oldest)
 
     def dead(self, assignment: StoredAssignment, now_ns: int) -> list[Executor]:
-        """The assigned executors that count as dead in this round; notes which heartbeats have changed."""
+        """Return the assigned executors that count as dead in this round; note which heartbeats changed."""
         timers, seen, start_ns = self._timers, self._seen, assignment.start_ns
         launched_before = now_ns - ns(timers.task_launch_s)
         oldest = now_ns - ns(timers.task_timeout_s)
@@ -59,7 +59,7 @@ class Liveness:
 
 
 def all_report(zookeeper: ZooKeeper, assignment: StoredAssignment) -> bool:
-    """Whether every executor has given a heartbeat from its slot since it was assigned to it."""
+    """Return whether every executor has given a heartbeat from its slot since its assignment to it."""
     beats = zookeeper.task_beats
     for slot, executors in assignment.workers.items():
         from_slot = beats.get(slot, {})
@@ -76,7 +76,7 @@ class _Delay:
 
 
 class Delays:
-    """What is to be done for a topology when its wait is over."""
+    """Delayed actions, at most one per topology."""
 
     def __init__(self, clock: VirtualClock, actor: str) -> None:
         self._clock = clock
@@ -84,7 +84,7 @@ class Delays:
         self._waiting: dict[str, _Delay] = {}
 
     def after(self, topology_id: str, wait_ns: int, then: Callable[[], None]) -> None:
-        """Do ``then`` after a wait; what waited for this topology before is given up."""
+        """Run ``then`` after a wait; it replaces an action of this topology that still waits."""
         if (waiting := self._waiting.pop(topology_id, None)) is not None:
             waiting.event.cancel()
 
@@ -96,11 +96,11 @@ class Delays:
         self._waiting[topology_id] = _Delay(wait_ns, then, event)
 
     def stop(self) -> None:
-        """Nimbus is gone: nothing comes due until `start`."""
+        """Suspend all waits until `start`, as Nimbus is down."""
         for waiting in self._waiting.values():
             waiting.event.cancel()
 
     def start(self) -> None:
-        """Nimbus is back: every wait begins again."""
+        """Start every wait from scratch, as Nimbus is back."""
         for topology_id, waiting in list(self._waiting.items()):
             self.after(topology_id, waiting.wait_ns, waiting.then)

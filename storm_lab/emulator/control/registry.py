@@ -1,4 +1,7 @@
-"""Registries: kinds of a thing, found by name, each in a file of its own."""
+"""Registries: classes of one kind, such as migration methods, that are found by name.
+
+Each class is in a module of its own in the registry's package.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ C = TypeVar("C", bound=type)
 
 
 class Registry(Generic[T]):
-    """Classes by their ``name``; the modules of ``package`` are imported when somebody first asks.
+    """Classes by their ``name``; the modules of ``package`` are imported at first use.
 
-    ``noun`` is what a member is, for messages.
+    ``noun`` names the kind in messages.
     """
 
     def __init__(self, noun: str, package: str) -> None:
@@ -27,7 +30,7 @@ class Registry(Generic[T]):
         self._loaded = False
 
     def register(self, member: C) -> C:
-        """Class decorator: add a frozen dataclass; `ValueError` if another one has its ``name``."""
+        """Add a frozen dataclass (class decorator); `ValueError` if another class has its ``name``."""
         name: str = member.name  # type: ignore[attr-defined]
         known = self._members.setdefault(name, member)
         if known is not member and known.__qualname__ != member.__qualname__:
@@ -45,12 +48,12 @@ class Registry(Generic[T]):
                 importlib.import_module(f"{self._package}.{module.name}")
 
     def names(self) -> tuple[str, ...]:
-        """All names, sorted."""
+        """Return all names, sorted."""
         self._load()
         return tuple(sorted(self._members))
 
     def build(self, name: str, parameters: Mapping[str, Any], *, field: str) -> T:
-        """A member with these parameters; ``field`` says where its name stood.
+        """Create a member with these parameters; ``field`` names the field that holds its name.
 
         Raises `UserError` for an unknown name, or an unknown or missing parameter.
         """

@@ -1,8 +1,8 @@
-"""What may be added to a run beside Storm itself: monitors, generators, tuners, consolidators.
+"""Services: additions to a run besides Storm itself, such as monitors, generators, tuners and consolidators.
 
-A service is a frozen set of settings. Its :meth:`Service.start` is called once, before the topologies are
-submitted, and hangs what it needs onto the control plane: cycles on the clock, listeners on samples,
-callbacks at Nimbus.
+A service is an immutable set of settings. Its :meth:`Service.start` is called once, before the topologies are
+submitted. It registers what the service needs with the control plane: cycles on the clock, listeners for
+samples, callbacks at Nimbus.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from storm_lab.emulator.plane import WindowSample
 
 @runtime_checkable
 class Service(Protocol):
-    """Settings of something that acts beside Storm."""
+    """Settings of a service."""
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
-        """Begin to act in one run."""
+        """Start the service in one run."""
 
 
 class Sampler:
-    """Reads the data plane's counters once a window and hands them to the listeners, in order of joining."""
+    """Reads the data plane's counters once per window and calls the listeners in order of registration."""
 
     def __init__(self, clock: VirtualClock, plane: SteppedPlane, window_ns: int) -> None:
         self.window_ns = window_ns

@@ -1,9 +1,9 @@
-"""Storm 2.x: one state machine a slot (``org.apache.storm.daemon.supervisor.Slot``, read in 2.8.3).
+"""Storm 2.x: one state machine per slot (``org.apache.storm.daemon.supervisor.Slot``, as in 2.8.3).
 
-A slot looks at its worker every ``slot_running_s`` while that runs, and every ``slot_idle_s`` while it
+A slot polls its worker every ``slot_running_s`` while the worker runs, and every ``slot_idle_s`` while it
 starts or there is none. A worker that should go gets a terminate signal, and the slot sleeps
-``worker_shutdown_s``; if the process is still there it is killed by force, and the slot sleeps as long
-again. A process that has died by itself is replaced at the look that finds it dead, without a sleep.
+``worker_shutdown_s``. If the process still exists then, it is killed by force, and the slot sleeps as long
+again. A process that died by itself is replaced at the poll that finds it dead, without a sleep.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from storm_lab.emulator.control.worker import WorkerState
 from storm_lab.model import Slot
 
 if TYPE_CHECKING:
-    # It holds this one: a circle.
+    # Circular import: the control plane imports this module.
     from storm_lab.emulator.control.control_plane import ControlPlane
     from storm_lab.emulator.control.supervisor import Supervisor
 
 
 class SlotMachine:
-    """The looks of one slot; the first falls anywhere in ``slot_idle_s``."""
+    """The polls of one slot; the first one comes at a random time within ``slot_idle_s``."""
 
     def __init__(self, control: ControlPlane, supervisor: Supervisor, slot: Slot) -> None:
         self._control = control
@@ -32,7 +32,7 @@ class SlotMachine:
         self._next = self._after(int(self._random.random() * self._idle_ns))
 
     def look_now(self) -> None:
-        """Look without waiting for the next turn, which then follows from this one."""
+        """Poll now instead of waiting for the next turn; later turns follow from this one."""
         self._next.cancel()
         self._look()
 
@@ -43,7 +43,7 @@ class SlotMachine:
         self._next = self._after(self._step() if self._supervisor.up else self._idle_ns)
 
     def _step(self) -> int:
-        """Do what is to be done now; how long to sleep then."""
+        """Take the action that is due, and return how many ns to sleep after it."""
         supervisor = self._supervisor
         process = next((p for p in supervisor.processes if p.slot == self._slot and not p.leaving), None)
         if process is None:
@@ -60,7 +60,7 @@ class SlotMachine:
         self._control.migration.retire(supervisor, process, state.value)
         if process.leaving or not alive:
             return self._step()
-        # The worker's own shutdown hook halts it after the same time, so it is mostly still there.
+        # The worker's shutdown hook halts it after the same time, so it usually still exists.
         times, sleep_ns = self._control.times, ns(self._control.timers.worker_shutdown_s)
         gone_s = self._random.uniform(times.worker_exit_least_s, times.worker_exit_most_s)
         return sleep_ns * (1 if ns(gone_s) <= sleep_ns else 2)

@@ -1,12 +1,13 @@
 """A supervisor: the daemon of one node that starts and kills worker processes.
 
-Two cycles (Storm 0.8 to 1.0; Storm@Twitter section 2.2.2). The *assignment sync* reads ZooKeeper, downloads
-the code of topologies new to the node, and writes down what should run here. The *process sync* compares that
-with the worker processes: those not valid are killed, slots without a worker get one. While a launched worker
-has not given its first heartbeat the process sync waits for it, at most ``worker_start_timeout_s``. The
-timers of both only queue them for threads of their own (supervisor.clj), so no work makes them drift: on
-real 0.9.7 a sync came every 10.001 s (20 turns), a heartbeat every 5.010 s. In 2.x each slot has a state
-machine of its own instead (`slot_machine`), and Nimbus pushes assignments.
+It has two cycles (Storm 0.8 to 1.0; Storm@Twitter section 2.2.2). The *assignment sync* reads ZooKeeper,
+downloads the code of topologies new to the node, and stores what should run here. The *process sync* compares
+this with the worker processes: it kills those that are not valid and starts a worker in each slot without
+one. While a launched worker has not given its first heartbeat the process sync waits for it, for at most
+``worker_start_timeout_s``. The timers of both cycles only queue them for threads of their own
+(supervisor.clj), so their work makes no timer drift: on real 0.9.7 a sync came every 10.001 s (20 turns), a
+heartbeat every 5.010 s. In 2.x each slot has a state machine of its own instead (`slot_machine`), and Nimbus
+pushes assignments.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from storm_lab.emulator.control.zookeeper import Origin, Record
 from storm_lab.model import Executor, Node, Slot
 
 if TYPE_CHECKING:
-    # It holds this one: a circle.
+    # Circular import: the control plane imports this module.
     from storm_lab.emulator.control.control_plane import ControlPlane
 
 
@@ -59,17 +60,17 @@ class Supervisor:
         self._code: set[str] = set()
         self._life = 0
         self._busy = False
-        # Whether the assignment has changed since what it is busy with was read.
+        # Whether the assignment has changed since the supervisor read the one that it is working on.
         self._outdated = False
         self._sync_waits = False
         timers = control.timers
-        # Looked at for every process at every sync.
+        # Computed once, as every sync needs them for every process.
         self._beat_period_ns = ns(timers.worker_heartbeat_s)
         self._start_timeout_ns = ns(timers.worker_start_timeout_s)
         self._timeout_ns = ns(timers.worker_timeout_s)
         every = partial(control.clock.every, rank=Rank.SUPERVISOR, actor=self.actor)
         every(ns(timers.assignment_sync_s), action=self.sync_assignments, first_ns=phases.assignment_sync_ns)
-        # None before 2.x.
+        # Empty before 2.x.
         slots = node.slots if timers.slot_running_s > 0 else ()
         self._machines = {slot: SlotMachine(control, self, slot) for slot in slots}
         if not self._machines:
@@ -80,7 +81,7 @@ class Supervisor:
             first_ns=phases.heartbeat_ns,
             drifts=timers.timers_drift,
         )
-        # The daemons have been up before the run begins, so Nimbus knows the node from the start.
+        # The daemons were up before the run began, so Nimbus knows the node from the start.
         control.zookeeper.silent_since[node.id] = None
         if timers.supervisor_watch:
             control.zookeeper.watch(Record.ASSIGNMENT, lambda _: self._changed())
@@ -88,9 +89,9 @@ class Supervisor:
             control.zookeeper.watch(Record.ASSIGNMENT, self._pushed)
 
     def _pushed(self, topology_id: str) -> None:
-        """2.x: Nimbus calls the supervisors of an assignment's nodes.
+        """Handle Nimbus's call to the supervisors of an assignment's nodes (2.x).
 
-        Those that a killed topology had are called, too.
+        Supervisors that ran a killed topology are called too.
         """
         stored = self._control.zookeeper.assignments.get(topology_id)
         if stored is None:
@@ -101,7 +102,7 @@ class Supervisor:
             self._changed()
 
     def _changed(self) -> None:
-        """Read the assignment now, or as soon as what is being done is done."""
+        """Read the assignment now, or after the work in progress."""
         if self._busy:
             self._outdated = True
         else:
@@ -113,9 +114,9 @@ class Supervisor:
         return self._control.zookeeper.write(self.actor, Record.SUPERVISOR_BEAT, self.node.id, lambda: None)
 
     def sync_assignments(self) -> None:
-        """Read ZooKeeper; fetch code if need be; write down what should run here.
+        """Read ZooKeeper, fetch code if necessary, and store what should run here.
 
-        A supervisor does one sync at a time: a tick that comes while it is busy is left out.
+        A supervisor does one sync at a time: ticks that come while it is busy are skipped.
         """
         control = self._control
         if not self.up or self._busy or not control.zookeeper.up:
@@ -144,7 +145,7 @@ class Supervisor:
         self._work(download_ns, take)
 
     def _work(self, work_ns: int, then: Callable[[], None]) -> None:
-        """Be busy for so long, and do something then, unless the node has failed meanwhile."""
+        """Stay busy for ``work_ns``, then call ``then``, unless the node has failed meanwhile."""
         if work_ns == 0:
             then()
             return
@@ -179,7 +180,7 @@ class Supervisor:
             self.sync_assignments()
 
     def state_of(self, process: WorkerProcess) -> WorkerState:
-        """The process's state in the supervisor's eyes."""
+        """Return the process's state as the supervisor sees it."""
         now = self._control.clock.now_ns
         beat = process.last_heartbeat_ns(now, self._beat_period_ns)
         if process.ended_ns is not None and self._control.timers.crash_seen_at_once:
@@ -193,7 +194,7 @@ class Supervisor:
         return WorkerState.TIMED_OUT if late else WorkerState.VALID
 
     def sync_processes(self) -> None:
-        """Kill the workers that should not be, launch those that should."""
+        """Kill the workers that should not run, and launch those that should."""
         if not self.up or self._machines:
             return
         states = [(process, self.state_of(process)) for process in self.processes]
@@ -215,11 +216,11 @@ class Supervisor:
                 self._control.migration.retire(self, process, state.value)
                 ended += process.ended_ns is not None
         for slot in sorted(set(self.local) - served):
-            # Killing is done one worker after the other, and each waits for the terminate signal to work.
+            # Workers are killed one after the other, with a wait for the terminate signal to work after each.
             self.launch(slot, self.local[slot], ns(self._control.timers.worker_shutdown_s) * ended)
 
     def still_wants(self, process: WorkerProcess) -> bool:
-        """Whether a process is what should be in its slot."""
+        """Return whether a process is the one that should run in its slot."""
         wanted = self.local.get(process.slot)
         return wanted is not None and self._control.migration.keeps(process, wanted)
 
@@ -239,12 +240,12 @@ class Supervisor:
         )
 
     def started(self, process: WorkerProcess) -> None:
-        """One of the node's workers has given its first heartbeat."""
+        """Handle the first heartbeat of one of the node's workers."""
         if self._sync_waits:
             self.sync_processes()
 
     def kill(self, process: WorkerProcess, reason: str) -> None:
-        """End a worker process now, or clear away one that has died."""
+        """End a worker process now, or remove one that has died."""
         self.processes.remove(process)
         died_before = process.ended_ns is not None
         loss = self._control.fleet.end(process)
@@ -260,7 +261,7 @@ class Supervisor:
         )
 
     def notice_dead(self, slot: Slot) -> None:
-        """Clear away a dead process in the slot now, and start another if one should be there."""
+        """Remove a dead process in the slot now, and start another if one should run there."""
         for process in list(self.processes):
             if process.slot == slot and process.ended_ns is not None:
                 self.kill(process, "found dead")
@@ -269,10 +270,10 @@ class Supervisor:
         self.sync_processes()
 
     def power_off(self, reason: str) -> None:
-        """The node is gone, with all its processes."""
+        """Take the node down with all its processes."""
         self.up = False
         self._control.zookeeper.silent_since[self.node.id] = self._control.clock.now_ns
-        # What it was busy with ends with it.
+        # Its work in progress ends with it.
         self._life += 1
         self._busy = self._outdated = False
         for process in self.processes:
@@ -280,7 +281,7 @@ class Supervisor:
                 self._control.fleet.crash(process, "fault", reason)
 
     def power_on(self) -> None:
-        """The node is back: code and local assignment are on its disk, processes are not."""
+        """Bring the node back: code and local assignment are on its disk, but no process runs."""
         self.up = True
         self._control.zookeeper.silent_since[self.node.id] = None
         self.processes.clear()

@@ -1,4 +1,4 @@
-"""How long things take, and how often things happen, in the control plane.
+"""Durations and periods of the control plane.
 
 :class:`ControlTimes` holds physical durations (a JVM's start, a thread's start), each with its range and
 source. :class:`Timers` holds Storm's own periods and timeouts, which are configuration and differ between
@@ -83,30 +83,39 @@ class ControlTimes:
 
 @dataclass(frozen=True, slots=True)
 class Timers:
-    """Storm's periods and timeouts, in seconds; :func:`timers_of` gives a version's own.
+    """Storm's periods and timeouts, in seconds; :func:`timers_of` returns those of a version.
 
-    ``supervisor_watch`` and ``worker_watch`` say whether a change of the assignment wakes supervisors and
-    workers at once. Storm's code sets such watches; the papers describe supervisors that poll, and so do we
-    unless told otherwise. ``heartbeat_by_sender`` judges a heartbeat by the time it was sent instead of the
-    time at which Nimbus saw it change. ``supervisor_timeout_s`` is that of a supervisor's ZooKeeper session:
-    its entry goes with it, and no version reads ``nimbus.supervisor.timeout.secs`` (0.9.2, 0.9.7, 1.2.4,
-    2.8.3; on real 0.9.2 the round 32 s after a node's loss leaves it out). ``crash_seen_at_once`` and
-    ``start_blocks_sync`` tell 2.x's state machine per slot from the one loop of earlier supervisors.
-    ``rebalance_wait_s`` None means the topology's message timeout.
+    ``supervisor_watch`` and ``worker_watch``: a change of the assignment wakes supervisors and workers at
+    once. Storm's code sets such watches. The papers describe supervisors that poll, and by default they
+    do so here. ``status_watch``: a change of a topology's status wakes its workers at once.
 
-    2.x: ``slot_running_s`` and ``slot_idle_s`` are the periods of a slot's looks while its worker runs and
-    else (0 = no machine per slot: one loop every ``process_sync_s``); ``pushes_assignments``: Nimbus calls
-    supervisors at once, and their sync is only the fallback; ``heartbeats_by_thrift``: workers' liveness
-    goes to Nimbus past ZooKeeper, which gets statistics every ``statistics_s`` (0 = none). ``status_watch``
-    says whether a change of a topology's status wakes its workers at once.
+    ``heartbeat_by_sender``: a heartbeat's age counts from the time it was sent, not from when Nimbus saw it
+    change.
 
-    ``timers_drift``: a timer is armed anew when its work is done; False: once a period, whatever the work.
+    ``supervisor_timeout_s``: timeout of a supervisor's ZooKeeper session, with which its entry disappears. No
+    version reads ``nimbus.supervisor.timeout.secs`` (0.9.2, 0.9.7, 1.2.4, 2.8.3; on real 0.9.2 the round 32 s
+    after a node's loss leaves the node out).
 
-    ``supervisors_apart_s``: supervisors were started one after the other, so long apart, in the order of the
-    nodes, and their cycles keep that distance; None: each supervisor's phases are drawn by themselves.
+    ``crash_seen_at_once`` and ``start_blocks_sync`` distinguish 2.x's state machine per slot from the single
+    loop of earlier supervisors.
+
+    ``rebalance_wait_s``: None means the topology's message timeout.
+
+    ``slot_running_s`` and ``slot_idle_s``: 2.x, polling intervals of a slot while its worker runs and
+    otherwise. ``slot_running_s`` 0 means no state machine per slot, but one loop every ``process_sync_s``.
+
+    ``pushes_assignments``: 2.x, Nimbus calls supervisors at once, and their sync is only the fallback.
+
+    ``heartbeats_by_thrift``: 2.x, workers' liveness goes directly to Nimbus. ZooKeeper gets statistics every
+    ``statistics_s`` (0 = none).
+
+    ``timers_drift``: a timer is set again when its work is done; False: once a period, however long the work.
+
+    ``supervisors_apart_s``: supervisors were started one after the other at this distance, in the order of
+    the nodes, and their cycles keep it; None: the phases of each supervisor are drawn independently.
 
     Raises:
-        UserError: a period or time-out that no daemon could keep; names it.
+        UserError: a period or timeout outside the possible range; names it.
     """
 
     nimbus_round_s: float = 10.0
@@ -160,7 +169,7 @@ _MAY_BE_NONE = {"rebalance_wait_s", "supervisors_apart_s"}
 
 
 def timers_of(version: StormVersion, settings: Mapping[str, SettingValue] = MappingProxyType({})) -> Timers:
-    """The timers of a Storm version: those out of the box, where the ``settings`` have no others."""
+    """Return the timers of a Storm version: its defaults, except where ``settings`` gives other values."""
     given = {
         TIMERS_2.get(key, timer) if version >= V2_0_0 else timer: number_of(settings, key, 0.0)
         for key, (timer, _) in TIMERS.items()
@@ -171,8 +180,8 @@ def timers_of(version: StormVersion, settings: Mapping[str, SettingValue] = Mapp
 
 def _out_of_the_box(version: StormVersion) -> Timers:
     if version >= V2_0_0:
-        # One state machine a slot, a process exit is seen at its next look; workers re-read who is where by
-        # their timer alone (WorkerState.refreshConnections), the status by a watch, too.
+        # With one state machine per slot, the exit of a process is seen at the next poll. Workers re-read the
+        # assignment by their timer alone (WorkerState.refreshConnections), the status also by a watch.
         return Timers(
             slot_running_s=3.0,
             worker_shutdown_s=3.0,
@@ -189,5 +198,5 @@ def _out_of_the_box(version: StormVersion) -> Timers:
         return Timers(worker_shutdown_s=3.0, schedules_at_submit=False)
     if version >= V0_9_0:
         return Timers(worker_shutdown_s=1.0)
-    # 0.8: no terminate signal, spouts wait for nobody.
+    # 0.8: no terminate signal, and spouts do not wait for connections.
     return Timers(spouts_wait_for_connections=False)

@@ -1,4 +1,4 @@
-"""A worker process: its life, what it knows of the others, and which executors stayed in it."""
+"""Worker processes: their state, what they know of each other, and a log of the executors in them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from storm_lab.emulator.control.zookeeper import StoredAssignment
 from storm_lab.model import Executor, Slot
 
 NOT_READY = -1
-"""Id of a process that the data plane does not know yet."""
+"""Id of a process that the data plane does not yet know."""
 
 
 class WorkerState(Enum):
@@ -30,10 +30,10 @@ class WorkerProcess:
     """One JVM, from its launch to its end.
 
     ``id`` is the data plane's number, NOT_READY while the JVM starts. ``generation`` is the id of the
-    assignment that launched it; ``generations`` those whose messages it takes. ``assignment`` is the
-    process's own table of who is where, as of its last refresh; ``links`` the open connections, by slot;
-    ``dropped`` the tuples dropped for want of one, as of the last look. ``silent_ns`` is since when it only
-    collects garbage and gives no heartbeats, None while it works.
+    assignment that launched it, ``generations`` those whose messages it accepts. ``assignment`` is the
+    process's own table of executors' slots, as of its last refresh. ``links`` are the open connections by
+    slot, and ``dropped`` is the number of tuples dropped for lack of one, as last read. ``silent_ns`` is the
+    time since when the process only collects garbage and gives no heartbeats, None while it works.
     """
 
     number: int
@@ -66,13 +66,14 @@ class WorkerProcess:
 
     @property
     def running(self) -> bool:
-        """The JVM is ready and has not ended."""
+        """Whether the JVM is ready and has not ended."""
         return self.ready_ns is not None and self.ended_ns is None
 
     def last_heartbeat_ns(self, now_ns: int, period_ns: int) -> int | None:
-        """Time of the newest heartbeat file, written every ``period_ns`` from readiness to the end.
+        """Return the time of the newest heartbeat file, or None before readiness.
 
-        None is written while the process is silent.
+        The file is written every ``period_ns`` from readiness to the end, but not while the process is
+        silent.
         """
         if self.ready_ns is None:
             return None
@@ -94,18 +95,18 @@ class Placement:
 
 
 class PlacementLog:
-    """Who ran where, from when to when."""
+    """Log of the executors' stays in workers."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[int, Executor], Placement] = {}
         self._ended: list[Placement] = []
 
     def begin(self, executor: Executor, worker: int, slot: Slot, time_ns: int) -> None:
-        """The executor is ready in this worker."""
+        """Note that the executor is ready in this worker."""
         self._open[worker, executor] = Placement(executor, worker, slot, time_ns)
 
     def end(self, executor: Executor, worker: int, time_ns: int) -> None:
-        """The executor runs no more in this worker."""
+        """Note that the executor no longer runs in this worker."""
         self._ended.append(replace(self._open.pop((worker, executor)), end_ns=time_ns))
 
     @property
@@ -115,7 +116,7 @@ class PlacementLog:
         return tuple(sorted(everything, key=lambda stay: (stay.start_ns, stay.worker, stay.executor)))
 
     def absences(self, executor: Executor) -> list[tuple[int, int]]:
-        """Spans between the first start and the last end in which the executor ran nowhere."""
+        """Return the spans between the first start and the last end in which the executor ran nowhere."""
         gaps: list[tuple[int, int]] = []
         covered_to: int | None = None
         for stay in self.stays:

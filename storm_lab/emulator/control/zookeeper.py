@@ -1,10 +1,9 @@
-"""ZooKeeper: what the daemons tell each other, and a write server that has a capacity.
+"""ZooKeeper: the records that the daemons share, and a write server of limited capacity.
 
-Reads are free and immediate. A write waits for its turn behind the writes ahead of it and for one
-transaction-log sync; it takes effect, and its watches fire, when it is committed. Storm@Twitter (section 3.1)
-found the transaction log to be what limits the number of workers; writes by others (Kafka consumers' offsets)
-share it. Two ways out of the paper are settings here: heartbeats to daemons of their own, and offsets to a
-key-value store.
+Reads are free and immediate. A write waits for the writes ahead of it and for one sync of the transaction
+log. It takes effect, and its watches fire, when it is committed. Storm@Twitter (section 3.1) found that the
+transaction log limits the number of workers; writes by others (Kafka consumers' offsets) share it. Two of the
+paper's remedies are settings here: heartbeats go to daemons of their own, and offsets to a key-value store.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from storm_lab.model.grouped import grouped
 
 
 class Origin(Enum):
-    """How an assignment came about; methods of migration may treat them differently."""
+    """How an assignment came about; migration methods may treat origins differently."""
 
     SCHEDULED = "scheduled"
-    """By Nimbus itself: a first placement, or one forced by a failure."""
+    """By Nimbus itself: a first placement, or one made necessary by a failure."""
     REBALANCED = "rebalanced"
     """By the rebalance command, with the spouts switched off."""
     INSTALLED = "installed"
@@ -33,12 +32,12 @@ class Origin(Enum):
 
 
 class StoredAssignment:
-    """A topology's assignment as it stands in ZooKeeper.
+    """A topology's assignment as stored in ZooKeeper.
 
-    ``id`` numbers all assignments of the run, from 1; ``start_ns`` says since when each executor has been
-    assigned to its slot. ``slots`` is in order of executors. ``workers`` is slot to its executors, both
-    ascending, and ``place`` gives for each executor, in the order of ``slots``, the index of its slot in
-    ``workers``; ``nodes`` is node id to the slots used there.
+    ``id`` numbers all assignments of the run from 1. ``start_ns`` is the time since when each executor has
+    been assigned to its slot. ``slots`` is in order of executors. ``workers`` maps each slot to its
+    executors, both ascending. ``place`` gives, for each executor in the order of ``slots``, the index of its
+    slot in ``workers``. ``nodes`` maps each node id to the slots used there.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class StoredAssignment:
 
 
 class Record(StrEnum):
-    """What a write is about."""
+    """Subject of a write."""
 
     ASSIGNMENT = "assignment"
     STATUS = "status"
@@ -76,10 +75,10 @@ _HEARTBEATS = frozenset({Record.SUPERVISOR_BEAT, Record.TASK_BEAT, Record.STATIS
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperPlan:
-    """How fast ZooKeeper writes and who else writes to it.
+    """How fast ZooKeeper writes, and which other writes it serves.
 
-    ``heartbeat_daemons`` sends heartbeats elsewhere; ``offsets_elsewhere`` does so with the consumers'
-    offsets, of which ``offset_writes_per_s`` are written.
+    ``offset_writes_per_s`` is the rate of the consumers' offsets. ``heartbeat_daemons`` and
+    ``offsets_elsewhere`` keep heartbeats and offsets away from ZooKeeper.
     """
 
     writes_per_s: float = constant(
@@ -99,12 +98,12 @@ class ZooKeeperPlan:
 
     @classmethod
     def dedicated(cls, **others: float | bool) -> ZooKeeperPlan:
-        """Machines of its own with ordinary disks: 300 workers' heartbeats beside 333 offsets a second."""
+        """Dedicated machines with ordinary disks, for 300 workers' heartbeats and 333 offsets a second."""
         return cls(writes_per_s=433.0, sync_s=0.023, **others)  # type: ignore[arg-type]
 
 
 class WriteServer:
-    """One log disk: first come, first served, at a fixed rate, beside a steady stream of others' writes."""
+    """One log disk: serves writes in order at a fixed rate, besides a steady stream of others' writes."""
 
     def __init__(self, plan: ZooKeeperPlan) -> None:
         self._rate = plan.writes_per_s
@@ -114,23 +113,23 @@ class WriteServer:
         self._last_ns = 0
 
     def others_by(self, now_ns: int) -> float:
-        """Writes that others have asked for by now."""
+        """Return how many writes others have requested so far."""
         return self._others * now_ns / SECOND
 
     def committed_at(self, now_ns: int) -> int:
-        """Queue a write now; when it will be committed."""
+        """Queue a write now; return the time at which it will be committed."""
         self._waiting = self.waiting(now_ns) + 1.0
         self._last_ns = now_ns
         return now_ns + ns(self._sync_s + self._waiting / self._rate)
 
     def waiting(self, now_ns: int) -> float:
-        """Writes in the queue."""
+        """Return the number of writes in the queue."""
         elapsed_s = (now_ns - self._last_ns) / SECOND
         return max(0.0, self._waiting + (self._others - self._rate) * elapsed_s)
 
 
 class ZooKeeper:
-    """The shared records, and the watches on them."""
+    """The shared records and their watches."""
 
     def __init__(self, clock: VirtualClock, plan: ZooKeeperPlan) -> None:
         self._clock = clock
@@ -140,11 +139,11 @@ class ZooKeeper:
         self.assignments: dict[str, StoredAssignment] = {}
         self.active: dict[str, bool] = {}
         self.silent_since: dict[str, int | None] = {}
-        """By node: since when its supervisor is gone; None while it pings, which needs no disk."""
+        """By node: the time since when its supervisor is gone; None while it pings, which needs no disk."""
         self.task_beats: dict[Slot, dict[Executor, int]] = {}
-        """When each executor's last heartbeat from a slot was sent."""
+        """Send time of each executor's last heartbeat from a slot."""
         self.written: Counter[Record] = Counter()
-        """Writes that went to the disk so far, without those of others."""
+        """Writes to the disk so far, without those of others."""
         self._watchers: dict[Record, list[Callable[[str], None]]] = {}
         self._held: list[tuple[str, Record, str, Callable[[], object]]] = []
 
@@ -153,10 +152,10 @@ class ZooKeeper:
         self._watchers.setdefault(record, []).append(callback)
 
     def write(self, actor: str, record: Record, key: str, apply: Callable[[], object]) -> int:
-        """Ask for a write; ``apply`` runs at its commit. How long until then: so long its client waits.
+        """Queue a write, and return the ns until its commit, for which the client waits.
 
-        While ZooKeeper is down its clients try again and again: assignments and statuses are written when it
-        is back; a heartbeat of then would be stale and is dropped.
+        ``apply`` runs at the commit. While ZooKeeper is down, clients retry. Assignments and statuses are
+        written when it is back; heartbeats would be stale by then and are dropped.
         """
         if not self.up:
             if record not in _HEARTBEATS:
@@ -172,7 +171,10 @@ class ZooKeeper:
         return committed - self._clock.now_ns
 
     def told(self, record: Record, key: str, apply: Callable[[], object]) -> None:
-        """Nimbus is told past ZooKeeper (2.x: by a supervisor's Thrift call): it takes effect at once."""
+        """Apply a change at once and call the watchers.
+
+        Called directly for what reaches Nimbus without ZooKeeper (2.x: by a supervisor's Thrift call).
+        """
         apply()
         for callback in self._watchers.get(record, ()):
             callback(key)
@@ -181,15 +183,15 @@ class ZooKeeper:
         if self.up:
             self.told(record, key, apply)
         else:
-            # It went down with the write in its queue.
+            # ZooKeeper went down with the write in its queue.
             self.write(actor, record, key, apply)
 
     def stop(self) -> None:
-        """ZooKeeper is gone; its records survive on disk."""
+        """Take ZooKeeper down; its records survive on disk."""
         self.up = False
 
     def start(self) -> None:
-        """ZooKeeper is back and takes the writes that its clients have held."""
+        """Bring ZooKeeper back; it takes the writes that its clients have held."""
         self.up = True
         held, self._held = self._held, []
         for actor, record, key, apply in held:
