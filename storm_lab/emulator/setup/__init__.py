@@ -1,1 +1,1 @@
-"""Between plain Python and the compiled kernel: laying out its arrays, playing it, writing its rows."""
+"""Connects plain Python to the compiled kernel: lays out its arrays, runs it, and writes out its rows."""

@@ -1,7 +1,7 @@
-"""The data plane as the control plane sees it: run until a time, start and stop workers, read counters.
+"""The data plane's interface to the control plane: run until a time, start and stop workers, read counters.
 
-Behind it stands the compiled kernel, played by `setup.playing`. This class keeps the book on which worker
-process runs what. Times are virtual nanoseconds; workers are numbered through the run.
+The work is done by the compiled kernel, which `setup.playing` runs. This class keeps track of which worker
+process runs which executors. Times are virtual nanoseconds; workers are numbered through the run.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from storm_lab.tuplelog.recorder import Recorder
 class DataPlane(Playing):
     """Plays tuples through workers on a cluster, in virtual time.
 
-    ``most_messages`` bounds memory: when more tuples than that are queued at once the run ends with
+    ``most_messages`` bounds memory: if more tuples than that are queued at once, the run ends with
     :class:`EmulationStoppedError`. ``bundle`` says how many tuples are played as one. ``sample_every`` k logs
     the executions of one root tuple in k. ``unreached`` says what becomes of messages without a connection;
-    None is the version's own way. ``settings`` are those of the cluster. The log counts tuples by task
-    in windows of ``count_window_s``.
+    None means the version's own behaviour. ``settings`` are those of the cluster. The log counts tuples by
+    task in windows of ``count_window_s``.
     """
 
     def __init__(
@@ -72,30 +72,30 @@ class DataPlane(Playing):
         self._plans = {plan.topology.id: plan for plan in plans}
         self._sizes = {p.topology.id: QueueSizes.of(version, p.topology.settings) for p in plans}
         self._executors: defaultdict[int, dict[Executor, int]] = defaultdict(dict)
-        """By worker: its executors, with their numbers."""
+        """By worker: its executors and their numbers."""
         self._viewed: tuple[Mapping[Executor, int], tuple[int, ...], Mapping[str, set[int]]] | None = None
         self._threads = 0
         self._readers: Counter[int] = Counter()
         self._node_threads: Counter[str] = Counter()
         self._processes: Counter[str] = Counter()
-        # Task 0's place in each routing table; the first table knows nobody.
+        # Position of task 0 in each routing table; the first table is empty.
         self._routes: dict[tuple[int, tuple[int, ...]], int] = {}
         self._route_end = len(self._kernel.route)
         self._start_calls()
 
     def set_starting(self, node: Node, threads: int) -> None:
-        """Let so many threads of JVMs that start on a node want CPU from now on."""
+        """Set how many threads of starting JVMs want CPU on a node from now on."""
         cpu.set_starting(self._state(), self._names.node_index[node.id], threads)
         self._bring_up_to_date()
 
     def cpu_time_ns(self, node: Node) -> int:
-        """CPU that a thread of a JVM that starts on the node would have had so far."""
+        """CPU that a thread of a starting JVM would have had on the node so far."""
         return int(cpu.cpu_time(self._state(), self._names.node_index[node.id]))
 
     def start_worker(self, slot: Slot, topology_id: str, executors: Sequence[Executor]) -> int:
         """Start a worker process that is ready at once; returns its number.
 
-        It knows nobody until :meth:`connect`, and its spouts are silent until :meth:`activate`.
+        It reaches no executor until :meth:`connect`, and its spouts are inactive until :meth:`activate`.
         """
         self._reserve(1, executors, slot.node)
         worker = len(self._log.slots)
@@ -179,7 +179,7 @@ class DataPlane(Playing):
         return loss
 
     def _close_executor(self, worker: int, executor: Executor) -> Loss:
-        # Roots that die with a spout are logged, and held sources get their lines back.
+        # Log the roots that die with a spout, and return their lines to a source that replays.
         index = self._executors[worker].pop(executor)
         self._viewed = None
         self._reserve_messages(4 * readers.LOSE_MOST)
@@ -197,7 +197,7 @@ class DataPlane(Playing):
         return loss
 
     def _leave_source(self, executor: Executor) -> None:
-        """A spout is gone: the next reader of its log begins at the stored offset, others go on."""
+        """Release an ended spout's source; a log's next reader begins at the stored offset, others go on."""
         source = self._names.source_of(executor)
         if source < 0:
             return
@@ -210,7 +210,7 @@ class DataPlane(Playing):
         readers.wake_readers(self._state(), source)
 
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
-        """Set where executors run, as ``worker`` sees it; returns how many waiting tuples that lets go."""
+        """Set where executors run, as ``worker`` sees it; returns how many waiting tuples this releases."""
         known, hosts = self._understood(view)
         topology = int(self._kernel.worker[worker].topology)
         if known and (topology, known) not in self._routes:
@@ -218,7 +218,7 @@ class DataPlane(Playing):
                 self._kernel, self._route_end, topology, known
             )
         if self._kernel.worker[worker].parked_head >= 0:
-            # What waited may go another way than what was sent before: its distances are counted anew.
+            # Waiting messages may go another distance than earlier ones: take the traffic counters first.
             self._log.take_traffic(self._kernel)
         self._kernel.worker[worker].route = self._routes.get((topology, known), 0)
         self._kernel.worker[worker].connections = len(self._receivers(worker, hosts) - {worker})
@@ -228,9 +228,9 @@ class DataPlane(Playing):
         return delivered
 
     def _understood(self, view: Mapping[Executor, int]) -> tuple[tuple[int, ...], Mapping[str, set[int]]]:
-        """Numbers of the executors in a view, in order, and which workers run a component.
+        """Return the numbers of a view's executors, in order, and the workers that run each component.
 
-        Many workers get one view, one after the other.
+        The last answer is kept, because many workers get the same view one after the other.
         """
         if self._viewed is None or self._viewed[0] is not view:
             runs = self._executors
@@ -244,7 +244,7 @@ class DataPlane(Playing):
         return self._viewed[1:]
 
     def _receivers(self, worker: int, hosts: Mapping[str, set[int]]) -> set[int]:
-        """The workers that run what a worker's executors send to: it has a connection to each of them."""
+        """Return the workers to which a worker has connections: those that run its executors' targets."""
         own = {executor.component for executor in self._executors[worker]}
         topology = self._plans[self._names.topologies[int(self._kernel.worker[worker].topology)]].topology
         wanted = {c.id for c in topology.components if any(s.source in own for s in c.inputs)} | {ACKER}
@@ -261,30 +261,30 @@ class DataPlane(Playing):
         return int(self._kernel.worker[worker].parked_head) >= 0
 
     def full_heaps(self) -> Mapping[int, int]:
-        """Workers that do nothing but collect, as queued tuples fill their heaps, and since when."""
+        """Workers that only collect garbage because queued tuples fill their heaps, and since when."""
         if self._kernel.s[0].full_heaps == 0:
             return {}
         since = self._kernel.worker["full_since"]
         return {int(worker): int(since[worker]) for worker in np.flatnonzero(since)}
 
     def charge(self, worker: int, cpu_ns: int) -> None:
-        """Let a worker spend CPU on management (a poll, a sync), beside its threads."""
+        """Charge a worker with CPU for management (a poll, a sync), besides its threads."""
         owe(self._state(), worker, cpu_ns)
         self._bring_up_to_date()
 
     def hold_sending(self, worker: int, duration_ns: int) -> None:
-        """Let a worker's transfer thread send nothing for so long from now on."""
+        """Keep a worker's transfer thread from sending for ``duration_ns`` from now on."""
         held_until = self._kernel.worker["held_until"]
         held_until[worker] = max(int(held_until[worker]), self.now_ns + duration_ns)
 
     def activate(self, worker: int, active: bool) -> None:
-        """Let the worker's spouts call nextTuple, or not."""
+        """Switch the worker's spouts on or off: whether they call nextTuple."""
         for index in self._executors[worker].values():
             readers.set_active(self._state(), index, int(active))
         self._bring_up_to_date()
 
     def sample(self, *, traffic_read: bool = True) -> WindowSample:
-        """Counters since the previous sample; writes the traffic and CPU rows."""
+        """Return the counters since the previous sample; write the traffic and CPU rows."""
         if self._kernel.cost[0].empty_turn > 0 or self._kernel.cost[0].room_look > 0:
             count_all_looks(self._state(), self._threads)
         for node in np.flatnonzero(self._kernel.node["starting"]):
@@ -296,14 +296,14 @@ class DataPlane(Playing):
         self._kernel.node[self._names.node_index[node]].extra = round(1024 / factor)
 
     def set_link(self, node_a: str, node_b: str, *, cut: bool = False, extra_delay_ns: int = 0) -> None:
-        """Cut or delay the link between two nodes, in both directions; without either it is as before."""
+        """Cut or delay the link between two nodes in both directions; without either, restore it."""
         a, b = self._names.node_index[node_a], self._names.node_index[node_b]
         extra_delay_ns = self._bundle.delay_ns(extra_delay_ns)
         for start, end in ((a, b), (b, a)):
             network.set_link(self._kernel, self._state(), start, end, int(cut), extra_delay_ns)
 
     def set_load(self, topology_id: str, spout: str, rate_per_s: float) -> None:
-        """Change the rate of a RATE source from now on; what has arrived stays queued."""
+        """Change the rate of a RATE source from now on; lines that have arrived stay queued."""
         key = (topology_id, spout)
         tasks = [len(reader.tasks) for reader in self._names.readers.get(key, ())] or [1]
         rates = shares(round(rate_per_s / self._bundle.size * 1000), tasks)
@@ -312,7 +312,7 @@ class DataPlane(Playing):
         self._bring_up_to_date()
 
     def set_max_pending(self, topology_id: str, limit: int | None) -> None:
-        """Change max spout pending, per spout task; None is no limit."""
+        """Change max spout pending, per spout task; None means no limit."""
         self._kernel.topology[self._names.topology_index[topology_id]].max_pending = limit or 0
 
     def processed(self, topology_id: str) -> int:
@@ -320,11 +320,11 @@ class DataPlane(Playing):
         return self._log.acked(self._kernel, topology_id)
 
     def committed(self, topology_id: str) -> int:
-        """Lines of a topology's logs that are done for good; `UserError` if none of its spouts reads one."""
+        """Lines of a topology's logs that are final; `UserError` if none of its spouts reads a log."""
         return self._offsets.committed(topology_id)
 
     def finish(self) -> None:
-        """Write what is still in the buffers, and the roots that are still in flight."""
+        """Write the rows still in the buffers and the roots still in flight."""
         k = self._kernel
         if self.now_ns > self._next_count - self._count_window_ns:
             self._log.write_counts(k, self._next_count - self._count_window_ns, self.now_ns)
@@ -338,7 +338,7 @@ class DataPlane(Playing):
         self._kernel.node[self._names.node_index[node_id]].slow = round(1024 * slow)
 
     def _start_calls(self) -> None:
-        """A closed loop's callers make their first calls at the start."""
+        """Make the first calls of closed loops' callers."""
         for (topology_id, spout), index in self._names.source_index.items():
             source = self._plans[topology_id].sources[spout]
             if source.kind is not SourceKind.CLOSED_LOOP:

@@ -1,4 +1,4 @@
-"""What flows, laid out for the kernel: streams and groupings, workload traces, sources, traffic counters."""
+"""Lays out the flow of tuples for the kernel: streams, groupings, traces, sources and traffic counters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from storm_lab.model import ACKER, Grouping, StormVersion
 from storm_lab.model.settings import LOAD_AWARE_OFF, SPOUT_SLEEP_2_MS, SPOUT_SLEEP_MS, flag_of, number_of
 from storm_lab.model.version import V1_0_0
 
-# Pairs of tasks that may change their distance before the counters are read out.
+# Pairs of tasks whose distance may change before the counters are read out.
 MOVED_MOST = 4096
 
 _GROUPINGS = {
@@ -40,10 +40,10 @@ _FETCHING = {False: "fetch", True: "apart"}
 
 
 def lay_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyPlan], names: Names) -> None:
-    """Lay out which streams a component has, who subscribes to them, and how they group tuples."""
+    """Lay out each component's streams, their subscribers, and how these group tuples."""
     streams: list[tuple[int, int]] = []
     subscriptions: list[tuple[int, int, int, int]] = []
-    # By source component: who gets what it emits, and by which grouping.
+    # By source component: the components that receive its tuples, and their groupings.
     targets: dict[int, list[tuple[int, int]]] = {}
     for t, plan in enumerate(plans):
         topology = plan.topology
@@ -73,9 +73,9 @@ def lay_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyP
 
 
 def _lay_shuffles(arrays: Arrays, targets: dict[int, list[tuple[int, int]]], version: StormVersion) -> None:
-    """Shuffle each task's lists of targets, as Storm does when the task is prepared.
+    """Shuffle each task's lists of targets, as Storm does when it prepares the task.
 
-    A partial key grouping uses its list as counters of what it sent to each target instead.
+    A partial key grouping uses its list to count the tuples sent to each target instead.
     """
     components, tasks = arrays["component"], arrays["task"]
     firsts: list[int] = []
@@ -93,13 +93,13 @@ def _lay_shuffles(arrays: Arrays, targets: dict[int, list[tuple[int, int]]], ver
                 length += n
     arrays["shuffle"] = records("shuffle", len(firsts))
     arrays["shuffle"]["first"] = firsts
-    # From 1.0 on the index is incremented before use: the first pick is position 1.
+    # From 1.0 on the index is incremented before use, so the first pick is position 1.
     arrays["shuffle"]["index"] = 1 if version >= V1_0_0 else 0
     arrays["permutation"] = np.concatenate([*pieces, np.zeros(0, np.int64)]).astype(np.int32)
 
 
 def _shuffled(n: int, seed: int, stream: int) -> NDArray[np.int64]:
-    """A random order of 0 to n-1: ranks of SplitMix64 draws, so that it is the same on every machine."""
+    """Return a random order of 0 to n-1: ranks of SplitMix64 draws, which are the same on every machine."""
     start = (seed + (stream + 1) * 0xA0761D6478BD642F) & 0xFFFFFFFFFFFFFFFF
     z = np.uint64(start) + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -108,12 +108,12 @@ def _shuffled(n: int, seed: int, stream: int) -> NDArray[np.int64]:
 
 
 def _joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """One after another; a single piece, which is the rule, as it is."""
+    """Concatenate the pieces; a single piece, which is the usual case, is not copied."""
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
 def lay_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -> None:
-    """Lay out the recorded work of every topology: records, emissions, and servers that they wait for."""
+    """Lay out the recorded work of every topology: records, emissions, and the servers they wait for."""
     all_records, all_emissions = [], []
     record_base = emission_base = server_base = 0
     servers: list[str] = []
@@ -122,7 +122,7 @@ def lay_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -
         trace = plan.trace
         twin = laid.get(id(trace))
         if twin is not None and not trace.servers:
-            # Topologies with one and the same trace read one copy of it.
+            # Topologies with the same trace share one copy of it.
             for name in ("first_record", "first_emission"):
                 arrays["topology"][t][name] = arrays["topology"][twin][name]
             continue
@@ -180,7 +180,7 @@ def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
             row[_FETCHING[source.fetch_thread]] = source.fetch_ns
             row.fetch_lines = source.fetch_lines
             settings = plan.topology.settings
-            # A version has one of the two.
+            # Each version has only one of the two settings.
             pause_ms = number_of(settings, SPOUT_SLEEP_2_MS, number_of(settings, SPOUT_SLEEP_MS, 1.0))
             row.pause = round(pause_ms * NS_PER_MS)
             if source.arrivals_ns is not None:
@@ -201,10 +201,11 @@ def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
 
 
 def deal_out(rows: NDArray[Any], tasks: Sequence[int]) -> None:
-    """Deal a log's lines out to its partitions in turn: partition i of n has the lines i, i + n, i + 2 n, ...
+    """Deal a log's lines to its partitions in turn: partition i of n has the lines i, i + n, i + 2 n, ...
 
-    Each delivers its readers' part of the rate; of recorded arrivals it gets every n-th. ``rows`` are the
-    partitions' sources, the first one filled; ``tasks`` says how many tasks read each one.
+    Each partition gets its readers' share of the rate, and of recorded arrivals every n-th. ``rows`` are the
+    partitions' sources, of which the first is filled in; ``tasks`` are the numbers of tasks that read each
+    one.
     """
     whole = rows[0].copy()
     rows[:] = whole
@@ -215,26 +216,26 @@ def deal_out(rows: NDArray[Any], tasks: Sequence[int]) -> None:
         rows["origin"] += gap * np.arange(len(rows))
         rows["rate_milli"] = shares(int(whole["rate_milli"]), tasks)
     if whole["arrivals"] > 0:
-        # Each partition's arrivals stand together: see dealt.
+        # Each partition's arrivals are contiguous: see dealt.
         rows["arrivals"] = (int(whole["arrivals"]) + len(rows) - 1 - np.arange(len(rows))) // len(rows)
         rows["first_arrival"] += np.cumsum(rows["arrivals"]) - rows["arrivals"]
-        # A partition that no line ever reaches is a stream of rate 0.
+        # A partition that receives no line is a source of rate 0.
         rows["kind"][rows["arrivals"] == 0] = kinds.S_RATE
 
 
 def dealt(arrivals: NDArray[np.int64], partitions: int) -> NDArray[np.int64]:
-    """Arrival times in the order of their partitions: of the first, of the second, ..."""
+    """Return the arrival times ordered by partition: those of the first, then of the second, ..."""
     return np.concatenate([arrivals[i::partitions] for i in range(partitions)])
 
 
 def shares(rate: int, tasks: Sequence[int]) -> list[int]:
-    """Cut a whole rate into parts in proportion to the tasks; they add up to it."""
+    """Split an integer rate in proportion to the tasks; the parts add up to it."""
     ends = np.cumsum([0, *tasks]) * rate // sum(tasks)
     return [int(part) for part in np.diff(ends)]
 
 
 def lay_pairs(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> None:
-    """Give every pair of components that exchange tuples a block of counters, task by task."""
+    """Give every pair of components that exchange tuples a block of counters, one for each pair of tasks."""
     components = arrays["component"]
     pairs: set[tuple[int, int]] = set()
     for plan in plans:
@@ -260,7 +261,7 @@ def lay_pairs(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> No
 
 
 def most_copies(kernel: Kernel, plans: Sequence[TopologyPlan]) -> int:
-    """Most copies that one record's emissions make: what one event must find room for."""
+    """Return the most copies that one record's emissions make, for which one event must have room."""
     per_stream = np.zeros(len(kernel.stream), np.int64)
     for i, stream in enumerate(kernel.stream):
         for j in range(stream.first_subscription, stream.first_subscription + stream.subscriptions):

@@ -1,7 +1,7 @@
-"""From the kernel's counters and row buffers to the tables of the tuple log.
+"""Converts the kernel's counters and row buffers to the tables of the tuple log.
 
-The kernel writes integers into fixed buffers; here they get their names and go to the recorder. The load
-monitors read their samples here too, so that what they see is what the log holds.
+The kernel writes integers into fixed buffers. This module replaces them by names and passes them to the
+recorder. The load monitors read their samples here too, so they see the same values as the log.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ class Life:
 
 
 class Logbook:
-    """Writes one run's rows and keeps the counters' windows."""
+    """Writes the rows of one run and keeps the counters of the current windows."""
 
     def __init__(self, names: Names, recorder: Recorder | None) -> None:
         self._names = names
         self._recorder = recorder
         self.lives: list[Life] = []
-        """Of executor instances, in the order of their numbers."""
+        """Of executor instances, in order of their numbers."""
         self.slots: list[Slot] = []
-        """Of worker processes, in the order of their numbers."""
+        """Of worker processes, in order of their numbers."""
         self._last_sample = 0
         self._failed = dict.fromkeys(names.topologies, 0)
         self._acked = dict.fromkeys(names.topologies, 0)
@@ -105,7 +105,7 @@ class Logbook:
         )
 
     def write_pending(self, k: Kernel) -> None:
-        """Write the roots that are still in flight, in order of their numbers."""
+        """Write the roots still in flight, in order of their numbers."""
         waiting = k.root[k.root["executor"] >= 0]
         waiting = waiting[np.argsort(waiting["number"], kind="stable")]
         rows = np.zeros(len(waiting), k.root_row.dtype)
@@ -119,13 +119,13 @@ class Logbook:
         return self._acked[topology_id] + self._roots(k, topology_id, "acked")
 
     def _roots(self, k: Kernel, topology_id: str, counter: str) -> int:
-        """Root tuples of a topology that its spouts have counted in the present count window."""
+        """Root tuples of a topology that its spouts have counted in the current count window."""
         own = k.component["topology"] == self._names.topology_index[topology_id]
         spouts = own & (k.component["is_spout"] != 0)
         return int(k.task[counter][spouts[k.task["component"]]].sum())
 
     def write_counts(self, k: Kernel, start_ns: int, end_ns: int) -> None:
-        """Write and clear the tasks' counters of one window; quiet tasks leave no row."""
+        """Write and clear the tasks' counters of one window; tasks without activity get no row."""
         t = k.task
         counters = ("emitted", "transferred", "executed", "acked", "failed", "execute")
         busy = np.flatnonzero(np.any([t[name] != 0 for name in counters], axis=0))
@@ -153,7 +153,7 @@ class Logbook:
     def sample(self, k: Kernel, *, traffic_read: bool) -> WindowSample:
         """Read and clear the monitors' counters; write the traffic and CPU rows of the window.
 
-        Traffic is left out of the answer unless it is ``traffic_read``.
+        The sample contains traffic only if ``traffic_read``.
         """
         start, end = self._last_sample, int(k.s[0].now)
         self._last_sample = end
@@ -183,13 +183,13 @@ class Logbook:
         return WindowSample(start, end, executor_cpu, node_cpu, traffic, failed, queued)
 
     def _take_failed(self, k: Kernel) -> dict[str, int]:
-        """Root tuples failed per topology since the previous sample.
+        """Return the root tuples failed per topology since the previous sample.
 
-        Counted are the finished count windows and the present one.
+        This includes the finished count windows and the current one.
         """
         present = {name: self._roots(k, name, "failed") for name in self._names.topologies}
         failed = {name: self._failed[name] + count for name, count in present.items()}
-        # Counted again when its window is written: taken off there.
+        # These are counted again when their window is written, so subtract them there.
         self._failed = {name: -count for name, count in present.items()}
         return failed
 
@@ -216,7 +216,7 @@ class Logbook:
         )
 
     def _write_starting_cpu(self, k: Kernel, start: int, end: int) -> None:
-        """Write what JVMs that started have used, by node: they are no workers yet."""
+        """Write the CPU of starting JVMs by node, as they are not workers yet."""
         nodes = np.flatnonzero(k.node["starting_cpu"])
         if self._recorder is None or not len(nodes):
             return
@@ -237,7 +237,7 @@ class Logbook:
         )
 
     def take_traffic(self, k: Kernel) -> None:
-        """Take the traffic counters over and clear them; they stay in the present window."""
+        """Take over the traffic counters and clear them; their counts stay in the current window."""
         used = np.flatnonzero(k.traffic["tuples"])
         cells = k.traffic[used]
         aside = k.moved[: int(k.s[0].moved)]
@@ -250,7 +250,7 @@ class Logbook:
         k.s[0].moved = 0
 
     def _read_traffic(self, k: Kernel, start: int, end: int, read: bool) -> dict[tuple[str, int, int], int]:
-        # By columns: a wide topology has hundreds of thousands of pairs of tasks.
+        # Vectorised: a wide topology has hundreds of thousands of pairs of tasks.
         self.take_traffic(k)
         if not self._taken:
             return {}
@@ -270,7 +270,7 @@ class Logbook:
         if not read:
             # A wide topology would have hundreds of thousands of entries.
             return {}
-        # Whatever the distance; the pairs are in order.
+        # Sum over all distances; the pairs are in order.
         at = np.flatnonzero(np.diff(pair, prepend=-1))
         topologies = map(self._names.topologies.__getitem__, k.component["topology"][sender[at]].tolist())
         tasks = (k.task["id"][end[at]].tolist() for end in (source, target))
@@ -298,7 +298,7 @@ class Logbook:
         )
 
     def write_placements(self) -> None:
-        """Write where every executor instance ran, and from when to when."""
+        """Write where each executor instance ran, and from when to when."""
         if self._recorder is None or not self.lives:
             return
         lives = self.lives
@@ -319,7 +319,7 @@ class Logbook:
 
 
 def _summed(keys: NDArray[np.int64], *values: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    """The keys in order, each once, and the sums of its values."""
+    """Return the distinct keys in order, and the sums of their values."""
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     first = np.flatnonzero(np.diff(keys, prepend=-1))

@@ -1,11 +1,11 @@
-"""Offsets of Kafka-like sources: what has been acked, what is stored, and what comes again after a death.
+"""Offsets of Kafka-like sources: which lines are acked, which offset is stored, which lines come again.
 
-A log deals its lines out to partitions, one for each executor that reads it: partition i of n holds the lines
-i, i + n, i + 2 n, ... Its reader emits them in this order. Every ``checkpoint_ns`` it stores the *committed
-offset*, the first line that is not yet acked; all lines before it are done for good. When the reader dies its
-memory of acks goes with it, and its successor begins at the stored offset: lines after it that had been acked
-are emitted again. So nothing is lost, and lines may be executed twice (Storm@Twitter section 3.3.1; Storm's
-Kafka spout, 0.9 to 2.x).
+A log deals its lines to partitions, one for each executor that reads it: partition i of n holds the lines
+i, i + n, i + 2 n, ... Its reader emits them in this order. Every ``checkpoint_ns`` the reader stores the
+*committed offset*, the first line that is not yet acked; all lines before it are final. When a reader dies,
+its memory of acks is lost, and its successor begins at the stored offset. Later lines are then emitted again
+even if they had been acked. So nothing is lost, and lines may be executed twice (Storm@Twitter section 3.3.1;
+Storm's Kafka spout, 0.9 to 2.x).
 
 Checkpoints of all partitions of a log fall on the multiples of its period.
 """
@@ -25,7 +25,7 @@ from storm_lab.errors import UserError
 
 
 class OffsetLog:
-    """What the readers of one log know: the stored offsets, and the lines acked from there on."""
+    """State of one log's readers: the stored offsets, and the lines acked beyond them."""
 
     def __init__(
         self, partitions: int, period_ns: int = NEVER, *, component: int = 0, first: int = 0
@@ -35,20 +35,20 @@ class OffsetLog:
         """Index of each partition's source."""
         self.period_ns = self.due_ns = period_ns
         self.stored = list(range(partitions))
-        """For each partition the line at which a successor begins."""
+        """For each partition, the line at which the next reader begins."""
         self._acked: dict[int, int] = {}
 
     @property
     def committed(self) -> int:
-        """How many lines from the partitions' starts on are done for good."""
+        """Number of lines that are final, counted from the partitions' starts."""
         return sum(line // len(self.stored) for line in self.stored)
 
     def ack(self, lines: Iterable[int], attempts: Iterable[int]) -> None:
-        """Lines have been acked, each at its attempt."""
+        """Note that lines have been acked, each at its attempt."""
         self._acked.update(zip(lines, attempts, strict=True))
 
     def checkpoint(self) -> None:
-        """Store the offsets of the first lines that are not acked."""
+        """Store the offsets of the first lines not yet acked."""
         acked, stride = self._acked, len(self.stored)
         for partition, line in enumerate(self.stored):
             while line in acked:
@@ -57,7 +57,7 @@ class OffsetLog:
             self.stored[partition] = line
 
     def forget(self, partition: int) -> Mapping[int, int]:
-        """Forget, as a reader has died, which of its lines after the stored offset were acked.
+        """Forget which lines after the stored offset were acked, as the partition's reader has died.
 
         Returns these lines with their attempts.
         """
@@ -69,12 +69,12 @@ class OffsetLog:
 
 
 class OffsetLogs:
-    """All logs of a run; fed with the rows of finished roots."""
+    """All logs of a run, updated from the rows of finished roots."""
 
     def __init__(self, plans: Sequence[TopologyPlan], names: Names) -> None:
         self._logs: dict[str, list[OffsetLog]] = {}
         """By topology."""
-        # How many rows of the kernel's buffer have been taken in.
+        # Rows of the kernel's buffer that have been processed.
         self._taken = 0
         sources = {plan.topology.id: plan.sources for plan in plans}
         for key, readers in names.readers.items():
@@ -99,11 +99,11 @@ class OffsetLogs:
         self.next_checkpoint_ns = min((log.due_ns for log in self._all), default=NEVER)
 
     def emptied(self) -> None:
-        """The kernel's buffer of finished roots begins anew."""
+        """Note that the kernel's buffer of finished roots is empty again."""
         self._taken = 0
 
     def take(self, k: Kernel) -> None:
-        """Take in the acks among the roots that have finished since the last call."""
+        """Process the acks among the roots that have finished since the last call."""
         if not self._all:
             return
         rows = k.root_row[self._taken : int(k.s["root_rows"][0])]
@@ -116,12 +116,12 @@ class OffsetLogs:
             log.ack(line[own].tolist(), attempt[own].tolist())
 
     def forget(self, source: int) -> Mapping[int, int] | None:
-        """The last reader of a source has died: lines to be emitted again; None when the source is no log."""
+        """Return the lines to emit again after a source's last reader has died; None if it is no log."""
         own = [log for log in self._all if source in log.sources]
         return own[0].forget(source - own[0].sources.start) if own else None
 
     def committed(self, topology_id: str) -> int:
-        """Lines of a topology's logs that are done for good; `UserError` if it reads no log."""
+        """Lines of a topology's logs that are final; `UserError` if it reads no log."""
         if topology_id not in self._logs:
             message = "no spout of this topology reads a log, so no offset is committed"
             remedy = "give a source a checkpoint_ns, or measure progress in acks"

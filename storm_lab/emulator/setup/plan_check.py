@@ -1,4 +1,4 @@
-"""Topologies, traces and sources that do not fit together are refused before anything is laid out."""
+"""Refuses topologies, traces and sources that do not fit together, before anything is laid out."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from storm_lab.model.topology import check_executors
 from storm_lab.workloads.workload_trace import WorkloadTrace
 
 LONGEST_CALL_NS = 3600 * NS_PER_S
-"""CPU or service time of one call beyond this is taken for a mistake of unit."""
+"""Longest CPU or service time of one call; a longer one is taken for a mistake in the unit."""
 
 LARGEST_TUPLE = 1 << 30
-"""Bytes of one tuple; beyond it the wire's arithmetic would overflow."""
+"""Most bytes of one tuple; with more, the arithmetic of connections would overflow."""
 
 
 def check_plan(plan: TopologyPlan) -> None:
     """Refuse a plan whose trace or sources do not fit its topology.
 
-    The `UserError` names the spout or the setting; or field, value, and the stream whose tuples are
+    The `UserError` names the spout or the setting, or the field, the value and the stream of the tuples
     concerned.
     """
     check_kinds("a plan", plan)
@@ -106,7 +106,7 @@ def _check_emissions(topology: Topology, trace: WorkloadTrace) -> None:
     if len(unnamed):
         what = f"the workload trace of {topology.id!r} emits on a stream that it does not name"
         _refuse("stream", int(unnamed[0]), what, f"give an index into its {len(trace.streams)} streams")
-    # A stream that nobody has subscribed leads to no record, and says so with -1.
+    # A stream without subscribers leads to no record, which is marked by -1.
     heard = {(item.source, item.stream) for component in topology.components for item in component.inputs}
     first = np.array([0 if name in heard else -1 for name in trace.streams], np.int64)
     nowhere = (record < first[stream]) | (record > len(trace.records))
@@ -122,7 +122,7 @@ def _check_emissions(topology: Topology, trace: WorkloadTrace) -> None:
 
 
 def _whose(trace: WorkloadTrace, record: int) -> str:
-    """Whose call a record is."""
+    """Describe the call to which a record belongs."""
     for spout, lines in trace.sources.items():
         if record in lines:
             return f"a line of spout {spout!r}"
@@ -132,7 +132,7 @@ def _whose(trace: WorkloadTrace, record: int) -> str:
     reached = np.flatnonzero(trace.emissions["first_record"] <= record)
     if len(reached) == 0:
         return f"record {record}"
-    # Each emission's records stand together: those of one copy for each subscription.
+    # An emission's records are contiguous: one for the copy of each subscription.
     nearest = reached[np.argmax(trace.emissions["first_record"][reached])]
     index = int(trace.emissions["stream"][nearest])
     if not 0 <= index < len(trace.streams):

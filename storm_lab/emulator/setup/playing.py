@@ -1,6 +1,7 @@
-"""Playing time: the kernel run until a time, with its arrays enlarged and its rows written in between.
+"""Runs the kernel until a given time, enlarging its arrays and writing out its rows when necessary.
 
-What is full is enlarged or emptied and the kernel entered again; when that happens changes nothing.
+When an array is full, the kernel returns. The array is enlarged or emptied, and the kernel is entered again;
+when this happens does not affect the result.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ from storm_lab.emulator.state.pools import grow_messages, grow_roots
 LOAD_REPORT_NS = 5 * NS_PER_S
 _BUDGET = 1 << 62
 _NO_TIME = -1
-"""Before the first event."""
+"""A time before the first event."""
 
 
 class Playing(Plane):
-    """The kernel and its logs, from one instant to a later one."""
+    """Runs the kernel and its logs from one instant to a later one."""
 
     def __init__(
         self, kernel: Kernel, log: Logbook, offsets: OffsetLogs, most_messages: int, count_window_ns: int
     ) -> None:
         self._most_messages = most_messages
         self._kernel = grow_roots(grow_messages(kernel, 1 << 12), 1 << 12)
-        # Read at every turn of the control plane; the row of scalars is never replaced.
+        # Read at every turn of the control plane. The row of scalars is never replaced.
         self._now = self._kernel.s["now"]
         self._handled = self._kernel
         self._handle, self._table = handle(self._kernel)
@@ -42,12 +43,12 @@ class Playing(Plane):
         self._log = log
         self._offsets = offsets
         self._next_count = self._count_window_ns = count_window_ns
-        # From 1.0 on workers tell each other their queues' loads.
+        # From 1.0 on workers report the loads of their queues to each other.
         self._next_report = LOAD_REPORT_NS if kernel.s[0].version_1 else NEVER
         self._observer: Callable[[Kernel], None] | None = None
 
     def _state(self) -> Any:
-        """The kernel's arrays as compiled functions take them; taken anew only when arrays were replaced."""
+        """Return the kernel's arrays as compiled functions take them; renewed when arrays were replaced."""
         if self._handled is not self._kernel:
             self._handled = self._kernel
             self._handle, self._table = handle(self._kernel)
@@ -65,20 +66,21 @@ class Playing(Plane):
 
     @property
     def kernel(self) -> Kernel:
-        """The arrays, for tests and benchmarks that look inside."""
+        """The arrays, for tests and benchmarks."""
         return self._kernel
 
     def observe(self, observer: Callable[[Kernel], None] | None) -> None:
-        """Show the arrays to ``observer`` before each event that is played from now on; None ends it.
+        """Call ``observer`` with the arrays before each event from now on; None stops this.
 
-        What is played does not change, but it takes a hundred times as long: for counting events by kind.
+        Used for counting events by kind. The result does not change, but playing takes a hundred times as
+        long.
         """
         self._observer = observer
 
     def run_until(self, time_ns: int) -> None:
         """Play all events up to and including a time.
 
-        Raises `EmulationStoppedError` if more tuples are queued than the stated limit.
+        Raises `EmulationStoppedError` if more tuples are queued than the limit allows.
         """
         offsets = self._offsets
         while (due := min(self._next_count, self._next_report, offsets.next_checkpoint_ns)) <= time_ns:
@@ -110,7 +112,7 @@ class Playing(Plane):
                 self._write_rows()
 
     def _bring_up_to_date(self) -> None:
-        """Let threads and nodes act on what the control plane has changed; time stands still."""
+        """Let threads and nodes react to a change by the control plane, without advancing time."""
         run(self._state(), _NO_TIME, 0, 1)
 
     def _grow_messages(self) -> None:

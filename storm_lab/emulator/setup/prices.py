@@ -1,4 +1,4 @@
-"""What everything costs, in the kernel's units, and how the costs of calls of user code are spread."""
+"""Costs in the kernel's units, and the distribution of the costs of calls of user code."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from storm_lab.model import StormVersion
 from storm_lab.model.settings import BOLT_PARKS, BOLT_SLEEP_MS, SettingValue, number_of
 from storm_lab.model.version import V0_9_0, V0_9_3, V1_0_0, V2_0_0
 
-# Disruptor consumers up to 0.10 wait 10 ms at most; so often does 0.9.2 flush a connection, from 30 s on.
+# Disruptor consumers up to 0.10 wait 10 ms at most; 0.9.2 flushes a connection as often, from 30 s on.
 TIMER_MS = 10.0
 FLUSH_FROM_NS = 30 * NS_PER_S
-# Defaults of WaitStrategyProgressive of 2.x: so many times parkNanos(1), then sleeps of so many ms.
+# Defaults of WaitStrategyProgressive of 2.x: calls of parkNanos(1), then the length of each sleep in ms.
 FINE_LOOKS = 1000
 SLEEP_MS = 1
 
@@ -28,7 +28,7 @@ SLEEP_MS = 1
 def price_list(
     cost: CostModel, version: StormVersion, settings: Mapping[str, SettingValue]
 ) -> NDArray[np.void]:
-    """The kernel's one row of costs; ``settings`` are those of the cluster."""
+    """Return the kernel's single row of costs; ``settings`` are those of the cluster."""
     table = records("cost", 1)
     c = table[0]
     for name in c.dtype.names:
@@ -40,9 +40,9 @@ def price_list(
         for name in ("transfer", "receive", "read", "write"):
             setattr(c, name, round(getattr(c, name) * cost.zeromq_factor))
     if version >= V2_0_0:
-        # What a burst costs beside its work is part of Storm's own code: few of them are real switches.
+        # The overhead of a burst counts as Storm's own code, as few bursts are real context switches.
         c.switch = round(c.switch * cost.storm_2_factor)
-    # Made dearer by what makes them cheaper: a log line costs the same in all versions.
+    # A log line costs the same in all versions, so cancel the factor of the version's own code.
     c.log_emit = round(c.log_emit / cost.own_code(version))
     c.log_receive = round(c.log_receive / cost.own_code(version))
     c.header_bytes = round(cost.header_bytes)
@@ -58,20 +58,22 @@ def price_list(
         c.empty_batch = c.wait_work
         c.wait_most = round(TIMER_MS * NS_PER_MS)
         c.waits_work = round(rounds * cost.consumer_wake_us * NS_PER_US)
-        # Disruptor 2 (MultiThreadedClaimStrategy): who waits for room parks as idle threads of 2.x do.
+        # Disruptor 2 (MultiThreadedClaimStrategy): a thread that waits for room parks like an idle one of
+        # 2.x.
         c.room_look = c.look
     if V0_9_0 <= version < V0_9_3:
         c.flush_work = round(rounds * cost.flush_us * NS_PER_US)
     c.flush_from = FLUSH_FROM_NS
     c.warm_excess = round(65536 * (cost.warm_up_factor - 1.0))
-    # Up to there a straight line: the first halving is due when half of the excess is to be gone.
+    # The share due for compilation grows linearly at first, so this puts the first halving of the excess at
+    # ``warm_up_calls``.
     c.halvings = round(cost.warm_up_halvings)
     c.compile_calls = round(cost.warm_up_calls * c.halvings / 2)
     c.compile = round(cost.compile_s * NS_PER_S)
     c.method = round(cost.compile_burst_ms * NS_PER_MS)
     c.call = 1
     c.spread = int(cost.service_cv > 0)
-    # Who parks for a nanosecond is late by the slack.
+    # A thread that parks for a nanosecond wakes late by the timer slack.
     c.fine_look = max(int(c.late), NS_PER_US)
     c.look_beside = round(1024 * cost.look_beside)
     if version < V2_0_0:
@@ -85,12 +87,12 @@ def price_list(
 
 
 def lognormal(cv: float) -> NDArray[np.int64]:
-    """Equally likely factors, of 65536, with mean 1 and coefficient of variation ``cv``."""
+    """Return equally likely factors, in units of 1/65536, with mean 1 and coefficient of variation ``cv``."""
     sigma = math.sqrt(math.log1p(cv * cv))
     normal = NormalDist()
     drawn = [math.exp(sigma * normal.inv_cdf((i + 0.5) / QUANTILES)) for i in range(QUANTILES)]
     mean = math.fsum(drawn) / QUANTILES
     table = np.array([round(65536 * value / mean) for value in drawn], np.int64)
-    # Rounding leaves a few units; the mean is to be 1 exactly.
+    # Correct the rounding, so that the mean is exactly 1.
     table[QUANTILES // 2] += 65536 * QUANTILES - int(table.sum())
     return table

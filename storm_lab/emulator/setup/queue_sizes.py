@@ -1,4 +1,4 @@
-"""How much a worker's queues hold, and in what batches they are filled: defaults, or what is set."""
+"""Capacities and batch sizes of a worker's queues: Storm's defaults or those of the settings."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from storm_lab.model.settings import (
 from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
 
 # Defaults of topology.executor.receive.buffer.size, topology.executor.send.buffer.size and
-# topology.transfer.buffer.size of Storm 0.8 to 1.x: places, each for a list of tuples that were handed over
-# at once. Of 2.x: tuples.
+# topology.transfer.buffer.size. Storm 0.8 to 1.x: places, each for a list of tuples handed over at once.
+# 2.x: tuples.
 PLACES = 1024
 RECEIVE_PLACES_2 = 32768
 TRANSFER_PLACES_2 = 1000
@@ -35,7 +35,7 @@ TRANSFER_PLACES_2 = 1000
 # topology.batch.flush.interval.millis of 2.x.
 BATCH_1 = 100
 FLUSH_MS_DEFAULT = 1
-# From 0.9 to 1.x queues are counted in tuples instead: about so many to a place.
+# From 0.9 to 1.x queues are counted in tuples instead of places: about this many to a place.
 TUPLES_PER_PLACE = 8
 
 
@@ -51,7 +51,7 @@ class QueueSizes:
     def of(
         cls, version: StormVersion, settings: Mapping[str, SettingValue] = MappingProxyType({})
     ) -> QueueSizes:
-        """Storm's default buffer sizes, or those of a topology's settings."""
+        """Return Storm's default buffer sizes, or those of a topology's settings."""
 
         def size(key: str, default: int) -> int:
             return round(number_of(settings, key, default))
@@ -70,7 +70,7 @@ class QueueSizes:
                         value=size(key, 1),
                         remedy=f"give a larger {buffer}" + (f", or at most {most}" if most > 0 else ""),
                     )
-            # The ring of a receive queue has a power of two of places; executors have no send queue.
+            # The ring of a receive queue has a power of two of places; executors of 2.x have no send queue.
             return cls(main=1 << (main - 1).bit_length(), send=1, transfer=transfer)
         held = 1 if version < V0_9_0 else TUPLES_PER_PLACE
         return cls(
@@ -81,7 +81,7 @@ class QueueSizes:
 
 
 def lay_batches(row: Any, topology: Topology, version: StormVersion, cost: CostModel) -> None:
-    """How many tuples are gathered for the queues of a topology, and how often they are flushed."""
+    """Set how many tuples are gathered for the queues of a topology, and how often they are flushed."""
     given = topology.settings
     flush_ms = 0.0
     row.producer_batch = row.transfer_batch = 1
@@ -96,6 +96,7 @@ def lay_batches(row: Any, topology: Topology, version: StormVersion, cost: CostM
         if row.producer_batch > 1:
             flush_ms = number_of(given, DISRUPTOR_FLUSH_MS, FLUSH_MS_DEFAULT)
     if flush_ms > 0:
-        # 2.x sets its timer anew for after now, so each tick is late by the slack; 1.x, for a whole ms.
+        # 2.x sets its timer relative to the present, so each tick is late by the slack; 1.x ticks at a
+        # fixed period.
         slack_ns = cost.timer_slack_us * NS_PER_US if version >= V2_0_0 else 0.0
         row.flush = round(flush_ms * NS_PER_MS + slack_ns)

@@ -1,8 +1,7 @@
-"""From topologies, traces and a cluster to the kernel's arrays.
+"""Lays out the kernel's arrays from topologies, traces and a cluster.
 
-Everything that does not change during a run is laid out here: components, tasks, streams, subscriptions,
-traces, sources, nodes and wires. Workers, executors and threads come later, when the control plane starts
-them.
+This covers everything that does not change during a run: components, tasks, streams, subscriptions, traces,
+sources, nodes and channels. Workers, executors and threads are added when the control plane starts them.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
 # Defaults of storm.messaging.netty.buffer.high.watermark and low.watermark, bytes (Storm 2.x).
 HIGH_WATERMARK = 16_777_216
 LOW_WATERMARK = 8_388_608
-# Default of storm.messaging.netty.buffer_size, bytes: the socket buffers of either end of a connection.
+# Default of storm.messaging.netty.buffer_size, bytes: socket buffers at either end of a connection.
 SOCKET_BUFFER = 5_242_880
 SPARE_CHANNELS = 64
 RUN_QUEUE_WIDTH = 64
@@ -65,7 +64,7 @@ def build(
 ) -> tuple[Kernel, Names]:
     """Lay out the arrays for one run; ``settings`` are those of the cluster.
 
-    A `UserError` names component and stream where a topology and its trace or sources do not fit together.
+    If a topology does not fit its trace or sources, the `UserError` names component and stream.
     """
     for plan in plans:
         check_plan(plan)
@@ -132,7 +131,7 @@ def build(
 
 
 def _limit_connections(kernel: Kernel, version: StormVersion, settings: Mapping[str, SettingValue]) -> None:
-    """How many bytes wait on a connection of 2.x before its sender stops."""
+    """Set how many bytes may wait on a connection of 2.x before its sender stops."""
     s, cost = kernel.s[0], kernel.cost[0]
     high = round(number_of(settings, NETTY_HIGH, HIGH_WATERMARK))
     low = round(number_of(settings, NETTY_LOW, LOW_WATERMARK))
@@ -169,7 +168,7 @@ def _name(cluster: Cluster, version: StormVersion, plans: Sequence[TopologyPlan]
             if component in plan.sources:
                 source_index[key] = sources
                 if plan.sources[component].checkpoint_ns > 0:
-                    # A log has partitions: one source for each executor that reads it.
+                    # A log has partitions: one source for each of its readers.
                     readers[key] = own
                 sources += len(readers.get(key, [component]))
     return Names(
@@ -210,7 +209,7 @@ def _lay_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: Co
         if node.cpu_quota is not None:
             p.quota_period = round(node.quota_period_ms * 1e6)
             p.quota = p.quota_left = round(node.cpu_quota * 1024 * p.quota_period)
-            # Who is given its quota when is chance.
+            # The phases of the nodes' quota periods are arbitrary, so spread them evenly.
             p.quota_from = -p.quota_period * i // n
         p.nic_ps_per_byte = round(8e6 / node.nic_mbps)
         p.rack = racks[node.rack]
@@ -266,7 +265,7 @@ def _lay_components(
         numbers = [task for e in own for task in e.tasks]
         for local, number in enumerate(numbers):
             row = table[c.first_task + local]
-            # A stream of its own for every task: what one task draws does not depend on the others.
+            # Each task has a random stream of its own, so its draws do not depend on other tasks.
             row.rng = np.uint64(
                 (seed * 0x9E3779B97F4A7C15 + (t << 40) + number * 0xD1342543DE82EF95) & 0xFFFFFFFFFFFFFFFF
             )
