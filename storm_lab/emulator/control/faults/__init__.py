@@ -1,4 +1,4 @@
-"""Faults, found by name. A plan of them is data and is checked before the run."""
+"""Faults, found by name. A fault plan is plain data and is checked before the run."""
 
 from storm_lab.emulator.control.faults.fault import FAULTS, Fault, FaultPlan, PlannedWorld, fault_kind
 

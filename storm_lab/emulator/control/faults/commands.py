@@ -1,7 +1,7 @@
-"""What users command while topologies run: kill, deactivate, activate, rebalance.
+"""User commands while topologies run: kill, deactivate, activate, rebalance.
 
-Commands stand in the plan beside the faults, because they too happen to a run at a given time. They go to
-Nimbus, so they need one that is up.
+Commands are entries of the fault plan because, like faults, they happen to a run at a given time. They go to
+Nimbus, which must be up.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REASON = "a user commands it"
 
 @dataclass(frozen=True, slots=True)
 class _Command(Fault):
-    """What a user commands of one topology."""
+    """A user's command for one topology."""
 
     topology: str
 
@@ -46,15 +46,15 @@ def _check_wait(wait_s: float | None, entry: str) -> None:
 class KillTopology(_Command):
     """A user kills a topology.
 
-    Its spouts are off at once; after ``wait_s`` (None = the message timeout) its assignment is gone and its
-    supervisors end the workers.
+    Its spouts are switched off at once. After ``wait_s`` (None = the message timeout) its assignment is
+    removed and its supervisors end the workers.
     """
 
     name: ClassVar[str] = "kill-topology"
     wait_s: float | None = None
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse it for a topology that is gone by then, without Nimbus, and with a wait that is none."""
+        """Refuse it if the topology is gone by then, if Nimbus is down, or if the wait is out of range."""
         self._check_command(world, entry)
         _check_wait(self.wait_s, entry)
         world.topologies_killed.add(self.topology)
@@ -66,12 +66,12 @@ class KillTopology(_Command):
 
 @dataclass(frozen=True, slots=True)
 class _Switch(_Command):
-    """The spouts of a topology go off, or on."""
+    """A user switches the spouts of a topology off or on."""
 
     off: ClassVar[bool]
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse it for a topology whose spouts are so already, and without Nimbus."""
+        """Refuse it if the spouts are already in that state, or if Nimbus is down."""
         self._check_command(world, entry)
         if self.off is (self.topology in world.topologies_off):
             state, other = ("inactive already", "activate") if self.off else ("active", "deactivate")
@@ -86,7 +86,7 @@ class _Switch(_Command):
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class DeactivateTopology(_Switch):
-    """A user switches a topology's spouts off; its bolts go on with what there is."""
+    """A user switches a topology's spouts off; its bolts process the tuples that are left."""
 
     name: ClassVar[str] = "deactivate-topology"
     off: ClassVar[bool] = True
@@ -106,7 +106,8 @@ class ActivateTopology(_Switch):
 class RebalanceTopology(_Command):
     """A user rebalances a topology to ``workers`` workers (None = as many as before).
 
-    Spouts off, ``wait_s`` (None = the rebalance wait of the run), placed from scratch, spouts on.
+    The spouts are switched off. After ``wait_s`` (None = the rebalance wait of the run) the topology is
+    placed from scratch, and the spouts are switched on again.
     """
 
     name: ClassVar[str] = "rebalance-topology"
@@ -114,7 +115,7 @@ class RebalanceTopology(_Command):
     wait_s: float | None = None
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse it without Nimbus, and with a wait or a number of workers that is none."""
+        """Refuse it if Nimbus is down, or if the wait or the number of workers is out of range."""
         self._check_command(world, entry)
         _check_wait(self.wait_s, entry)
         if self.workers is not None:

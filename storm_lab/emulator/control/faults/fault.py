@@ -1,7 +1,8 @@
-"""What a fault is: something that happens to the cluster at a given time, whoever runs on it.
+"""Faults and fault plans: changes that happen to the cluster at given times, whatever runs on it.
 
-A kind of fault is a frozen dataclass with a name, a check against the world as the plan has left it so far,
-and a strike. A new kind is one new file with the ``@fault_kind`` decorator. A plan says which strike when.
+A kind of fault is a frozen dataclass with a name, a check against the state that earlier entries of the plan
+lead to, and a strike, which makes it happen. A new kind is one new file with the ``@fault_kind`` decorator. A
+plan lists the faults of a run with their times.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ACTOR = "fault"
 
 @dataclass
 class PlannedWorld:
-    """What the plan has done to the world up to an entry: the state against which the entry is checked."""
+    """State of the cluster after the earlier entries of a plan, against which an entry is checked."""
 
     cluster: Cluster
     topologies: Sequence[Topology]
@@ -49,11 +50,11 @@ class Fault(ABC):
 
     @abstractmethod
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse the entry if it cannot be, else note in ``world`` what it does.
+        """Refuse the entry if it is impossible, else record its effect in ``world``.
 
         Args:
-            world: what earlier entries have done.
-            entry: where the entry stands, for the message.
+            world: the state after earlier entries.
+            entry: where the entry is in the plan, for the message.
 
         Raises:
             UserError: names the entry, the value and the remedy.
@@ -61,25 +62,25 @@ class Fault(ABC):
 
     @abstractmethod
     def strike(self, control: ControlPlane) -> None:
-        """Let it happen, and say so in the decision log."""
+        """Make the fault happen, and note it in the decision log."""
 
     def note(self, control: ControlPlane, subject: str, **facts: Fact) -> None:
-        """Say in the decision log that it happens, to whom, with further facts."""
+        """Note in the decision log that the fault happens to ``subject``, with further facts."""
         control.log.note(ACTOR, self.name, subject, "fault plan", **facts)
 
     def refusal(self, entry: str, of: str, message: str, remedy: str) -> UserError:
-        """The refusal of this entry, which stands at ``entry``, for the value of its field ``of``."""
+        """Create the refusal of this entry, which is at ``entry``, for the value of its field ``of``."""
         return UserError(message, field=f"{entry}.{of}", value=getattr(self, of), remedy=remedy)
 
 
 def check_node(name: str, world: PlannedWorld, entry: str) -> None:
-    """Refuse (`UserError`) a node that the cluster does not have."""
+    """Refuse a node that is not in the cluster (`UserError`)."""
     known = [node.id for node in world.cluster.nodes]
     check_known("node", name, known, "the cluster", field=entry)
 
 
 def check_topology(topology_id: str, world: PlannedWorld, entry: str) -> Topology:
-    """The topology of that id; `UserError` if the run has none."""
+    """Return the topology with that id; `UserError` if the run has none."""
     known = {topology.id: topology for topology in world.topologies}
     check_known("topology", topology_id, known, "the run", field=f"{entry}.topology")
     return known[topology_id]
@@ -91,7 +92,7 @@ fault_kind = FAULTS.register
 
 @dataclass(frozen=True, slots=True)
 class FaultPlan:
-    """Faults in any order of time; those of one instant strike in the plan's order."""
+    """Faults in any order; those of the same instant strike in the plan's order."""
 
     faults: tuple[Fault, ...] = ()
 
@@ -99,7 +100,7 @@ class FaultPlan:
     def of_rows(cls, rows: Iterable[Mapping[str, Any]]) -> FaultPlan:
         """Read a plan from plain data: each row names its kind under ``fault``, the rest are its fields.
 
-        Raises `UserError` for a row without a kind, an unknown kind, an unknown or missing field.
+        Raises `UserError` for a row without a kind, an unknown kind, or an unknown or missing field.
         """
         faults: list[Fault] = []
         for index, row in enumerate(rows):
@@ -114,7 +115,7 @@ class FaultPlan:
         return cls(tuple(faults))
 
     def check(self, world: PlannedWorld) -> None:
-        """Refuse the first entry, in order of time, that cannot be; the `UserError` names its place."""
+        """Refuse the first impossible entry in order of time; the `UserError` names its place in the plan."""
         check_kinds("a fault plan", self)
         for index, fault in enumerate(self.faults):
             at: object = fault.at_s  # Plain data may hold anything here.
@@ -127,6 +128,6 @@ class FaultPlan:
             fault.check(world, f"faults[{index}]")
 
     def start(self, control: ControlPlane) -> None:
-        """Put the faults on the clock."""
+        """Schedule the faults on the clock."""
         for index, fault in enumerate(self.faults):
             control.clock.at(ns(fault.at_s), Rank.FAULT, f"fault:{index:06}", partial(fault.strike, control))

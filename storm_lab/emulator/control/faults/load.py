@@ -1,4 +1,4 @@
-"""Sources that suddenly deliver more, or less."""
+"""Sudden changes of a source's rate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SetLoad(Fault):
     rate_per_s: float
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse a topology, spout or rate that cannot be."""
+        """Refuse an unknown topology or spout, or a rate out of range."""
         spouts = [spout.id for spout in check_topology(self.topology, world, entry).spouts]
         owner = f"topology {self.topology!r}"
         check_known("spout", self.spout, spouts, owner, field=f"{entry}.spout")

@@ -1,8 +1,8 @@
-"""Machines and the links between them: nodes and racks that fail, come back or slow down; links disturbed.
+"""Faults of machines and links: nodes and racks fail, come back or slow down; links are cut or delayed.
 
-A node that fails takes its supervisor and its workers with it; what they held is lost, and their peers see
-the connections break. A node that comes back has its code and its last local assignment on disk, and no
-process.
+A node that fails takes its supervisor and its workers with it. Their tuples are lost, and their peers see the
+connections break. A node that comes back has its code and its last local assignment on disk, but no
+processes.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from storm_lab.model.checks import check_number
 
 @dataclass(frozen=True, slots=True)
 class _PowerFault(Fault):
-    """A node, or each node of a rack, is off or on from now on."""
+    """A node, or each node of a rack, is switched off or on."""
 
     place: ClassVar[str] = "node"
     off: ClassVar[bool] = True
 
     def _places(self, cluster: Cluster) -> list[tuple[str, str]]:
-        """Every node, behind what names it here."""
+        """Return every node's id, each after the name of the node or rack that a fault of this kind gives."""
         return [(node.rack if self.place == "rack" else node.id, node.id) for node in cluster.nodes]
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse a place that is not there, or off or on already as a whole."""
+        """Refuse an unknown place, or one that is already completely off or on."""
         places = self._places(world.cluster)
         named = getattr(self, self.place)
         nodes = {node for place, node in places if place == named}
@@ -46,7 +46,7 @@ class _PowerFault(Fault):
             world.nodes_down -= nodes
 
     def strike(self, control: ControlPlane) -> None:
-        """Switch those of the nodes off or on that are not yet."""
+        """Switch off or on those of the nodes that are not yet in that state."""
         named = getattr(self, self.place)
         self.note(control, named)
         for place, node in self._places(control.cluster):
@@ -71,7 +71,7 @@ class KillNode(_PowerFault):
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class ReviveNode(_PowerFault):
-    """A failed node is back at ``at_s``."""
+    """A failed node comes back at ``at_s``."""
 
     name: ClassVar[str] = "revive-node"
     off: ClassVar[bool] = False
@@ -81,7 +81,7 @@ class ReviveNode(_PowerFault):
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class KillRack(_PowerFault):
-    """All nodes of a rack that still live fail at once."""
+    """All nodes of a rack that are still up fail at once."""
 
     name: ClassVar[str] = "kill-rack"
     place: ClassVar[str] = "rack"
@@ -102,14 +102,14 @@ class ReviveRack(_PowerFault):
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class SlowNode(Fault):
-    """A node computes at ``factor`` of its speed from ``at_s`` on; 1 is its own speed again."""
+    """A node runs at ``factor`` of its speed from ``at_s`` on; 1 is normal speed."""
 
     name: ClassVar[str] = "slow-node"
     node: str
     factor: float
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse a node that is not there, and a factor out of range."""
+        """Refuse an unknown node, or a factor out of range."""
         check_node(self.node, world, f"{entry}.node")
         check_number("the part of its own speed", f"{entry}.factor", self.factor, low=0.01, high=1.0)
 
@@ -121,14 +121,14 @@ class SlowNode(Fault):
 
 @dataclass(frozen=True, slots=True)
 class _LinkFault(Fault):
-    """Something that happens to the link between two nodes."""
+    """A fault of the link between two nodes."""
 
     node_a: str
     node_b: str
 
     @property
     def subject(self) -> str:
-        """The link in the decision log."""
+        """The link's name in the decision log."""
         return f"{self.node_a}-{self.node_b}"
 
     def _link(self, world: PlannedWorld, entry: str) -> frozenset[str]:
@@ -147,7 +147,7 @@ class CutLink(_LinkFault):
     name: ClassVar[str] = "cut-link"
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse nodes that are not there, or the same one twice."""
+        """Refuse unknown nodes, or the same node twice."""
         world.links_disturbed.add(self._link(world, entry))
 
     def strike(self, control: ControlPlane) -> None:
@@ -159,13 +159,13 @@ class CutLink(_LinkFault):
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class DelayLink(_LinkFault):
-    """Everything between two nodes takes ``extra_ms`` longer, one way."""
+    """Messages between two nodes take ``extra_ms`` longer each way."""
 
     name: ClassVar[str] = "delay-link"
     extra_ms: float
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse nodes that are not there, or the same one twice, and a delay out of range."""
+        """Refuse unknown nodes, the same node twice, or a delay out of range."""
         world.links_disturbed.add(self._link(world, entry))
         check_number("a delay", f"{entry}.extra_ms", self.extra_ms, low=1e-6, high=60_000, unit="ms")
 
@@ -178,18 +178,18 @@ class DelayLink(_LinkFault):
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class RestoreLink(_LinkFault):
-    """A link that was cut or delayed is as before."""
+    """A link that was cut or delayed is restored."""
 
     name: ClassVar[str] = "restore-link"
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse a link that is in order at that time."""
+        """Refuse a link that is undisturbed at that time."""
         link = self._link(world, entry)
         if link not in world.links_disturbed:
             raise self.refusal(entry, "node_b", "the link is in order at that time", "cut or delay it first")
         world.links_disturbed.remove(link)
 
     def strike(self, control: ControlPlane) -> None:
-        """Give the link its usual latency again."""
+        """Restore the link's usual latency."""
         self.note(control, self.subject)
         control.plane.now().set_link(self.node_a, self.node_b)

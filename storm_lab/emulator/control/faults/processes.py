@@ -1,8 +1,8 @@
-"""Processes that die: workers, alone or because one of their threads does, Nimbus and ZooKeeper.
+"""Processes that die: workers, alone or because of one of their threads, Nimbus and ZooKeeper.
 
-An exception that leaves an executor's thread ends the whole worker process (Storm, all versions), so killing
-an executor is killing the worker it runs in. Supervisors restart dead workers by themselves; reviving one
-only makes its supervisor notice now instead of at the heartbeat's timeout.
+An exception that escapes from an executor's thread ends the whole worker process (Storm, all versions), so
+killing an executor kills its worker. Supervisors restart dead workers anyway. Reviving a worker only makes
+its supervisor notice now instead of at the heartbeat's timeout.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from storm_lab.model import Slot, executors_of
 
 @dataclass(frozen=True, slots=True)
 class _SlotFault(Fault):
-    """Something that happens in one slot."""
+    """A fault in one slot."""
 
     node: str
     port: int
@@ -45,12 +45,12 @@ class _SlotFault(Fault):
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class KillWorker(_SlotFault):
-    """Whatever worker process is in the slot dies; an empty slot is noted and left."""
+    """The worker process in the slot dies; an empty slot is only noted."""
 
     name: ClassVar[str] = "kill-worker"
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse a slot that is not there, or on a node that is down."""
+        """Refuse an unknown slot, or one on a node that is down."""
         self._check_slot(world, entry)
         world.slots_killed.add(self.slot)
 
@@ -65,12 +65,12 @@ class KillWorker(_SlotFault):
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class ReviveWorker(_SlotFault):
-    """The supervisor of a slot whose worker was killed notices it now and starts another."""
+    """The supervisor of a slot whose worker was killed notices this now and starts another worker."""
 
     name: ClassVar[str] = "revive-worker"
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse a slot in which no earlier entry has killed a worker."""
+        """Refuse a slot in which no earlier entry kills a worker."""
         self._check_slot(world, entry)
         if self.slot not in world.slots_killed:
             raise self.refusal(
@@ -94,7 +94,7 @@ class KillExecutor(Fault):
     task: int
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse a topology or task that is not there."""
+        """Refuse an unknown topology or task."""
         executors = executors_of(check_topology(self.topology, world, entry), world.version)
         if not any(self.task in executor.tasks for executor in executors):
             last = max(executor.end for executor in executors)
@@ -115,13 +115,13 @@ class KillExecutor(Fault):
 
 @dataclass(frozen=True, slots=True)
 class _DaemonFault(Fault):
-    """One of the cluster's two daemons goes down, or comes up again."""
+    """Nimbus or ZooKeeper goes down, or comes back."""
 
     daemon: ClassVar[str]
     down: ClassVar[bool]
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse it while the daemon is in that state already."""
+        """Refuse it if the daemon is already in that state."""
         if self.down is (self.daemon in world.daemons_down):
             state, remedy = ("down", "revive it first") if self.down else ("up", "kill it first")
             raise UserError(f"{self.daemon} is {state} already at that time", field=entry, remedy=remedy)
@@ -139,7 +139,7 @@ class _DaemonFault(Fault):
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class KillNimbus(_DaemonFault):
-    """Nimbus is gone: nothing is scheduled any more, everything else goes on."""
+    """Nimbus goes down: nothing is scheduled any more, but everything else goes on."""
 
     name: ClassVar[str] = "kill-nimbus"
     daemon: ClassVar[str] = "Nimbus"
@@ -149,7 +149,7 @@ class KillNimbus(_DaemonFault):
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class ReviveNimbus(_DaemonFault):
-    """Nimbus is back."""
+    """Nimbus comes back."""
 
     name: ClassVar[str] = "revive-nimbus"
     daemon: ClassVar[str] = "Nimbus"
@@ -159,7 +159,7 @@ class ReviveNimbus(_DaemonFault):
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class KillZooKeeper(_DaemonFault):
-    """ZooKeeper is gone: nobody learns anything new, running workers go on."""
+    """ZooKeeper goes down: no process learns anything new, but running workers go on."""
 
     name: ClassVar[str] = "kill-zookeeper"
     daemon: ClassVar[str] = "ZooKeeper"
@@ -169,7 +169,7 @@ class KillZooKeeper(_DaemonFault):
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class ReviveZooKeeper(_DaemonFault):
-    """ZooKeeper is back and takes the writes that were held."""
+    """ZooKeeper comes back and takes the writes that were held."""
 
     name: ClassVar[str] = "revive-zookeeper"
     daemon: ClassVar[str] = "ZooKeeper"

@@ -1,1 +1,1 @@
-"""Methods of migration, one a file; found by name."""
+"""Migration methods, one per file, found by name."""

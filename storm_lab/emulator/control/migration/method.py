@@ -1,9 +1,9 @@
-"""What a method of migration is: how a new assignment gets from Nimbus into the workers.
+"""The interface of migration methods: how a new assignment gets from Nimbus into the workers.
 
-A method is a frozen set of parameters with a name; :meth:`MigrationMethod.begin` makes the object that acts
-in one run. :class:`Migration` is Storm's own behaviour (worker-level restart at the supervisors' ticks); a
-method overrides the steps that it does differently. A new method is one new file with the
-``@migration_method`` decorator.
+A method is an immutable set of parameters with a name. :meth:`MigrationMethod.begin` creates the object that
+acts in one run. :class:`Migration` is Storm's own behaviour (worker-level restart at the supervisors' ticks);
+a method overrides the steps in which it differs. A new method is one new file with the ``@migration_method``
+decorator.
 """
 
 from __future__ import annotations
@@ -17,62 +17,62 @@ from storm_lab.emulator.control.zookeeper import Origin, StoredAssignment
 from storm_lab.model import Executor, Slot
 
 if TYPE_CHECKING:
-    # It holds this one: a circle.
+    # Circular import: the control plane imports this module.
     from storm_lab.emulator.control.control_plane import ControlPlane
     from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
     from storm_lab.emulator.control.worker import WorkerProcess
 
 
 class Migration:
-    """The steps of a hand-over, as Storm's supervisors and workers take them."""
+    """The steps of a migration, as Storm's supervisors and workers take them."""
 
     moves_threads: ClassVar[bool] = False
-    """Whether executors come and go in a running worker, so that it asks its table even for its own."""
+    """Whether executors move between running workers; a worker then looks up even its own in its table."""
 
     def __init__(self, control: ControlPlane) -> None:
         self.control = control
         self.sync_work_s = 0.0
-        """For how long a supervisor works on each sync; Storm's own, one in ten seconds, count as free."""
+        """How long a supervisor works on each sync; Storm's own work, once in ten seconds, counts as free."""
 
     def publish(self, topology_id: str, slots: Mapping[Executor, Slot], reason: str) -> None:
-        """Nimbus has been given a new assignment for a running topology. Storm writes it to ZooKeeper."""
+        """Handle a new assignment given to Nimbus for a running topology. Storm writes it to ZooKeeper."""
         self.control.nimbus.write(topology_id, slots, Origin.INSTALLED, reason)
 
     def assignments_read(self, supervisor: Supervisor) -> None:
-        """A supervisor has read the assignments from ZooKeeper."""
+        """Handle a supervisor's reading of the assignments from ZooKeeper."""
 
     def keeps(self, process: WorkerProcess, wanted: LocalAssignment) -> bool:
-        """Whether a worker may go on under its slot's new assignment. Storm: only if nothing differs."""
+        """Whether a worker may go on under its slot's new assignment. Storm: only if nothing changed."""
         return process.topology == wanted.topology and process.executors == wanted.executors
 
     def retire(self, supervisor: Supervisor, process: WorkerProcess, reason: str) -> None:
-        """A supervisor wants to be rid of a worker. Storm kills it now."""
+        """Handle a worker that its supervisor wants to end. Storm kills it now."""
         supervisor.kill(process, reason)
 
     def spout_idle_s(self, process: WorkerProcess) -> float:
-        """How long the spouts of a new worker keep still after its start."""
+        """How long the spouts of a new worker stay inactive after its start."""
         return 0.0
 
     def table_for(self, process: WorkerProcess) -> StoredAssignment | None:
-        """The assignment from which a worker learns who is where: the newest in ZooKeeper."""
+        """The assignment from which a worker learns where executors run: the newest in ZooKeeper."""
         return self.control.zookeeper.assignments.get(process.topology)
 
     def kept(self, process: WorkerProcess, wanted: LocalAssignment) -> None:
-        """A supervisor has found that a worker may go on under an assignment that is new to the node."""
+        """Handle a worker that goes on under an assignment that is new to its node."""
 
     def listener(self, sender: WorkerProcess, listening: Sequence[WorkerProcess]) -> WorkerProcess | None:
-        """Which process at a slot gets the messages of ``sender``.
+        """The process at a slot that receives the messages of ``sender``.
 
         ``listening`` is in order of readiness and not empty.
         """
         return listening[-1]
 
     def refreshes_from_zookeeper(self, process: WorkerProcess) -> bool:
-        """Whether a worker re-reads its table by ZooKeeper's watch and its own refresh period."""
+        """Whether a worker re-reads its table on ZooKeeper's watch and at its own refresh period."""
         return True
 
     def worker_ready(self, process: WorkerProcess) -> None:
-        """A worker's JVM has started."""
+        """Handle the readiness of a worker's JVM."""
 
 
 class MigrationMethod(ABC):
@@ -82,7 +82,7 @@ class MigrationMethod(ABC):
 
     @abstractmethod
     def begin(self, control: ControlPlane) -> Migration:
-        """The method at work in one run."""
+        """Create the object that acts in one run."""
 
 
 MIGRATION_METHODS: Registry[MigrationMethod] = Registry(

@@ -1,20 +1,21 @@
-"""N-Storm: threads move, workers stay (N-Storm section IV).
+"""N-Storm: moves threads between workers without restarting the workers (N-Storm section IV).
 
-Each supervisor writes the assignments that it reads from ZooKeeper (period T_s, the timers'
-``assignment_sync_s``) into a key-value store of its node. Each worker polls the store of its node (period
-T_w) and compares the executors that it should run with those that it runs: it stops the ones that have left
-and starts the ones that have come, and takes over who is where. Supervisors restart a worker no longer
-because its executors have changed; they only end workers that have nothing left to run, and start workers in
-slots that have none.
+Each supervisor writes the assignments that it reads from ZooKeeper (period T_s, ``assignment_sync_s`` of the
+timers) into a key-value store of its node. Each worker polls this store (period T_w) and compares the
+executors that it should run with those that it runs. It stops those that have left, starts those that have
+come, and adopts the new table of executors' slots. Supervisors no longer restart a worker because its
+executors have changed. They only end workers that have nothing left to run, and start workers in slots
+without one.
 
-An executor that is stopped at once loses its queue; the tuples time out at their spouts. N-Storm+ lets it
-live for ``kill_delay_s`` more, during which two copies may run; senders switch over at their own next poll.
+An executor that is stopped at once loses its queue, and the tuples time out at their spouts. N-Storm+ keeps
+it alive for another ``kill_delay_s``, during which two copies may run. Senders switch over at their own next
+poll.
 
-Syncs and polls cost CPU on their node and take that long: a supervisor acts at the end of its sync, a worker,
-whose map of executors is held meanwhile, at the end of its poll. So short cycles are paid for.
+Syncs and polls take time and cost CPU on their node. A supervisor acts at the end of its sync. A worker acts
+at the end of its poll and holds its map of executors meanwhile. Short cycles therefore have a cost.
 
-Simplification: the paper updates only when executors have both come and gone; like any working version, this
-one updates when either has happened.
+Simplification: the paper updates only when executors have both come and gone. This implementation updates
+when either has happened, as any working version must.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ from storm_lab.model import Executor
 class NStorm(MigrationMethod):
     """Thread-level update.
 
-    ``poll_s`` is T_w, the period of a worker's look into its node's store; ``kill_delay_s`` how long an
-    executor that has left lives on: 0 is N-Storm, 2 is N-Storm+.
+    ``poll_s`` is T_w, the period at which a worker polls its node's store. ``kill_delay_s`` is how long an
+    executor that has left keeps running: 0 is N-Storm, 2 is N-Storm+.
     """
 
     name: ClassVar[str] = "nstorm"
@@ -47,7 +48,7 @@ class NStorm(MigrationMethod):
     kill_delay_s: float = 0.0
 
     def begin(self, control: ControlPlane) -> Migration:
-        """The update at work."""
+        """Create the update for one run."""
         return _ThreadLevelUpdate(control, self)
 
 
@@ -78,7 +79,8 @@ class _ThreadLevelUpdate(Migration):
         return False
 
     def worker_ready(self, process: WorkerProcess) -> None:
-        # Workers of a node that start together do not look together: JVMs take their own time to get there.
+        # Workers of a node that start together do not poll together, because their JVMs start at different
+        # speeds.
         period_ns = ns(self._method.poll_s)
         phase = self.control.random(f"nstorm/poll/{process.number}").random()
         self._polls[process.number] = self.control.clock.every(
@@ -91,9 +93,9 @@ class _ThreadLevelUpdate(Migration):
         )
 
     def _poll(self, process: WorkerProcess) -> int:
-        """One look into the store takes time and CPU; a poll that is due before it is over is left out.
+        """Start a poll, and return for how many ns it occupies the worker's timer.
 
-        How long it keeps the worker's timer.
+        A poll takes time and CPU. A poll that is due while another is in progress is skipped.
         """
         if not process.running:
             self._polls.pop(process.number).cancel()
@@ -109,7 +111,7 @@ class _ThreadLevelUpdate(Migration):
         return work_ns
 
     def _look(self, process: WorkerProcess) -> None:
-        """The paper's procedure TLU."""
+        """Finish a poll: the paper's procedure TLU."""
         self._looking.discard(process.number)
         stored = self.table_for(process)
         if not process.running or stored is None:
@@ -123,7 +125,7 @@ class _ThreadLevelUpdate(Migration):
         self.control.connections.refresh(process, stored)
 
     def _update(self, process: WorkerProcess, mine: set[Executor]) -> None:
-        """Bring the worker's threads in line with those that it should run."""
+        """Start and stop threads so that the worker runs the executors that it should."""
         running = set(process.executors)
         for key in [key for key in self._coming if key[0] == process.number and key[1] not in mine]:
             self._coming.pop(key).cancel()

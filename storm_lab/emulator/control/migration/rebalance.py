@@ -1,7 +1,7 @@
 """Storm's ``rebalance`` command: stop the spouts, wait, write the new assignment, restart.
 
-The wait (by default the message timeout) lets the queues drain; supervisors then replace workers at their
-ticks, and the spouts are switched on again. What has not drained in the wait is lost with its worker.
+The wait (by default the message timeout) lets the queues drain. Supervisors then replace workers at their
+ticks, and the spouts are switched on again. Tuples still queued after the wait are lost with their worker.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Rebalance(MigrationMethod):
     restart_all: bool = False
 
     def begin(self, control: ControlPlane) -> Migration:
-        """The command at work."""
+        """Create the steps of the command for one run."""
         return _Rebalance(control, self)
 
 

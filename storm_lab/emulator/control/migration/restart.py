@@ -1,8 +1,8 @@
-"""Storm's own way, called Storm* in the N-Storm paper (section V-A): worker-level restart.
+"""Storm's own method, called Storm* in the N-Storm paper (section V-A): worker-level restart.
 
 The assignment goes straight to ZooKeeper. Each supervisor, at its own tick, kills the workers whose set of
-executors has changed and launches their successors; executors that did not move but share such a worker are
-restarted too. What stood in the queues of a killed worker is lost and times out at its spouts.
+executors has changed and launches new ones. Executors that did not move but share such a worker are restarted
+too. Tuples queued in a killed worker are lost and time out at their spouts.
 """
 
 from __future__ import annotations
@@ -22,5 +22,5 @@ class Restart(MigrationMethod):
     name: ClassVar[str] = "restart"
 
     def begin(self, control: ControlPlane) -> Migration:
-        """Storm's own steps, unchanged."""
+        """Return Storm's own steps, unchanged."""
         return Migration(control)

@@ -1,13 +1,14 @@
 """T-Storm's smooth re-assignment (section IV-D): old and new workers run side by side for a while.
 
 At its tick a supervisor starts the new workers at once and schedules the end of the old ones ``kill_delay_s``
-later. New spouts keep still for ``spout_delay_s`` after their creation, so that the bolts are ready. Every
-message carries the id of its sender's assignment, and a dispatcher hands it to the worker of that id: old
-tuples stay among old workers, new ones among new. An unchanged worker belongs to both ids and sends under the
-new one.
+later. New spouts stay inactive for ``spout_delay_s`` after their creation, so that the bolts are ready. Every
+message carries the id of its sender's assignment, and a dispatcher passes it to the worker with that id: old
+tuples stay among old workers, new tuples among new ones. An unchanged worker belongs to both ids and sends
+under the new one.
 
-What an old worker has not finished when it is killed is lost, and so is what old spouts emitted too late.
-Only an assignment handed to Nimbus in operation is smoothed; ``rebalance`` and failures go Storm's way.
+Tuples that an old worker has not finished when it is killed are lost, and so are those that old spouts
+emitted too late. Only an assignment handed to Nimbus in operation is smoothed; ``rebalance`` and failures are
+handled as in Storm.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from storm_lab.emulator.control.zookeeper import Origin, StoredAssignment
 @migration_method
 @dataclass(frozen=True, slots=True)
 class Smooth(MigrationMethod):
-    """T-Storm's hand-over.
+    """T-Storm's smooth re-assignment.
 
     Args:
         kill_delay_s: seconds from the supervisor's tick to the end of an old worker (two check periods).
-        spout_delay_s: seconds for which the spouts of a new worker keep still after its start.
+        spout_delay_s: seconds for which the spouts of a new worker stay inactive after its start.
         dispatch_by_id: keep old tuples among old workers; without it every worker follows the newest
             assignment, and messages to a slot reach its newest process.
     """
@@ -42,7 +43,7 @@ class Smooth(MigrationMethod):
     dispatch_by_id: bool = True
 
     def begin(self, control: ControlPlane) -> Migration:
-        """The hand-over at work."""
+        """Create the hand-over for one run."""
         return _Smooth(control, self)
 
 
@@ -89,7 +90,8 @@ class _Smooth(Migration):
         newest = super().table_for(process)
         if newest is None or not self._method.dispatch_by_id or newest.origin is not Origin.INSTALLED:
             return newest
-        # A worker follows a newer assignment once its supervisor has taken it over, never when it is to go.
+        # A worker follows a newer assignment once its supervisor has adopted it, but not if the worker is
+        # leaving.
         return newest if newest.id in process.generations and not process.leaving else process.assignment
 
     def listener(self, sender: WorkerProcess, listening: Sequence[WorkerProcess]) -> WorkerProcess | None:
