@@ -142,7 +142,7 @@ class _LinkFault(Fault):
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class CutLink(_LinkFault):
-    """Nothing passes between two nodes any more, in either direction."""
+    """Nothing passes between two nodes any more, in either direction; this replaces a delay of the link."""
 
     name: ClassVar[str] = "cut-link"
 
@@ -159,7 +159,7 @@ class CutLink(_LinkFault):
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class DelayLink(_LinkFault):
-    """Messages between two nodes take ``extra_ms`` longer each way."""
+    """Messages between two nodes take ``extra_ms`` longer each way; this replaces a cut of the link."""
 
     name: ClassVar[str] = "delay-link"
     extra_ms: float
