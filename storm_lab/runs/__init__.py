@@ -1,1 +1,1 @@
-"""Running experiments: emulations in processes, notebooks, and what may be reused from before."""
+"""Running experiments: playing emulations, executing notebooks, and reusing earlier results."""

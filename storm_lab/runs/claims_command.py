@@ -1,4 +1,4 @@
-"""The commands ``storm-lab claims`` and ``report``: what the papers print, what came out, and why."""
+"""The commands ``storm-lab claims`` and ``report``: what the papers print, what was measured, and why."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def claims(
     basis: str | None,
     as_json: bool,
 ) -> None:
-    """List what the papers claim and what came out, or tell one claim's story."""
+    """List what the papers claim and what was measured, or show all about one claim."""
     ledger = load_claims()
     _check("claim", claim, [each.id for each in ledger.claims])
     _check("experiment", slug, list(dict.fromkeys((*ledger.owners, *ledger.experiments))))
@@ -83,7 +83,7 @@ def _check(what: str, given: str | None, known: Sequence[str]) -> None:
 
 
 def _options(verdict: Verdict) -> str:
-    """The options that play the first reading under which the claim comes out, if its experiment has it."""
+    """Options that play the first reading under which the claim is reproduced; empty if there is none."""
     known = {trial.label: trial.changes for trial in experiment(verdict.claim.owner).chosen}
     for reading in verdict.readings:
         if reading.outcome is Outcome.REPRODUCED and reading.reading in known:
@@ -94,7 +94,7 @@ def _options(verdict: Verdict) -> str:
 
 
 def _story(row: dict[str, str]) -> str:
-    """Everything about one claim, a line each."""
+    """Everything about one claim, one field per line."""
     claim, cause = load_claims().claim(row["id"]), load_causes().get(row["id"])
     lines = [
         ("claim", claim.id),
@@ -121,7 +121,7 @@ def _story(row: dict[str, str]) -> str:
 
 
 def _argued(claim: Claim) -> str:
-    """The place in the executed notebook that says why the claim does not come out; empty without one."""
+    """Link to the place in the executed notebook that explains why the claim is not reproduced, or ``""``."""
     page = reports_folder() / "notebooks" / f"{claim.owner}.html"
     place = f"why-{claim.id}"
     found = page.is_file() and f'id="{place}"' in page.read_text(encoding="utf-8")
@@ -131,6 +131,6 @@ def _argued(claim: Claim) -> str:
 @click.command(epilog=examples("storm-lab report"))
 @json_option
 def report(as_json: bool) -> None:
-    """Write reports/index.html anew from the published verdicts and figures."""
+    """Rebuild reports/index.html from the published verdicts and figures."""
     path = str(build_report())
     answer(as_json, {"report": path}, path)

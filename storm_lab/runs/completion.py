@@ -1,4 +1,4 @@
-"""What a shell is told when somebody asks it to complete the name of an experiment, a claim or a suite."""
+"""Shell completion for the names of experiments, claims and suites."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from storm_lab.papers.registry import experiments
 def complete_experiment(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """The experiments whose names begin so, with their titles."""
+    """Complete the name of an experiment; the help is its title."""
     return [
         CompletionItem(item.slug, help=item.title)
         for item in experiments()
@@ -23,7 +23,7 @@ def complete_experiment(
 def complete_claim(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """The claims whose names begin so, with what they state."""
+    """Complete the name of a claim; the help is its statement."""
     return [
         CompletionItem(claim.id, help=claim.statement)
         for claim in load_claims().claims
@@ -34,6 +34,6 @@ def complete_claim(
 def complete_suite(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """The suites of a league whose names begin so; files where none does."""
+    """Complete the name of a league's suite; complete file names if no suite matches."""
     found = [CompletionItem(name) for name in ("papers", "generated") if name.startswith(incomplete)]
     return found or [CompletionItem(incomplete, type="file")]

@@ -1,8 +1,8 @@
-"""Digests of what runs depend on: nothing is played twice, and nothing stale is reused.
+"""Digests of everything that a run depends on, so that no run is played twice and no stale run is reused.
 
-A run's identity is its description as plain data, and the code that plays it, by use: what
-`storm_lab.identity` follows from the function that describes the run and from the player. So a constant that
-reaches the run gives it another name; a comment, a text of the command line or the way in which a claim is
+A run is identified by its description as plain data and by the code that plays it. `storm_lab.identity` finds
+that code by following what the function that describes the run and the player use. A constant that reaches
+the run therefore changes its name. A comment, a text of the command line or the way in which a claim is
 measured does not.
 """
 
@@ -30,7 +30,7 @@ SHOWING = (*PLAYING, "pyspark", "seaborn", "matplotlib", "ipykernel", "ipython",
 
 
 def identity_of(spec: RunSpec) -> RunIdentity:
-    """What names the run on disk."""
+    """Identity that names the run on disk."""
     return RunIdentity(
         experiment=spec.experiment,
         variant=spec.variant,
@@ -45,7 +45,7 @@ def identity_of(spec: RunSpec) -> RunIdentity:
 
 
 def scalar(value: ParameterValue) -> Scalar:
-    """A parameter value as one JSON scalar; lists become text."""
+    """Convert a parameter value to one JSON scalar; lists become text."""
     if isinstance(value, tuple):
         return ",".join(f"{item:g}" if isinstance(item, float) else str(item) for item in value)
     return value
@@ -53,7 +53,7 @@ def scalar(value: ParameterValue) -> Scalar:
 
 @cache
 def library_digest(libraries: tuple[str, ...]) -> str:
-    """SHA-256 of some libraries' locked versions; of the installed ones where the package has no checkout."""
+    """SHA-256 of the locked versions of some libraries; of the installed ones without a checkout."""
     root = checkout()
     if root is not None and (lock := root / "requirements.lock").is_file():
         return text_digest(*locked(lock.read_text(encoding="utf-8"), libraries))
@@ -61,13 +61,13 @@ def library_digest(libraries: tuple[str, ...]) -> str:
 
 
 def locked(lock: str, libraries: Iterable[str]) -> list[str]:
-    """The lines of a lock that say which version of some libraries is to be installed."""
+    """Lines of a lock file that pin the versions of some libraries."""
     names = set(libraries)
     return [line for line in lock.splitlines() if line.partition("==")[0].strip() in names]
 
 
 def text_digest(*texts: str) -> str:
-    """SHA-256 over texts, with their borders."""
+    """SHA-256 over texts and their boundaries."""
     digest = hashlib.sha256()
     for text in texts:
         data = text.encode("utf-8", "surrogatepass")
@@ -85,9 +85,9 @@ def files_digest(place: Path) -> str:
 
 
 def emulation_digest(spec: RunSpec, code: Code | None = None) -> str:
-    """Digest of all code that can change what the run writes: what describes, plays and logs it.
+    """Digest of all code that can change what the run writes: code that describes, plays or logs it.
 
-    ``code`` stands in for the code of this process.
+    ``code`` replaces the code of this process.
     """
     words = [value for value in spec.parameters.values() if isinstance(value, str)]
     return value_digest((spec.describe, play_description, RunSpec, RunWriter), words=words, code=code)
@@ -99,5 +99,5 @@ def runs_digest(specs: Iterable[RunSpec]) -> str:
 
 
 def experiment_digest(slug: str) -> str:
-    """Digest of the code of an experiment: its declaration, how its runs are played and measured."""
+    """Digest of an experiment's code: its declaration, and how its runs are played and measured."""
     return own_code().closure([(module_of(slug), "EXPERIMENT")]).digest

@@ -1,6 +1,7 @@
-"""Playing the runs of an experiment: in a few processes or on Spark, each kept as soon as it is whole.
+"""Playing the runs of an experiment in several processes or on Spark.
 
-A run that lies complete in its folder is reused, so that an interrupted experiment goes on where it stopped.
+Each run is kept as soon as it is complete. Complete runs are reused, so an interrupted experiment continues
+where it stopped.
 """
 
 from __future__ import annotations
@@ -24,43 +25,46 @@ from storm_lab.runs.pool import Advance, Pool, TaskFailed
 from storm_lab.tuplelog import RunIdentity, RunRefused, RunWriter, open_run
 
 if TYPE_CHECKING:
-    # PySpark takes long to import, and most calls need none.
+    # PySpark is slow to import, and most calls do not need it.
     from pyspark.sql import SparkSession
 
 JOBS = usable_cores()
-"""Emulations at a time: one a core."""
+"""Emulations at a time: one per core."""
 Task = tuple[RunSpec, RunIdentity]
 """A run with its identity, which is taken once: the sources may change while an experiment runs."""
 
 OnFailure = Callable[[RunSpec, StormLabError], None]
-"""Told of a run that was refused or failed, so that the others go on."""
+"""Called with a run that was refused or failed, so that the others can go on."""
 
 OnDamage = Callable[[RunRefused], None]
-"""Told of a folder that lies there and is no whole run, before the run is played again."""
+"""Called when a folder exists but holds no complete run, before the run is played again."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedRun:
-    """A run that lies whole on disk."""
+    """A run that is complete on disk."""
 
     spec: RunSpec
     folder: Path
     reused: bool
     seconds: float = 0.0
-    """Wall time of playing it; 0 where it lay there already."""
+    """Wall time of playing it; 0 if it was reused."""
 
 
 class RunFailed(TaskFailed):
-    """A run ended with a defect of the program; carries the other process's traceback."""
+    """A run ended with a defect of the program; carries the traceback of the other process."""
 
 
 def run_folder(spec: RunSpec, home: Path | None = None) -> Path:
-    """Where the run lies or will lie."""
+    """Folder of a run, whether it exists or not."""
     return _folder(identity_of(spec), home)
 
 
 def is_whole(folder: Path, *, verify: bool = False) -> bool:
-    """Whether a complete run of this schema lies there; ``verify`` reads every byte of it, as reuse does."""
+    """Return whether a folder holds a complete run of this schema.
+
+    ``verify`` reads every byte of it, as is done before a run is reused.
+    """
     return _refusal(folder, verify=verify) is None
 
 
@@ -73,7 +77,10 @@ def _refusal(folder: Path, *, verify: bool = False) -> RunRefused | None:
 
 
 def play(task: Task, home: Path | None = None, advance: Advance = lambda share: None) -> Path:
-    """Play one run here; its folder. `StormLabError`: the input is refused, or a machine's limit is met."""
+    """Play one run in this process and return its folder.
+
+    Raises `StormLabError` if the input is refused or a limit of the machine is reached.
+    """
     spec, identity = task
     folder = _folder(identity, home)
     description = spec.describe(spec)
@@ -96,16 +103,25 @@ def play_all(
     on_damage: OnDamage = lambda refusal: None,
     expected_s: Sequence[float] | None = None,
 ) -> tuple[PlayedRun, ...]:
-    """Have every run of ``specs`` on disk, in their order; equal runs are played once.
+    """Play every run of ``specs`` that is not yet on disk; return them all in their order.
 
-    ``jobs`` processes play at a time; 0 plays in this process, and with ``spark`` each run is a task of that
-    session instead. ``show_progress`` draws a bar in a terminal. ``fresh`` plays again what is there. With
-    ``on_failure``, a run that fails is reported to it and left out of the result. A damaged run is reported
-    to ``on_damage`` and played again. ``expected_s`` is how long each run is expected to take, for the bar;
-    by default all take as long.
+    Equal runs are played once. A damaged run is reported to ``on_damage`` and played again.
 
-    Without ``on_failure`` raises `StormLabError` as `play` or `storm_lab.runs.spark_play.play_on_spark`; runs
-    that were whole by then are kept. `KeyboardInterrupt` comes after all half runs are gone.
+    Args:
+        specs: the runs.
+        home: folder of all runs.
+        jobs: number of processes that play; 0 plays in this process.
+        spark: session that plays each run as one task, instead of processes.
+        show_progress: whether to draw a progress bar in a terminal.
+        fresh: whether to play again the runs that exist.
+        on_failure: called with a run that fails, which is then left out of the result.
+        on_damage: called with a damaged run.
+        expected_s: expected duration of each run, for the bar; by default all are equal.
+
+    Raises:
+        StormLabError: without ``on_failure``, as `play` or `storm_lab.runs.spark_play.play_on_spark`.
+            Runs that were complete by then are kept.
+        KeyboardInterrupt: raised after all incomplete runs are removed.
     """
     home = home or runs_folder()
     if spark is not None:
@@ -160,7 +176,7 @@ def play_all(
 
 
 def _timed(home: Path | None, task: Task, advance: Advance) -> float:
-    """Play one run; the seconds that it took."""
+    """Play one run and return the seconds that it took."""
     began = time.perf_counter()
     play(task, home, advance)
     return time.perf_counter() - began
@@ -171,13 +187,13 @@ def _folder(identity: RunIdentity, home: Path | None) -> Path:
 
 
 def there(specs: Iterable[RunSpec]) -> dict[str, int]:
-    """How many different ``runs`` these are, and how many of them are ``there`` to be reused."""
+    """Count the distinct runs (``runs``), and those of them that exist and can be reused (``there``)."""
     folders = {run_folder(spec) for spec in specs}
     return {"runs": len(folders), "there": sum(is_whole(folder, verify=True) for folder in folders)}
 
 
 def reused_by_variant(played: Sequence[PlayedRun]) -> str:
-    """`reused_line`, with the variants and how many runs of each lay there already."""
+    """`reused_line`, followed by the number of reused runs of each variant."""
     runs = Counter(run.spec.variant for run in played)
     there = Counter(run.spec.variant for run in played if run.reused)
     line = reused_line(there.total(), runs.total())
@@ -186,5 +202,5 @@ def reused_by_variant(played: Sequence[PlayedRun]) -> str:
 
 
 def reused_line(reused: int, runs: int) -> str:
-    """How many of some runs lay there already."""
+    """One line that says how many of some runs were reused."""
     return f"{reused} of {runs} runs were there already (same code, same inputs)"

@@ -1,4 +1,4 @@
-"""What reproducing an experiment is expected to cost: measured once, on the machine that the file names."""
+"""The expected cost of reproducing an experiment, as measured once on the machine that wrote the table."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ class Cost:
 
 
 def notebooks_at_a_time(cores: int) -> int:
-    """Processes that execute notebooks, one of which computes metrics first: two, or more on more cores.
+    """Number of processes that execute notebooks, one of which computes metrics first.
 
-    A kernel with its figures takes some hundred MB.
+    One per core, but at least 2 and at most 4: a kernel with its figures takes some hundred MB.
     """
     return max(2, min(cores, _NOTEBOOKS_MOST))
 
 
 def keep_cost(workspace: Path, cost: Cost) -> None:
-    """Write down what a study took, beside what it made."""
+    """Write the cost of a study into its workspace."""
     workspace.mkdir(parents=True, exist_ok=True)
     write_whole(workspace / _COST, json.dumps(asdict(cost)) + "\n")
 
 
 def kept_cost(workspace: Path) -> Cost | None:
-    """What a study took when it was last made from nothing; None where nobody wrote it down."""
+    """Cost of a study when it was last made from scratch; None if it was not recorded."""
     try:
         return Cost(**json.loads((workspace / _COST).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -58,7 +58,7 @@ def write_expected(costs: Mapping[str, Cost]) -> None:
 
 @cache
 def expected_costs() -> Mapping[str, Cost]:
-    """Expected cost by experiment; an experiment that is newer than the table is not in it."""
+    """Expected cost by experiment; an experiment newer than the table is missing."""
     with _TABLE.open(encoding="utf-8", newline="") as rows:
         return {
             row["experiment"]: Cost(**{name: float(row[name]) for name in Cost.__slots__})
@@ -67,7 +67,7 @@ def expected_costs() -> Mapping[str, Cost]:
 
 
 def cost_text(costs: Sequence[Cost], cores: int = 2) -> str:
-    """Time on some cores and disk in words; empty where there is nothing to tell."""
+    """Time on ``cores`` cores and disk space in words; empty without costs."""
     if not costs:
         return ""
     beside = min(cores, notebooks_at_a_time(cores))

@@ -49,7 +49,7 @@ def figures(
 ) -> None:
     """Write an experiment's figures as SVG, PNG or PDF.
 
-    Plays the runs that are missing and executes the notebook; what is published in reports/ stays as it is.
+    Plays the runs that are missing and executes the notebook. The results in reports/ do not change.
     """
     found = experiment(slug)
     study = Study(found, found.parsed(parameters))
@@ -59,7 +59,10 @@ def figures(
 
 
 def draw(study: Study, formats: tuple[str, ...], folder: Path) -> list[Path]:
-    """Execute a study's notebook; its figures in ``folder``. `StormLabError` if it fails or cannot write."""
+    """Execute a study's notebook and return the files of its figures in ``folder``.
+
+    Raises `StormLabError` if the notebook fails or the files cannot be written.
+    """
     with tempfile.TemporaryDirectory(prefix="storm_lab-figures-") as scratch:
         with variables({VARIABLE: f"{scratch}{os.pathsep}{','.join(formats)}"}):
             notebook_job(study).execute_at(Path(scratch) / "executed" / f"{study.experiment.slug}.ipynb")

@@ -1,4 +1,4 @@
-"""The settings of a sweep: what is varied, over which values and seeds, and the runs that this asks for."""
+"""The settings of a sweep: all combinations of the varied values, and the runs of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from storm_lab.papers.registry import experiment
 from storm_lab.papers.stages import stages
 
 MOST_SETTINGS = 10_000
-"""Settings that one sweep may have; more is a typing error, or wants sweeps of its own."""
+"""Most settings of one sweep; more are a typing error, or should be several sweeps."""
 
 SEEDS = "seeds"
 
@@ -40,7 +40,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is swept: an experiment, or its workload and cluster under schedulers of the reader's choice."""
+    """The subject of a sweep: an experiment, or its workload and cluster under other schedulers."""
 
     slug: str
     declared: tuple[Parameter, ...]
@@ -49,10 +49,10 @@ class Subject:
 
     @classmethod
     def of(cls, slug: str, schedulers: Sequence[str] = ()) -> Subject:
-        """The experiment of that slug; with ``schedulers``, its workload and cluster under each of them.
+        """Return an experiment, or with ``schedulers`` its workload and cluster under each of them.
 
-        A scheduler is a text as of `storm_lab.league.field.entrant_of`, which a league takes, too.
-        `UserError` if there is no such experiment or scheduler, or the experiment takes none.
+        A scheduler is a text as in `storm_lab.league.field.entrant_of`, the same as for a league. Raises
+        `UserError` if there is no such experiment or scheduler, or the experiment takes no schedulers.
         """
         found = experiment(slug)
         if not schedulers:
@@ -62,17 +62,17 @@ class Subject:
 
     @property
     def has_tuples(self) -> bool:
-        """Whether its runs have tuples to measure: not where the control plane is played alone."""
+        """Whether its runs have tuples to measure; False if only the control plane is played."""
         return experiment(self.slug).metrics != ("control",)
 
     def parameter(self, name: str) -> Parameter:
-        """A declared parameter; `UserError` if there is none of that name."""
+        """Return the declared parameter ``name``; `UserError` if there is none."""
         known = {item.name: item for item in self.declared}
         check_known("parameter", name, known, self.slug)
         return known[name]
 
     def runs(self, given: Mapping[str, ParameterValue]) -> tuple[RunSpec, ...]:
-        """The runs at some values; `UserError` if they do not fit, alone or together."""
+        """Return the runs at some values; `UserError` if a value or the combination is not allowed."""
         if self.stages:
             return tuple(
                 run
@@ -89,11 +89,11 @@ def settings_of(
     seeds: Sequence[int] | None,
     only: Sequence[str] = (),
 ) -> tuple[Setting, ...]:
-    """Every combination of the varied values, in the order given, with its runs.
+    """Return every combination of the varied values with its runs, in the order given.
 
-    ``only`` are patterns (``tstorm-*``) of the variants to keep; without any, all are kept. To vary the seeds
-    says the same as ``seeds``. Raises `UserError` for an unknown parameter, a value out of range, a parameter
-    both fixed and varied, nothing to run, or more settings than `MOST_SETTINGS`.
+    ``only`` holds patterns (``tstorm-*``) of the variants to keep; by default all are kept. Varying the
+    parameter ``seeds`` is the same as passing ``seeds``. Raises `UserError` for an unknown parameter, a value
+    out of range, a parameter both fixed and varied, nothing to run, or more settings than `MOST_SETTINGS`.
     """
     if (seeds is not None) + (SEEDS in fixed) + (SEEDS in vary) > 1:
         raise UserError("is given twice", field="seeds", remedy="give it once")
@@ -127,7 +127,10 @@ def settings_of(
 
 
 def parse_axis(text: str, subject: Subject) -> tuple[str, list[ParameterValue]]:
-    """``name=80,100``, ``name=80:120:20`` with both ends, ``name=1-3``; `UserError` as `Parameter.parsed`."""
+    """Parse ``name=80,100``, ``name=80:120:20`` (both ends included) or ``name=1-3``.
+
+    Raises `UserError`, also as `Parameter.parsed` does.
+    """
     name, equals, values = text.partition("=")
     name = name.strip()
     if not equals:
@@ -152,7 +155,10 @@ def parse_axis(text: str, subject: Subject) -> tuple[str, list[ParameterValue]]:
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    """``1-5``, ``1,2,7`` or both as seeds, in order and each once; `UserError` for other forms."""
+    """Parse ``1-5``, ``1,2,7`` or both as seeds, in order and without repetition.
+
+    Raises `UserError` for other forms.
+    """
     try:
         return Parameters({SEEDS: seed_parameter("").parsed(text)}).seeds
     except UserError as error:
@@ -171,12 +177,12 @@ def _steps(parameter: Parameter, pieces: Sequence[str]) -> Iterable[ParameterVal
     count = (high - low) / step
     if not count < MOST_SETTINGS:
         raise UserError("has too many values", field=f"parameter {parameter.name}", value=text)
-    # Through text, so that 0.1:0.5:0.1 gives 0.3 and a whole number stays one.
+    # Converted through text, so that 0.1:0.5:0.1 gives 0.3 and an integer remains one.
     return [parameter.parsed(f"{low + index * step:.12g}") for index in range(int(count + 1e-9) + 1)]
 
 
 def _axis(parameter: Parameter, values: Sequence[object]) -> list[ParameterValue]:
-    """The values of one axis, each once; a list parameter takes single numbers as lists of one."""
+    """Values of one axis without repetition; a list parameter takes single numbers as lists of one."""
     if isinstance(values, str) or not values:
         raise UserError("has no values to try", field=f"parameter {parameter.name}", value=values)
     wrapped = isinstance(parameter.default, tuple)
@@ -188,7 +194,7 @@ def _axis(parameter: Parameter, values: Sequence[object]) -> list[ParameterValue
 
 
 def _chosen(settings: Sequence[Setting], only: Sequence[str]) -> list[Setting]:
-    """The settings with the runs whose variant is like a pattern; settings without any are left out."""
+    """Keep the runs whose variant matches a pattern; drop settings without any such run."""
     variants = list(dict.fromkeys(spec.variant for setting in settings for spec in setting.specs))
     for pattern in only:
         if not any(fnmatchcase(variant, pattern) for variant in variants):

@@ -1,7 +1,7 @@
-"""The commands ``storm-lab lab``, JupyterLab on working copies, and ``storm-lab init``, a folder to work in.
+"""The commands ``storm-lab lab`` (JupyterLab on working copies) and ``storm-lab init`` (a workspace).
 
-The templates stay clean. A copy that nobody has changed follows its template; one that somebody has changed
-is theirs and is kept.
+The notebook templates are never edited. A copy that the user has not changed is updated with its template;
+a changed copy is kept.
 """
 
 from __future__ import annotations
@@ -22,23 +22,24 @@ from storm_lab.machine.places import WORKSPACE_FILE, data_folder, workspace
 from storm_lab.runs.notebook import bytes_digest, notebooks_folder
 
 NOTEBOOKS = "notebooks"
-"""In a workspace, the folder of copies."""
+"""Folder of the copies in a workspace."""
 
 _BOOK = ".templates.json"
-"""In the folder of copies: each copy's path, and the digest of the template that it was made from."""
+"""File in the folder of copies that maps each copy's path to the digest of the template it was made from."""
 
 _SERVER = {
     "KernelManager": {"transport_encryption": "auto"},
     "ServerApp": {"logging_config": {"loggers": {"tornado.general": {"level": "ERROR"}}}},
 }
-"""Settings of the server, without which the terminal has warnings for every kernel.
+"""Settings of the server that suppress warnings for every kernel.
 
-Kernels warn that they have no encryption. Tornado 6.5 warns that jupyter_server 2 waits for an answer longer
-than until the next ping; it must, for with equal times it closes every connection at its first ping.
+Kernels warn that they have no encryption. Tornado 6.5 warns that jupyter_server 2 waits longer for the
+answer to a ping than until the next ping. It must: with equal times it closes every connection at its first
+ping.
 """
 
 _OVERRIDES = {"@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True}}
-"""Settings of the page: saved knobs would be "Error displaying widget" when they are opened again."""
+"""Settings of the page: without them, saved widgets show "Error displaying widget" when reopened."""
 
 _CONFIGURATION = """\
 # A workspace of storm_lab: commands that are started in this folder or below it find it by this file.
@@ -54,7 +55,7 @@ reports = "reports"
 def init(folder: str, as_json: bool) -> None:
     """Make FOLDER a workspace, with notebooks and a configuration of its own.
 
-    In a workspace that is there already, notebooks that you did not change become the newest.
+    In an existing workspace, notebooks that you have not changed are updated to the newest version.
     """
     if not folder:
         raise UserError(
@@ -101,7 +102,7 @@ def lab(context: click.Context) -> NoReturn:
 
 
 def without_announcements(folder: Path) -> dict[str, str]:
-    """A JupyterLab's environment, without news and warnings; `UserError` if the folder is not writable."""
+    """Environment of a JupyterLab without news and warnings; `UserError` if the folder is not writable."""
     page = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
     files = {
         "labconfig/page_config.json": page,
@@ -122,7 +123,10 @@ def without_announcements(folder: Path) -> dict[str, str]:
 
 
 def update_copies(templates: Path, folder: Path) -> list[str]:
-    """Bring copies up to date; paths of changed ones with a newer template. `UserError` if not writable."""
+    """Update the copies and return the paths of changed ones whose template is newer.
+
+    Raises `UserError` if the folder is not writable.
+    """
     kept = []
     with refused_by_system(
         "working copies cannot be written there",
@@ -149,11 +153,11 @@ def update_copies(templates: Path, folder: Path) -> list[str]:
 
 
 def _trust(copy: Path) -> None:
-    """Sign a copy of ours, which JupyterLab would call not trusted."""
-    # Here, for whoever asks for help only need not wait for it.
+    """Sign a copy, so that JupyterLab trusts it."""
+    # Imported here, so that ``--help`` does not wait for it.
     import nbformat
     from nbformat.sign import NotebookNotary
 
-    notary: Any = NotebookNotary  # It carries no types.
+    notary: Any = NotebookNotary  # It has no type annotations.
     read: Any = nbformat.read
     notary().sign(read(copy, as_version=4))

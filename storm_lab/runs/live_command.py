@@ -1,4 +1,7 @@
-"""The commands ``storm-lab live run``, ``record`` and ``trust``, beside those that only need a cluster."""
+"""The commands ``storm-lab live run``, ``record`` and ``trust``.
+
+The commands of ``storm-lab live`` that only need a cluster are in `storm_lab.live.commands`.
+"""
 
 from __future__ import annotations
 
@@ -78,8 +81,8 @@ def run(
         for scene in SCENES.values():
             click.echo(f"{scene.name:16} {scene.title}")
         return
-    mhz = machine_mhz()  # once: on many machines it is never the same
-    # All are looked at before the first is played.
+    mhz = machine_mhz()  # measured once: on many machines the clock changes all the time
+    # Check all before the first is played.
     chosen = [
         (release, [(task, _checked(task, release, mhz)) for task in tasks])
         for release, tasks in _by_release(names, version, repeat, only, parameters, load, seconds)
@@ -89,7 +92,7 @@ def run(
 
 
 def _tell(folders: Iterable[Path], as_json: bool) -> None:
-    """Name folders of runs: each as soon as it is there, or all at the end to a program."""
+    """Print folders of runs, each as soon as it exists; with ``as_json``, all of them at the end."""
     told: list[str] = []
     for folder in folders:
         told.append(str(folder))
@@ -135,7 +138,10 @@ def _by_release(
 def _played(
     chosen: Iterable[tuple[Release, Iterable[tuple[LiveTask, EmulationSpec]]]], home: Path | None
 ) -> Generator[Path, None, None]:
-    """Play tasks one after another, those of one cluster on it; the folders of their runs."""
+    """Play tasks one after another and yield the folders of their runs.
+
+    Consecutive tasks with the same cluster are played on one running cluster.
+    """
     for release, specs in chosen:
         for cluster, members in groupby(specs, key=lambda pair: pair[1].cluster):
             with open_stage(release.version, cluster, say=_say) as stage:
@@ -180,7 +186,7 @@ def record(
     listed: bool,
     as_json: bool,
 ) -> None:
-    """Play the suite on real Storm and keep small recorded runs, in place of those that are there."""
+    """Play the suite on real Storm and keep small recorded runs, replacing existing ones."""
     if listed:
         _list(as_json)
         return
@@ -195,7 +201,7 @@ def record(
 
 
 def _list(as_json: bool) -> None:
-    """The sittings with their scenes, and how long each takes."""
+    """Print the sittings with their scenes and durations."""
     mhz = machine_mhz()
     rows: list[dict[str, Any]] = [
         {

@@ -1,7 +1,7 @@
-"""Constants of one machine, by generation of Storm, and runs with them in the place of their own.
+"""Constants of one machine by generation of Storm, and runs that use them instead of their own.
 
-``storm-lab calibrate --live`` writes the file that they stand in. A reader's own constants
-(`storm_lab.runs.own_constants`) may be given instead of a machine's.
+``storm-lab calibrate --live`` writes them to a file. Instead of a machine's constants, a reader may give
+constants of their own (`storm_lab.runs.own_constants`).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ FILE_NAME = "constants.json"
 
 @dataclass(frozen=True, slots=True)
 class MachineConstants:
-    """Constants by generation of Storm (``0.9``, ``2.8``), what they were fitted on, and on what machine.
+    """Constants by generation of Storm (``0.9``, ``2.8``), the scenes they were fitted on, and the machine.
 
-    A generation whose name ends with `C1_ONLY` is its code as the first compiler alone leaves it.
+    A generation whose name ends with `C1_ONLY` is for code compiled by the JVM's first compiler alone.
     """
 
     constants: Mapping[str, Mapping[str, float]]
@@ -46,9 +46,9 @@ class MachineConstants:
         return hashlib.sha256(json.dumps(self.constants, sort_keys=True).encode()).hexdigest()
 
     def cost(self, version: StormVersion, before: CostModel | None = None) -> CostModel:
-        """A cost model with the constants of the version's generation, else of the nearest one.
+        """Cost model with the constants of the version's generation, or of the nearest one.
 
-        The other constants are those of ``before``, or the defaults.
+        All other constants are those of ``before``, or the defaults.
         """
         generation = ".".join(map(str, version.parts[:2]))
         if generation not in self.constants:
@@ -58,17 +58,17 @@ class MachineConstants:
         return replace(before or CostModel(), **self.constants[generation])
 
     def applied(self, spec: EmulationSpec) -> EmulationSpec:
-        """The same run at these costs."""
+        """The same run with these costs."""
         return replace(spec, cost=self.cost(spec.version, spec.cost))
 
     def kept(self, folder: Path) -> str:
-        """What `given_constants` reads them from: a file that is written into the folder."""
+        """Write them into a folder and return the path, from which `given_constants` reads them."""
         path = folder / FILE_NAME
         self.write(path)
         return str(path)
 
     def write(self, path: Path) -> None:
-        """Write the file; it is replaced whole."""
+        """Write the file; it is replaced as a whole."""
         document = {
             "schema": SCHEMA,
             "machine": dict(self.machine),
@@ -81,11 +81,14 @@ class MachineConstants:
 
 
 Constants = MachineConstants | OwnConstants
-"""What may stand in the place of a run's own constants."""
+"""Constants that may replace those of a run."""
 
 
 def given_constants(text: str | None) -> Constants | None:
-    """Those of a file of a machine, or of ``name=value,...``; None for None; `UserError` as both."""
+    """Read constants from a machine's file or from ``name=value,...``; None for None.
+
+    Raises `UserError` as `read_constants` and `OwnConstants.parsed`.
+    """
     if text is None:
         return None
     by_name = "=" in text and not Path(text).is_file()
@@ -93,7 +96,10 @@ def given_constants(text: str | None) -> Constants | None:
 
 
 def read_constants(path: Path) -> MachineConstants:
-    """Read a file of constants; `UserError`: another kind of file, or what the cost model does not allow."""
+    """Read a file of constants.
+
+    Raises `UserError` if it is another kind of file, or the cost model does not allow a value.
+    """
     remedy = "write one with storm-lab calibrate --live"
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -110,7 +116,7 @@ def read_constants(path: Path) -> MachineConstants:
     scenes = {name: tuple(map(str, each.get("scenes", ()))) for name, each in generations.items()}
     found = MachineConstants(values, scenes, dict(document.get("machine", {})))
     for name in values:
-        # Ranges are the cost model's own.
+        # The cost model checks the ranges.
         replace(CostModel(), **found.constants[name])
     return found
 
@@ -128,7 +134,7 @@ def _values(generation: str, part: object) -> dict[str, float]:
 
 
 def read_costs(home: Path, given: Path | None = None) -> dict[str, CostModel]:
-    """Cost models by generation: of a given file, else beside recorded runs; `UserError` if unusable."""
+    """Cost models by generation, from ``given`` or the file beside recorded runs; `UserError` if unusable."""
     path = given or home / FILE_NAME
     if given is None and not path.is_file():
         return {}
@@ -137,7 +143,7 @@ def read_costs(home: Path, given: Path | None = None) -> dict[str, CostModel]:
 
 
 def on_machine(specs: Iterable[RunSpec], machine: Constants | None) -> tuple[RunSpec, ...]:
-    """The runs with these constants; as they are without. What they are called tells them apart."""
+    """Return the runs with these constants, which change the runs' names; unchanged for None."""
     if machine is None:
         return tuple(specs)
     return tuple(
@@ -151,7 +157,7 @@ def on_machine(specs: Iterable[RunSpec], machine: Constants | None) -> tuple[Run
 
 
 def _described(describe: Describe, machine: Constants, spec: RunSpec) -> EmulationSpec | SettledRun:
-    """As ``describe`` has it, but for these constants."""
+    """Describe a run as ``describe`` does, but with these constants."""
     found: EmulationSpec | SettledRun = describe(spec)
     if isinstance(found, SettledRun):
         return replace(found, spec=machine.applied(found.spec))

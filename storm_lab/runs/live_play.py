@@ -1,6 +1,6 @@
-"""Scenes and experiments on real Storm: described as ever, played live, left as ordinary run folders.
+"""Playing scenes and experiments on real Storm; each play becomes an ordinary run folder.
 
-No two plays are the same, so a run's name has the number of the play as its seed and says that it is live.
+No two plays are equal, so a run is named by the number of its play (as its seed) and marked as live.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from storm_lab.runs.pool import Advance
 from storm_lab.tuplelog import RunIdentity, RunWriter, Scalar
 
 SCENES_NAME = "live"
-"""Experiment that live runs of scenes count as, and their folder among the runs."""
+"""Experiment name of live runs of scenes, and their folder among the runs."""
 
 Describe = Callable[[StormVersion, float], EmulationSpec]
-"""Version of Storm and clock of the machine in MHz to a description."""
+"""Function from a Storm version and the machine's clock in MHz to a description."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveTask:
     """One play of a description on real Storm.
 
-    ``experiment``, ``variant`` and ``parameters`` name it, ``seed`` is that of the description, or the number
-    of the play of a scene, and ``describe`` makes the description for a version and a clock.
+    ``experiment``, ``variant`` and ``parameters`` name it. ``seed`` is that of the description, or the number
+    of the play of a scene. ``describe`` makes the description for a version and a clock.
     """
 
     experiment: str
@@ -52,7 +52,7 @@ class LiveTask:
 
 
 def scene_task(scene: Scene, play: int) -> LiveTask:
-    """One of several plays of a scene."""
+    """Task for one play of a scene; ``play`` is its number."""
     return LiveTask(SCENES_NAME, scene.name, {}, play, scene.describe)
 
 
@@ -64,9 +64,9 @@ def experiment_tasks(
     load: float = 1.0,
     longest_s: float | None = None,
 ) -> list[LiveTask]:
-    """The runs of an experiment that fit the patterns ``only``, with ``load`` times the load where asked for.
+    """Tasks for the runs of an experiment whose variant matches a pattern of ``only``.
 
-    They end after ``longest_s`` at the latest.
+    The load is multiplied by ``load``, and runs end after ``longest_s`` at the latest.
     """
     patterns = list(only) or ["*"]
     return [
@@ -87,15 +87,15 @@ def _experiment_task(spec: RunSpec, load: float, longest_s: float | None) -> Liv
 
 
 def nearest_release(version: StormVersion) -> Release:
-    """The release that an experiment's version is played with: the same, else the next newer one."""
+    """Release to play an experiment's version with: the same, or the next newer one."""
     newer = [release for release in RELEASES.values() if release.storm >= version]
     return min(newer, key=lambda release: release.storm) if newer else next(iter(RELEASES.values()))
 
 
 def play_task(task: LiveTask, stage: Stage, home: Path | None, advance: Advance) -> Path:
-    """Play a task on a running cluster; its folder. `UserError` if it cannot be played there.
+    """Play a task on a running cluster and return the run's folder.
 
-    Raises `StormLabError` if Storm does not do what it should.
+    Raises `UserError` if it cannot be played there, `StormLabError` if Storm does not behave as it should.
     """
     spec = task.describe(stage.release.storm, stage.storm.cluster.nodes[0].core_mhz)
     identity = live_identity(task, spec)
@@ -112,7 +112,7 @@ def play_task(task: LiveTask, stage: Stage, home: Path | None, advance: Advance)
 
 
 def live_identity(task: LiveTask, spec: EmulationSpec) -> RunIdentity:
-    """What names a live run."""
+    """Identity that names a live run."""
     return RunIdentity(
         experiment=task.experiment,
         variant=task.variant,

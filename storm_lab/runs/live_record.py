@@ -1,4 +1,4 @@
-"""Recording the suite: every sitting on real Storm, as a small run folder in the project's data."""
+"""Recording the suite: plays sittings on real Storm and keeps a small run folder of each."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from storm_lab.runs.live_play import LiveTask, play_task
 from storm_lab.tuplelog import Scalar, open_run
 
 EXPERIMENT = "live-suite"
-"""Experiment that recorded runs count as."""
+"""Experiment name of recorded runs."""
 
 WEIGHT = 10_000
-"""CPU weight of a cluster that is recorded: a hundred times that of any other program."""
+"""CPU weight of a cluster while it is recorded: a hundred times that of any other program."""
 
 _C1_FLAGS = "-XX:TieredStopAtLevel=1"
 
 Told = Callable[[str, float], None]
-"""Called with what is played and the part of it that is over."""
+"""Called with the name of a play and the share of it that is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +50,30 @@ class Play:
         return f"{self.sitting.name}-{self.release.generation}-{self.number}"
 
     def describe(self, mhz: float) -> EmulationSpec:
-        """What is played, on a machine of that clock."""
+        """Description of the sitting for a machine with that clock."""
         return self.sitting.describe(self.release.storm, mhz)
 
 
 RECORDS = "data/live"
-"""The project's recorded runs, in the checkout."""
+"""Folder of the project's recorded runs in the checkout."""
 
 
 def records_folder() -> Path:
-    """Where the project's recorded runs lie; `UserError` if the installation is not whole."""
+    """Folder of the project's recorded runs; `UserError` if the installation is incomplete."""
     return shipped(RECORDS)
 
 
 def new_records_folder() -> Path:
-    """Where this machine's recorded runs go: beside those of the checkout, else into the folder for data."""
+    """Folder for this machine's recorded runs: in the checkout, or without one in the folder for data."""
     root = checkout()
     return (data_folder() / "live" if root is None else root / RECORDS) / machine_name()
 
 
 def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, repeat: int) -> list[Play]:
-    """What is to be played, version by version.
+    """List the plays to record, ordered by version.
 
-    Without ``sittings``, all of the suite; without ``generations``, the first that a sitting is played on.
-    Repeats come one after another, so that a drift of the machine does not go into one sitting alone.
+    Without ``sittings``, the whole suite; without ``generations``, only the first release of each sitting.
+    Repeats come in rounds, so that a drift of the machine does not affect one sitting alone.
     """
     names = list(sittings or (sitting.name for sitting in SITTINGS.values() if sitting.in_suite))
     found = [
@@ -89,7 +89,7 @@ def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, rep
 def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Generator[Path, None, None]:
     """Play sittings on real Storm and write a thinned run folder of each into ``home``.
 
-    Raises `UserError` if a cluster cannot be started, `StormLabError` if Storm does not do what it should.
+    Raises `UserError` if a cluster cannot be started, `StormLabError` if Storm does not behave as it should.
     """
     mhz = machine_mhz()
     for (version, held, pinned, c1_only, _), group in groupby(played_order(chosen), key=_cluster_of):
@@ -113,7 +113,7 @@ def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Generato
 
 
 def record_shown(chosen: Sequence[Play], home: Path, say: Say) -> Generator[Path, None, None]:
-    """As `record`, with a bar; where stderr is no terminal, with a line from time to time."""
+    """As `record`, with a progress bar; if stderr is no terminal, with an occasional line instead."""
     order = [play.name for play in played_order(chosen)]
     with (
         progress_bar(len(chosen), True, "playing on real Storm") as advance,
@@ -123,7 +123,7 @@ def record_shown(chosen: Sequence[Play], home: Path, say: Say) -> Generator[Path
 
 
 def played_order(chosen: Sequence[Play]) -> list[Play]:
-    """The order in which they are played: those of one cluster together."""
+    """Order of playing: plays on the same cluster come together."""
     return sorted(chosen, key=_cluster_of)
 
 
@@ -134,5 +134,5 @@ def _cluster_of(play: Play) -> tuple[str, bool, bool, bool, int]:
 
 
 def _described(spec: EmulationSpec, version: StormVersion, mhz: float) -> EmulationSpec:
-    """The sitting as it is, whatever clock the machine has by now."""
+    """The sitting's description, whatever clock the machine has now."""
     return spec

@@ -1,4 +1,7 @@
-"""How far to trust the emulator: recorded runs of real Storm against the emulator's, played when asked."""
+"""How far to trust the emulator: compares recorded runs of real Storm with emulations of the same sittings.
+
+The emulations are played when the comparison is made.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +32,15 @@ from storm_lab.runs.live_record import EXPERIMENT, records_folder
 from storm_lab.tuplelog import Run, RunIdentity, RunRefused, RunWriter, open_run
 
 Told = Callable[[str], None]
-"""Called with the name of the sitting that is emulated next."""
+"""Called with the name of the sitting to be emulated next."""
 
 SEEDS = (1,)
-"""The emulator plays each sitting with each of them."""
+"""Seeds with which the emulator plays each sitting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A recorded run with the sitting that it is of, and the machine, as its folder is called, if any."""
+    """A recorded run with its sitting, and its machine as named by its folder, if any."""
 
     run: Run
     sitting: Sitting
@@ -47,21 +50,21 @@ class Recorded:
 
     @property
     def start_cpu_s(self) -> float | None:
-        """CPU that starting a worker's JVM took, in s: the median; None if none started."""
+        """CPU time in s that starting a worker's JVM took: the median; None if none started."""
         starts = start_cpu_s(self.run)
         return median(starts) if starts else None
 
     def look(self) -> Look:
-        """Its tables."""
+        """The tables of the run."""
         storm = release_of(self.sitting, self.generation).storm
         return Look(self.run, self.sitting.describe(storm, self.mhz), self.mhz)
 
 
 def as_started(cost: CostModel, plays: Sequence[Recorded]) -> CostModel:
-    """The costs with what starting a worker's JVM took in these plays: the mean of their medians.
+    """Return the costs with the JVM start cost of these plays: the mean of their medians.
 
-    That is Java's and the machine's, not Storm's, and differs on one machine from day to day far more than
-    anything else: 2.3 to 2.8 s on some, 3.8 to 4.4 on others, where a tuple takes a sixth more.
+    That cost depends on Java and the machine, not on Storm. On one machine it differs from day to day far
+    more than anything else: 2.3 to 2.8 s on some days, 3.8 to 4.4 on others, when a tuple takes a sixth more.
     """
     found = [
         took_s * play.mhz * LIVE / cost.reference_mhz
@@ -72,9 +75,9 @@ def as_started(cost: CostModel, plays: Sequence[Recorded]) -> CostModel:
 
 
 def recorded_runs(home: Path) -> list[Recorded]:
-    """All recorded runs in a folder, or in the folders of several machines in it; sitting by sitting.
+    """Read all recorded runs in a folder, or in its folders of several machines, ordered by sitting.
 
-    Raises `UserError` if there is none, one is damaged, or one's sitting is described otherwise now.
+    Raises `UserError` if there is none, one is damaged, or a sitting's description has changed since.
     """
     found = []
     manifests = [*home.glob("*/manifest.json"), *home.glob("*/*/manifest.json")]
@@ -118,13 +121,13 @@ Costs = Mapping[str, Mapping[str, CostModel]]
 
 
 def costs_of(recorded: Iterable[Recorded], home: Path, given: Path | None = None) -> Costs:
-    """Constants by machine: of a given file, else those beside the runs; `UserError` if one is unusable."""
+    """Cost models by machine, from a given file or those beside the runs; `UserError` if one is unusable."""
     return {name: read_costs(home / name, given) for name in dict.fromkeys(each.machine for each in recorded)}
 
 
 @contextmanager
 def emulated(sitting: Sitting, generation: str, mhz: float, seed: int, cost: CostModel) -> Iterator[Look]:
-    """A sitting as the emulator plays it."""
+    """Emulate a sitting and yield its tables."""
     release = release_of(sitting, generation)
     spec = sitting.describe(release.storm, mhz)
     spec = replace(as_played(spec, cost), seed=seed)
@@ -158,9 +161,10 @@ def compare(
     seeds: Sequence[int] = SEEDS,
     tell: Told = lambda name: None,
 ) -> Trust:
-    """The comparison of all recorded runs, in the order of `recorded_runs`; ``tell`` hears of each emulation.
+    """Compare all recorded runs with emulations, in the order of `recorded_runs`.
 
-    ``costs`` are by machine; the cost model's own constants where there are none.
+    ``costs`` are by machine; without any, the cost model's own constants apply. ``tell`` is called before
+    each emulation.
     """
     rows: list[Row] = []
     orderings = []
@@ -182,25 +186,25 @@ def compare(
 
 
 def play_of(recorded: Recorded) -> tuple[str, str, str]:
-    """What the emulator plays once for all repeats of it: machine, sitting and generation of Storm."""
+    """Key of the repeats that share one emulation: machine, sitting and generation of Storm."""
     return recorded.machine, recorded.sitting.name, recorded.generation
 
 
 def trust_of(seeds: Sequence[int]) -> Trust:
-    """The project's recorded runs compared, with the constants beside them; `UserError` if unusable."""
+    """Compare the project's recorded runs, with the constants stored beside them; `UserError` if unusable."""
     folder = records_folder()
     recorded = recorded_runs(folder)
     return compare(recorded, costs_of(recorded, folder), seeds=seeds)
 
 
 def machine_words(recorded: Sequence[Recorded]) -> str:
-    """On what machine the recorded runs were played; several are all named."""
+    """Text that names the machine of the recorded runs, or all machines if there are several."""
     facts = [each.run.manifest.conditions for each in recorded]
     return " and ".join(dict.fromkeys(f"{each['cores']} cores of {each['processor']}" for each in facts))
 
 
 def conditions_table(recorded: Sequence[Recorded]) -> pd.DataFrame:
-    """On what the recorded runs were played: a row for each."""
+    """Machine and load of each recorded run, one row per run."""
     return pd.DataFrame(
         {"sitting": each.sitting.name}
         | {title: each.run.manifest.conditions[name] for title, name in _CONDITIONS.items()}
@@ -216,4 +220,4 @@ _CONDITIONS = {
     "busy cores": "busy_cores",
     "load average": "load_average",
 }
-"""Columns of `conditions_table` and what they are called in a manifest."""
+"""Columns of `conditions_table`, and their keys in a manifest."""

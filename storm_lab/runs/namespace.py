@@ -1,4 +1,4 @@
-"""Which names of a notebook are its parameters, also when its cells are run again in the same kernel."""
+"""Finding a notebook's parameters, also when its cells are run again in the same kernel."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.parameter import Parameter, ParameterValue, check_parameters
 
 CHOICE = "experiment"
-"""Name in a notebook of several experiments that says which one it runs; no parameter of any."""
+"""Name that selects the experiment in a notebook of several; not a parameter of any experiment."""
 
 CONSTANTS = "constants"
-"""Name in a notebook of other constants, as ``--constants`` takes them; no parameter either."""
+"""Name in a notebook for constants as in ``--constants``; not a parameter either."""
 
 _SEEN = "_storm_lab_parameters"
 """Hidden name in the notebook: experiment -> its parameters so far, and how many cells had been run then."""
 
 
 def notebook_parameters(slug: str, namespace: Mapping[str, object]) -> dict[str, object]:
-    """The parameters that stand in a notebook; ``namespace`` is its ``globals()``. `CHOICE` is among them.
+    """Return the parameters set in a notebook, `CHOICE` among them; ``namespace`` is its ``globals()``.
 
-    At first all plain values are: nothing but the parameter cells has been run. From then on those names, and
-    the ones that a cell of nothing but plain assignments has set since.
+    At the first call every plain value is a parameter, because only the parameter cells have been run. Later,
+    only those names are, and names set since by a cell of nothing but plain assignments.
     """
     plain = {name: value for name, value in namespace.items() if _is_plain(name, value)}
     history = namespace.get("In")
@@ -43,11 +43,13 @@ def notebook_parameters(slug: str, namespace: Mapping[str, object]) -> dict[str,
 def check_notebook(
     notebook: str, namespace: MutableMapping[str, Any], **defaults: ParameterValue | Sequence[float]
 ) -> None:
-    """Refuse (`UserError`) a parameter that a notebook lacks, or of another type than its default.
+    """Check the parameters of a notebook without an experiment.
 
-    For notebooks without an experiment. Their parameter cells are those of nothing but plain assignments that
-    set one of its parameters, and the one that papermill puts in. ``namespace`` is ``globals()``; what is
-    refused is taken out of it, so that it is gone once its line is.
+    Raises `UserError` for a name that is not a parameter, or a value of another type than the default.
+
+    Parameter cells are the cells of nothing but plain assignments that set at least one parameter, and the
+    cell that papermill injects. ``namespace`` is ``globals()``. Names that are not parameters are removed
+    from it, so that the error does not come back once the user has deleted their line.
     """
     declared = [
         Parameter(
@@ -76,7 +78,7 @@ def _is_plain(name: str, value: object) -> bool:
 
 
 def _assigned(cells: Sequence[str]) -> frozenset[str]:
-    """Names set by cells that do nothing else than give names to literals, as parameter cells do."""
+    """Names set by cells that only assign literals to names, as parameter cells do."""
     names: set[str] = set()
     for cell in cells:
         try:

@@ -1,4 +1,4 @@
-"""Notebook templates, and whether an executed notebook is still what its template would give."""
+"""Notebook templates, and the check whether an executed notebook is still what its template would give."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from storm_lab.machine.places import shipped
 from storm_lab.runs.digest import SHOWING, library_digest, text_digest
 
 _PAGE: Root = ("storm_lab.reporting.notebook_page", "notebook_page")
-"""Named, not imported: it takes seconds, and most of the time a notebook is current."""
+"""Named, not imported: the import takes seconds, and most notebooks are current."""
 
 
 def notebooks_folder() -> Path:
-    """Where the templates lie; `UserError` if the installation is not whole."""
+    """Folder of the templates; `UserError` if the installation is incomplete."""
     return shipped("notebooks")
 
 
 def notebook_digest(template: Path, study_digest: str, *used: Root, code: Code | None = None) -> str:
-    """Digest of an executed notebook's text, study, page, and code that its cells and ``used`` use.
+    """Digest of an executed notebook's text, study, page, and the code that its cells and ``used`` use.
 
-    ``code`` stands in for the code of this process.
+    ``code`` replaces the code of this process.
     """
     text = template.read_text(encoding="utf-8")
     roots = [*_imported(text), *used, _PAGE]
@@ -33,16 +33,16 @@ def notebook_digest(template: Path, study_digest: str, *used: Root, code: Code |
 
 
 def _imported(notebook: str) -> set[Root]:
-    """What the cells of a template import, by module and name."""
+    """Modules and names that the cells of a template import."""
     cells = json.loads(notebook)["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    # Lines for IPython itself, as %matplotlib inline, import nothing.
+    # IPython's own lines, such as %matplotlib inline, import nothing.
     lines = [line for line in "\n".join(code).splitlines() if not line.startswith(("%", "!"))]
     return {root for root in imports_of("\n".join(lines)) if root[0].startswith("storm_lab.")}
 
 
 def is_current(executed: Path, digest: str) -> bool:
-    """Whether the notebook was executed with exactly these inputs, and its HTML is there."""
+    """Return whether the notebook was executed with exactly these inputs and its HTML exists."""
     try:
         found = stamp_of(executed).read_text(encoding="utf-8").split()
         return found == [digest, bytes_digest(executed)] and executed.with_suffix(".html").is_file()
@@ -51,9 +51,9 @@ def is_current(executed: Path, digest: str) -> bool:
 
 
 def stamp_of(executed: Path) -> Path:
-    """Where it stands from what a notebook was made; not committed.
+    """File beside a notebook with the digest of the inputs that it was made from; not committed.
 
-    Beside it and not in it, so that what comes out the same is the same, byte by byte.
+    It is a separate file, so that notebooks with equal results are equal byte by byte.
     """
     return executed.with_name(f".{executed.stem}.digest")
 

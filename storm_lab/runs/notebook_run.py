@@ -1,7 +1,7 @@
-"""Executing notebooks: papermill with checked parameters, outputs that depend on nothing but the inputs.
+"""Executing notebooks with papermill, with checked parameters and outputs that depend only on the inputs.
 
-The executed notebook and its HTML appear whole or not at all. What papermill and Jupyter add of their own
-(times, paths, versions) is taken out, so that two executions give the same bytes; an output that names this
+The executed notebook and its HTML are written completely or not at all. What papermill and Jupyter add
+(times, paths, versions) is removed, so that two executions give the same bytes. An output that names this
 machine is an error.
 """
 
@@ -40,7 +40,7 @@ _KEPT_TAGS = ("parameters", "injected-parameters", "prose")
 
 
 class NotebookFailed(StormLabError):
-    """A cell of a notebook raised an error that is no mistake of the user."""
+    """A cell of a notebook raised an error that is not the user's mistake."""
 
 
 def execute_notebook(
@@ -48,9 +48,11 @@ def execute_notebook(
 ) -> float:
     """Execute ``template`` with ``parameters`` and write ``executed`` and the HTML beside it.
 
-    Returns the seconds that its cells took; the kernel's start and the page come on top. A mistake of the
-    user's is a `UserError` with the cell's message; `NotebookFailed`: a cell failed otherwise, or an output
-    names this machine.
+    Returns the seconds that its cells took, without starting the kernel and making the page.
+
+    Raises:
+        UserError: the user made a mistake; has the cell's message.
+        NotebookFailed: a cell failed otherwise, or an output names this machine.
     """
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in parameters.items()}
     with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
@@ -70,7 +72,7 @@ def execute_notebook(
         write_whole(executed.with_name(name), text)
     write_whole(executed.with_suffix(".html"), page)
     write_whole(executed, f"{nbformat.writes(notebook)}\n")  # type: ignore[no-untyped-call]
-    # Last, for it says that all of this is there.
+    # Written last: it states that all the other files exist.
     write_whole(stamp_of(executed), f"{digest}\n{bytes_digest(executed)}\n")
     return float(seconds)
 
@@ -79,12 +81,12 @@ def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
-    # The parameters were checked before; papermill would only repeat that it did not know one.
+    # The parameters were checked before; papermill would only warn again about unknown ones.
     logging.getLogger("papermill").setLevel(logging.ERROR)
-    # It would print the traceback of a cell that nobody waits for any more, after an interruption.
+    # After an interruption, it would print the traceback of a cell that nothing waits for any more.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    # The kernel works in the folder of its template. Outside a checkout that is inside the installed package,
-    # and not in the workspace where the user stands.
+    # The kernel works in the folder of its template. Outside a checkout that is inside the installed package
+    # and not in the user's workspace.
     ours = {DATA_VARIABLE: str(data_folder()), REPORTS_VARIABLE: str(reports_folder())}
     for attempt in range(1, _TRIES + 1):
         try:
@@ -109,7 +111,7 @@ def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
 
 
 def run_cells(template: Path, executed: Path, values: Mapping[str, Any], folder: Path) -> None:
-    """Run a notebook's cells in a kernel that works in ``folder``; what papermill raises if one fails."""
+    """Run a notebook's cells in a kernel that works in ``folder``; papermill's error if one fails."""
     import papermill
 
     papermill.execute_notebook(
@@ -120,18 +122,18 @@ def run_cells(template: Path, executed: Path, values: Mapping[str, Any], folder:
         cwd=str(folder),
         progress_bar=False,
         log_output=False,
-        # The kernel's own remarks, even on how it is shut down, would land between our lines.
+        # The kernel logs even its shutdown; its messages would appear between those of this program.
         extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
     )
 
 
 def _names_below(kind: type[BaseException]) -> set[str]:
-    """Names of an error class and of all that are derived from it; a kernel tells no more than the name."""
+    """Names of an error class and all its subclasses; a kernel reports only the name."""
     return {kind.__name__}.union(*(_names_below(each) for each in kind.__subclasses__()))
 
 
 def clean(notebook: nbformat.NotebookNode) -> None:
-    """Take out what differs from one execution to the next."""
+    """Remove everything that differs between two executions."""
     notebook.metadata = _node(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": KERNEL},
@@ -148,7 +150,7 @@ def clean(notebook: nbformat.NotebookNode) -> None:
 
 
 def _joined(outputs: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """Outputs with each run of prints as one: how a kernel cuts them into messages is a matter of time."""
+    """Join successive prints to one output: how a kernel splits them into messages depends on timing."""
     joined: list[nbformat.NotebookNode] = []
     for output in outputs:
         last = joined[-1] if joined else None
@@ -164,10 +166,10 @@ def _joined(outputs: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookN
 
 
 def machine_traces(notebook: nbformat.NotebookNode) -> list[str]:
-    """Lines of text output that hold a path, user or full name of this machine."""
+    """Lines of text output that contain a path, the user name or the full host name of this machine."""
     signs = {str(project_root()), tempfile.gettempdir() + "/", str(Path.home()) + "/"}
     signs |= {f"/{getpass.getuser()}/"} if os.name == "posix" else set()
-    # A bare name may be a word like any other; one with its domain is no word.
+    # A host name without a domain may be an ordinary word.
     host = socket.gethostname()
     signs |= {host} if "." in host else set()
     signs -= {"", "/"}

@@ -26,23 +26,23 @@ class OwnConstants:
 
     @classmethod
     def parsed(cls, text: str) -> OwnConstants:
-        """Those of ``memory_slowdown=5,timers_drift=false``.
+        """Parse a text such as ``memory_slowdown=5,timers_drift=false``.
 
         Raises:
             UserError: an unknown name, or a value that is out of range or of another type.
         """
         found = cls(read_values(settable(), text.split(","), "the emulator"))
-        # A timer's least value is the timers' own.
+        # `Timers` checks its own lower bounds.
         found.set_in(Timers())
         return found
 
     @property
     def text(self) -> str:
-        """What `parsed` reads, in order of names."""
+        """The text that `parsed` reads, ordered by name."""
         return ",".join(f"{name}={value!r}".lower() for name, value in sorted(self.values.items()))
 
     def kept(self, folder: Path) -> str:
-        """What they are read from in a notebook: the text, no file."""
+        """Text from which a notebook reads them; no file is written."""
         return self.text
 
     @property
@@ -51,7 +51,7 @@ class OwnConstants:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def applied(self, spec: EmulationSpec) -> EmulationSpec:
-        """The same run with these values, whatever it had set itself."""
+        """The same run with these values in place of its own."""
         found = replace(
             spec, **{name: self.set_in(getattr(spec, name)) for name in ("cost", "times", "zookeeper")}
         )
@@ -63,14 +63,14 @@ class OwnConstants:
         return replace(found, timers=timers, settings=rest)
 
     def set_in(self, model: Any) -> Any:
-        """A model with those of the values that it has."""
+        """Return a model with those of the values that it has a field for."""
         names = {item.name for item in fields(model)}
         return replace(model, **{name: value for name, value in self.values.items() if name in names})
 
 
 @cache
 def settable() -> tuple[Parameter, ...]:
-    """All that may be set, with unit, range and source."""
+    """All values that may be set, with unit, range and source."""
     found = []
     for model in (CostModel(), ControlTimes(), ZooKeeperPlan()):
         for each in constants_of(model):

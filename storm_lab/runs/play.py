@@ -1,4 +1,4 @@
-"""The one place where a description is played and its log is written."""
+"""Playing a description and writing its log; the only place where this is done."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from storm_lab.tuplelog import RunWriter, Status
 
 @singledispatch
 def play_description(description: object, writer: RunWriter, advance: Advance) -> None:
-    """Play what ``describe`` returned into an open log, up to and including `RunWriter.finish`.
+    """Play what ``describe`` returned and write its log, up to and including `RunWriter.finish`.
 
-    Each kind of description has its own way of being played; this one stands for those that have none.
-    ``advance`` is told now and then which share of the run has been played, 0 to 1.
+    Each kind of description registers its own function; this one is for kinds that have none. ``advance`` is
+    called from time to time with the share of the run that has been played, 0 to 1.
     """
     raise TypeError(f"nothing plays a {type(description).__name__}")
 
 
 @play_description.register
 def emulate(description: EmulationSpec, writer: RunWriter, advance: Advance) -> None:
-    """Have the emulator play it."""
+    """Play it in the emulator."""
     warm_up_ns = round(description.warm_up_s * NS_PER_S)
     _emulate(description, writer, advance, lambda decisions: warm_up_ns)
 
 
 @play_description.register
 def emulate_settled(description: SettledRun, writer: RunWriter, advance: Advance) -> None:
-    """Have the emulator play it, and write down where its steady state turned out to begin."""
+    """Play it in the emulator and record when its steady state turned out to begin."""
     _emulate(description.spec, writer, advance, description.warm_up_ns)
 
 
 def _emulate(
     spec: EmulationSpec, writer: RunWriter, advance: Advance, warm_up_ns: Callable[[Sequence[Decision]], int]
 ) -> None:
-    # numba takes a second to import, and whoever finds all runs on disk needs none of it.
+    # numba takes a second to import, which is not needed if all runs are on disk.
     from storm_lab.emulator.emulation import Emulation
 
     outcome = Emulation(spec).run(writer, lambda done, total: advance(done / total))

@@ -1,7 +1,7 @@
-"""A few processes that do tasks handed to them one by one: emulations, metrics, notebooks.
+"""A pool of processes that do tasks one at a time: emulations, metrics, notebooks.
 
-The processes ignore Ctrl-C themselves: the parent asks them to stop, waits until each has cleaned up, and
-only then passes the interruption on. Where the parent is killed, they clean up and end by themselves.
+The processes ignore Ctrl-C. The parent asks them to stop, waits until each has cleaned up, and only then
+passes the interruption on. If the parent is killed, they clean up and end by themselves.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from storm_lab.errors import StormLabError, UserError, said_by
 from storm_lab.machine.process_end import end_with_parent, said_of_end
 
 Advance = Callable[[float], None]
-"""Takes the share of a task that is done, 0 to 1."""
+"""Called with the share of a task that is done, 0 to 1."""
 
 _Pipe: TypeAlias = "Connection[Any, Any]"
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
 _SCRIPT = b"__main__"
-"""Stands in a pickled task that refers to something in the user's script."""
+"""Occurs in a pickled task that refers to something in the user's script."""
 
 _GRACE_S = 20.0
 _PAUSE_S = 0.1
-"""Least time between two messages about a task's progress: nobody sees more, and each wakes the parent."""
+"""Least time between two progress messages of a task: more are not visible, and each wakes the parent."""
 
 
 class TaskFailed(StormLabError):
-    """A task ended with a defect of the program; carries the other process's traceback."""
+    """A task ended with a defect of the program; carries the traceback of the other process."""
 
 
 class Pool(Generic[_Task, _Result]):
-    """Processes that do tasks one by one.
+    """Processes that do tasks one at a time.
 
-    ``work`` and the tasks travel to other processes, so ``work`` is a function of a module, or a partial of
-    one. ``name`` says of a task what it is called in messages; ``failure`` is the error that a defect of the
-    program becomes.
+    ``work`` and the tasks are sent to other processes, so ``work`` is a function of a module or a partial of
+    one. ``name`` gives a task's name in messages. ``failure`` is the error raised for a defect of the
+    program.
     """
 
     def __init__(
@@ -72,15 +72,15 @@ class Pool(Generic[_Task, _Result]):
         advance: Callable[[int, float], None] = lambda number, share: None,
         fail: Callable[[_Task, StormLabError], None] | None = None,
     ) -> dict[int, _Result]:
-        """Do them all and return the results by the tasks' numbers.
+        """Do all tasks and return the results by the tasks' numbers.
 
-        ``advance`` gets a task's number and the share of it that is done, at the end 1. ``fail`` is told of a
-        task that failed and may raise; if it returns, the others go on and that task has no result. On any
-        other error, or an interruption, all processes are stopped before it is passed on.
+        ``advance`` is called with a task's number and the share of it that is done, finally 1. ``fail`` is
+        called with a task that failed and may raise. If it returns, the others go on and that task has no
+        result. On any other error or an interruption, all processes are stopped before it is passed on.
 
         Raises:
-            StormLabError: without ``fail``, what a task raised; ``failure`` when it raised anything else or
-                its process died.
+            StormLabError: without ``fail``, the error that a task raised; ``failure`` if it raised anything
+                else or its process died.
         """
         results: dict[int, _Result] = {}
         self._needs_script = _SCRIPT in pickle.dumps((self._work, list(tasks)))
@@ -151,12 +151,12 @@ class Pool(Generic[_Task, _Result]):
     def _death(self, pipe: _Pipe, task: _Task) -> StormLabError:
         process = self._workers[pipe]
         process.join(_GRACE_S)
-        # None: it closed its pipe and lives.
+        # None: it closed its pipe but is alive.
         ended = "ended" if process.exitcode is None else said_of_end(process.exitcode)
         return self._failure(f"the process of {self._name(task)} {ended}")
 
     def _stop(self) -> None:
-        """End the processes; each cleans up behind itself."""
+        """End the processes; each cleans up after itself."""
         for process in self._workers.values():
             process.terminate()
         try:
@@ -170,13 +170,13 @@ class Pool(Generic[_Task, _Result]):
 
 
 def pass_on(task: object, error: StormLabError) -> None:
-    """What is done about a task that fails where nobody is told of it."""
+    """Default for ``fail``: raise the error of a failed task."""
     raise error
 
 
 @contextmanager
 def _interruptions_ignored() -> Iterator[None]:
-    """Processes started in this block are born deaf to Ctrl-C, before they can say so themselves."""
+    """Start processes in this block with Ctrl-C ignored, before they can ignore it themselves."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -189,9 +189,9 @@ def _interruptions_ignored() -> Iterator[None]:
 
 @contextmanager
 def _script_left_alone(needed: bool) -> Iterator[None]:
-    """Processes started in this block do not run the user's script again, unless a task refers to it.
+    """Keep processes started in this block from running the user's script again, unless a task refers to it.
 
-    So a plain script need not stand below ``if __name__ == "__main__"``.
+    A plain script therefore does not need ``if __name__ == "__main__"``.
     """
     script = vars(sys.modules["__main__"])
     file = None if needed else script.pop("__file__", None)
@@ -203,7 +203,7 @@ def _script_left_alone(needed: bool) -> Iterator[None]:
 
 
 def _reporter(pipe: _Pipe) -> Advance:
-    """Tells the parent how far a task is, at once and then now and then."""
+    """Function that sends a task's progress to the parent, at once and then from time to time."""
     due_s = 0.0
 
     def advance(share: float) -> None:
@@ -226,10 +226,10 @@ def _end(number: int, frame: object) -> NoReturn:
 
 def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
     """Main function of a process of the pool."""
-    # Standard output is for what the parent answers; what tasks print is not that.
+    # Standard output is for the answers of the parent, not for prints of the tasks.
     sys.stdout = sys.stderr
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # SystemExit unwinds through what the task has open, so that nothing half done stays.
+    # SystemExit unwinds through what the task has open, so that nothing incomplete is left.
     signal.signal(signal.SIGTERM, _end)
     end_with_parent(_GRACE_S)
     while True:
@@ -242,12 +242,12 @@ def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
         except StormLabError as error:
             pipe.send(error)
         except BrokenPipeError:
-            # The parent is gone, and the task has cleaned up on the way here.
+            # The parent is gone, and the task has already cleaned up.
             os._exit(1)
         except _Asked:
             raise
         except SystemExit as error:
-            # Whoever wrote what is played here must not end it for all others.
+            # The code that is played must not end the process for all other tasks.
             pipe.send(UserError(f"the code that is played ends the process: {said_by(error)}", field="run"))
         except Exception:
             pipe.send(traceback.format_exc())

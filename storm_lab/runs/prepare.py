@@ -1,8 +1,8 @@
-"""What several experiments need before their notebooks: all runs played, the metrics that they read computed.
+"""Preparing several experiments for their notebooks: play all runs and compute the metrics that they read.
 
 The runs of all experiments go through one pool of processes, and the metrics of all runs through one Spark
-session in a process of its own. A notebook finds both and starts no Spark. It begins as soon as the metrics
-of its own runs are there, for Spark leaves a core idle while it plans.
+session in a process of its own. A notebook reads both and starts no Spark. It begins as soon as the metrics
+of its own runs exist, because Spark leaves a core idle while it plans.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from storm_lab.tuplelog import RunRefused
 
 Say = Callable[[str], None]
 Task = Callable[[Advance], Any]
-"""What another process can do: a function of a module, or a partial of one."""
+"""Task for another process: a function of a module, or a partial of one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meanwhile:
-    """Tasks for other processes, by the place of the study whose metrics they read.
+    """Tasks for other processes, by the index of the study whose metrics they read.
 
-    ``advance`` is told of a share done, and ``fail`` of a failure, by that place.
+    ``advance`` is called with that index and the share done, ``fail`` with the index and the error.
     """
 
     tasks: Mapping[int, Task] = field(default_factory=dict)
@@ -46,10 +46,10 @@ class Meanwhile:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The runs of each study, in the order of the studies, and where the time went.
+    """The runs of each study, in the order of the studies, and the time that each step took.
 
-    ``metrics_s`` is the wall time of the one Spark process, its start included. ``meanwhile`` are the results
-    of what was done beside the metrics and after them, by study.
+    ``metrics_s`` is the wall time of the one Spark process, its start included. ``meanwhile`` holds the
+    results of the tasks done beside and after the metrics, by study.
     """
 
     runs: tuple[tuple[PlayedRun, ...], ...]
@@ -57,10 +57,10 @@ class Prepared:
     meanwhile: dict[int, Any]
 
     def cost_of(self, place: int, notebook_s: float) -> Cost | None:
-        """What a study took, with its notebook; None if some of its runs were there before.
+        """Cost of a study with its notebook; None if some of its runs were reused.
 
-        Of the time of the metrics it has the part that its logs have of the bytes of all; a run that several
-        studies read counts for each of them.
+        The time of the metrics is split in proportion to the bytes of the logs. A run that several studies
+        read counts for each of them.
         """
         if any(run.reused for run in self.runs[place]):
             return None
@@ -85,11 +85,11 @@ def prepare(
     say: Say = lambda line: None,
     meanwhile: Meanwhile | None = None,
 ) -> Prepared:
-    """Have all runs of the studies on disk, and the metrics of those that ``needs_metrics`` names.
+    """Play the missing runs of the studies, and compute the metrics of those that ``needs_metrics`` selects.
 
-    ``meanwhile`` is done beside the metrics, each task as soon as what it reads is there, and after them. A
-    run that is damaged is named to ``say`` and played again: the same parameters and seed give the same
-    bytes. `StormLabError` if a run is refused or fails, or there is no Java for Spark.
+    The tasks of ``meanwhile`` are done beside the metrics and after them, each as soon as the metrics that it
+    reads exist. A damaged run is reported to ``say`` and played again: the same parameters and seed give the
+    same bytes. Raises `StormLabError` if a run is refused or fails, or there is no Java for Spark.
     """
     specs = [study.specs() for study in studies]
 
@@ -114,7 +114,7 @@ def prepare(
         say(f"{study.experiment.slug}: {len(own)} runs, {sum(not run.reused for run in own)} of them new")
         for folder, names in study.tables_of(own).items() if needs_metrics(study) else ():
             together = {*wanted.get(folder, ()), *names}
-            # In one order: what lacks the same tables is computed together.
+            # Always in the same order: runs that lack the same tables are computed together.
             wanted[folder] = tuple(name for name in TABLE_NAMES if name in together)
     missing = missing_metrics(wanted)
     metrics_s, beside = 0.0, dict[int, Any]()
@@ -130,16 +130,16 @@ def prepare(
 
 
 def _expected_s(study: Study, specs: Sequence[RunSpec]) -> list[float]:
-    """What playing each run of a study is expected to take; a second where it was never measured."""
+    """Expected seconds for playing each run of a study; 1 if it was never measured."""
     known = expected_costs().get(study.experiment.slug)
     each = known.emulation_s / len(specs) if known and specs else 0.0
     return [each or 1.0] * len(specs)
 
 
 def _expected_after_s(studies: Sequence[Study], tasks: Collection[int], missing: bool) -> list[float]:
-    """What metrics, if some are missing, and then the task of each study, if it has one, will take.
+    """Expected seconds of the metrics, followed by those of each study's task.
 
-    A second where nobody knows.
+    0 where there is nothing to do, 1 where the time is unknown.
     """
     known = expected_costs()
     costs = {place: known.get(studies[place].experiment.slug) for place in tasks}
@@ -155,10 +155,11 @@ def _metrics(
     show: Callable[[int, float], None],
     at_a_time: int,
 ) -> tuple[float, dict[int, Any]]:
-    """Compute them in one process, and do in others what is to be done meanwhile; its results by study.
+    """Compute the missing metrics in one process, and do the tasks of ``meanwhile`` in others.
 
-    There are ``at_a_time`` processes. ``reads`` are the run folders whose metrics a task waits for. What
-    waits for least begins first.
+    Returns the seconds that the metrics took, and the results by study. There are ``at_a_time`` processes.
+    ``reads`` holds the run folders whose metrics a task waits for. A task that waits for fewer metrics begins
+    earlier.
     """
     order = order_of(missing)
     awaited = {
@@ -198,7 +199,7 @@ def _do(task: tuple[int, Task], advance: Advance) -> Any:
 
 
 def _after(wanted: Mapping[Path, Sequence[str]], over: Path, task: Task, advance: Advance) -> Any:
-    """Do a task once these metrics are there, or the process that computes them has ended."""
+    """Do a task once these metrics exist or the process that computes them has ended."""
     await_metrics(wanted, over.exists)
     return task(advance)
 
@@ -206,7 +207,7 @@ def _after(wanted: Mapping[Path, Sequence[str]], over: Path, task: Task, advance
 def _keep(wanted: Mapping[Path, Sequence[str]], over: Path, advance: Advance) -> float:
     began = time.perf_counter()
     keep_metrics(wanted, advance=advance)
-    # What could not be written has to be computed again by who needs it, who must not wait for it.
+    # Metrics that could not be written are computed again by the task that needs them, so it must not wait.
     over.touch()
     return time.perf_counter() - began
 

@@ -1,7 +1,7 @@
-"""The main job: emulations, metrics, notebooks and verdicts of some experiments or of all, then the report.
+"""The main job: emulations, metrics, notebooks and verdicts of some or all experiments, then the report.
 
-Each step is skipped where its result is there and nothing that it depends on has changed, so a second time
-takes seconds and an interrupted job goes on where it stopped.
+Each step is skipped if its result exists and nothing that it depends on has changed. So a second call takes
+seconds, and an interrupted job continues where it stopped.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from storm_lab.tuplelog import find_runs
 
 @dataclass(frozen=True, slots=True)
 class Reproduced:
-    """What became of a study: its executed notebook and verdict file, and whether they were current.
+    """Result of a study: its executed notebook and verdict file, and whether they were current before.
 
-    ``cost`` is what it took, None where some of it was there before; ``cells_s`` is what the notebook's own
-    cells took of that.
+    ``cost`` is the cost of the study, None if some results were reused. ``cells_s`` is the part of it that
+    the notebook's own cells took.
     """
 
     study: Study
@@ -56,7 +56,7 @@ class Reproduced:
 
 @dataclass(frozen=True, slots=True)
 class NotebookJob:
-    """A notebook to execute; travels to another process."""
+    """A notebook to execute; can be sent to another process."""
 
     template: Path
     executed: Path
@@ -64,11 +64,11 @@ class NotebookJob:
     stamp: str
 
     def execute_at(self, executed: Path) -> float:
-        """Execute the notebook, to there; the seconds that its cells took.
+        """Execute the notebook, write it to ``executed`` and return the seconds that its cells took.
 
-        Raises `StormLabError` if it fails, or the file cannot be written.
+        Raises `StormLabError` if it fails or the file cannot be written.
         """
-        # Papermill and what renders pages take seconds to import, and most of the time notebooks are current.
+        # Papermill and the rendering of pages take seconds to import, and most notebooks are current.
         from storm_lab.runs.notebook_run import execute_notebook
 
         try:
@@ -87,14 +87,14 @@ def reproduce(
 ) -> tuple[Reproduced, ...]:
     """Play the runs of some studies, compute their metrics in one Spark session and execute their notebooks.
 
-    ``jobs`` emulations at a time; a notebook as soon as its metrics are there. With the default parameters
-    verdicts, figures and notebook are published in ``reports/``; with others they stay in the study's
-    workspace, for the report compares with the papers.
+    ``jobs`` emulations are played at a time. A notebook is executed as soon as its metrics exist. With the
+    default parameters, verdicts, figures and notebook are published in ``reports/``. With others they stay in
+    the study's workspace, because the report compares with the papers.
 
     Raises:
-        StormLabError: a run fails, or a notebook did. The other notebooks are executed and published
-            nevertheless, and what was published before stays.
-        KeyboardInterrupt: nothing half done is left.
+        StormLabError: a run or a notebook failed. The other notebooks are still executed and published, and
+            earlier publications are kept.
+        KeyboardInterrupt: nothing incomplete is left.
     """
     writable_reports()
     planned = [notebook_job(study) for study in studies]
@@ -116,7 +116,7 @@ def reproduce(
         if place not in begun:
             begun.add(place)
             say(f"{study.experiment.slug}: executing {study.experiment.notebook}")
-        # As soon as it is whole, so that an interruption does not take it away.
+        # Published as soon as it is complete, so that an interruption does not lose it.
         if share >= 1.0 and study.is_default and job.executed not in failed:
             _publish(study, reports_folder())
 
@@ -154,7 +154,7 @@ def reproduce(
 
 
 def longest_first(studies: Sequence[Study], places: Sequence[int]) -> list[int]:
-    """So that no core waits at the end for a long notebook that began last."""
+    """Sort the studies so that no core waits at the end for a long notebook that began last."""
     costs = expected_costs()
 
     def seconds(place: int) -> float:
@@ -165,7 +165,7 @@ def longest_first(studies: Sequence[Study], places: Sequence[int]) -> list[int]:
 
 
 def notebook_job(study: Study) -> NotebookJob:
-    """The notebook of a study, with the parameters that are not its defaults."""
+    """The notebook of a study with the parameters that differ from its defaults."""
     defaults = study.experiment.checked()
     template = notebooks_folder() / study.experiment.notebook
     changed = {name: value for name, value in study.parameters.items() if value != defaults[name]}
@@ -190,16 +190,16 @@ def _verdicts(study: Study) -> Path:
 
 
 def _was_judged_here(study: Study) -> bool:
-    """Whether the verdicts are there and come from this checkout's runs.
+    """Return whether the verdicts exist and come from this checkout's runs.
 
-    Those that a clone brings along may be right, but whoever reproduces wants to see it.
+    A clone brings verdicts along. They may be right, but reproducing is meant to show it.
     """
     own = study.workspace / "verdicts" / f"{study.experiment.slug}.json"
     return own.is_file() and _verdicts(study).is_file()
 
 
 def _execute(job: NotebookJob, advance: Advance) -> tuple[float, float]:
-    """Execute one notebook; the seconds that it took, and those of its cells."""
+    """Execute one notebook; return the seconds that it took and those of its cells."""
     advance(0.0)
     began = time.perf_counter()
     cells = job.execute_at(job.executed)
@@ -207,23 +207,23 @@ def _execute(job: NotebookJob, advance: Advance) -> tuple[float, float]:
 
 
 def studies(slugs: Sequence[str]) -> tuple[Study, ...]:
-    """Studies of these experiments, or of all, with default parameters; `UserError`: unknown name."""
+    """Studies of some experiments, or of all, with default parameters; `UserError` for an unknown name."""
     return tuple(Study.of(slug) for slug in (slugs or [item.slug for item in experiments()]))
 
 
 def writable_reports() -> Path:
-    """The reports' folder, made if it is missing; `UserError`, before any work, if it cannot be written."""
+    """Folder of the reports, created if missing; `UserError`, before any work, if it is not writable."""
     home = reports_folder()
     check_folder(home, field=REPORTS_VARIABLE)
     return home
 
 
 def build_report() -> Path:
-    """Write ``reports/index.html`` from what is published, with the damaged folders among the runs.
+    """Write ``reports/index.html`` from the published results, with the damaged run folders.
 
-    Raises `UserError` for a published file that is damaged, or a folder that cannot be written to.
+    Raises `UserError` if a published file is damaged or the folder is not writable.
     """
-    # Here, for it draws with matplotlib, which nobody needs while runs are played.
+    # Imported here, because it loads matplotlib, which is not needed to play runs.
     from storm_lab.reporting.report import write_report
 
     constants = [record for model in (CostModel(), ControlTimes()) for record in _records(model)]
@@ -242,7 +242,7 @@ def build_report() -> Path:
         if record.name == "writes_per_s"
     ]
     home = writable_reports()
-    # Every byte of every log is read: three seconds of processor time for 1,500 runs.
+    # Reads every byte of every log: three seconds of processor time for 1,500 runs.
     _, damaged = find_runs(runs_folder(), verify=True)
     return write_report(home, constants=constants, damaged=damaged, made_from=_commit())
 
@@ -253,7 +253,7 @@ def _records(model: object) -> list[ConstantRecord]:
 
 
 def _commit() -> str:
-    """The checkout's last commit and its date; empty where there is no checkout, or no git."""
+    """The checkout's last commit and its date; empty without a checkout or git."""
     root = checkout()
     if root is None:
         return ""
@@ -265,12 +265,12 @@ def _commit() -> str:
 
 
 def published_verdicts() -> tuple[Verdict, ...]:
-    """A verdict for every claim, from what is published; `UserError` if a verdict file is damaged."""
+    """Verdict for every claim, from the published files; `UserError` if a verdict file is damaged."""
     return collect_verdicts(reports_folder() / "verdicts")
 
 
 def _publish(study: Study, home: Path) -> None:
-    """Bring figures, document and verdict file from the workspace to ``home``, the verdicts last."""
+    """Copy figures, document and verdict file from the workspace to ``home``, the verdicts last."""
     slug = study.experiment.slug
     figures = home / "figures" / slug
     made = study.workspace / "figures" / slug
@@ -296,7 +296,7 @@ def _publish(study: Study, home: Path) -> None:
 
 
 def _only_stamp_differs(text: str, there: Path) -> bool:
-    """Whether the verdicts that are there say the same, and only the code that measured them is another."""
+    """Return whether existing verdicts differ only in the digest of the code that measured them."""
     try:
         old = json.loads(there.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -54,7 +54,7 @@ def run(
 ) -> None:
     """Run one experiment with parameters of your own.
 
-    With the defaults the results go to reports/, else into a folder that is named at the end.
+    With the default parameters the results go to reports/, otherwise to a folder that is named at the end.
     """
     found = experiment(slug)
     study = Study(found, found.parsed(parameters), given_constants(constants))
@@ -81,8 +81,8 @@ def run(
 def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool, as_json: bool) -> None:
     """Reproduce all experiments, or some, and write the report.
 
-    What is there and current is kept: a second time takes seconds, and after an interruption it goes on.
-    "quick" is one small experiment of every paper, with one seed, in minutes.
+    Results that are current are kept: a second call takes seconds, and after an interruption the same command
+    continues. "quick" plays one small experiment of every paper, with one seed, in minutes.
     """
     if QUICK in slugs:
         _first_look(slugs, jobs, fresh, as_json)
@@ -119,7 +119,7 @@ def _first_look(slugs: tuple[str, ...], jobs: int, fresh: bool, as_json: bool) -
 
 
 def _say_cost(chosen: tuple[Study, ...], jobs: int) -> None:
-    """What is ahead, where it is more than a small thing."""
+    """Announce the expected cost."""
     known = expected_costs()
     costs = [known[study.experiment.slug] for study in chosen if study.experiment.slug in known]
     if costs:

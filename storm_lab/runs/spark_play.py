@@ -1,7 +1,7 @@
-"""Playing runs as a Spark job: one task a run, on whatever the session runs on.
+"""Playing runs as a Spark job: one task per run, on whatever machines the session uses.
 
-A run is written by the process that plays it, so the folder of runs must be one that all machines see, and
-the package must be installed on each, in the same state. Both are checked, run by run.
+The process that plays a run also writes it. So all machines must share the folder of runs, and the same
+version of the package must be installed on each. Both are checked for every run.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from storm_lab.runs.execute import Task, is_whole, play, run_folder
 from storm_lab.tuplelog.writer import remove_leftovers
 
 if TYPE_CHECKING:
-    # PySpark takes long to import, and most calls need none.
+    # PySpark is slow to import, and most calls do not need it.
     from pyspark.sql import SparkSession
 
 _LOOK_S = 0.5
-"""Seconds between two looks at which runs are whole."""
+"""Seconds between two polls for complete runs."""
 
 _GRACE_S = 15.0
-"""Seconds that cancelled tasks are waited for; Spark kills their processes after two."""
+"""Seconds to wait for cancelled tasks; Spark kills their processes after two."""
 
 
 def play_on_spark(
     tasks: Sequence[Task], spark: SparkSession, home: Path, show_progress: bool
 ) -> list[tuple[Task, str]]:
-    """Play runs, a Spark task each; those that failed, with the reason.
+    """Play runs, one Spark task each, and return those that failed, with the reason.
 
-    A run also fails that does not appear in ``home``, the folder of all runs, or whose machine has other
-    code. The bar moves with every run that becomes whole. On `KeyboardInterrupt` the job is cancelled, and
-    what its tasks had begun on this machine is gone.
+    A run fails, too, if it does not appear in ``home``, the folder of all runs, or if its machine has other
+    code. The bar advances with every run that becomes complete. On `KeyboardInterrupt` the job is cancelled,
+    and the incomplete runs of its tasks on this machine are removed.
     """
     folders = [run_folder(spec, home) for spec, _ in tasks]
     with _watched(folders, show_progress):
@@ -63,7 +63,7 @@ def play_on_spark(
 
 
 def spark_that_finds(entrants: Sequence[Entrant]) -> SparkSession:
-    """The session of the environment; the processes that it starts here find the reader's schedulers."""
+    """Session of the environment; processes that it starts here can import the reader's schedulers."""
     from storm_lab.pipeline.session import spark_session
 
     modules = [sys.modules[type(entrant.scheduler).__module__] for entrant in entrants]
@@ -75,7 +75,7 @@ def spark_that_finds(entrants: Sequence[Entrant]) -> SparkSession:
 
 
 def _job(tasks: Sequence[Task], home: Path, spark: SparkSession) -> dict[str, str]:
-    """Play them; returns for every run what went wrong, or nothing."""
+    """Play the runs; return for each its error, or an empty text."""
     rows = pd.DataFrame(
         {
             "run": [identity.run for _, identity in tasks],
@@ -83,7 +83,7 @@ def _job(tasks: Sequence[Task], home: Path, spark: SparkSession) -> dict[str, st
             "home": str(home),
         }
     )
-    # Dealt out one by one from a single partition: a task for each run.
+    # Distributed one by one from a single partition, so that each run is a task.
     frame = spark.createDataFrame(rows).coalesce(1).repartition(len(tasks))
     with _noted_interruption() as interrupted:
         try:
@@ -102,7 +102,7 @@ def _job(tasks: Sequence[Task], home: Path, spark: SparkSession) -> dict[str, st
 
 @contextmanager
 def _noted_interruption() -> Iterator[list[int]]:
-    """Yields a list that is not empty once Ctrl-C came: Spark passes it on as an error of a cancelled job."""
+    """Yield a list that is filled on Ctrl-C, which Spark reports as an error of a cancelled job."""
     came: list[int] = []
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
@@ -121,14 +121,14 @@ def _noted_interruption() -> Iterator[list[int]]:
 
 
 def _clear_away(folders: Sequence[Path]) -> None:
-    """Remove the half runs of cancelled tasks: Spark kills the processes, which cannot do it themselves."""
+    """Remove incomplete runs of cancelled tasks: Spark kills the processes, which cannot do it themselves."""
     end = time.monotonic() + _GRACE_S
     while sum(map(remove_leftovers, folders)) and time.monotonic() <= end:
         time.sleep(0.1)
 
 
 def _played(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    """The task: plays the runs of its partition, on a machine of the cluster."""
+    """Function of a Spark task: plays the runs of its partition on a machine of the cluster."""
     for batch in batches:
         errors = [
             _error(pickle.loads(task), Path(home))
@@ -150,7 +150,7 @@ def _error(task: Task, home: Path) -> str:
 
 @contextmanager
 def _watched(folders: Sequence[Path], show: bool) -> Iterator[None]:
-    """A bar over the runs that are whole, while the block lasts."""
+    """Show a bar over the runs that are complete, while the block lasts."""
     ended = threading.Event()
     with progress_bar(len(folders), show) as advance:
 

@@ -1,7 +1,7 @@
 """A study: one experiment with one set of parameters, from emulations to verdicts.
 
-Command line, notebooks and tests all go through here, so that they cannot do different things. What a study
-makes (verdict file, figures) lies in a folder of its own; the main job publishes from there to ``reports/``.
+The command line, notebooks and tests all use this class, so that they cannot differ. A study writes its
+results (verdict file, figures) into a folder of its own; the main job publishes them to ``reports/``.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from storm_lab.runs.live_constants import Constants, given_constants, on_machine
 from storm_lab.runs.namespace import CHOICE, CONSTANTS, notebook_parameters
 
 if TYPE_CHECKING:
-    # Matplotlib takes long to import, and who only plays draws nothing.
+    # Matplotlib is slow to import and not needed to play runs.
     from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """An experiment and the parameters to run it with, checked; with other constants if some are given."""
+    """An experiment with checked parameters, and other constants than the project's if some are given."""
 
     experiment: Experiment
     parameters: Parameters
@@ -52,18 +52,18 @@ class Study:
 
     @classmethod
     def of(cls, slug: str, given: Mapping[str, object] | None = None) -> Study:
-        """An experiment with some parameters set; `UserError`: no such name, wrong type, or out of range."""
+        """An experiment with some parameters set; `UserError`: unknown name, wrong type or out of range."""
         found = experiment(slug)
         return cls(found, found.checked(given))
 
     @classmethod
     def of_notebook(cls, slug: str, namespace: Mapping[str, object]) -> Study:
-        """As `of`, with what a notebook's parameter cells ask for; ``namespace`` is ``globals()``.
+        """As `of`, with the parameters that a notebook's parameter cells set; ``namespace`` is ``globals()``.
 
-        In a fresh kernel every plain value that stands there counts as a parameter, so that an injected one
-        that does not exist is an error and not a silent nothing. When cells are run again, values that later
-        cells left behind do not count: only what counted at first, and what a cell of plain assignments set
-        since. A notebook of several experiments has its experiment's slug in ``experiment``.
+        In a fresh kernel every plain value counts as a parameter, so that an injected name that is not a
+        parameter is an error and not silently ignored. When cells are run again, values left by later cells
+        do not count: only names that counted at first, and names set since by a cell of plain assignments. A
+        notebook of several experiments has its experiment's slug in ``experiment``.
         """
         given = notebook_parameters(CHOICE if CHOICE in namespace else slug, namespace)
         given.pop(CHOICE, None)
@@ -71,7 +71,7 @@ class Study:
         study = cls.of(slug, given)
         if constants is not None:
             study = replace(study, machine=given_constants(str(constants)))
-        # Here, for matplotlib is not needed by who only plays.
+        # Imported here, because matplotlib is not needed to play runs.
         from storm_lab.reporting.figures.saved import show_in_notebook
 
         show_in_notebook()
@@ -79,11 +79,11 @@ class Study:
 
     @property
     def is_default(self) -> bool:
-        """Whether every parameter has its default, and the constants are the project's own."""
+        """Whether every parameter has its default and the constants are the project's own."""
         return self.parameters == self.experiment.checked() and self.machine is None
 
     def specs(self) -> tuple[RunSpec, ...]:
-        """The runs; `UserError` if an input cannot be read, or other constants have no run to change."""
+        """The runs; `UserError` if an input cannot be read, or constants are given but there are no runs."""
         planned = self.experiment.planned(self.parameters)
         if self.machine is not None and not planned:
             remedy = "leave them out: the experiment plays no runs"
@@ -92,10 +92,10 @@ class Study:
 
     @property
     def digest(self) -> str:
-        """Digest of the parameters and all that decides the runs; `UserError` if an input cannot be read."""
+        """Digest of the parameters and all that determines the runs; `UserError` for unreadable inputs."""
         runs = [identity_of(spec).run for spec in self.specs()]
         if not runs:
-            # Then schedulers and emulator speak when claims are measured, not through logs.
+            # Schedulers and emulator then matter when claims are measured, not through logs.
             runs = [experiment_digest(self.experiment.slug)]
         read = [files_digest(shipped(name)) for name in self.experiment.reads]
         return text_digest(self.experiment.slug, *self._values(), "runs", *runs, *read)
@@ -106,18 +106,18 @@ class Study:
 
     @property
     def workspace(self) -> Path:
-        """Folder for what this study makes of its runs; named by the parameters alone."""
+        """Folder for the results of this study; its name depends on the parameters alone."""
         name = text_digest(*self._values())[:16]
         return data_folder() / "cache" / "studies" / f"{self.experiment.slug}-{name}"
 
     def play(
         self, *, jobs: int = JOBS, show_progress: bool = False, fresh: bool = False
     ) -> tuple[PlayedRun, ...]:
-        """Have all runs on disk, reusing those that lie there; `StormLabError` if one is refused or fails."""
+        """Play all runs that are not yet on disk; `StormLabError` if one is refused or fails."""
         return play_all(self.specs(), jobs=jobs, show_progress=show_progress, fresh=fresh)
 
     def metrics(self) -> MetricTables:
-        """The metric tables that the experiment declares, through PySpark; plays what is missing.
+        """Compute the metric tables that the experiment declares with PySpark; plays missing runs.
 
         Raises `StormLabError` if a run is refused or fails, or there is no Java for Spark.
         """
@@ -125,15 +125,15 @@ class Study:
         return metrics_of(tuple(wanted), names=self.experiment.metrics, fewer=wanted)
 
     def tables_of(self, runs: Sequence[PlayedRun]) -> dict[Path, tuple[str, ...]]:
-        """The metric tables that are read of each of these runs of the study, by its folder."""
+        """The metric tables that the study reads of each of these runs, by the run's folder."""
         names = self.experiment.tables_of_runs(self.parameters)
         return {run.folder: names[run.spec.key] for run in runs}
 
     def conclude(self, tables: MetricTables | None = None) -> tuple[Verdict, ...]:
         """Judge the experiment's claims and write the verdict file; `UserError`: a measurement does not fit.
 
-        ``tables`` are the metrics of all runs; an experiment without runs has none. Claims that these
-        parameters do not touch get the verdict "not run".
+        ``tables`` are the metrics of all runs; None for an experiment without runs. Claims that these
+        parameters do not affect get the verdict "not run".
         """
         specs = self.specs()
         seeds: Iterable[int] = (spec.seed for spec in specs)
@@ -151,15 +151,18 @@ class Study:
         return judged(self.experiment.claims, measurements)
 
     def introduce(self) -> None:
-        """Show in a notebook what the paper prints, before anything is measured."""
+        """Print in a notebook what the paper claims, before anything is measured."""
         claims = load_claims().of_experiment(self.experiment.slug)
         print(f"{self.experiment.title}: {self.experiment.paper}, {self.experiment.figure}")
         say(claims_text(claims))
 
     def sum_up(self, verdicts: Sequence[Verdict]) -> Figure | None:
-        """Print the verdicts; a figure of how far numbers are from the printed, None if no claim has one."""
+        """Print the verdicts and return a figure that compares measured with printed numbers.
+
+        Returns None if no claim has a number.
+        """
         print(verdict_table(tuple(verdicts)))
-        # Here, for matplotlib is not needed by who only plays.
+        # Imported here, because matplotlib is not needed to play runs.
         from storm_lab.reporting.figures.claim_distances import claim_distances
 
         figure = claim_distances(verdicts, title="Claims: measured against printed")
@@ -175,12 +178,12 @@ class Study:
         return figure
 
     def check(self, tables: MetricTables) -> None:
-        """`AssertionError` if a run ended early: what must hold whatever the values are."""
+        """Raise `AssertionError` if a run ended early, which must not happen for any parameters."""
         broken = tables.runs[tables.runs["status"] != "complete"]
         assert broken.empty, broken[["variant", "seed", "reason"]]
 
     def keep_document(self, document: Mapping[str, object]) -> None:
-        """Write what the report tells of this experiment beside claims and figures."""
+        """Write what the report says about this experiment in addition to claims and figures."""
         text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
         write_whole(self.workspace / "documents" / f"{self.experiment.slug}.json", text + "\n")
 
@@ -189,11 +192,11 @@ class Study:
     ) -> None:
         """Write a figure for the report into the workspace, as ``<name>.svg``.
 
-        ``claims`` are the ids of the claims that it answers, beside those whose printed numbers are drawn.
-        `UserError` for no title or text alternative, or a claim that does not exist.
+        ``claims`` are the ids of claims that it answers, in addition to those whose printed numbers are
+        drawn. `UserError` without a title or text alternative, or for a claim that does not exist.
         """
         folder = self.workspace / "figures" / self.experiment.slug
-        # Here, for matplotlib is not needed by who only plays.
+        # Imported here, because matplotlib is not needed to play runs.
         from storm_lab.reporting.figures.saved import save_figure, write_formats
 
         save_figure(figure, folder / f"{name}.svg", title=title, alt=alt, claims=claims)
@@ -201,7 +204,7 @@ class Study:
 
 
 QUICK = "quick"
-"""What it is called where an experiment's name may stand."""
+"""Name of the quick studies on the command line, in place of an experiment's."""
 
 _SMALL: Mapping[str, Mapping[str, object]] = {
     "tstorm-obs1-traffic": {"seeds": (1,), "bolt_ms_tried": (2.7,)},
@@ -214,15 +217,15 @@ _SMALL: Mapping[str, Mapping[str, object]] = {
 
 
 def quick_studies() -> tuple[Study, ...]:
-    """The first look: one small study of every paper, with one seed, in minutes.
+    """One small study of every paper, with one seed, for a first look within minutes.
 
-    Verdicts of one seed are for the eye. They stay in the workspaces; the report is made of the defaults.
+    Verdicts from one seed are only an indication. They stay in the workspaces; the report uses the defaults.
     """
     return tuple(Study.of(slug, given) for slug, given in _SMALL.items())
 
 
 _CELL = 44
-"""Most characters of a table's cell."""
+"""Most characters of a table cell."""
 
 
 def _cut(text: str) -> str:
@@ -234,10 +237,10 @@ NO_CLAIMS = "no claims: no paper prints any of this"
 
 
 def verdict_table(verdicts: tuple[Verdict, ...], none: str = NO_CLAIMS) -> str:
-    """Verdicts as a table of plain text: claim, what the paper prints, what was measured, verdict, basis.
+    """Format verdicts as a plain-text table: claim, printed value, measured value, verdict, basis.
 
-    Below a claim stands what came out under each other reading or trial, with its name. Long cells are cut,
-    so that a row fits a terminal; the report has them whole. Without verdicts, ``none`` says why.
+    The results under other readings or trials follow below each claim, with their names. Long cells are cut,
+    so that a row fits a terminal; the report shows them in full. Without verdicts, ``none`` says why.
     """
     if not verdicts:
         return none

@@ -5,8 +5,8 @@
 >>> rows[["lines_per_s", "variant", "seed", "processing_mean_ms"]]      # doctest: +SKIP
 >>> summary_rows(rows, ["processing_mean_ms"])      # mean and 95 % interval over seeds; doctest: +SKIP
 
-Runs are those of the experiments themselves, kept under their digest: what was played for one is not played
-for the other, and a sweep that was interrupted goes on with what is missing.
+The runs are those of the experiments, stored under their digest. A run played for a sweep is reused by the
+experiment and vice versa, and an interrupted sweep continues with the missing runs.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from storm_lab.runs.sweep_table import (
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep, checked: its settings with their runs, and the metrics of its summary."""
+    """A checked sweep: its settings with their runs, and the metrics of its summary."""
 
     slug: str
     settings: tuple[Setting, ...]
     metrics: tuple[str, ...]
     entrants: tuple[Entrant, ...] = ()
-    """Schedulers in the place of the experiment's own."""
+    """Schedulers that replace the experiment's own."""
 
     @property
     def specs(self) -> tuple[RunSpec, ...]:
-        """All runs, in order; a run that several settings share stands once for each."""
+        """All runs in order; a run that several settings share appears once for each."""
         return tuple(spec for setting in self.settings for spec in setting.specs)
 
     @property
@@ -61,7 +61,7 @@ class Sweep:
 
     @property
     def name(self) -> str:
-        """Experiment and a digest of all that was asked for; the sweep's folder."""
+        """Name of the sweep and its folder: the experiment and a digest of everything that was asked for."""
         runs = [str(sorted((n, scalar(v)) for n, v in setting.varied.items())) for setting in self.settings]
         specs = [
             f"{spec} {sorted((n, scalar(v)) for n, v in spec.parameters.items())}" for spec in self.specs
@@ -78,12 +78,21 @@ class Sweep:
         fresh: bool = False,
         home: Path | None = None,
     ) -> SweepResult:
-        """Play what is missing, compute the metrics of all runs from their logs, and tabulate them.
+        """Play the missing runs, compute the metrics of all runs from their logs, and tabulate them.
 
-        They are played by ``jobs`` processes of this machine or ``on_spark``: the session of the environment
-        (`storm_lab.pipeline.session.spark_session`). ``home`` is the folder of runs. A run that is refused or
-        fails gets a row that says why; the others go on. Raises `StormLabError` if no run came out, or there
-        is no Java for Spark; on `KeyboardInterrupt` what was whole by then is kept.
+        A run that is refused or fails gets a row with the reason; the others go on.
+
+        Args:
+            on_spark: whether to play in the session of the environment
+                (`storm_lab.pipeline.session.spark_session`) instead of ``jobs`` processes of this machine.
+            jobs: number of processes.
+            show_progress: whether to draw a progress bar in a terminal.
+            fresh: whether to play again the runs that exist.
+            home: folder of all runs.
+
+        Raises:
+            StormLabError: every run failed, or there is no Java for Spark.
+            KeyboardInterrupt: runs that were complete by then are kept.
         """
         failures: dict[str, str] = {}
 
@@ -112,11 +121,11 @@ class Sweep:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """What a sweep found.
+    """Results of a sweep.
 
     ``rows`` are described at `storm_lab.runs.sweep_table.run_rows`, ``summary`` at
-    `storm_lab.runs.sweep_table.summary_rows`. ``reused`` runs lay there before; ``failures`` are the
-    reasons of those that left none.
+    `storm_lab.runs.sweep_table.summary_rows`. ``reused`` is the number of runs that existed before;
+    ``failures`` are the reasons of those that left no log.
     """
 
     sweep: Sweep
@@ -168,14 +177,26 @@ def sweep(
 ) -> pd.DataFrame:
     """Run an experiment at every combination of the varied values, for every seed and scheduler.
 
-    ``vary`` has values to try by parameter, ``parameters`` those of the others; ``seeds`` are the
-    experiment's unless given, ``schedulers`` texts as of `storm_lab.league.field.entrant_of`, ``only``
-    patterns of the variants to keep, and ``constants`` as of
-    `storm_lab.runs.live_constants.given_constants`. The rest, and `StormLabError`, are as of `planned` and
-    `Sweep.run`.
+    Args:
+        experiment: slug of the experiment.
+        vary: values to try, by parameter.
+        parameters: values of other parameters.
+        seeds: by default the experiment's own.
+        schedulers: texts as in `storm_lab.league.field.entrant_of`.
+        only: patterns of the variants to keep.
+        constants: text as in `storm_lab.runs.live_constants.given_constants`.
+        on_spark: as in `Sweep.run`.
+        jobs: as in `Sweep.run`.
+        show_progress: as in `Sweep.run`.
+        home: as in `Sweep.run`.
 
-    Returns one row a run, as `storm_lab.runs.sweep_table.run_rows` describes it; a run that failed has a row
-    with the reason and no metrics. `storm_lab.runs.sweep_table.summary_rows` makes means and intervals of it.
+    Returns:
+        One row per run, as described at `storm_lab.runs.sweep_table.run_rows`; a failed run has a row with
+        the reason and no metrics. `storm_lab.runs.sweep_table.summary_rows` computes means and intervals from
+        it.
+
+    Raises:
+        StormLabError: as `planned` and `Sweep.run`.
     """
     subject = Subject.of(experiment, schedulers)
     machine = given_constants(constants)
@@ -192,7 +213,10 @@ def planned(
     metrics: Sequence[str] = (),
     constants: Constants | None = None,
 ) -> Sweep:
-    """The sweep that this asks for, not played; `UserError`: unknown name, bad value, or nothing to run."""
+    """Return the sweep that the arguments ask for, not yet played.
+
+    Raises `UserError` for an unknown name, a bad value, or nothing to run.
+    """
     chosen = metric_names(metrics) or (SHOWN if subject.has_tuples else SHOWN_WITHOUT_TUPLES)
     settings = settings_of(subject, parameters, vary, None if seeds is None else tuple(seeds), only)
     placed = tuple(replace(setting, specs=on_machine(setting.specs, constants)) for setting in settings)

@@ -83,9 +83,9 @@ def sweep(
 ) -> None:
     """Run an experiment over parameters, schedulers and seeds.
 
-    Every run gives a row of metrics, computed from its tuple log; the summary has means and 95 % intervals
-    over seeds. What was played before is not played again, and after an interruption the same command goes
-    on. Exit status 1 when a run failed.
+    Every run gives a row of metrics computed from its tuple log. The summary has means and 95 % intervals
+    over seeds. Existing runs are not played again, and after an interruption the same command continues. The
+    exit status is 1 if a run failed.
     """
     subject = Subject.of(slug, schedulers)
     axes: dict[str, list[ParameterValue]] = {}
@@ -127,6 +127,6 @@ def sweep(
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, object]]:
-    """Rows as JSON objects; what is not there is null."""
+    """Rows as JSON objects; missing values are null."""
     records: list[dict[str, object]] = json.loads(frame.to_json(orient="records"))
     return records

@@ -1,4 +1,4 @@
-"""Tables of a sweep: one row of results a run, and means with intervals over seeds."""
+"""Tables of a sweep: one row of results per run, and means with intervals over seeds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from storm_lab.runs.grid import Setting
 from storm_lab.tuplelog import Status
 
 FAILED = "failed"
-"""Status of a run that left no log; the reason stands beside it."""
+"""Status of a run that left no log; its row has the reason."""
 
 UNSETTLED = "unsettled"
-"""Status of a run under a scheduler that re-assigned too close to the end to have a steady state."""
+"""Status of a run whose scheduler re-assigned too close to the end for a steady state."""
 
 _COUNTS = ("runs", "seeds", "stopped_runs", "unsettled_runs", "failed_runs")
 
@@ -53,27 +53,27 @@ _UNITS: Mapping[str, Mapping[str, str]] = {
     },
     "control": {"workers_started": "workers", "workers_killed": "workers", "zookeeper_writes": "writes"},
 }
-"""Metric table -> the numbers that are taken from it, with their units; see `METRICS`."""
+"""Metric table -> the numbers taken from it, with their units; see `METRICS`."""
 
 METRICS = {name: unit for units in _UNITS.values() for name, unit in units.items()}
-"""What a row holds, with units: all from the tuple log, after the run's warm-up.
+"""All metrics of a row with their units, computed from the tuple log after the run's warm-up.
 
-They are defined beside the tables' functions. Those of ``control`` are of the whole run and all its
+They are defined beside the functions of their tables. Those of ``control`` cover the whole run and all its
 topologies (`of_control`).
 """
 
 METRIC_TABLES = tuple(_UNITS)
-"""The tables that rows are made of."""
+"""The tables from which rows are made."""
 
 SHOWN = ("processing_mean_ms", "processing_p99_ms", "acked_per_s", "nodes_mean", "inter_node_share")
-"""Metrics of the summary when none is asked for."""
+"""Metrics of the summary by default."""
 
 SHOWN_WITHOUT_TUPLES = tuple(_UNITS["control"])
-"""Those of an experiment that plays the control plane alone."""
+"""The same for an experiment that plays the control plane alone."""
 
 
 def metric_names(asked: Sequence[str]) -> tuple[str, ...]:
-    """Metrics by name, or all of a table (``steady latency``); `UserError` if there is no such."""
+    """Names of metrics, given by name or by table (``steady latency``); `UserError` for an unknown one."""
     names: list[str] = []
     for text in asked:
         name = text.strip().replace(" ", "_").replace("-", "_")
@@ -89,11 +89,11 @@ def metric_names(asked: Sequence[str]) -> tuple[str, ...]:
 def run_rows(
     settings: Sequence[Setting], tables: MetricTables | None, failures: Mapping[str, str]
 ) -> pd.DataFrame:
-    """One row for every run of every setting, and for every topology of the run.
+    """One row for every run of every setting and every topology of the run.
 
-    ``failures`` maps the names of those without a log to the reason. A run that several settings share has a
-    row in each: the column ``run`` tells. Columns: the varied parameters, `SETTING_COLUMNS`, and those of
-    `METRICS` (empty where a run has no such number).
+    ``failures`` maps the names of runs without a log to the reason. A run that several settings share has a
+    row in each, with the same value in column ``run``. Columns: the varied parameters, `SETTING_COLUMNS`, and
+    those of `METRICS` (empty where a run has no such number).
     """
     metrics = _metrics_by_run(tables)
     rows: list[dict[str, object]] = []
@@ -112,9 +112,9 @@ def run_rows(
 def summary_rows(rows: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     """Mean and 95 % interval (Student's t) over seeds of each metric, for each setting, variant and topology.
 
-    Columns: the varied parameters, experiment, variant, topology, metric, unit, runs, seeds (those that have
-    the number), stopped_runs (that ended before their time, counted in), unsettled_runs and failed_runs (left
-    out), mean, low, high. Low and high are empty where only one seed has the number.
+    Columns: the varied parameters, experiment, variant, topology, metric, unit, runs, seeds (that have the
+    number), stopped_runs (ended before their time, included), unsettled_runs and failed_runs (excluded),
+    mean, low, high. Low and high are empty if only one seed has the number.
     """
     varied = list(rows.columns[: list(rows.columns).index("experiment")])
     keys = [*varied, "experiment", "variant"]
@@ -147,7 +147,7 @@ def summary_rows(rows: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
 
 
 def shown(summary: pd.DataFrame) -> str:
-    """The summary as plain text, a row for each setting, variant and topology, a column for each metric."""
+    """The summary as plain text: a row for each setting, variant and topology, a column for each metric."""
     keys = list(summary.columns[: list(summary.columns).index("metric")])
     keys = [key for key in keys if key != "experiment" and (key != "topology" or summary[key].nunique() > 1)]
     lines = []
@@ -176,7 +176,7 @@ def _interval(row: object) -> str:
 
 
 def _metrics_by_run(tables: MetricTables | None) -> dict[str, list[dict[str, object]]]:
-    """The rows of each run, without what names the setting."""
+    """The rows of each run, without the columns that name the setting."""
     if tables is None:
         return {}
     sources = {table: getattr(tables, table) for table in METRIC_TABLES}
@@ -201,7 +201,7 @@ def _metrics_by_run(tables: MetricTables | None) -> dict[str, list[dict[str, obj
 
 
 def of_control(control: pd.DataFrame) -> pd.DataFrame:
-    """By run: worker processes started and killed, and ZooKeeper's writes of the last minute captured."""
+    """Worker processes started and killed, and ZooKeeper's writes in the last captured minute, by run."""
     actions = pd.crosstab(control["run"], control["action"])
     counted = actions.reindex(columns=["start-worker", "kill-worker"], fill_value=0)
     counted.columns = pd.Index(["workers_started", "workers_killed"])

@@ -24,7 +24,7 @@ from storm_lab.tuplelog.chrome_trace import write_chrome_trace
 def trace(folder: Path, file: Path, from_s: float, to_s: float | None, as_json: bool) -> None:
     """Write a run as FILE for Chrome's trace viewer or Perfetto (ui.perfetto.dev).
 
-    RUN is its folder, or its name: sixteen digits, which every folder of runs is looked through for.
+    RUN is the folder of a run, or its name of sixteen digits, which is looked up in all folders of runs.
     """
     run = open_run(_folder_of(folder))
     count = write_chrome_trace(run, file, from_s=from_s, to_s=to_s)
