@@ -1,1 +1,1 @@
-"""The language of experiments: declarations, parameters, claims, the ledger, readings and measurements."""
+"""Building blocks of experiments: declarations, parameters, claims, the ledger, readings and measurements."""

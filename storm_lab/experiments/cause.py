@@ -1,8 +1,8 @@
-"""Causes: why a claim does not come out as printed, with the evidence and the setting that shows it.
+"""Causes: why a claim is not reproduced, with the evidence and the setting that shows it.
 
-Each claim that is not reproduced stands in one entry of ``claims/causes.yaml``, and no other does; claims
-with the same cause share an entry. A cause may name a parameter of the experiment, and the value of it that
-shows the cause. That value is played, and the verdict under it stands beside the claim's own.
+Each claim that is not reproduced belongs to exactly one entry of ``claims/causes.yaml``, and no other claim
+does. Claims with the same cause share an entry. A cause may name a parameter of the experiment and the value
+that shows the cause. That value is played, and its verdict is reported beside the claim's own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from storm_lab.experiments.ledger import load_claims, refuse_unknown
 
 
 class CauseClass(StrEnum):
-    """What kind of reason it is."""
+    """Kinds of cause."""
 
     PAPER = "paper contradicts itself"
     INPUT = "input not printed"
@@ -36,13 +36,13 @@ class Cause:
 
     Attributes:
         claim: id of the claim.
-        kind: what kind of reason it is.
+        kind: kind of cause.
         why: the cause, in one or two sentences.
         evidence: arithmetic, source of a Storm version, live run, recording, or another paper.
         impossible: the printed number contradicts other numbers of the same paper, so that no run can meet
             both; only with the kind ``PAPER``.
         parameter: parameter of the claim's experiment with which a reader can try it; may be empty.
-        value: the value of it that shows the cause.
+        value: value of the parameter that shows the cause.
     """
 
     claim: str
@@ -62,14 +62,14 @@ def load_causes() -> Mapping[str, Cause]:
     """The causes that come with the package, by claim.
 
     Raises:
-        UserError: an entry is incomplete, or a claim of it does not exist or has a cause already.
+        UserError: an entry is incomplete, or one of its claims does not exist or already has a cause.
     """
     file = resources.files("storm_lab.experiments") / "claims" / "causes.yaml"
     return read_causes(file.read_text(encoding="utf-8"))
 
 
 def read_causes(text: str) -> dict[str, Cause]:
-    """The causes in a YAML text, by claim; `UserError` as `load_causes`."""
+    """Read causes by claim from a YAML text; `UserError` as `load_causes`."""
     ledger = load_claims()
     causes: dict[str, Cause] = {}
     for entry in yaml.safe_load(text) or ():
@@ -82,7 +82,7 @@ def read_causes(text: str) -> dict[str, Cause]:
 
 
 def _causes(entry: Mapping[str, Any]) -> tuple[Cause, ...]:
-    """The causes that one entry gives, one for each of its claims."""
+    """The causes of one entry, one for each of its claims."""
     claims = entry.get("claims")
     if not isinstance(claims, list) or not claims:
         raise UserError("a cause needs a list of claims", field="causes.yaml.claims", value=claims)

@@ -1,9 +1,8 @@
-"""What a paper claims: one printed result as data, with the band inside which it counts as reproduced.
+"""Claims: each printed result of a paper as data, with the band inside which it counts as reproduced.
 
-A claim states numbers (`Target`, one for each number that the sentence or table row prints) or an order
-(`Chain`). Words such as "similar" or "drops sharply" are turned into a number with a threshold as well, so
-that every verdict comes from a measured quantity. Thresholds of that sort are this project's and stand in the
-ledger.
+A claim states numbers (`Target`, one for each number in the sentence or table row) or an order (`Chain`).
+Words such as "similar" or "drops sharply" are also turned into a number with a threshold, so that every
+verdict comes from a measured quantity. Such thresholds are chosen by this project and stated in the ledger.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What sort of statement a claim is."""
+    """Kind of statement that a claim makes."""
 
     RATIO = "ratio"
     ABSOLUTE = "absolute"
@@ -25,7 +24,7 @@ class Kind(StrEnum):
 
 
 class Relation(StrEnum):
-    """How two neighbours in an order compare.
+    """Relation of two neighbours in an order.
 
     ``ABOUT`` means within `SIMILAR` of the larger one; ``FAR_BELOW`` means less than half of the right one.
     """
@@ -50,10 +49,10 @@ SECONDS = 10.0
 
 
 def band_by_rule(kind: Kind, unit: str, expected: float, *, total: bool = False) -> tuple[float, float]:
-    """The band of a number that is printed without a tolerance.
+    """Return the band of a number that is printed without a tolerance.
 
-    Counts are exact; percentages get +-5 points, times (in s or min) +-10 s, everything else +-10 %. So
-    does a ``total``, a time added up over several events: ten seconds would be half of a short one.
+    Counts are exact. Percentages get +-5 points, times (in s or min) +-10 s, everything else +-10 %. A
+    ``total``, a time added up over several events, also gets +-10 %: 10 s would be half of a short one.
     """
     if kind is Kind.COUNT:
         return expected, expected
@@ -70,11 +69,11 @@ def band_by_rule(kind: Kind, unit: str, expected: float, *, total: bool = False)
 class Target:
     """One number of a claim and the band (ends included) inside which it counts as reproduced.
 
-    ``label`` tells the numbers of one claim apart; empty when there is only one. ``unit`` is that of the
-    number, the band and every measurement of it. ``expected`` is what the paper prints; None where it only
-    gives a bound or a word. ``low`` and ``high`` are None where the band is open on that side. ``neutral`` is
-    the value that would mean "no effect" or "as the baseline", None where no such value exists: a measurement
-    that lies on the band's side of it has the right direction.
+    ``label`` distinguishes the numbers of one claim; it is empty if there is only one. ``unit`` applies to
+    the number, the band and every measurement of it. ``expected`` is the printed value; None if the paper
+    only gives a bound or a word. ``low`` or ``high`` is None if the band is open on that side. ``neutral`` is
+    the value that would mean "no effect" or "as the baseline"; None if there is none. A measurement on the
+    band's side of it has the right direction.
     """
 
     label: str
@@ -85,7 +84,7 @@ class Target:
     neutral: float | None = None
 
     def holds(self, value: float) -> bool:
-        """Whether the value lies inside the band, to within rounding of floats."""
+        """Return whether the value is inside the band, to within rounding of floats."""
         slack = 1e-9 * max(1.0, abs(value))
         above = self.low is None or value >= self.low - slack
         below = self.high is None or value <= self.high + slack
@@ -98,19 +97,19 @@ class Target:
 
     @property
     def side(self) -> int:
-        """+1 or -1: on which side of ``neutral`` the whole band lies; 0 when it has no direction."""
+        """The side of ``neutral`` on which the whole band is, +1 or -1; 0 if it has no direction."""
         if self.neutral is None or self.holds(self.neutral):
             return 0
         return 1 if self.low is not None and self.low > self.neutral else -1
 
     @property
     def expected_text(self) -> str:
-        """The printed value with its unit, for people."""
+        """The printed value with its unit, as text."""
         return self.band_text if self.expected is None else with_unit(number(self.expected), self.unit)
 
     @property
     def band_text(self) -> str:
-        """The band with its unit, for people."""
+        """The band with its unit, as text."""
         if self.exact and self.low is not None:
             return f"exactly {with_unit(number(self.low), self.unit)}"
         if self.low is None:
@@ -129,7 +128,7 @@ class Chain:
 
     @property
     def measured_names(self) -> tuple[str, ...]:
-        """The names that a measurement must bring; plain numbers stand for themselves."""
+        """The names for which a measurement must give values; plain numbers are excluded."""
         return tuple(name for name in self.names if literal(name) is None)
 
     def __str__(self) -> str:
@@ -186,21 +185,21 @@ class Claim:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels of the values that a measurement must bring, in order, each once."""
+        """Labels of the values that a measurement must give, in order and without repetition."""
         if self.targets:
             return tuple(target.label for target in self.targets)
         return tuple(dict.fromkeys(name for chain in self.order for name in chain.measured_names))
 
     @property
     def expected_text(self) -> str:
-        """What the paper says, for people."""
+        """What the paper prints, as text."""
         if self.order:
             return "; ".join(str(chain) for chain in self.order)
         return "; ".join(_labelled(target.label, target.expected_text) for target in self.targets)
 
     @property
     def band_text(self) -> str:
-        """The band, for people."""
+        """The band as text."""
         if self.order:
             return "exact order"
         return "; ".join(_labelled(target.label, target.band_text) for target in self.targets)
@@ -211,7 +210,7 @@ class Claim:
 
 
 def literal(name: str) -> float | None:
-    """The number that a name in an order stands for, or None when it is the name of a measured value."""
+    """The number that a name in an order stands for; None if it names a measured value."""
     try:
         value = float(name)
     except ValueError:
@@ -220,7 +219,7 @@ def literal(name: str) -> float | None:
 
 
 def number(value: float) -> str:
-    """A number for people: up to four significant digits, whole numbers in full."""
+    """Format a number with up to four significant digits, integers in full."""
     if value == int(value) and abs(value) < 1e9:
         return str(int(value))
     if abs(value) >= 1000:
@@ -232,9 +231,9 @@ _SIGNS = {"1": "", "ratio": "×", "share": "", "index": "", "place": "", "mixed"
 
 
 def with_unit(text: str, unit: str) -> str:
-    """Text and unit with a blank in between; quotients get a times sign, pure numbers nothing.
+    """Join text and unit with a space. Quotients get a times sign, pure numbers nothing.
 
-    A word in the plural loses its ending after a single 1.
+    A unit in the plural loses its ``s`` after a single 1.
     """
     sign = _SIGNS.get(unit, unit)
     if text == "1" and sign.isalpha() and len(sign) > 3:

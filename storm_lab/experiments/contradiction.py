@@ -1,4 +1,4 @@
-"""Where a paper disagrees with itself or with another one: both readings, and the one that is followed."""
+"""Contradictions of a paper with itself or with another one: both readings, and the one that is followed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from storm_lab.model.checks import check_distinct
 
 
 class Followed(StrEnum):
-    """Which reading the experiments use; ``BOTH`` where each is run or judged as it is printed."""
+    """The reading that the experiments use; ``BOTH`` if each is run or judged as printed."""
 
     FIRST = "first"
     SECOND = "second"
@@ -25,7 +25,7 @@ class Followed(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a passage says, in this project's words, and where."""
+    """The statement of a passage, in this project's words, and its place."""
 
     says: str
     where: str

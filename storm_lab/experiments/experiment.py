@@ -1,10 +1,10 @@
-"""Experiments: the one declaration that command line, notebooks, tests and report all read.
+"""Experiments: one declaration for the command line, the notebooks, the tests and the report.
 
 An experiment is data plus two functions. ``runs`` turns checked parameters into the list of emulations to
-play; ``measure`` turns the metrics of those runs (computed from their tuple logs alone) into one measurement
-a claim. Neither knows where runs are stored, whether they were played before, or what verdict follows. What
-follows from algorithms alone needs no emulation: such an experiment has no runs, and ``measure`` gets no
-tables.
+play. ``measure`` turns the metrics of those runs (computed from their tuple logs alone) into one measurement
+per claim. Neither knows where runs are stored, whether they were played before, or what the verdict is. A
+result that follows from algorithms alone needs no emulation: such an experiment has no runs, and ``measure``
+gets no tables.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from storm_lab.experiments.trial import Trial
 
 Describe = Callable[["RunSpec"], EmulationSpec]
-"""Describes a run: what `storm_lab.runs` has played, by the emulator or by real Storm."""
+"""Function that describes a run for `storm_lab.runs`, to be played by the emulator or by real Storm."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """One emulation: everything its outcome depends on, beside the code.
+    """One emulation: everything its outcome depends on except the code.
 
-    ``variant`` names the run among its experiment's, in file-name characters (``storm-default``,
+    ``variant`` names the run among those of its experiment, in file-name characters (``storm-default``,
     ``tstorm-g1.8``). ``parameters`` holds only what this run depends on, so that runs shared by several
-    settings are played once. ``describe`` is a function of a module (not a closure: it is called in another
-    process) that returns the run's description. ``inputs`` are the digests of what was read, by name.
-    ``files`` says where they lie, which changes nothing about the run and is not recorded.
-    ``sample_every`` = k keeps the executions of one root tuple in k.
+    settings are played once. ``describe`` returns the run's description. It is a function of a module, not a
+    closure, because it is called in another process. ``inputs`` are the digests of the files that are read,
+    by name. ``files`` gives their paths, which do not affect the run and are not recorded. ``sample_every`` =
+    k keeps the executions of one in k root tuples.
     """
 
     experiment: str
@@ -57,7 +57,7 @@ class RunSpec:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What tells it from the other runs of the experiments that share it."""
+        """Key that distinguishes it from the other runs of the experiments that share it."""
         return self.experiment, self.variant, self.seed
 
 
@@ -75,12 +75,12 @@ def no_claims(tables: Any, parameters: Parameters) -> tuple[Measurement, ...]:
 class Experiment:
     """A paper's experiment.
 
-    ``slug`` is its name on the command line and in the ledger of claims, ``figure`` what the paper shows of
-    it. ``notebook`` is the path of its notebook inside ``notebooks/``. ``measure`` gets the metric tables of
-    all runs (`storm_lab.experiments.readings.Tables`; None where there are no runs) and the parameters.
-    ``metrics`` are the tables that it and the notebook read. ``reads`` are files and folders of the checkout
-    that the notebook reads beside. ``settling`` names the claims that the default seeds leave unsettled,
-    ``chosen`` the trials whose values were chosen on claims.
+    ``slug`` is its name on the command line and in the ledger of claims; ``figure`` says which figure or
+    table of the paper shows it. ``notebook`` is the path of its notebook inside ``notebooks/``. ``measure``
+    gets the parameters and the metric tables of all runs (`storm_lab.experiments.readings.Tables`; None if
+    there are no runs). ``metrics`` are the tables that ``measure`` and the notebook read. ``reads`` are
+    further files and folders of the checkout that the notebook reads. ``settling`` names the claims that the
+    default seeds leave unsettled, ``chosen`` the trials whose values were chosen on claims.
     """
 
     slug: str
@@ -91,14 +91,14 @@ class Experiment:
     notebook: str
     metrics: tuple[str, ...]
     runs: Callable[[Parameters], tuple[RunSpec, ...]]
-    # Any: tables, or None where there are no runs.
+    # Any: tables, or None if there are no runs.
     measure: Callable[[Any, Parameters], tuple[Measurement, ...]]
     reads: tuple[str, ...] = ()
     settling: tuple[Settling, ...] = ()
     chosen: tuple[Trial, ...] = ()
 
     def planned(self, parameters: Parameters) -> tuple[RunSpec, ...]:
-        """The runs of these parameters; with the defaults, what they leave unsettled with more seeds, too.
+        """Return the runs of these parameters; for the defaults, also the further seeds that settle claims.
 
         Raises `UserError` if an input cannot be read.
         """
@@ -108,7 +108,7 @@ class Experiment:
         return tuple(specs.values())
 
     def tables_of_runs(self, parameters: Parameters) -> dict[tuple[str, str, int], tuple[str, ...]]:
-        """The metric tables of each planned run, by its key: all, or those that it settles claims with.
+        """Return the metric tables of each planned run by its key: all, or those needed to settle claims.
 
         Raises `UserError` if an input cannot be read.
         """
@@ -124,9 +124,9 @@ class Experiment:
                     yield settling, spec
 
     def answered(self, tables: Any, parameters: Parameters) -> tuple[Measurement, ...]:
-        """One measurement a claim and reading, from the metrics of the runs that were planned.
+        """Return one measurement per claim and reading, from the metrics of the planned runs.
 
-        Raises `UserError` if a claim is measured from a table that the runs that settle it do not have.
+        Raises `UserError` if a claim is measured from a table that the runs with more seeds do not have.
         """
         own = self.measure(tables, parameters)
         found = {(each.claim_id, each.reading): each for each in own}
@@ -141,9 +141,11 @@ class Experiment:
     def _check_metrics(
         self, settling: Settling, own: Sequence[Measurement], tables: Any, parameters: Parameters
     ) -> None:
-        """Refuse a settling whose claims come out otherwise over the experiment's seeds without other tables.
+        """Refuse a settling whose claims also depend on tables that it does not name.
 
-        Of these seeds every table is there. Of the further ones it would be missing without a word.
+        The claims are measured once more over the experiment's seeds without these tables, and must not
+        change. For these seeds every table exists. For the further seeds the missing tables would go
+        unnoticed.
         """
         fewer = without_runs(tables, settling.needs, ("runs", *settling.metrics))
         whole, alone = (
@@ -163,7 +165,7 @@ class Experiment:
 
     @property
     def claims(self) -> tuple[str, ...]:
-        """Ids of the claims it answers, in the order of the ledger."""
+        """Ids of the claims that it answers, in ledger order."""
         owned = load_claims().of_experiment(self.slug)
         return tuple(claim.id for claim in owned if not claim.untestable)
 

@@ -2,9 +2,9 @@
 
 A file names its paper and lists claims. A claim states either one number (``expected``, ``band``,
 ``neutral``), several (``targets``: label -> those three keys and ``unit``) or an order (``order``: chains
-such as ``a < b ~ c``). A claim that another experiment than its own answers names it (``answered_by``). A
-number without a band gets the one of `storm_lab.experiments.claim.band_by_rule`, which asks whether it is a
-``total`` over several events. ``fitted`` says why a claim is no evidence for what was chosen on it.
+such as ``a < b ~ c``). A claim answered by another experiment than its own names that one (``answered_by``).
+A number without a band gets one from `storm_lab.experiments.claim.band_by_rule`, which depends on whether it
+is a ``total`` over several events. ``fitted`` says why a claim is no evidence for what was chosen on it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TARGET_KEYS = {*_NUMBER_KEYS, "unit", "total"}
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Claims in the order of the files, with lookups."""
+    """Claims in the order of the files, with look-ups."""
 
     claims: tuple[Claim, ...]
 
@@ -42,7 +42,7 @@ class Ledger:
         check_distinct("the ledger", "id", [claim.id for claim in self.claims])
 
     def claim(self, claim_id: str) -> Claim:
-        """The claim with this id; `UserError` if there is none."""
+        """Return the claim with this id; `UserError` if there is none."""
         for claim in self.claims:
             if claim.id == claim_id:
                 return claim
@@ -50,28 +50,28 @@ class Ledger:
         raise UserError("no such claim", field="claim", value=claim_id, remedy=remedy)
 
     def of_experiment(self, experiment: str) -> tuple[Claim, ...]:
-        """The claims that this experiment answers, in ledger order; empty when there are none."""
+        """The claims that this experiment answers, in ledger order."""
         return tuple(claim for claim in self.claims if claim.owner == experiment)
 
     @property
     def papers(self) -> tuple[str, ...]:
-        """Papers in ledger order, each once."""
+        """Papers in ledger order, without repetition."""
         return tuple(dict.fromkeys(claim.paper for claim in self.claims))
 
     @property
     def experiments(self) -> tuple[str, ...]:
-        """Slugs of the papers' experiments in ledger order, each once."""
+        """Slugs of the papers' experiments in ledger order, without repetition."""
         return tuple(dict.fromkeys(claim.experiment for claim in self.claims))
 
     @property
     def owners(self) -> tuple[str, ...]:
-        """Slugs of the experiments that answer claims, in ledger order, each once."""
+        """Slugs of the experiments that answer claims, in ledger order, without repetition."""
         return tuple(dict.fromkeys(claim.owner for claim in self.claims))
 
 
 @cache
 def load_claims() -> Ledger:
-    """The ledger that comes with the package; `UserError` names file, claim and key of what is invalid."""
+    """The ledger that comes with the package; `UserError` names file, claim and key of an invalid entry."""
     return read_ledger([_FOLDER / name for name in _FILES])
 
 
@@ -80,7 +80,7 @@ _FILES = ("twitter.yaml", "tstorm.yaml", "rstorm.yaml", "nstorm.yaml", "mfstorm.
 
 
 def read_ledger(files: Iterable[Traversable | Path]) -> Ledger:
-    """The claims of these files, in this order; `UserError` as `load_claims`."""
+    """Read the claims of these files, in this order; `UserError` as `load_claims`."""
     claims: list[Claim] = []
     for file in files:
         content = _parsed(file)
@@ -180,14 +180,14 @@ def _target(label: str, part: Mapping[str, Any], kind: Kind, claim_unit: str, wh
 
 
 def _neutral(kind: Kind, unit: str) -> float | None:
-    """Without a word to the contrary a change in percent is neutral at 0, and a quotient at 1."""
+    """Default neutral value: 0 for a change in percent, 1 for a quotient, otherwise none."""
     if kind is not Kind.RATIO:
         return None
     return {"%": 0.0, "ratio": 1.0}.get(unit)
 
 
 def parse_chain(text: str, where: str = "order") -> Chain:
-    """An order from words and relations separated by blanks, ``a < b <= 1``; `UserError` for other forms."""
+    """Parse an order such as ``a < b <= 1``, with spaces between words; `UserError` for other forms."""
     words = str(text).split()
     names, signs = words[0::2], words[1::2]
     known = {relation.value for relation in Relation}
@@ -208,7 +208,7 @@ def _number(value: object, where: str) -> float | None:
 
 
 def refuse_unknown(entry: Mapping[str, Any], known: set[str], where: str) -> None:
-    """Refuse an entry of a YAML file that has an unknown key (`UserError`)."""
+    """Raise `UserError` if an entry of a YAML file has an unknown key."""
     unknown = sorted(set(entry) - known)
     if unknown:
         remedy = "one of " + ", ".join(sorted(known))

@@ -1,4 +1,4 @@
-"""What an experiment measured for a claim: values with their interval over seeds, unit, metric and basis."""
+"""Measurements of claims: values with their interval over seeds, unit, metric and basis."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ CONFIDENCE = 0.95
 
 
 class Basis(StrEnum):
-    """How much a verdict is worth as evidence.
+    """How strong a verdict is as evidence.
 
     ``FITTED``: the claim was used to choose a constant. ``PREDICTED``: it was not. ``ARITHMETIC``: the value
-    follows from printed settings alone, so that no emulation was needed to obtain it.
+    follows from printed settings alone, so that no emulation was needed.
     """
 
     FITTED = "fitted"
@@ -30,10 +30,10 @@ class Basis(StrEnum):
 class Measured:
     """One measured value: the mean over seeds and, with two seeds or more, its confidence interval.
 
-    ``value`` is None when the quantity does not exist in every run: a spike that never came, a latency that
-    never settled. Such a claim is not reproduced; it is never skipped. ``seeds`` says over how many seeds the
-    mean was taken, or, where there is no value, with how many of them the quantity does exist; 0 where the
-    value depends on none.
+    ``value`` is None if the quantity does not exist in every run: a spike that never came, a latency that
+    never settled. Such a claim is not reproduced; it is never skipped. ``seeds`` is the number of seeds in
+    the mean or, without a value, the number of seeds with which the quantity does exist. It is 0 if the value
+    does not depend on seeds.
     """
 
     value: float | None
@@ -60,25 +60,25 @@ class Measured:
 
     @property
     def bottom(self) -> float | None:
-        """Lower end of the interval, or the value itself when there is none."""
+        """Lower end of the interval, or the value itself if there is no interval."""
         return self.value if self.low is None else self.low
 
     @property
     def top(self) -> float | None:
-        """Upper end of the interval, or the value itself when there is none."""
+        """Upper end of the interval, or the value itself if there is no interval."""
         return self.value if self.high is None else self.high
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """All values that answer one claim, one per label of it in any order, in its unit.
+    """All values that answer one claim, one for each of its labels in any order, in its unit.
 
-    ``how`` names the metric it was taken from, with its window, so that a reader can compute it again.
-    ``reading``: another reading of what the paper leaves open, or a trial with one input changed, under which
-    these values came out ("six machines, as recorded"); empty for the experiment's own setting. Its verdict
-    stands beside the claim's own and never replaces it. ``basis``: that of another reading, where it is not
-    the claim's: fitted if the reading was chosen with the number in view. What a claim itself is stands in
-    the ledger, and there alone.
+    ``how`` names the metric and its window, so that a reader can compute the values again. ``reading`` names
+    another reading of what the paper leaves open, or a trial with one input changed ("six machines, as
+    recorded"); it is empty for the experiment's own setting. The verdict under a reading is reported beside
+    the claim's own and never replaces it. ``basis`` is that of another reading if it differs from the
+    claim's: fitted if the reading was chosen with the number in view. The basis of the claim itself is
+    defined only in the ledger.
     """
 
     claim_id: str
@@ -99,7 +99,7 @@ class Measurement:
         check_distinct(self.claim_id, "label", labels)
 
     def value(self, label: str = "") -> Measured:
-        """The value with this label; `KeyError` if there is none."""
+        """Return the value with this label; `KeyError` if there is none."""
         return {value.label: value for value in self.values}[label]
 
 
@@ -127,19 +127,19 @@ def half_width(samples: Sequence[float]) -> float:
 
 
 def students_factor(degrees: float) -> float:
-    """How many standard errors a 95 % interval reaches to either side of a mean, by degrees of freedom."""
-    # Here, since every process that plays a run imports this module, and scipy takes as long as all else.
+    """Half-width of a 95 % interval of a mean in standard errors, by degrees of freedom."""
+    # Imported here: every process that plays a run imports this module, and scipy takes as long as all else.
     from scipy import special
 
     return float(special.stdtrit(degrees, 0.5 + CONFIDENCE / 2))
 
 
 def single(claim_id: str, value: float | None, *, unit: str, how: str) -> Measurement:
-    """The measurement of a claim that states one number which does not depend on the seed."""
+    """Measurement of a claim that states one number which does not depend on the seed."""
     return Measurement(claim_id, (Measured(value),), unit, how)
 
 
 def labelled(claim_id: str, values: Mapping[str, float | None], *, unit: str, how: str) -> Measurement:
-    """The measurement of a claim with several numbers or with an order that do not depend on the seed."""
+    """Measurement of a claim with several numbers or an order that do not depend on the seed."""
     found = tuple(Measured(value, label=label) for label, value in values.items())
     return Measurement(claim_id, found, unit, how)

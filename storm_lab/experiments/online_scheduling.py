@@ -1,4 +1,4 @@
-"""Settings of scheduling on measured load: T-Storm's monitors and schedule generator, around any policy."""
+"""Settings of scheduling on measured load: T-Storm's monitors and generator, around any scheduler."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from storm_lab.monitoring.overload import OverloadRule
 from storm_lab.schedulers.contract import Scheduler
 
 STEADY_S = 500.0
-"""Figures of the steady state leave out what comes before (section V compares from here on)."""
+"""Start of the steady state; earlier values are left out (section V compares from here on)."""
 
 LEAST_GAIN = 0.02
-"""Part of the inter-node traffic that a schedule must save to be adopted for that alone.
+"""Share of the inter-node traffic that a schedule must save to be adopted for that reason alone.
 
-Not printed. Figures 5, 6 and 8 show one re-assignment in 1000 s, so the noise of the averages must not count.
+Not printed. Figures 5, 6 and 8 show one re-assignment in 1000 s, so noise in the averages must not trigger
+one.
 """
 
 OVERLOAD_FRACTION = 0.9
-"""Part of the CPU that Algorithm 1 may fill, above which a node's load is a sign of overload; not printed."""
+"""Share of the CPU that Algorithm 1 may fill above which a node counts as overloaded; not printed."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter("one emulation of every setting per seed; the paper prints one run each"),
@@ -64,11 +65,11 @@ PARAMETERS: tuple[Parameter, ...] = (
         chosen_on=("tstorm-fig9-detect",),
     ),
 )
-"""Seeds, length, monitors and schedule generator; ranges from what the paper leaves open."""
+"""Seeds, length, monitors and schedule generator; the ranges cover what the paper leaves open."""
 
 
 def generator(policy: Scheduler[Any], parameters: Parameters) -> OnlineScheduling:
-    """Monitors, schedule generator and custom scheduler around a policy that reads measured load."""
+    """Monitors, schedule generator and custom scheduler around a scheduler that reads measured load."""
     return OnlineScheduling(
         policy,
         monitor=MonitorPlan(alpha=parameters.number("alpha")),
@@ -80,11 +81,11 @@ def generator(policy: Scheduler[Any], parameters: Parameters) -> OnlineSchedulin
 
 
 def overload_rule(parameters: Parameters) -> OverloadRule:
-    """T-Storm's rule for an overload, which is not printed: a sign that lasts for so many windows.
+    """T-Storm's rule for an overload, which is not printed: a sign that lasts ``overload_windows``.
 
-    Signs are what its monitors read (section IV-B): a node's average load close to what Algorithm 1 may put
-    there, or an executor that fills a core; and root tuples that fail, as in section III. Lengths of queues
-    are none.
+    The signs are those that its monitors can read (section IV-B): a node's average load close to what
+    Algorithm 1 may put there, or an executor that fills a core; and root tuples that fail, as in section III.
+    Queue lengths are not used.
     """
     windows = parameters.integer("overload_windows")
     return OverloadRule(

@@ -1,6 +1,6 @@
-"""Parameters of experiments: what may be set, of which type, in which range, and why.
+"""Parameters of experiments: what may be set, with type, range and reason.
 
-The command line, the notebooks and the tests check values here, and nowhere else.
+The command line, the notebooks and the tests all check values with this module.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ ParameterValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One thing a reader may change about an experiment.
+    """One input of an experiment that a reader may change.
 
     The type is the default's: bool, int, float, str, or a tuple of numbers (a tuple with any float in it
-    holds floats). ``low`` and ``high`` bound a number, or every number of a tuple; ``choices`` lists the
-    texts that are allowed; with ``is_file`` any other text is the path of a file. ``doc`` says what it is and
-    where range and default come from. ``chosen_on`` names the claims that were in view when the default was
-    chosen, which makes them fitted ones; empty where it was chosen without.
+    holds floats). ``low`` and ``high`` bound a number, or every number of a tuple. ``choices`` lists the
+    allowed texts; with ``is_file`` any other text is the path of a file. ``doc`` describes the parameter and
+    gives the source of range and default. ``chosen_on`` names the claims that were in view when the default
+    was chosen, which makes them fitted; empty if there were none.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Parameter:
 
     @property
     def allowed(self) -> Allowed:
-        """What the value, or every number of a list, may be."""
+        """Allowed values, or allowed numbers of a list."""
         kind = type(self.default)
         if isinstance(self.default, tuple):
             kind = float if any(isinstance(item, float) for item in self.default) else int
@@ -52,7 +52,7 @@ class Parameter:
 
     @property
     def type_name(self) -> str:
-        """The type in words, as help texts and errors print it."""
+        """The type in words, for help texts and errors."""
         noun = self.allowed.noun.removeprefix("a ")
         return f"list of {noun}s" if isinstance(self.default, tuple) else noun
 
@@ -64,10 +64,11 @@ class Parameter:
         return self.allowed.range_text
 
     def checked(self, value: object) -> ParameterValue:
-        """``value`` in this parameter's type.
+        """Return ``value`` in this parameter's type.
 
-        A whole number passes for a float, a list for a tuple; nothing else is converted. A `UserError` for a
-        wrong type, or out of range, names parameter and value and says what is allowed.
+        An integer is accepted for a float and a list for a tuple; nothing else is converted. Raises
+        `UserError` for a wrong type or a value out of range; it names parameter and value and says what is
+        allowed.
         """
         items: Iterable[object] = (value,)
         if isinstance(self.default, tuple):
@@ -85,9 +86,9 @@ class Parameter:
         return found if isinstance(self.default, tuple) else found[0]
 
     def parsed(self, text: str) -> ParameterValue:
-        """The value of a text: ``1.8``, ``true``, ``1,1.8,2.2``, ``1-5``; `UserError` as `checked`."""
+        """Parse a text: ``1.8``, ``true``, ``1,1.8,2.2``, ``1-5``; `UserError` as `checked`."""
         if self.is_file and text not in self.choices:
-            # Notebooks run in a folder of their own, so a relative path would mean another file there.
+            # Notebooks run in another folder, where a relative path would mean another file.
             return str(Path(text).absolute())
         if isinstance(self.default, tuple):
             pieces = [piece.strip() for piece in text.strip("[]() ").split(",") if piece.strip()]
@@ -95,7 +96,7 @@ class Parameter:
         return self.checked(self.allowed.read(text))
 
     def _numbers(self, piece: str, whole: str) -> Iterable[object]:
-        """The number of a piece of a list, or all from the first to the last of a range such as ``1-5``."""
+        """The number in a piece of a list, or all numbers of a range such as ``1-5``."""
         allowed = self.allowed
         found = re.fullmatch(r"(\d{1,10})-(\d{1,10})", piece)
         if allowed.kind is float or found is None:
@@ -124,7 +125,7 @@ def with_defaults(declared: Sequence[Parameter], **defaults: ParameterValue) -> 
 
 
 class Parameters(Mapping[str, ParameterValue]):
-    """Checked values by name; compares and pickles by value. The typed getters spare callers the casts."""
+    """Checked values by name; compares and pickles by value. The getters return values of a known type."""
 
     __slots__ = ("_values",)
 
@@ -144,11 +145,11 @@ class Parameters(Mapping[str, ParameterValue]):
         return f"Parameters({self._values!r})"
 
     def only(self, names: Iterable[str]) -> Parameters:
-        """The values of ``names`` alone: those that one run depends on."""
+        """The values of ``names`` only, for instance those that one run depends on."""
         return Parameters({name: self._values[name] for name in names})
 
     def without(self, *names: str) -> Parameters:
-        """All values but those of ``names``."""
+        """All values except those of ``names``."""
         return Parameters({name: value for name, value in self._values.items() if name not in names})
 
     def changed(self, **values: ParameterValue) -> Parameters:
@@ -157,11 +158,11 @@ class Parameters(Mapping[str, ParameterValue]):
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The parameter ``seeds``, each seed once."""
+        """The parameter ``seeds`` without repetition."""
         return tuple(dict.fromkeys(self.integers("seeds")))
 
     def with_first_seed(self) -> Parameters:
-        """A copy with the first of the seeds alone."""
+        """A copy with only the first of the seeds."""
         return self.changed(seeds=self.seeds[:1])
 
     def flag(self, name: str) -> bool:
@@ -169,7 +170,7 @@ class Parameters(Mapping[str, ParameterValue]):
         return self._of_type(name, bool, "true or false")
 
     def integer(self, name: str) -> int:
-        """A whole number."""
+        """An integer."""
         return self._of_type(name, int, "a whole number")
 
     def number(self, name: str) -> float:
@@ -181,7 +182,7 @@ class Parameters(Mapping[str, ParameterValue]):
         return self._of_type(name, str, "a text")
 
     def integers(self, name: str) -> tuple[int, ...]:
-        """A list of whole numbers."""
+        """A list of integers."""
         return tuple(int(item) for item in self._of_type(name, tuple, "a list"))
 
     def numbers(self, name: str) -> tuple[float, ...]:
@@ -190,17 +191,17 @@ class Parameters(Mapping[str, ParameterValue]):
 
     def _of_type(self, name: str, kind: type[_Kind] | tuple[type[_Kind], ...], what: str) -> _Kind:
         value = self._values[name]
-        # True and False are whole numbers to Python.
+        # bool is a subclass of int.
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise TypeError(f"parameter {name} is not {what}")
         return value
 
 
 def check_parameters(declared: Iterable[Parameter], given: Mapping[str, object], owner: str) -> Parameters:
-    """Every declared parameter, with the values of ``given`` where there are any and the defaults elsewhere.
+    """Return every declared parameter, with its value in ``given`` or its default.
 
-    ``owner`` is what the parameters belong to, for the message. `UserError` for an unknown name (the message
-    lists what exists and guesses what was meant), or as `Parameter.checked`.
+    ``owner`` names what the parameters belong to, for the message. Raises `UserError` as `Parameter.checked`,
+    or for an unknown name; the message then lists the known names and suggests one.
     """
     known = {parameter.name: parameter for parameter in declared}
     for name in given:
@@ -214,7 +215,7 @@ def check_parameters(declared: Iterable[Parameter], given: Mapping[str, object],
 
 
 def read_values(declared: Iterable[Parameter], texts: Iterable[str], owner: str) -> dict[str, ParameterValue]:
-    """The values of ``name=value`` texts; `UserError`: no ``=``, a name twice, or as `check_parameters`."""
+    """Parse ``name=value`` texts; `UserError`: no ``=``, a name twice, or as `check_parameters`."""
     known = {parameter.name: parameter for parameter in declared}
     given: dict[str, ParameterValue] = {}
     for text in texts:

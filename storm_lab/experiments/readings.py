@@ -1,7 +1,7 @@
-"""Readings: the few ways in which experiments take numbers from the metric tables.
+"""Readings: the ways in which experiments take numbers from the metric tables.
 
-Tables are those of `storm_lab.pipeline.metric_tables.MetricTables`; every reading returns one value per seed,
-in the order of the seeds, so that the interval over seeds can be taken from it.
+The tables are those of `storm_lab.pipeline.metric_tables.MetricTables`. Every reading returns one value per
+seed, in the order of the seeds, so that an interval over seeds can be computed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from storm_lab.experiments.parameter import Parameters
 
 
 class Tables(Protocol):
-    """Metric tables by name, those of the pipeline's `MetricTables`, as the papers' measures read them."""
+    """Metric tables by name, as in the pipeline's `MetricTables`, for the measures of the papers."""
 
     def __getattr__(self, name: str) -> pd.DataFrame: ...
 
@@ -28,12 +28,12 @@ Samples = list[float | None]
 """One value per seed, in the order of the seeds; None for a seed without it."""
 
 Measure = Callable[[Tables, Parameters], tuple[Measurement, ...]]
-"""Measures claims."""
+"""Function that measures claims."""
 
 
 @dataclass(frozen=True)
 class _View:
-    """Tables of which only some rows are seen."""
+    """Tables of which only some rows are visible."""
 
     whole: Tables
     seen: Callable[[pd.DataFrame], pd.DataFrame]
@@ -42,25 +42,25 @@ class _View:
     def __getattr__(self, name: str) -> pd.DataFrame:
         found = getattr(self.whole, name)
         found = found if name in self.seen_whole else self.seen(found)
-        # Measures ask for the same table again and again; what lies there is not looked for here.
+        # Cached, because measures ask for the same table again and again.
         self.__dict__[name] = found
         return found
 
 
 def part_of(tables: Tables, experiment: str) -> Tables:
-    """The rows of ``experiment``, where several share runs; variants and seeds name a run only within one."""
+    """The rows of ``experiment`` if several share runs: variant and seed name a run only within one."""
     return _View(tables, lambda table: table[table["experiment"] == experiment])
 
 
 def of_seeds(tables: Tables, seeds: Sequence[int]) -> Tables:
-    """The rows of these seeds, for figures that say so: some variants have more, which settle a claim."""
+    """The rows of these seeds, for figures that state them: variants that settle a claim have more seeds."""
     return _View(tables, lambda table: table[table["seed"].isin(seeds)])
 
 
 def under_reading(tables: Tables, tag: str, keep: Sequence[str] = ()) -> Tables:
-    """The rows of another reading: of the variants that end with ``tag``, named without it.
+    """The rows of another reading: those of variants that end with ``tag``, with the tag removed.
 
-    ``keep`` names variants that the reading leaves as they are.
+    ``keep`` names variants that the reading does not change.
     """
 
     def seen(table: pd.DataFrame) -> pd.DataFrame:
@@ -71,7 +71,7 @@ def under_reading(tables: Tables, tag: str, keep: Sequence[str] = ()) -> Tables:
 
 
 def without_runs(tables: Tables, left_out: Callable[[str], bool], but_in: Collection[str]) -> Tables:
-    """The tables without the rows of the variants that are ``left_out``, but for the tables ``but_in``."""
+    """The tables without the rows of variants that are ``left_out``; tables ``but_in`` stay complete."""
 
     def seen(table: pd.DataFrame) -> pd.DataFrame:
         return table[~table["variant"].isin([name for name in table["variant"].unique() if left_out(name)])]
@@ -83,7 +83,7 @@ def of_run(table: pd.DataFrame, variant: str, seed: int) -> pd.DataFrame:
     """The rows of one run."""
     known = _places.get(id(table))
     if known is None or known[0]() is not table:
-        # Measures ask the same table for every run, often: comparing names row by row takes them most time.
+        # Measures ask the same table for every run; comparing names row by row would take most of their time.
         forget = partial(_places.pop, id(table))
         known = (ref(table, lambda _: forget(None)), table.groupby(["variant", "seed"]).indices)
         _places[id(table)] = known
@@ -92,13 +92,13 @@ def of_run(table: pd.DataFrame, variant: str, seed: int) -> pd.DataFrame:
 
 
 _places: dict[int, tuple[ref[pd.DataFrame], Mapping[Any, Any]]] = {}
-"""Of tables that have been asked: where the rows of each run stand."""
+"""Positions of the rows of each run, by table that has been asked for."""
 
 
 def by_seed(
     table: pd.DataFrame, variant: str, seeds: Sequence[int], read: Callable[[pd.DataFrame], float | None]
 ) -> Samples:
-    """What ``read`` makes of the rows of each run; None for a seed without a row."""
+    """Apply ``read`` to the rows of each run; None for a seed without rows."""
     found: Samples = []
     for seed in seeds:
         rows = of_run(table, variant, seed)
@@ -118,8 +118,8 @@ def mean_over(
 ) -> Samples:
     """Mean of ``column`` over all tuples of the bins from ``from_s`` to ``to_s``.
 
-    The bins' means are weighted with their ``weight``, so that the result is the mean over tuples; None for a
-    seed without any.
+    The means of the bins are weighted with ``weight``, so that the result is the mean over tuples; None for a
+    seed without tuples.
     """
 
     def mean(rows: pd.DataFrame) -> float | None:
@@ -131,7 +131,7 @@ def mean_over(
 
 
 def value_of(table: pd.DataFrame, column: str, variant: str, seeds: Sequence[int]) -> Samples:
-    """A figure of which each run has one; None for a seed without it."""
+    """A quantity that has one value per run; None for a seed without it."""
 
     def first(rows: pd.DataFrame) -> float | None:
         known = rows[column].dropna()
@@ -141,24 +141,24 @@ def value_of(table: pd.DataFrame, column: str, variant: str, seeds: Sequence[int
 
 
 def quotients(new: Sequence[float | None], old: Sequence[float | None]) -> Samples:
-    """``new / old`` seed by seed; None where either is missing, or ``old`` is nothing."""
+    """``new / old`` seed by seed; None if either is missing or ``old`` is 0."""
     return [
         a / b if a is not None and b is not None and b > 0 else None for a, b in zip(new, old, strict=True)
     ]
 
 
 def changes(new: Sequence[float | None], old: Sequence[float | None]) -> Samples:
-    """``100 * (new / old - 1)`` seed by seed, in percent: what "x % higher" commonly means."""
+    """``100 * (new / old - 1)`` seed by seed, in percent: the usual meaning of "x % higher"."""
     return [None if ratio is None else 100 * (ratio - 1) for ratio in quotients(new, old)]
 
 
 def reductions(new: Sequence[float | None], old: Sequence[float | None]) -> Samples:
-    """``100 * (1 - new / old)`` seed by seed: what T-Storm calls speedup, in percent."""
+    """``100 * (1 - new / old)`` seed by seed, in percent: what T-Storm calls speedup."""
     return [None if ratio is None else 100 * (1 - ratio) for ratio in quotients(new, old)]
 
 
 def measured(samples: Sequence[float | None], *, label: str = "") -> Measured:
-    """Mean and interval over seeds; no value when some seed has none, for then the thing did not happen."""
+    """Mean and interval over seeds; no value if a seed has none, because the event did not always happen."""
     known = [sample for sample in samples if sample is not None]
     if known and len(known) == len(samples):
         return over_seeds(known, label=label)
@@ -166,12 +166,12 @@ def measured(samples: Sequence[float | None], *, label: str = "") -> Measured:
 
 
 def measurement(claim: str, samples: Sequence[float | None], *, unit: str, how: str) -> Measurement:
-    """The measurement of a claim that states one number."""
+    """Measurement of a claim that states one number."""
     return Measurement(claim, (measured(samples),), unit, how)
 
 
 def by_label(
     claim: str, samples: Mapping[str, Sequence[float | None]], *, unit: str, how: str
 ) -> Measurement:
-    """The measurement of a claim that states several numbers or an order, from the samples of each label."""
+    """Measurement of a claim that states several numbers or an order, from the samples of each label."""
     return Measurement(claim, tuple(measured(samples[label], label=label) for label in samples), unit, how)

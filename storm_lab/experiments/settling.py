@@ -1,9 +1,9 @@
-"""More seeds, for the claims alone that an experiment's own seeds leave unsettled.
+"""More seeds for claims that an experiment's own seeds leave unsettled.
 
-An interval over a few seeds that reaches across an edge of a claim's band does not say on which side the mean
-lies (`storm_lab.reporting.verdict`). Then the runs that the claim is measured from, and no others, are played
-with more seeds, until it is settled or `MOST_SEEDS` are played. Claims that the experiment's seeds settle
-keep their mean over these.
+If an interval over a few seeds reaches across an edge of a claim's band, it does not say on which side the
+mean is (`storm_lab.reporting.verdict`). The runs that the claim is measured from, and no others, are then
+played with more seeds, until it is settled or `MOST_SEEDS` have been played. Claims that the experiment's
+seeds settle keep their mean over those.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters
 
 MOST_SEEDS = 30
-"""As many as are ever played."""
+"""Most seeds that are ever played."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """Claims, and the runs that they need more seeds of.
+    """Claims, and the runs that are played with more seeds for them.
 
-    ``variants`` are patterns (``S6-*``) of the variants that the claims are measured from, ``seeds`` is how
-    many of 1, 2, 3, ... these are played with, and ``reading`` the reading under which the claims are
-    unsettled; by default the experiment's own setting. Where ``until_s`` is given, all that the claims are
-    measured from is there by then, and the further seeds are played no longer. ``metrics`` are the metric
-    tables that the further seeds get, those that the claims are measured from among them; by default all
-    that the experiment declares. What the notebook shows of all seeds of such a variant has to be named, too.
+    ``variants`` are patterns (``S6-*``) of the variants that the claims are measured from; name also the
+    variants of which the notebook shows all seeds. ``seeds`` is the number of seeds: 1, 2, 3, ... ``reading``
+    is the reading under which the claims are unsettled; by default the experiment's own setting. ``until_s``
+    ends the further runs early, once everything that the claims are measured from exists. ``metrics`` are the
+    metric tables computed for the further seeds and must include those that the claims are measured from; by
+    default all that the experiment declares.
     """
 
     claims: tuple[str, ...]
@@ -38,18 +38,18 @@ class Settling:
     metrics: tuple[str, ...] = ()
 
     def parameters(self, parameters: Parameters) -> Parameters:
-        """The parameters with as many seeds."""
+        """The parameters with the larger number of seeds."""
         return parameters.changed(seeds=tuple(range(1, self.seeds + 1)))
 
     def played(self, parameters: Parameters) -> Parameters:
-        """The parameters that the further seeds are played with."""
+        """The parameters with which the further seeds are played."""
         more = self.parameters(parameters)
         return more.changed(duration_s=self.until_s) if self.until_s else more
 
     def needs(self, variant: str) -> bool:
-        """Whether the claims are measured from this variant's runs."""
+        """Return whether the claims are measured from this variant's runs."""
         return any(fnmatchcase(variant, pattern) for pattern in self.variants)
 
     def settles(self, found: Measurement) -> bool:
-        """Whether this measurement is one of the claims'."""
+        """Return whether this measurement belongs to one of the claims."""
         return found.claim_id in self.claims and found.reading == self.reading

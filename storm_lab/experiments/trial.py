@@ -1,8 +1,8 @@
-"""Trials: single deviations from an experiment's setting, played to see how much an answer depends on it.
+"""Trials: single deviations from an experiment's setting, which show how much a result depends on it.
 
-A trial is played with one seed, and its runs are named after it: the setting's own name, a hyphen, and the
-trial's. One that is a reading of what the paper leaves open is played with every seed. Verdicts under a trial
-stand beside the claims that it explains, and never replace their own.
+A trial is played with one seed. Its runs are named after the setting, a hyphen, and the trial. A trial that
+is a reading of what the paper leaves open is played with every seed. Verdicts under a trial are reported
+beside the claims that it explains and never replace their own verdicts.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ TRIALS = Parameter(
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A deviation: its name in file-name characters, what it means to a reader, and the values it sets.
+    """A deviation: its name in file-name characters, its label for readers, and the values it sets.
 
-    ``only``: the one scheduler or setting whose runs it changes; others are not played again. ``claims``:
-    those that it explains. ``reading``: it is another reading of the paper, played with every seed; without
-    ``claims`` it explains all. ``chosen_on``: the claims whose printed values chose it, so that what comes
-    out for them is no prediction. ``indifferent``: parameters of which other values give the same, so that
-    nothing could choose them. ``asked``: a parameter of its own asks for it, whatever ``trials`` says.
+    ``only``: the one scheduler or setting whose runs it changes; other runs are not played again. ``claims``:
+    the claims that it explains. ``reading``: whether it is another reading of the paper, played with every
+    seed; without ``claims`` it explains all. ``chosen_on``: the claims whose printed values were used to
+    choose it, so that results for them are no prediction. ``indifferent``: parameters whose other values give
+    the same result, so that no claim can have chosen them. ``asked``: whether a parameter of its own asks for
+    it, regardless of ``trials``.
     """
 
     name: str
@@ -44,12 +45,12 @@ class Trial:
     asked: bool = False
 
     def basis(self, found: Measurement) -> Basis | None:
-        """What a measurement under this trial stands on; None leaves it to the ledger."""
+        """Basis of a measurement under this trial; None leaves it to the ledger."""
         return Basis.FITTED if found.claim_id in self.chosen_on else found.basis
 
 
 def variant_of(setting: str, trial: Trial | None = None) -> str:
-    """Variant of a setting's run, as it is or under a trial."""
+    """Variant of a setting's run, in its own form or under a trial."""
     return setting if trial is None else f"{setting}-{trial.name}"
 
 
@@ -63,11 +64,11 @@ def tried(
     claims: Sequence[str] = (),
     only: str = "",
 ) -> tuple[Trial, ...]:
-    """The trials with other values of a parameter, each value once.
+    """Trials with other values of a parameter, without repetition.
 
-    ``trial_name`` and ``label`` have ``{}`` in the place of the value, as ``c{}``. The values are those of
-    the parameter ``listed``, by default ``<name>_tried``; the rest is as of `Trial`. A claim that comes out
-    with one of several values is no prediction.
+    ``trial_name`` and ``label`` contain ``{}`` for the value, as in ``c{}``. The values are those of the
+    parameter ``listed``, by default ``<name>_tried``. The other arguments are as in `Trial`. A claim that is
+    reproduced with one of several values is no prediction.
     """
     usual = parameters.get(name)
     found = []
@@ -83,12 +84,14 @@ def tried(
 def played(
     parameters: Parameters, shared: Parameters, trials: Sequence[Trial]
 ) -> Iterator[tuple[Trial | None, Parameters, tuple[int, ...]]]:
-    """The setting itself with all seeds, then the trials that deviate from it with the first.
+    """Yield the setting and each trial that deviates from it, with their parameters and seeds.
+
+    The setting and readings have all seeds, other trials only the first.
 
     Args:
-        parameters: the experiment's, with ``seeds``, and ``trials`` where they can be left out.
-        shared: those that every run depends on.
-        trials: what may be tried; one that sets nothing anew is left out.
+        parameters: the experiment's, with ``seeds``, and with ``trials`` if trials can be left out.
+        shared: the parameters that every run depends on.
+        trials: the possible trials; those that change no value are left out.
     """
     yield None, shared, parameters.seeds
     for trial in trials:
@@ -105,10 +108,10 @@ def runs_of(
     shared: Parameters,
     trials: Sequence[Trial],
 ) -> tuple[RunSpec, ...]:
-    """Each setting with all seeds, then under each trial that concerns it, for the trial's seeds.
+    """Runs of each setting with all seeds, then under each trial that affects it, with the trial's seeds.
 
-    ``make`` makes a run of ``variant``, ``seed`` and ``parameters``; ``settings`` says what sets a setting
-    apart, by the variant of its runs; the rest is as for `played`.
+    ``make`` makes a run from ``variant``, ``seed`` and ``parameters``. ``settings`` maps the variant of a
+    setting's runs to the values that distinguish it. The other arguments are as in `played`.
     """
     return tuple(
         make(variant=variant_of(setting, trial), seed=seed, parameters=values.changed(**own))
@@ -122,7 +125,7 @@ def runs_of(
 def under_trials(
     play: Callable[[Parameters], Iterable[RunSpec]], parameters: Parameters, trials: Sequence[Trial]
 ) -> Iterator[RunSpec]:
-    """What ``play`` makes of the parameters under each trial that is played, for the trial's seeds."""
+    """Runs that ``play`` makes from the parameters under each played trial, with the trial's seeds."""
     for trial, values, seeds in played(parameters, parameters, trials):
         if trial is not None:
             for spec in play(values.changed(seeds=seeds)):
@@ -134,9 +137,9 @@ def with_trials(
     trials: Sequence[Trial] | Callable[[Parameters], Sequence[Trial]],
     others: Sequence[str] = (),
 ) -> Measure:
-    """A measure that finds what ``measure`` does, and then the same under trials (`explained`).
+    """Combine ``measure`` with the same measure under trials (`explained`).
 
-    Which trials there are may depend on the parameters.
+    The trials may depend on the parameters.
     """
 
     def both(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
@@ -153,9 +156,9 @@ def explained(
     trials: Sequence[Trial],
     others: Sequence[str] = (),
 ) -> tuple[Measurement, ...]:
-    """What ``measure`` finds under each trial that was played, for the claims that the trial explains.
+    """Results of ``measure`` under each trial that was played, for the claims that the trial explains.
 
-    ``others`` are the variants that a trial of one scheduler's or setting's runs leaves as they are.
+    ``others`` are the variants that a trial of one scheduler or setting does not change.
     """
     explanations: list[Measurement] = []
     for trial in trials:
