@@ -1,6 +1,6 @@
 """Numbers that were chosen with a result in view: fitted constants, and inputs that no paper prints.
 
-A reader can see at once how much freedom there was, and on which claims it was spent.
+The list shows how much freedom there was and on which claims it was used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from storm_lab.papers.registry import experiments
 
 @dataclass(frozen=True, slots=True)
 class ConstantRecord:
-    """A constant, as its owner hands it over; ``chosen_on``: the claims that a fitted one was chosen on."""
+    """A constant as its module provides it; ``chosen_on``: claims or data that a fitted one was chosen on."""
 
     name: str
     value: float
@@ -41,8 +41,8 @@ class ConstantRecord:
 class ChosenNumber:
     """One number that was chosen on results, a constant or a parameter; texts with units.
 
-    ``owner`` is "cost model", or the experiments that have the parameter; ``source`` says why this value;
-    ``claims`` are the ids of those that it was chosen on, or what else served.
+    ``owner`` is "cost model", or the experiments that have the parameter. ``source`` says why it has this
+    value. ``claims`` are the ids of the claims that it was chosen on, or other data used for that.
     """
 
     name: str
@@ -54,10 +54,10 @@ class ChosenNumber:
 
 
 def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, ...]:
-    """Fitted constants, then inputs in the order of the experiments, those that only a reading has last.
+    """Fitted constants, then inputs in the order of the experiments; those only in a reading come last.
 
-    What several experiments or readings share stands once, with all claims that it was chosen on. Values that
-    are only tried, with one seed, are not among them: the claims for which they are count as chosen on.
+    A number shared by several experiments or readings appears once, with all claims that it was chosen on.
+    Values that are only tried with one seed are left out: the claims that they are tried for count as fitted.
     """
     found = [
         ChosenNumber(each.name, "cost model", each.value_text, each.range_text, each.source, each.chosen_on)
@@ -84,7 +84,7 @@ def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, .
 
 @dataclass(slots=True)
 class _Input:
-    """An input that was chosen on results: the parameter, and who has it, for which claims."""
+    """An input that was chosen on results: the parameter, the experiments that have it, and the claims."""
 
     parameter: Parameter
     owners: list[str] = field(default_factory=list)
@@ -92,13 +92,13 @@ class _Input:
     readings: list[str] = field(default_factory=list)
 
     def add(self, owner: str, claims: Iterable[str], reading: str = "") -> None:
-        """One more experiment with it; ``reading``: in that reading alone."""
+        """Add an experiment that has it; with ``reading``, only in that reading."""
         for known, more in ((self.owners, (owner,)), (self.claims, claims), (self.readings, (reading,))):
             known += [each for each in more if each and each not in known]
 
     @property
     def number(self) -> ChosenNumber:
-        """As the table has it."""
+        """The entry for the table."""
         parameter = self.parameter
         readings = "".join(f"reading: {label}. " for label in self.readings)
         return ChosenNumber(

@@ -1,6 +1,6 @@
-"""What JupyterLab shows of topologies, clusters, scheduling results, sites, leagues, runs and verdicts.
+"""How JupyterLab shows topologies, clusters, scheduling results, sites, leagues, runs and verdicts.
 
-The classes themselves know nothing of it. `show_richly` tells IPython by name how to show them, as HTML and
+The classes themselves do not know about it. `show_richly` tells IPython by name how to show them, as HTML and
 as a line of text, so that nothing is imported before the first of them is shown.
 """
 
@@ -20,14 +20,14 @@ from storm_lab.schedulers.contract import Decision, SchedulingResult
 
 
 class Shown(NamedTuple):
-    """What is shown of an object: a line of text, and HTML."""
+    """How an object is shown: a line of text, and HTML."""
 
     line: str
     html: str
 
 
 MOST_ROWS = 200
-"""Rows of a table that are shown; what is left out is counted below it."""
+"""Most rows of a table that are shown; the number of others follows below it."""
 
 _BOX_W, _BOX_H, _GAP_X, _GAP_Y = 150, 44, 70, 18
 
@@ -67,7 +67,7 @@ def _topology(topology: Topology) -> Shown:
 
 
 def topology_svg(topology: Topology) -> str:
-    """The components from left to right, each behind all that it subscribes to, as SVG."""
+    """Draw the components as SVG, from left to right, each to the right of its sources."""
     depth = _depths(topology)
     columns = grouped((component.id for component in topology.components), depth.__getitem__)
     place = {
@@ -105,7 +105,7 @@ def topology_svg(topology: Topology) -> str:
 
 
 def _depths(topology: Topology) -> dict[str, int]:
-    """How many hops a component is from the spouts at most; a cycle is cut where it closes."""
+    """Longest path from the spouts to each component, in hops; a cycle is cut where it closes."""
     sources = {component.id: [each.source for each in component.inputs] for component in topology.components}
     depth: dict[str, int] = {}
 
@@ -139,7 +139,7 @@ def _cluster(cluster: Cluster) -> Shown:
 
 
 def _assignment(assignment: Assignment) -> Shown:
-    """How far it spreads, and a row for each worker."""
+    """The extent of an assignment, and a row for each worker."""
     workers = assignment.workers()
     nodes = len(assignment.nodes_used())
     line = f"{len(assignment.slots)} executors in {len(workers)} workers on {nodes} nodes"
@@ -191,7 +191,7 @@ def _verdict(verdict: Verdict) -> Shown:
     return Shown(line, _table(head, [row], claim.statement))
 
 
-# Objects of rooms above this one have no type here.
+# Objects of packages above this one have no type here.
 
 
 def _site(site: Any) -> Shown:
@@ -253,16 +253,17 @@ _SHOWN: tuple[tuple[str, str, Callable[[Any], Shown]], ...] = (
     ("storm_lab.pipeline.metric_tables", "MetricTables", _metric_tables),
     ("storm_lab.advice.advice", "Advice", _advice),
 )
-"""Module, class, and what is shown of it."""
+"""Module, class, and the function that shows it."""
 
 
 def show_richly(formatter: Any) -> None:
-    """Tell IPython's HTML formatter how to show the project's objects, and the text formatter beside it.
+    """Tell IPython's HTML formatter, and its text formatter, how to show the project's objects.
 
-    Text is what a list of them shows, for example; a dataclass of a hundred executors is no readable line.
+    The text is used for a list of objects, for example; the repr of a dataclass with a hundred executors is
+    not readable.
     """
     plain = formatter.parent.formatters["text/plain"]
-    # Nothing else shows a figure until a notebook says %matplotlib inline, which takes this one's place.
+    # No other formatter shows figures until a notebook says %matplotlib inline, which replaces this one.
     formatter.parent.formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", _picture)
     for module, name, show in _SHOWN:
         formatter.for_type_by_name(module, name, partial(_html, show))
@@ -270,7 +271,7 @@ def show_richly(formatter: Any) -> None:
 
 
 def _picture(figure: Any) -> Any:
-    # Here, for matplotlib takes long to import.
+    # Imported here, because matplotlib is slow to import.
     from storm_lab.reporting.figures.saved import picture_of
 
     return picture_of(figure)

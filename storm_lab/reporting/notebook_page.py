@@ -1,8 +1,8 @@
-"""An executed notebook as a page: opens from disk without a network, in light and in dark, small.
+"""Rendering an executed notebook as a small page that opens from disk, without a network, in light and dark.
 
-Jupyter's own export carries the style of the whole JupyterLab in every page, 300 kB of it. This one has text,
-code, outputs and figures, and a way back to the report. Style and script are in files that all pages share
-(`page_files`), and a figure that was saved for the report is shown from there.
+Jupyter's own export includes the style of JupyterLab in every page, 300 kB of it. This page has text, code,
+outputs and figures, and a link back to the report. Style and script are in files shared by all pages
+(`page_files`). A figure that was saved for the report is shown from its file there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from storm_lab.reporting.page import rendered
 
 LONG = 20
-"""Lines of code from which on a cell is folded."""
+"""Least number of lines for which a code cell is folded."""
 
 STYLE = "notebook.css"
 SCRIPT = "notebook.js"
@@ -30,19 +30,20 @@ SCRIPT = "notebook.js"
 _PIXEL = "data:image/png;base64,"
 
 _ANCHOR = re.compile(r'&lt;a id=(?:"|&quot;)([\w-]+)(?:"|&quot;)&gt;(?:\s*)&lt;/a&gt;')
-"""The one markup of code's outputs that is let through, as it comes out escaped: links lead there."""
+"""The only markup in outputs of code that is kept, in its escaped form: links lead to these anchors."""
 
 _ADDRESS = re.compile(r"https?:|mailto:|[^:&]*([/?#]|$)", re.IGNORECASE)
-"""Where links of code's outputs may lead: to the web, to a mailbox, or to a relative address.
+"""Allowed targets of links in outputs of code: the web, a mailbox, or a relative address.
 
-Mistune's own check lets through a colon that is written as a character reference of a reference."""
+Mistune's own check accepts a colon that is written as a character reference of a reference.
+"""
 
 
 def notebook_page(notebook: nbformat.NotebookNode, slug: str, *, report: str = "") -> str:
-    """The page of an executed notebook; same notebook, same bytes.
+    """Return the page of an executed notebook; the same notebook gives the same bytes.
 
-    ``slug`` is the notebook's file name without ending, and its experiment's; ``report`` is the report's
-    address, relative to the page, empty when there is none.
+    ``slug`` is the notebook's file name without its suffix, and its experiment's slug. ``report`` is the
+    address of the report relative to the page, or empty.
     """
     title = _title(notebook) or slug
     figures = f"../figures/{slug}/"
@@ -58,7 +59,7 @@ def notebook_page(notebook: nbformat.NotebookNode, slug: str, *, report: str = "
 
 
 def page_files() -> dict[str, str]:
-    """The files that lie beside the pages, by name: style and script."""
+    """The files beside the pages, by name: style and script."""
     folder = resources.files("storm_lab.reporting") / "templates"
     return {name: (folder / name).read_text(encoding="utf-8") for name in (STYLE, SCRIPT)}
 
@@ -110,16 +111,16 @@ def _output(output: nbformat.NotebookNode, title: str, figures: str) -> dict[str
 
 
 class _Output(IPythonRenderer):
-    """Markdown that code has put out: markup is escaped, and a link to anywhere else is left as its text."""
+    """Markdown from the output of code: markup is escaped, and links to other targets become text."""
 
     def link(self, text: str, url: str, title: str | None = None) -> str:
         return super().link(text, url, title) if _ADDRESS.match(url) else text
 
 
 def _markdown(text: str, *, with_markup: bool = True) -> Markup:
-    """Text as HTML; code may have put out anything, so only the templates' own markup is let through.
+    """Convert text to HTML. Outputs of code may contain anything, so only the templates' own markup is kept.
 
-    What is not let through is escaped, so what code has escaped itself must not be once more.
+    All other markup is escaped. Text that the code has already escaped must not be escaped again.
     """
     text = text if with_markup else unescape(text)
     renderer = IPythonRenderer(escape=False) if with_markup else _Output()
@@ -128,7 +129,7 @@ def _markdown(text: str, *, with_markup: bool = True) -> Markup:
 
 def _code(text: str) -> Markup:
     page = str(Highlight2HTML(pygments_lexer="ipython3")(text))  # type: ignore[no-untyped-call]
-    # Long lines are scrolled, with the keyboard too.
+    # Long lines scroll, also with the keyboard.
     return Markup(page.replace("<pre>", '<pre tabindex="0">', 1))
 
 

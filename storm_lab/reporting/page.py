@@ -1,4 +1,4 @@
-"""HTML pages from the templates of this room."""
+"""HTML pages from the templates of this package."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
 def rendered(template: str, **content: object) -> str:
-    """The page of a template; text in it is escaped, and a name that it lacks is an error."""
+    """Render a template; text is escaped, and a missing name is an error."""
     environment = Environment(
         loader=PackageLoader("storm_lab.reporting"),
         autoescape=True,

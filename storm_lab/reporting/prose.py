@@ -1,4 +1,4 @@
-"""Text in notebooks that follows the numbers: sentences with variables in them, and the opening's claims."""
+"""Notebook text that follows the numbers: sentences with variables in them, and the table of claims."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from storm_lab.experiments.claim import Claim
 
 
 def say(text: str) -> None:
-    """Show Markdown text as the output of a cell, so that the numbers in it are those of the runs."""
-    # Here, since the package is used without IPython too.
+    """Show Markdown text as the output of a cell, so that its numbers are those of the runs."""
+    # Imported here, because the package is also used without IPython.
     from IPython.display import Markdown, display
 
     display(Markdown(text))  # type: ignore[no-untyped-call]
 
 
 def claims_text(claims: Sequence[Claim]) -> str:
-    """What the papers print, as a Markdown table: claim, where it stands, what it says, the number."""
+    """The printed claims as a Markdown table: id, place, statement and number."""
     if not claims:
         return "No paper prints a result that this notebook could be held against."
     rows = [
@@ -27,5 +27,5 @@ def claims_text(claims: Sequence[Claim]) -> str:
 
 
 def _cell(text: str) -> str:
-    # Orders contain signs that would be taken for markup.
+    # Orders contain characters that would be taken for markup.
     return text.replace("|", "/").replace("<", "&lt;").replace("~", "\\~") or "—"

@@ -1,7 +1,7 @@
-"""The parts of README.md that come from data: the verdicts, and one picture once there is one.
+"""The parts of README.md that come from data: the verdicts, and one picture if it exists.
 
-Run ``python -m storm_lab.reporting.readme`` in the checkout to bring them up to date; a test fails when they
-are not.
+Run ``python -m storm_lab.reporting.readme`` in the checkout to update them; a test fails if they are out of
+date.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from storm_lab.reporting.tally import Standing, Tally, by_basis, by_paper, count
 from storm_lab.reporting.verdict import Outcome, Verdict
 
 PICTURE = Path("figures") / "tstorm-word-count" / "figure-6.svg"
-"""The picture shown, below the reports folder."""
+"""The picture, relative to the reports folder."""
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> str:
@@ -39,7 +39,7 @@ def _row(name: str, tally: Tally) -> str:
 
 
 def standings(verdicts: Sequence[Verdict]) -> str:
-    """Where the claims stand once readings and causes are considered, in two lines of Markdown."""
+    """Number of claims of each standing, as two lines of Markdown."""
     counts = count_standings(verdicts)
     read, impossible, still_open = (
         counts[each] for each in (Standing.READING, Standing.IMPOSSIBLE, Standing.OPEN)
@@ -52,9 +52,9 @@ def standings(verdicts: Sequence[Verdict]) -> str:
 
 
 def picture(reports: Path) -> str:
-    """The picture as Markdown with the result that it shows, or nothing while there is none.
+    """The picture as Markdown with its caption; empty if there is no picture.
 
-    Raises `UserError` if the file is no whole figure, or a verdict file is damaged.
+    Raises `UserError` if the file is not a complete figure, or a verdict file is damaged.
     """
     path = reports / PICTURE
     if not path.is_file():
@@ -66,7 +66,7 @@ def picture(reports: Path) -> str:
 
 
 def caption(verdicts: Mapping[str, Verdict]) -> str:
-    """What the picture shows, in numbers; empty where they were not measured."""
+    """The result that the picture shows, in numbers; empty if they were not measured."""
     shown = [verdicts[f"tstorm-fig6{panel}-{what}"] for what in ("nodes", "speedup") for panel in "bc"]
     measured = [verdict.measurement.value().value if verdict.measurement else None for verdict in shown]
     if any(value is None for value in measured):
@@ -83,7 +83,7 @@ def caption(verdicts: Mapping[str, Verdict]) -> str:
 
 
 def updated(text: str, name: str, content: str) -> str:
-    """The text with ``content`` between the markers ``<!-- name:begin -->`` and ``<!-- name:end -->``.
+    """Replace the text between the markers ``<!-- name:begin -->`` and ``<!-- name:end -->`` by ``content``.
 
     Raises `UserError` unless there is exactly one pair of them.
     """
@@ -97,14 +97,14 @@ def updated(text: str, name: str, content: str) -> str:
 
 
 def updated_readme(text: str, reports: Path) -> str:
-    """README's text with its generated parts as the reports folder has them now."""
+    """The text of README with its generated parts updated from the reports folder."""
     verdicts = collect_verdicts(reports / "verdicts")
     text = updated(text, "verdicts", f"{verdict_table(verdicts)}\n\n{standings(verdicts)}")
     return updated(text, "picture", picture(reports))
 
 
 def update_readme(readme: Path, reports: Path) -> bool:
-    """Bring the file up to date; returns whether it had to change.
+    """Update the file and return whether it had to change.
 
     Raises `UserError` if it cannot be read or lacks its markers, or a verdict file is damaged.
     """
@@ -118,7 +118,7 @@ def update_readme(readme: Path, reports: Path) -> bool:
 
 
 def main() -> None:
-    """Command line: bring README.md of the current folder up to date."""
+    """Command line: update README.md in the current folder."""
     try:
         changed = update_readme(Path("README.md"), Path("reports"))
     except UserError as error:

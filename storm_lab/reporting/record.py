@@ -1,8 +1,8 @@
 """The verdict file of one experiment, and the verdicts of all of them.
 
-``<folder>/<experiment>.json`` holds what was run (parameters, seeds, code digest), what was
-measured for each claim, and the verdict on it. Verdicts are for the reader of the file: `collect_verdicts`
-judges the measurements anew, so that a corrected band needs no new run. Same record, same bytes.
+``<folder>/<experiment>.json`` holds what was run (parameters, seeds, code digest), what was measured for each
+claim, and the verdict on it. The verdicts in the file are for its reader: `collect_verdicts` judges the
+measurements again, so that a corrected band needs no new run. The same record gives the same bytes.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Parameter = str | int | float | bool | None | Sequence[str | int | float]
 
 @dataclass(frozen=True, slots=True)
 class VerdictFile:
-    """What one experiment says about its claims, with the digest of the code that produced its runs.
+    """Content of a verdict file: the measurements of one experiment, and how they were made.
 
-    ``seeds`` are those over which values and intervals were taken; ``measurements``, one per answered claim,
-    stand in ledger order.
+    ``seeds`` are those over which values and intervals were taken. ``code_digest`` is that of the code that
+    produced the runs. ``measurements``, one per answered claim, are in ledger order.
     """
 
     experiment: str
@@ -44,7 +44,7 @@ class VerdictFile:
 def write_verdicts(folder: Path, record: VerdictFile) -> Path:
     """Write the verdict file of an experiment; a reader sees the old file or the new one, never a part.
 
-    Raises `UserError` for a measurement that does not fit its claim, or belongs to another experiment.
+    Raises `UserError` for a measurement that does not fit its claim or belongs to another experiment.
     """
     document = {
         "schema": SCHEMA_VERSION,
@@ -61,7 +61,7 @@ def write_verdicts(folder: Path, record: VerdictFile) -> Path:
 
 
 def _judged(record: VerdictFile) -> tuple[Verdict, ...]:
-    """Verdicts on what was measured, in ledger order."""
+    """Verdicts on the measured claims, in ledger order."""
     ledger = load_claims()
     measured = {ledger.claim(measurement.claim_id).id for measurement in record.measurements}
     answered = [claim for claim in ledger.claims if claim.id in measured]
@@ -73,7 +73,7 @@ def _judged(record: VerdictFile) -> tuple[Verdict, ...]:
 
 
 def judged(claims: Sequence[str], measurements: Sequence[Measurement]) -> tuple[Verdict, ...]:
-    """A verdict on each of the claims; "not run" where it was not measured."""
+    """A verdict on each of the claims; "not run" if it was not measured."""
     ledger, found = load_claims(), _by_claim(measurements)
     return tuple(judge(ledger.claim(claim), *found.get(claim, (None, ()))) for claim in claims)
 
@@ -81,7 +81,7 @@ def judged(claims: Sequence[str], measurements: Sequence[Measurement]) -> tuple[
 def _by_claim(
     measurements: Sequence[Measurement],
 ) -> dict[str, tuple[Measurement | None, tuple[Measurement, ...]]]:
-    """Measurements by claim: the one of the experiment's own setting, and those of other readings.
+    """Measurements by claim: that of the experiment's own setting, and those of other readings.
 
     Raises `UserError` if a claim is measured twice under the same reading.
     """
@@ -118,7 +118,7 @@ def _claim_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def read_verdicts(path: Path) -> VerdictFile:
-    """The record in a verdict file; `UserError` if unreadable, incomplete, or of another schema version."""
+    """Read a verdict file; `UserError` if unreadable, incomplete, or of another schema version."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -158,9 +158,9 @@ def _measurement(entry: Mapping[str, Any]) -> Measurement:
 
 
 def read_all_verdicts(folder: Path) -> tuple[VerdictFile, ...]:
-    """All verdict files of a folder, by experiment name; none when the folder does not exist.
+    """Read all verdict files of a folder, ordered by experiment; none if the folder does not exist.
 
-    Raises `UserError` for one that is no verdict file, or whose name is not that of its experiment.
+    Raises `UserError` for a file that is not a verdict file, or whose name is not that of its experiment.
     """
     records = []
     for path in sorted(folder.glob("[!.]*.json")):
@@ -173,7 +173,7 @@ def read_all_verdicts(folder: Path) -> tuple[VerdictFile, ...]:
 
 
 def collect_verdicts(folder: Path) -> tuple[Verdict, ...]:
-    """One verdict for each claim of the ledger, in ledger order; "not run" where nothing was measured.
+    """One verdict for each claim of the ledger, in ledger order; "not run" if nothing was measured.
 
     Raises `UserError` for a verdict file that is damaged, or measures a claim that it does not own.
     """
@@ -185,7 +185,7 @@ def claim_rows(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
     """The rows that ``storm-lab claims --json`` prints, one per claim, all values as text.
 
     Keys: id, paper, experiment (of the paper; another may answer the claim), expected, band, measured,
-    verdict, basis, reason, standing; cause and class of what is not reproduced; reading: what came out under
+    verdict, basis, reason, standing; cause and class if it is not reproduced; reading: the results under
     other readings; trial: the parameter to try.
     """
     return [_claim_row(verdict) for verdict in verdicts]

@@ -1,8 +1,8 @@
-"""The report: an HTML file that opens from disk, needs no network, and says for every claim what came out.
+"""The report: an HTML file that opens from disk without a network and gives the verdict on every claim.
 
-First the counts, by paper and by basis; then a row for each claim; then figures, constants, contradictions,
-and the runs that were left out. Text, style and script are in the one file; figures are shown from their own
-files, and notebooks are linked at the place that argues a claim. Same content, same bytes.
+It shows the counts by paper and by basis, then a row for each claim, then figures, constants, contradictions,
+and the runs that were left out. Text, style and script are in the one file. Figures are shown from their own
+files, and notebooks are linked at the place that explains a claim. The same content gives the same bytes.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from storm_lab.version import __version__
 ALL_PAPERS = "all papers"
 
 SEVERAL = "several papers"
-"""Where the figures of an experiment stand that answers claims of more than one paper."""
+"""Heading for the figures of an experiment that answers claims of more than one paper."""
 
 
 _WHY = re.compile(r'id="why-([\w-]+)"')
 
 
 def _argued(reports: Path, notebooks: Mapping[str, str]) -> dict[str, str]:
-    """Claim -> link to the place in an executed notebook that is marked as its explanation."""
+    """Claim -> link to the place in an executed notebook that explains it."""
     found: dict[str, str] = {}
     for link in notebooks.values():
         for claim in _WHY.findall((reports / link).read_text(encoding="utf-8")):
@@ -52,7 +52,7 @@ def _argued(reports: Path, notebooks: Mapping[str, str]) -> dict[str, str]:
 
 def _figures(folder: Path) -> list[SavedFigure]:
     figures = []
-    # Some experiments answer no claim, and some claims are answered by none that can be run.
+    # Some experiments answer no claim, and some claims belong to no experiment that can be run.
     known = {*load_claims().owners, *(experiment.slug for experiment in experiments())}
     for path in sorted(folder.glob("*/[!.]*.svg")):
         if path.parent.name not in known:
@@ -73,10 +73,10 @@ def write_report(
     damaged: Sequence[RunRefused] = (),
     made_from: str = "",
 ) -> Path:
-    """Write ``index.html`` in a reports folder; a reader sees the old file or the whole new one.
+    """Write ``index.html`` in a reports folder; a reader sees the old file or the complete new one.
 
-    A page that would differ in nothing but what it is made from stays as it is. Arguments and `UserError` are
-    as of `render_report`.
+    The old page is kept if the new one differs only in its footer, which names what it is made from.
+    Arguments and `UserError` are as in `render_report`.
     """
     page = render_report(reports, constants=constants, damaged=damaged, made_from=made_from)
     path = reports / "index.html"
@@ -96,13 +96,13 @@ def render_report(
     damaged: Sequence[RunRefused] = (),
     made_from: str = "",
 ) -> str:
-    """The report on a reports folder, as HTML.
+    """Render the report on a reports folder as HTML.
 
     Args:
         reports: has ``verdicts/<experiment>.json``, ``figures/<experiment>/*.svg`` and
-            ``notebooks/<experiment>.html``; what is not there is not shown.
+            ``notebooks/<experiment>.html``; missing files are not shown.
         constants: all constants of the cost model; the fitted ones are counted.
-        damaged: run folders that no measurement may use, as they lie there now.
+        damaged: run folders that exist but that no measurement may use.
         made_from: the commit and its date; empty outside a checkout.
 
     Raises:
@@ -142,7 +142,7 @@ def render_report(
 
 
 def _split(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], list[tuple[str, int]]]:
-    """(paper, verdict) -> basis and number of its claims; a basis without any is left out."""
+    """(paper, verdict) -> basis and number of its claims; a basis without claims is left out."""
     counted: defaultdict[tuple[str, str], Counter[Basis]] = defaultdict(Counter)
     for verdict in verdicts:
         for paper in (verdict.claim.paper, ALL_PAPERS):
@@ -192,7 +192,7 @@ def _row(
 
 
 def _sort_number(values: Sequence[float | None]) -> str:
-    """What a column of numbers is sorted by: the first of a claim's numbers; empty without any."""
+    """Sort key in a column of numbers: the first of a claim's numbers; empty without any."""
     return next((repr(value) for value in values if value is not None), "")
 
 
@@ -202,7 +202,7 @@ def _galleries(
     notebooks: Mapping[str, str],
     papers: Sequence[str],
 ) -> list[dict[str, Any]]:
-    """Papers with those of their experiments that have figures, and the verdicts of each."""
+    """Papers, with those of their experiments that have figures, and the verdicts of each experiment."""
     answered = grouped(verdicts, lambda verdict: verdict.claim.owner)
     paper_of = {experiment.slug: experiment.paper for experiment in experiments()}
     for owner, own in answered.items():

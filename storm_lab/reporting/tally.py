@@ -1,4 +1,4 @@
-"""How many claims got which verdict, and where each stands, its cause considered."""
+"""Counts of verdicts, and the standing of each claim, which also considers its cause."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Tally:
 
     @property
     def total(self) -> int:
-        """All claims of the group."""
+        """Number of claims in the group."""
         return sum(self.counts)
 
     @property
@@ -48,11 +48,11 @@ def by_basis(verdicts: Sequence[Verdict]) -> tuple[Tally, ...]:
 
 
 class Standing(StrEnum):
-    """The four add up to all claims.
+    """Standing of a claim; the numbers of all four add up to all claims.
 
     ``READING``: not reproduced in the experiment's own setting, but under a stated reading or trial.
-    ``IMPOSSIBLE``: shown to contradict other numbers of the same paper. ``OPEN``: everything else, also what
-    no experiment can test.
+    ``IMPOSSIBLE``: shown to contradict other numbers of the same paper. ``OPEN``: everything else, including
+    claims that no experiment can test.
     """
 
     REPRODUCED = "reproduced"
@@ -62,7 +62,7 @@ class Standing(StrEnum):
 
 
 def standing(verdict: Verdict, cause: Cause | None) -> Standing:
-    """Where one claim stands."""
+    """Return the standing of one claim."""
     if verdict.outcome is Outcome.REPRODUCED:
         return Standing.REPRODUCED
     if any(reading.outcome is Outcome.REPRODUCED for reading in verdict.readings):
@@ -71,7 +71,7 @@ def standing(verdict: Verdict, cause: Cause | None) -> Standing:
 
 
 def count_chosen(verdicts: Iterable[Verdict]) -> int:
-    """Claims that are reproduced under stated readings, each of which was chosen with them in view."""
+    """Number of claims that are reproduced only under readings that were chosen with the claim in view."""
     counting = [
         [reading for reading in verdict.readings if reading.outcome is Outcome.REPRODUCED]
         for verdict in verdicts
@@ -81,6 +81,6 @@ def count_chosen(verdicts: Iterable[Verdict]) -> int:
 
 
 def count_standings(verdicts: Iterable[Verdict]) -> dict[Standing, int]:
-    """How many claims stand where, in the order of `Standing`."""
+    """Number of claims of each standing, in the order of `Standing`."""
     counted = Counter(standing(verdict, load_causes().get(verdict.claim.id)) for verdict in verdicts)
     return {each: counted[each] for each in Standing}

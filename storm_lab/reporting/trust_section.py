@@ -1,4 +1,4 @@
-"""The report's section on the emulator beside real Storm, from the document that its notebook leaves."""
+"""The report's section that compares the emulator with real Storm, read from its notebook's document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from storm_lab.errors import UserError
 from storm_lab.model.grouped import grouped
 
 EXPERIMENT = "live-trust"
-"""Whose document it is."""
+"""Experiment that writes the document."""
 
 _KEYS = (
     "scenes", "predicted_scenes", "orderings_wrong", "orderings_told", "unusable_measures", "measures",
@@ -22,12 +22,12 @@ _KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class TrustSection:
-    """What the section shows.
+    """Content of the section.
 
     Attributes:
-        document: counts, medians, orderings, as they were compared.
+        document: counts, medians and orderings, as compared.
         groups: sittings on each machine with the rows of their scenes.
-        reasons: why predicted values are missed, with those values; the reason of the farthest first.
+        reasons: why predicted values are missed, with those values; the reason of the largest miss first.
     """
 
     document: Mapping[str, Any]
@@ -36,7 +36,7 @@ class TrustSection:
 
 
 def read_trust(reports: Path) -> TrustSection | None:
-    """The section, or None where nothing was compared yet; `UserError` if the document is damaged."""
+    """Read the section; None if nothing was compared yet; `UserError` if the document is damaged."""
     path = reports / "documents" / f"{EXPERIMENT}.json"
     if not path.is_file():
         return None

@@ -1,30 +1,31 @@
-"""From a measurement to a verdict. The rules are here, once, and never softened.
+"""From a measurement to a verdict. This module is the only place for the rules, and they are never softened.
 
 Numbers (ratios, absolute values, counts, times, and words turned into numbers)
-    *reproduced*: the value, with the digits that the report prints of it, lies inside the band, ends
-    included: 199.99996 prints as 200, and is not outside a band from 200 on. Where several seeds give an
-    interval, two more things must hold: an exact band (a count) needs the whole interval inside, that is,
-    every seed agrees; and a claim with a direction needs the whole interval on its side of "no effect".
-    *direction only*: not reproduced, but the whole interval lies on the band's side of the target's
-    neutral value (0 % change, a quotient of 1, the baseline's node count). A target without a neutral
-    value, or whose band contains it, has no direction.
+    *reproduced*: the value, rounded as the report prints it, is inside the band, ends included: 199.99996
+    prints as 200 and is inside a band from 200 on. If several seeds give an interval, two more conditions
+    apply. An exact band (a count) needs the whole interval inside, that is, every seed agrees. A claim with
+    a direction needs the whole interval on its side of "no effect".
+    *direction only*: not reproduced, but the whole interval is on the band's side of the target's neutral
+    value (0 % change, a quotient of 1, the baseline's node count). A target without a neutral value, or
+    whose band contains it, has no direction.
     *not reproduced*: anything else, and any quantity that does not exist in the runs.
 
 Orders
     Each chain is checked between neighbours; along ``<`` and ``<=`` that settles the whole chain.
-    *reproduced*: every relation holds for the values, and for the intervals too (those of ``a < b`` do
-    not overlap). *direction only*: every relation holds for the values, but the seeds do not separate
-    some pair. *not reproduced*: a relation fails for the values.
+    *reproduced*: every relation holds for the values and for the intervals (those of ``a < b`` do not
+    overlap). *direction only*: every relation holds for the values, but the seeds do not separate some pair.
+    *not reproduced*: a relation fails for the values.
 
 Several numbers in one claim
     The claim's verdict is the worst of its numbers.
 
-*not testable* comes from the ledger, with its reason. *not run* means that no measurement is there.
+*not testable* comes from the ledger, with its reason. *not run* means that there is no measurement.
 
-An interval that reaches across an edge of the band, from either side, leaves the verdict *unsettled*: it goes
-by the mean, and the row says over how many seeds. So does an order of which the seeds do not separate some
-pair, whether it is right or wrong in the mean, unless a relation fails for the intervals, too. Measurements
-under another reading are judged by the same rules; their verdicts stand beside the claim's own.
+An interval that reaches across an edge of the band, from either side, leaves the verdict *unsettled*: the
+mean decides, and the row says over how many seeds. The same applies to an order if the seeds do not separate
+some pair, whether the order of the means is right or wrong, unless a relation fails for the intervals, too.
+Measurements under another reading are judged by the same rules; their verdicts are reported beside the
+claim's own.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from storm_lab.experiments.claim import SIMILAR, Chain, Claim, Relation, Target,
 from storm_lab.experiments.measurement import Basis, Measured, Measurement
 
 USUAL_SEEDS = 5
-"""Over how many seeds a value is a mean where nothing is said of it."""
+"""Number of seeds of a mean for which no number of seeds is stated."""
 
 
 class Outcome(StrEnum):
@@ -54,10 +55,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A claim, what was measured for it (None: nothing), and what follows, with the reason in one line.
+    """A claim, its measurement (None: nothing measured), and the outcome with the reason in one line.
 
-    ``unsettled`` counts the seeds over which the mean was taken without settling on which side of an edge of
-    the band it lies, 0 where they do; ``readings`` are the verdicts under other readings and trials.
+    ``unsettled`` is the number of seeds of a mean whose interval reaches across an edge of the band, or 0 if
+    the seeds settle the verdict. ``readings`` are the verdicts under other readings and trials.
     """
 
     claim: Claim
@@ -75,11 +76,11 @@ class Verdict:
 
 
 def judge(claim: Claim, measurement: Measurement | None, readings: Sequence[Measurement] = ()) -> Verdict:
-    """The verdict on a claim, a pure function of its arguments.
+    """Judge a claim; the verdict depends only on the arguments.
 
-    ``measurement`` is under the experiment's own setting, None when nothing was measured; ``readings`` are
-    under other readings and trials. `UserError` for another claim's, in another unit, or without a label of
-    the claim.
+    ``measurement`` is that of the experiment's own setting, None if nothing was measured. ``readings`` are
+    those of other readings and trials. Raises `UserError` if one belongs to another claim, has another unit,
+    or does not have the labels of the claim.
     """
     basis = _basis(claim, measurement)
     if claim.untestable:
@@ -103,9 +104,9 @@ def judge(claim: Claim, measurement: Measurement | None, readings: Sequence[Meas
 
 
 def _unsettled(claim: Claim, measurement: Measurement) -> int:
-    """Seeds of a mean whose interval reaches across an edge of its band; 0 where none does.
+    """Number of seeds of a mean whose interval reaches across an edge of its band; 0 if there is none.
 
-    An exact band is judged by every seed, so it is settled as it stands.
+    An exact band is judged by every seed, so its verdict is always settled.
     """
     seeds = 0
     for target in claim.targets:
@@ -123,7 +124,7 @@ _RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}
 
 
 def _basis(claim: Claim, measurement: Measurement | None) -> Basis:
-    """The ledger's, but for another reading that says otherwise of itself."""
+    """The basis in the ledger, unless another reading states its own."""
     if measurement is not None and measurement.basis is not None:
         return measurement.basis
     if claim.fitted:
@@ -172,7 +173,7 @@ def _judge_number(target: Target, measured: Measured) -> tuple[Outcome, str]:
 
 
 def _beyond(bottom: float, top: float, target: Target) -> bool:
-    """Whether the whole interval lies on the band's side of the neutral value."""
+    """Return whether the whole interval is on the band's side of the neutral value."""
     if target.neutral is None or target.side == 0:
         return False
     return bottom > target.neutral if target.side > 0 else top < target.neutral
@@ -183,7 +184,7 @@ def _neutral(target: Target) -> str:
 
 
 def _judge_order(chains: tuple[Chain, ...], measurement: Measurement) -> tuple[Outcome, str, int]:
-    """Verdict, reason, and the seeds that leave some pair undecided; 0 where they decide the order."""
+    """Return verdict, reason, and the number of seeds that leave some pair undecided; 0 if none does."""
     fails: list[str] = []
     loose: list[str] = []
     seeds = 0
@@ -212,7 +213,7 @@ def _judge_order(chains: tuple[Chain, ...], measurement: Measurement) -> tuple[O
 
 
 def _missing(measured: Measured) -> str:
-    """What is said of a quantity without a value."""
+    """Text for a quantity without a value."""
     if measured.seeds:
         return f"occurs with {measured.seeds} of the seeds only"
     return "does not occur in the runs"
@@ -236,7 +237,7 @@ def _related(a: float, relation: Relation, b: float) -> bool:
 
 
 def _settled(a: Measured, relation: Relation, b: Measured) -> bool:
-    """Whether the relation holds for every pair of values inside the two intervals."""
+    """Return whether the relation holds for every pair of values inside the two intervals."""
     if a.top is None or b.bottom is None or a.bottom is None or b.top is None:
         return False
     if relation is Relation.ABOUT:
@@ -245,7 +246,7 @@ def _settled(a: Measured, relation: Relation, b: Measured) -> bool:
 
 
 def _possible(a: Measured, relation: Relation, b: Measured) -> bool:
-    """Whether the relation holds for some pair of values inside the two intervals."""
+    """Return whether the relation holds for some pair of values inside the two intervals."""
     if a.bottom is None or a.top is None or b.bottom is None or b.top is None:
         return False
     if relation is not Relation.ABOUT:
@@ -257,9 +258,9 @@ def _possible(a: Measured, relation: Relation, b: Measured) -> bool:
 
 
 def measured_text(verdict: Verdict) -> str:
-    """The measured values with interval and unit, for people; empty when nothing was measured.
+    """The measured values with interval and unit, as text; empty if nothing was measured.
 
-    Seeds are told where they are not `USUAL_SEEDS`: claims that these leave unsettled are measured over more.
+    The number of seeds is given unless it is `USUAL_SEEDS`: unsettled claims are measured over more.
     """
     if verdict.measurement is None:
         return ""
@@ -279,7 +280,7 @@ def _seeds_text(seeds: int) -> str:
 
 
 def reading_text(verdict: Verdict) -> str:
-    """What came out under another reading, in words; fitted where it was chosen with the claim in view."""
+    """The result under another reading in words; "fitted" if it was chosen with the claim in view."""
     fitted = ", fitted" if verdict.basis is Basis.FITTED else ""
     return f"with {verdict.reading}: {measured_text(verdict)} ({verdict.outcome.value}{fitted})"
 
