@@ -1,6 +1,6 @@
-"""How far what was measured lies from what the papers print: a row for each number of some claims.
+"""Distance of measured from printed values: a row for each number of some claims.
 
-Each row has a scale of its own: 0 is the printed value (or bound), 100 % is as much again.
+Each row has its own scale: 0 is the printed value (or bound), 100 % is a distance of the same size.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from storm_lab.reporting.figures.style import INK, LINES, finish, house_style, n
 from storm_lab.reporting.verdict import Outcome, Verdict
 
 _EDGE = 1.25
-"""Where the axis ends; what lies beyond is drawn as an arrow at the edge."""
+"""End of the axis; values beyond it are drawn as an arrow at the edge."""
 
 _LOOKS = {
     Outcome.REPRODUCED: ("o", LINES[2]),
@@ -40,13 +40,13 @@ class _Row:
 
     @property
     def origin(self) -> float:
-        """The printed value, or the bound where there is no more."""
+        """The printed value, or the bound if there is no value."""
         given = (self.target.expected, self.target.low, self.target.high)
         return next((value for value in given if value is not None), 0.0)
 
     @property
     def unit(self) -> float:
-        """What counts as 100 %: the printed value, or half the band where that is 0."""
+        """The distance that counts as 100 %: the printed value, or if that is 0 the band's larger end."""
         if self.origin:
             return abs(self.origin)
         ends = [abs(end) for end in (self.target.low, self.target.high) if end]
@@ -57,10 +57,10 @@ class _Row:
 
 
 def claim_distances(verdicts: Sequence[Verdict], *, title: str = "") -> Figure | None:
-    """The figure, or None where no claim states a number that was measured; orders are left out.
+    """Draw the figure; None if no claim states a number that was measured. Orders are left out.
 
-    A claim whose numbers all come out exactly as printed takes one row. Hollow marks are other readings of
-    what the paper leaves open, and trials with one input changed.
+    A claim whose numbers are all exactly as printed takes one row. Hollow marks are other readings of what
+    the paper leaves open, and trials with one input changed.
     """
     rows = [row for verdict in verdicts for row in _rows(verdict)]
     if not rows:
@@ -116,13 +116,13 @@ def _rows(verdict: Verdict) -> list[_Row]:
 
 
 def _leaves(row: _Row) -> bool:
-    """Whether some value of the row lies beyond the axis."""
+    """Return whether some value of the row is beyond the axis."""
     values = [row.value, *(other.value for other in row.others)]
     return any(abs(row.at(value)) > _EDGE for value in values if value is not None)
 
 
 def _arrow(at: float) -> tuple[float, str]:
-    """Where on the axis, and by which sign, a value beyond it is marked."""
+    """Position and sign of the mark for a value beyond the axis."""
     return (0.985 * _EDGE, ">") if at > 0 else (-0.985 * _EDGE, "<")
 
 

@@ -1,4 +1,4 @@
-"""Schedulers side by side: a panel for each metric, a row for each scheduler, every seed a dot."""
+"""Schedulers side by side: a panel for each metric, a row for each scheduler, a dot for each seed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from storm_lab.reporting.figures import style
 from storm_lab.reporting.figures.printed import Printed, draw_printed
 
 WIDEST = 1.5
-"""How far beyond the largest run a bounded panel may reach for the sake of intervals."""
+"""Limit of a bounded panel, as a multiple of the largest run."""
 
 
 def comparison(
@@ -25,14 +25,14 @@ def comparison(
     bounded: bool = False,
     title: str = "",
 ) -> Figure:
-    """Panels beside each other that share their rows.
+    """Draw panels beside each other that share their rows.
 
-    ``results`` has columns variant, seed, and one per metric; one row a run. ``metrics`` is column -> label
-    with unit, from left to right; a ``baseline`` of ``about`` that is a variant is drawn as a dotted line.
-    ``variants`` are rows from top to bottom; those of the table, in order of appearance, by default.
+    ``results`` has columns variant, seed, and one per metric; one row per run. ``metrics`` is column -> label
+    with unit, from left to right. A ``baseline`` of ``about`` that is a variant is drawn as a dotted line.
+    ``variants`` are the rows from top to bottom; by default those of the table, in order of appearance.
     ``printed`` is (variant, column) -> what the paper prints there. With ``bounded`` no interval reaches
-    farther than `WIDEST` times the largest run: one from two seeds that differ a little can be a hundred
-    times wider than they are apart, and would make them invisible.
+    farther than `WIDEST` times the largest run. An interval from two seeds can be a hundred times wider than
+    their difference, and would hide it.
     """
     style.need(results, ["variant", "seed", *metrics], "results by variant")
     rows = list(variants) or list(dict.fromkeys(results["variant"]))
@@ -72,13 +72,13 @@ def _draw(axes: Axes, results: pd.DataFrame, rows: Sequence[str], column: str, b
     axes.set_ylim(len(rows) - 0.5, -0.6)
     low, high = axes.get_xlim()
     low = min(0.0, low)
-    # Room for the dots of the largest value, which would be cut in two at the frame.
+    # Without room, the dots of the largest value would be cut at the frame.
     axes.set_xlim(low, high + 0.04 * (high - low))
     axes.grid(axis="y", visible=False)
 
 
 def _bound(axes: Axes, values: pd.Series[float]) -> None:
-    """Cut intervals off at the frame."""
+    """Cut off intervals at the frame."""
     reach = WIDEST * float(values.abs().max()) if len(values) else 0.0
     if reach:
         low, high = axes.get_xlim()

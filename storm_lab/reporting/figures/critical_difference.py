@@ -1,4 +1,4 @@
-"""Mean ranks on a line, schedulers that do not differ joined by a bar: a critical-difference diagram."""
+"""Critical-difference diagram: mean ranks on a line, with a bar that joins schedulers that do not differ."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def critical_difference(
     instances: int,
     highlight: Sequence[str] = (),
 ) -> Figure:
-    """The diagram; the best rank is on the left.
+    """Draw the diagram; the best rank is on the left.
 
     Args:
         mean_ranks: by scheduler.
-        difference: Nemenyi's critical difference of mean ranks; None where there is none to draw.
+        difference: Nemenyi's critical difference of mean ranks; None to draw none.
         groups: schedulers that do not differ.
-        instances: over how many instances ranks were averaged.
-        highlight: schedulers whose names are drawn bold.
+        instances: number of instances over which ranks were averaged.
+        highlight: schedulers whose names are bold.
 
     Raises:
         UserError: there are fewer than two schedulers.

@@ -1,4 +1,4 @@
-"""How long throughput stayed how far below normal: bars for each level (N-Storm, figures 7, 9, 11, 13)."""
+"""Time for which throughput was below normal: bars for each level (N-Storm, figures 7, 9, 11, 13)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def degradation_levels(
     printed: Mapping[tuple[str, int], Printed] | None = None,
     title: str = "",
 ) -> Figure:
-    """Bars: mean over seeds with the 95 % interval, and what the paper prints.
+    """Draw bars: mean over seeds with the 95 % interval, and what the paper prints.
 
-    ``degradation`` has columns variant, seed, level (per cent below the smooth mean), degraded_s;
-    ``variants`` is label -> variant, from left to right in each group; ``printed`` is (label, level) -> what
-    the paper prints, in seconds. `UserError` for a missing column, or a variant without a row.
+    ``degradation`` has columns variant, seed, level (per cent below the smooth mean), degraded_s.
+    ``variants`` is label -> variant, from left to right in each group. ``printed`` is (label, level) -> what
+    the paper prints, in seconds. Raises `UserError` for a missing column, or a variant without a row.
     """
     style.need(degradation, ["variant", "seed", "level", "degraded_s"], "degradation")
     levels = sorted(degradation["level"].unique())
@@ -43,7 +43,7 @@ def degradation_levels(
                 axes.plot([offset, offset], [low, high], color=style.INK, linewidth=1.2)
                 if printed and (label, int(level)) in printed:
                     marks.append((printed[label, int(level)], (offset - width / 2, offset + width / 2)))
-        # Last, for they keep the axis as it is then.
+        # Last, because they keep the limits that the axis has then.
         for number, between in marks:
             draw_printed(axes, number, between=between)
         axes.set_xticks(

@@ -16,10 +16,10 @@ from storm_lab.reporting.figures.printed import Printed, draw_printed
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How an axis is scaled: logarithmic or linear, ``falling`` with large values first.
+    """Scale of an axis: logarithmic or linear; with ``falling``, large values come first.
 
-    ``low`` and ``high`` are its ends, None for matplotlib's choice, which begins at 0 or below; with
-    ``shared`` all panels have the same vertical axis.
+    ``low`` and ``high`` are its ends. None leaves them to matplotlib, but a linear axis begins at 0 or below.
+    With ``shared`` all panels have the same vertical axis.
     """
 
     logarithmic: bool = False
@@ -47,21 +47,21 @@ def dependence(
     up: Scale | None = None,
     title: str = "",
 ) -> Figure:
-    """Panels beside each other that share what they depend on.
+    """Draw panels beside each other with the same horizontal quantity.
 
     Args:
         points: a row for each point; several at one place are drawn as dots and as the line of their mean.
         x: column of the horizontal axis.
         values: column -> label with unit, a panel for each.
-        series: column whose values tell the lines apart; empty for one line.
+        series: column whose values distinguish the lines; empty for one line.
         x_label: label of the horizontal axis with unit.
         note: the foot: which runs, what was left out.
         printed: column -> what the paper prints for it, at every x or, as a mapping, at some x.
-        printed_across: what the paper prints for the horizontal axis' quantity.
-        reference: what is written there, in the first panel -> height of a dotted line in every panel.
-        joined: draw lines through the means at each x, else the points alone.
-        ticks: where to put ticks, and what to write there; matplotlib's choice by default.
-        labels: column of what is written beside each mean; none by default.
+        printed_across: what the paper prints for the quantity of the horizontal axis.
+        reference: text, written in the first panel -> height of a dotted line in every panel.
+        joined: whether to draw lines through the means at each x, instead of the points alone.
+        ticks: positions of ticks, or position -> text; matplotlib's choice by default.
+        labels: column of the text beside each mean; none by default.
         across: scale of the horizontal axis.
         up: scale of the vertical axes.
         title: above the figure.
@@ -129,7 +129,7 @@ def _draw(
 
 
 def _say_none(axes: Axes, at: pd.Series[float]) -> None:
-    """In a panel without a value say so, at the places where there might have been one."""
+    """State in a panel that it has no value, and keep its horizontal axis."""
     axes.plot(sorted(at), [0.0] * len(at), alpha=0.0)
     axes.text(0.5, 0.12, "no value in these runs", transform=axes.transAxes, ha="center", fontsize=8.5)
 
@@ -147,7 +147,7 @@ def _scale(axes: Axes, across: Scale, up: Scale) -> None:
         return
     low, high = axes.get_ylim()
     if up.low is None and low > 0:
-        # The room above was measured by what the values span, and they span more from 0 on.
+        # The room above was chosen for the span of the values, which is larger from 0 on.
         high *= 1.05
     axes.set_ylim(min(0.0, low) if up.low is None else up.low, high if up.high is None else up.high)
 

@@ -25,12 +25,12 @@ def grouped_bars(
     printed: Mapping[tuple[str, str, str], Sequence[Printed]] | None = None,
     title: str = "",
 ) -> Figure:
-    """Panels below each other that share their groups; a cross where a variant has no value in a group.
+    """Draw panels below each other that share their groups; a cross marks a bar without a value.
 
-    ``results`` has columns ``group`` (groups stand in the order of the table), variant, seed, and one per
-    metric; one row a run. ``metrics`` is column -> label with unit, from top to bottom; ``variants`` are the
-    bars of a group, from left to right; ``printed`` is (group, variant, column) -> what the paper prints for
-    that bar.
+    ``results`` has columns ``group`` (the groups keep the order of the table), variant, seed, and one per
+    metric; one row per run. ``metrics`` is column -> label with unit, from top to bottom. ``variants`` are
+    the bars of a group, from left to right. ``printed`` is (group, variant, column) -> what the paper prints
+    for that bar.
     """
     style.need(results, [group, "variant", "seed", *metrics], "results by group and variant")
     groups = list(dict.fromkeys(results[group]))
@@ -66,7 +66,7 @@ def grouped_bars(
 
 
 def _scale(axis: Axes, bars: pd.Series[float]) -> bool:
-    """Start at 0 and end at twice the highest bar at most; whether that cuts an interval.
+    """Let the axis go from 0 to at most twice the highest bar; return whether that cuts an interval.
 
     With two or three seeds an interval may be many times its mean, and would flatten all bars.
     """

@@ -1,4 +1,4 @@
-"""How latency is distributed: a histogram on a logarithmic axis for each variant, with p50, p95 and p99."""
+"""Distribution of latency: a histogram on a logarithmic axis for each variant, with p50, p95 and p99."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def latency_distribution(
     about: style.About,
     title: str = "",
 ) -> Figure:
-    """One row a variant, all on the same axis, so that they compare from top to bottom.
+    """Draw one row per variant, all on the same axis, so that they can be compared from top to bottom.
 
-    ``cells`` has columns variant, seed, low_ms, high_ms, tuples; cells of equal width on a logarithmic axis,
-    seeds are added up. ``percentiles`` has columns variant, seed and ``processing_p50_ms``, ``_p95_ms``,
-    ``_p99_ms``; the exact ones of each run, drawn as their mean over seeds. ``variants`` is label -> variant,
-    from top to bottom.
+    ``cells`` has columns variant, seed, low_ms, high_ms, tuples. The cells have equal widths on a logarithmic
+    axis; seeds are added up. ``percentiles`` has columns variant, seed and ``processing_p50_ms``,
+    ``_p95_ms``, ``_p99_ms``: the exact percentiles of each run, drawn as their mean over seeds. ``variants``
+    is label -> variant, from top to bottom.
     """
     style.need(cells, ["variant", "low_ms", "high_ms", "tuples"], "latency cells")
     columns = {f"processing_{name}_ms": name for name in ("p50", "p95", "p99")}
@@ -60,7 +60,7 @@ def _draw_cells(axes: Axes, cells: pd.DataFrame, colour: str) -> None:
 
 
 def _draw_percentiles(axes: Axes, marks: Mapping[str, float]) -> None:
-    """Vertical lines; each label at a height of its own, so that neighbours do not overlap."""
+    """Draw vertical lines, with labels at different heights so that neighbours do not overlap."""
     for place, (name, value) in enumerate(marks.items()):
         axes.axvline(value, color=style.INK, linewidth=1.1, linestyle=("-", "--", ":")[place])
         axes.annotate(

@@ -1,4 +1,4 @@
-"""Latency and completed share over the offered rate: where a setting bends."""
+"""Latency and completed share over the offered rate, which show the load at which a setting saturates."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from storm_lab.reporting.figures.style import LINES, About, finish, house_style,
 def load_curve(
     rows: pd.DataFrame, *, about: About, present_per_s: float | None = None, title: str = ""
 ) -> Figure:
-    """Two panels over the offered rate: mean and 99th percentile of complete latency, and what is completed.
+    """Draw two panels over the offered rate: complete latency (mean and p99), and completed share.
 
     Args:
-        rows: columns offered_per_s, latency_ms, p99_ms, acked_per_s; one row a rate.
+        rows: columns offered_per_s, latency_ms, p99_ms, acked_per_s; one row per rate.
         about: for the foot.
         present_per_s: the present load, marked.
         title: above the figure; nothing if empty.
@@ -36,7 +36,7 @@ def load_curve(
         if present_per_s is not None:
             for axes in (upper, lower):
                 axes.axvline(present_per_s, color=LINES[2], linestyle=":", label="present load")
-        # Above the panel: the curves may go anywhere in it.
+        # Above the panel, because the curves may be anywhere in it.
         upper.legend(loc="lower right", ncols=3, bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
         finish(figure, title, about.line("means"))
     return figure

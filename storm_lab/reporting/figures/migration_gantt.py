@@ -1,7 +1,4 @@
-"""A re-assignment in slow motion.
-
-Which executor ran where, what the control plane did, and what became of tuples meanwhile.
-"""
+"""A re-assignment in detail: placements of executors, actions of the control plane, fates of tuples."""
 
 from __future__ import annotations
 
@@ -22,10 +19,10 @@ _MOST_ROWS = 40
 
 LOST = "lost"
 BUFFERED = "buffered"
-"""What became of tuples: died with their place; waited in a sender until the receiver was reached again."""
+"""Fates of tuples: died with their place, or waited in a sender until it reached the receiver again."""
 
 _FATES = {BUFFERED: (1, style.LINES[0]), LOST: (-1, style.LINES[1])}
-"""Side of the axis, and colour of its bars."""
+"""Fate -> side of the axis, and colour of its bars."""
 
 _BINS = 60
 
@@ -41,18 +38,18 @@ def migration_gantt(
 ) -> Figure:
     """Draw actors, executors and tuples of a migration, one above the other.
 
-    Above, a lane for each supervisor and each other kind of actor with its actions, but for the sending of
-    held tuples; in the middle a row for each executor that moved; below, the tuples that a sender held and
+    Above, a lane for each supervisor and each other kind of actor with its actions, except for the sending of
+    held tuples. In the middle, a row for each executor that moved. Below, the tuples that a sender held and
     sent on, and those lost.
 
     A bar ends where its thread or process was stopped and begins where one was started. A dotted line from
-    one to the next is the transfer, in which the executor ran nowhere, with its length; two bars above each
-    other are two copies. A cross at the end of a bar says how many tuples died with that executor.
+    one to the next is the transfer, in which the executor ran nowhere, with its length. Two bars above each
+    other are two copies. A cross at the end of a bar shows how many tuples died with that executor.
 
     ``stays`` has columns component, start_task, from_s, to_s, worker, node, and ``control`` time_s, actor,
-    action, subject, detail (JSON as in the control log); both of one run. The window is from ``start_s`` to
-    ``end_s``, in seconds. `UserError` for a missing column, a detail that is not JSON, or a window in which
-    no executor was placed.
+    action, subject, detail (JSON as in the control log); both are of one run. The window is from ``start_s``
+    to ``end_s``, in seconds. Raises `UserError` for a missing column, a detail that is not JSON, or a window
+    in which no executor was placed.
     """
     style.need(stays, ["component", "start_task", "from_s", "to_s", "worker", "node"], "stays")
     style.need(control, ["time_s", "actor", "action", "subject", "detail"], "control events")
@@ -85,7 +82,7 @@ def migration_gantt(
 
 
 def _moved(shown: pd.DataFrame, start_s: float, end_s: float) -> tuple[pd.DataFrame, int]:
-    """Placements of executors that started or stopped inside the window, and how many did neither."""
+    """Placements of executors that started or stopped inside the window, and the number of others."""
     changes = (shown["from_s"] > start_s) | (shown["to_s"] < end_s)
     tasks = set(shown.loc[changes, "start_task"])
     moved = shown[shown["start_task"].isin(tasks)]
@@ -94,7 +91,7 @@ def _moved(shown: pd.DataFrame, start_s: float, end_s: float) -> tuple[pd.DataFr
 
 
 def _lane(actor: str) -> str:
-    """Each supervisor has a lane, for its phase matters; ``worker:3`` and its like share one."""
+    """Each supervisor has a lane, because its phase matters; actors such as ``worker:3`` share one."""
     kind = str(actor).partition(":")[0]
     return str(actor) if kind == "supervisor" else kind
 
@@ -103,7 +100,7 @@ def _draw_events(axes: Axes, events: pd.DataFrame, lanes: Sequence[str]) -> None
     names = sorted(set(events["action"]))
     for place, action in enumerate(names):
         rows = events[events["action"] == action]
-        # Actions of one instant lie above each other, in the order of the legend.
+        # Simultaneous actions are drawn above each other, in the order of the legend.
         raised = 0.5 * (place / max(1, len(names) - 1) - 0.5)
         axes.plot(
             rows["time_s"], [lanes.index(_lane(actor)) + raised for actor in rows["actor"]], linestyle="",
@@ -135,7 +132,7 @@ def _draw_bars(
         if task not in row_of:
             continue
         left, right = max(first, start_s), min(last, end_s)
-        # The newest copy lies a little lower, so that an overlap shows as two bars.
+        # The newest copy is drawn a little lower, so that an overlap shows as two bars.
         y = row_of[task] + (0.14 if first == newest else -0.14)
         _draw_transfer(axes, moved, task, first, row_of[task])
         axes.barh(
@@ -149,7 +146,7 @@ def _draw_bars(
 
 
 def _draw_transfer(axes: Axes, moved: pd.DataFrame, task: int, start_s: float, row: int) -> None:
-    """The time between an executor's last stop and this start, if it ran nowhere then."""
+    """Draw the time between an executor's last stop and this start, if it ran nowhere then."""
     before = moved[(moved["start_task"] == task) & (moved["from_s"] < start_s)]
     if before.empty or (gone := float(before["to_s"].max())) >= start_s:
         return
@@ -161,7 +158,7 @@ def _draw_transfer(axes: Axes, moved: pd.DataFrame, task: int, start_s: float, r
 
 
 def _draw_losses(axes: Axes, keys: Sequence[tuple[str, int]], fates: pd.DataFrame) -> None:
-    """A cross at the stop of each thread that took tuples with it; a worker's losses belong to no row."""
+    """Draw a cross at the stop of each thread that lost tuples; the losses of a worker belong to no row."""
     # The log names an executor by its range of tasks, count[21,21].
     rows = {f"{component}[{task}": row for row, (component, task) in enumerate(keys)}
     lost = fates[fates["kind"] == LOST].groupby(["time_s", "subject"], as_index=False)["tuples"].sum()
@@ -178,11 +175,11 @@ def _draw_losses(axes: Axes, keys: Sequence[tuple[str, int]], fates: pd.DataFram
 
 
 def tuple_fates(control: pd.DataFrame) -> pd.DataFrame:
-    """The counts of tuples in the details of a control log; counts of 0 are left out.
+    """Extract the counts of tuples from the details of a control log, without counts of 0.
 
-    ``control`` has columns time_s, action, subject, detail (JSON, empty where there is none; else
-    `UserError`); the result time_s, subject, kind (`LOST` or `BUFFERED`), place (``receive_queue``,
-    ``executing``, ``send_queue``, ``transfer_queue``; ``sender`` for those that were held), tuples.
+    ``control`` has columns time_s, action, subject, detail (JSON or empty; `UserError` otherwise). The result
+    has time_s, subject, kind (`LOST` or `BUFFERED`), place (``receive_queue``, ``executing``, ``send_queue``,
+    ``transfer_queue``; ``sender`` for held tuples) and tuples.
     """
     rows = []
     columns = (control[name] for name in ("time_s", "action", "subject", "detail"))
@@ -215,10 +212,10 @@ def _parsed(detail: object) -> Mapping[str, object]:
 
 
 def draw_fates(axes: Axes, fates: pd.DataFrame, start_s: float, end_s: float) -> None:
-    """Bars over time: upwards tuples that were held and sent on, downwards tuples that were lost.
+    """Draw bars over time: upwards tuples that were held and sent on, downwards tuples that were lost.
 
-    Bars gather a sixtieth of the window, and say how many tuples they stand for; the legend has the totals,
-    the lost ones by the place where they died.
+    A bar covers a sixtieth of the window and is labelled with its number of tuples. The legend has the
+    totals, and for lost tuples the places where they died.
     """
     inside = fates[(fates["time_s"] >= start_s) & (fates["time_s"] <= end_s)]
     width = (end_s - start_s) / _BINS

@@ -18,10 +18,10 @@ _HALF = 0.35
 def nodes_by_gamma(
     measured: pd.DataFrame, printed: Mapping[tuple[str, float], Printed], *, title: str = ""
 ) -> Figure:
-    """Steps of what was measured, and what a paper prints.
+    """Draw the measured values as steps, with what a paper prints.
 
-    ``measured`` has the nodes in use, a row for each gamma (the index) and a column for each topology;
-    ``printed`` is (topology, gamma) -> nodes, and topologies that were not measured are left out.
+    ``measured`` holds the nodes in use, with a row for each gamma (the index) and a column for each topology.
+    ``printed`` is (topology, gamma) -> nodes; topologies that were not measured are left out.
     """
     need(measured, [], "nodes by gamma")
     with house_style():

@@ -1,4 +1,4 @@
-"""Where the executors are: a column for each node, a box for each worker, a tile for each executor."""
+"""Placement of executors: a column for each node, a box for each worker, a tile for each executor."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _TILES = 3
 """Tiles side by side in a worker."""
 
 _ABREAST = 12
-"""Nodes side by side; the next ones stand below."""
+"""Nodes side by side; further nodes are drawn below."""
 
 
 def placement_map(
     placements: pd.DataFrame, nodes: Sequence[str], *, about: style.About, title: str = ""
 ) -> Figure:
-    """Tiles carry the number of the executor's first task; their colour is the component.
+    """Draw tiles with the number of the executor's first task, coloured by component.
 
-    ``placements`` has columns component, start_task, worker, node, port; one row an executor, those in force.
-    Where a column topology has several values, components are named with their own. ``nodes`` are all nodes
-    of the cluster, so that empty ones show. A placement is that of one seed.
+    ``placements`` has columns component, start_task, worker, node, port, and one row per executor that runs.
+    If a column topology has several values, components are named with their topology. ``nodes`` are all nodes
+    of the cluster, so that empty ones are shown. A placement is that of one seed.
     """
     style.need(placements, ["component", "start_task", "worker", "node", "port"], "placements")
     names = sorted({*nodes, *placements["node"]}, key=style.natural)
     if "topology" in placements and placements["topology"].nunique() > 1:
-        # Two topologies may call their components the same.
+        # Two topologies may use the same names of components.
         placements = placements.assign(component=placements["topology"] + ": " + placements["component"])
     components = sorted(set(placements["component"]))
     colours = style.colour_of(components)
@@ -98,7 +98,7 @@ def _draw_node(axes: Axes, place: int, rows: pd.DataFrame, colours: dict[str, st
                     (x, y), (width - 0.04) / _TILES - 0.015, 0.92, facecolor=colours[component], linewidth=0
                 )
             )
-            # Dark text on every fill of the palette keeps a contrast above 4.5.
+            # Dark text keeps a contrast above 4.5 on every fill of the palette.
             axes.text(
                 x + (width - 0.04) / _TILES / 2 - 0.0075, y + 0.46, f"{task}", ha="center", va="center",
                 fontsize=7.5 if task < 100 else 5.6, color="#000000",

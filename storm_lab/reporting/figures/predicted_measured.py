@@ -16,10 +16,10 @@ from matplotlib.ticker import LogLocator
 from storm_lab.reporting.figures import style
 
 FACTORS = (1.1, 1.25)
-"""Errors that are drawn as bands around equality: the goals for rates and CPU, and for latencies."""
+"""Errors drawn as bands around equality: the goals for rates and CPU, and for latencies."""
 
 _WIDE = 60.0
-"""Largest over smallest value, from which on powers of ten alone are written at an axis."""
+"""Largest over smallest value above which only powers of ten are written at an axis."""
 
 _LOOKS: dict[str, dict[str, Any]] = {
     "predicted": {"marker": "o", "color": style.LINES[0], "markerfacecolor": style.LINES[0]},
@@ -31,11 +31,11 @@ _BANDS = {1.1: 0.28, 1.25: 0.14}
 def predicted_measured(
     results: pd.DataFrame, panels: Mapping[str, tuple[Sequence[str], str]], *, title: str = "", note: str = ""
 ) -> Figure:
-    """A panel for each group of measures, two in a row.
+    """Draw a panel for each group of measures, two in a row.
 
     Args:
-        results: columns measure, half, measured, low, high and predicted; rows without one of them have no
-            mark.
+        results: columns measure, half, measured, low, high and predicted; rows without a measured or
+            predicted value are left out.
         panels: name -> the measures that are drawn together, and their unit.
         title: above all panels.
         note: below them.
@@ -93,5 +93,5 @@ def _draw(axes: Axes, drawn: pd.DataFrame) -> None:
     for axis in (axes.xaxis, axes.yaxis):
         style.log_ticks(axis)
         if ends[1] / ends[0] > _WIDE:
-            # Half the house's width has no room for more.
+            # A panel of half the width has no room for more.
             axis.set_major_locator(LogLocator())

@@ -1,7 +1,7 @@
-"""What the papers print, drawn beside what was measured: values and bands come from the ledger of claims.
+"""Drawing what the papers print beside what was measured; values and bands come from the ledger of claims.
 
-Every figure uses these few functions, so that a printed number looks the same everywhere: a dashed line at
-the value and a light area from end to end of its band.
+Every figure uses these functions, so that a printed number looks the same everywhere: a dashed line at the
+value and a light area over its band.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Printed:
 
     Attributes:
         claim: id of the claim that states it.
-        value: what the paper prints; None where it gives a bound only.
-        low, high: ends of the band; None where it is open.
+        value: the printed value; None if the paper only gives a bound.
+        low, high: ends of the band; None if it is open.
     """
 
     claim: str
@@ -37,7 +37,7 @@ class Printed:
     high: float | None
 
     def mapped(self, change: Callable[[float], float]) -> Printed:
-        """The same in another quantity; ``change`` has to rise or to fall throughout."""
+        """Convert to another quantity; ``change`` must be monotonic."""
         value, low, high = (
             None if given is None else change(given) for given in (self.value, self.low, self.high)
         )
@@ -45,20 +45,20 @@ class Printed:
         return Printed(self.claim, value, *((high, low) if falls else (low, high)))
 
     def below(self, level: float) -> Printed:
-        """A printed reduction in percent, as what it makes of ``level``."""
+        """Convert a printed reduction in percent to the reduced value of ``level``."""
         return self.mapped(lambda percent: level * (1 - percent / 100))
 
     def above(self, level: float) -> Printed:
-        """A printed increase in percent, as what it makes of ``level``."""
+        """Convert a printed increase in percent to the increased value of ``level``."""
         return self.mapped(lambda percent: level * (1 + percent / 100))
 
     def times(self, factor: float) -> Printed:
-        """The same in another unit."""
+        """Convert to another unit."""
         return self.mapped(lambda value: factor * value)
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """Value and ends of the band, those that there are."""
+        """Value and ends of the band, without those that are None."""
         return tuple(given for given in (self.value, self.low, self.high) if given is not None)
 
 
@@ -68,9 +68,9 @@ class Mark:
 
     Attributes:
         printed: the number.
-        from_s, to_s: for a level, the times between which the paper has it; None for the axis' end.
+        from_s, to_s: for a level, the times between which it applies; None for the end of the axis.
         moment: the number is a time, not a level.
-        nodes: it is a number of nodes, and stands in the strip of nodes in use.
+        nodes: it is a number of nodes, drawn in the strip of nodes in use.
     """
 
     printed: Printed
@@ -81,11 +81,11 @@ class Mark:
 
 
 def printed(claim: str, label: str = "") -> Printed:
-    """What the ledger has for a number of a claim; ``label`` tells apart the numbers of a claim with several.
+    """Return a number of a claim from the ledger; ``label`` selects one if the claim has several.
 
     Raises:
         UserError: no such claim.
-        KeyError: the claim has no number of this label.
+        KeyError: the claim has no number with this label.
     """
     target = load_claims().claim(claim).target(label)
     return Printed(claim, target.expected, target.low, target.high)
@@ -99,24 +99,24 @@ def draw_printed(
     upright: bool = False,
     colour: str = INK,
 ) -> None:
-    """Draw a printed number, and widen the axis so that it is seen.
+    """Draw a printed number, and widen the axis so that it is visible.
 
     Args:
-        axes: where to draw; the measured values stand there already.
-        number: what is printed.
-        between: from where to where on the other axis; all of it by default.
-        upright: the number lies on the horizontal axis.
+        axes: where to draw; the measured values are already there.
+        number: the printed number.
+        between: range on the other axis; all of it by default.
+        upright: the number belongs to the horizontal axis.
         colour: of the series that it belongs to.
     """
     if any(math.isnan(given) for given in number.numbers):
-        # It hangs on a measurement that these runs do not have.
+        # It depends on a measurement that these runs do not have.
         return
     _make_room(axes, number.numbers, upright=upright)
     ends = axes.get_xlim() if upright else axes.get_ylim()
     low = ends[0] if number.low is None else number.low
     high = ends[1] if number.high is None else number.high
     if low <= 0 and (axes.get_xscale() if upright else axes.get_yscale()) == "log":
-        # Nothing lies at 0 there; the band goes on to the end of the axis.
+        # A logarithmic axis has no 0; the band extends to the end of the axis.
         low = min(ends)
     drawn: list[Any] = []
     look: dict[str, Any] = {"color": colour, "alpha": 0.16, "linewidth": 0, "zorder": 0.6}
@@ -138,7 +138,7 @@ def draw_printed(
 
 
 def draw_marks(axes: Axes, marks: Iterable[Mark], ends_s: tuple[float, float], unit_s: float = 1.0) -> None:
-    """Draw printed numbers over time, between the ends of an axis that counts in ``unit_s``."""
+    """Draw printed numbers over time, between the ends of an axis with unit ``unit_s``."""
     first, last = ends_s
     for mark in marks:
         if mark.moment:
@@ -150,7 +150,7 @@ def draw_marks(axes: Axes, marks: Iterable[Mark], ends_s: tuple[float, float], u
 
 
 def _make_room(axes: Axes, numbers: Sequence[float], *, upright: bool) -> None:
-    """Have all numbers inside the axis, with a little room to its ends."""
+    """Widen the axis so that all numbers are inside, with a little room to its ends."""
     first, last = axes.get_xlim() if upright else axes.get_ylim()
     low, high = min(first, last), max(first, last)
     logarithmic = (axes.get_xscale() if upright else axes.get_yscale()) == "log"
@@ -164,7 +164,7 @@ def _make_room(axes: Axes, numbers: Sequence[float], *, upright: bool) -> None:
         )
     else:
         room = 0.03 * (new_high - new_low)
-        # A number is not made to look negative for the sake of room.
+        # The room must not extend the axis below 0.
         at_zero = new_low >= 0
         new_low = low if new_low == low else new_low - (0 if at_zero and new_low < room else room)
         new_high = high if new_high == high else new_high + room
@@ -173,13 +173,13 @@ def _make_room(axes: Axes, numbers: Sequence[float], *, upright: bool) -> None:
 
 
 def claims_drawn(figure: Figure) -> tuple[str, ...]:
-    """Ids of the claims whose numbers `draw_printed` put into the figure, in ledger order."""
+    """Ids of the claims whose numbers `draw_printed` drew in the figure, in ledger order."""
     marks = (str(artist.get_gid() or "") for artist in figure.findobj())
     return in_order(mark.removeprefix(_SIGN) for mark in marks if mark.startswith(_SIGN))
 
 
 def in_order(claims: Iterable[str]) -> tuple[str, ...]:
-    """Claims in the order of the ledger, each once; `UserError` if one of them does not exist."""
+    """Claims in ledger order, without repetition; `UserError` if one does not exist."""
     ledger = load_claims()
     found = {ledger.claim(claim).id for claim in claims}
     return tuple(claim.id for claim in ledger.claims if claim.id in found)

@@ -1,7 +1,7 @@
-"""Figures as files: SVG that follows the reader's light or dark setting and says in words what it shows.
+"""Saving figures: SVG that follows the reader's light or dark setting and has a text alternative.
 
-Beside it the other formats, for those who put figures into a text of their own, and the picture that a
-notebook shows: sharp on screen and on paper, small on disk.
+Also the other formats, for use in a text of one's own, and the picture that a notebook shows: sharp on screen
+and on paper, small on disk.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ _DARK = {"ink": "#e8eaf0", "muted": "#a4abb8", "grid": "#3a3f4a", "paper": "#161
 FORMATS = ("svg", "png", "pdf")
 
 VARIABLE = "STORM_LAB_FIGURES"
-"""Environment variable that asks a notebook for more than it keeps: folder, path separator, formats."""
+"""Environment variable that makes a notebook write more figure files: folder, path separator, formats."""
 
 _PRINT_DPI = 300
-"""Dots per inch of a PNG, what printers ask for."""
+"""Dots per inch of a PNG, as required for print."""
 
 _NOTEBOOK_DPI = 220
-"""Dots of a notebook's picture for one inch of the figure: two for each pixel of an ordinary screen."""
+"""Dots per inch of a notebook's picture: two for each pixel of an ordinary screen."""
 
 _SCREEN_DPI = 110
 
 
 @dataclass(frozen=True, slots=True)
 class SavedFigure:
-    """An SVG file with what it says of itself.
+    """An SVG file and its metadata.
 
-    ``alt`` is what the picture shows, for readers who cannot see it; ``shape`` width over height, 0 where the
-    file does not say; ``claims`` the ids of those that it answers.
+    ``alt`` describes the picture for readers who cannot see it. ``shape`` is width over height, 0 if the file
+    does not give it. ``claims`` are the ids of the claims that it answers.
     """
 
     path: Path
@@ -54,29 +54,29 @@ class SavedFigure:
 
     @property
     def experiment(self) -> str:
-        """The experiment that it belongs to, after which its folder is named."""
+        """Its experiment, after which its folder is named."""
         return self.path.parent.name
 
     @property
     def name(self) -> str:
-        """Its name among the figures of its experiment."""
+        """Name among the figures of its experiment."""
         return self.path.stem
 
 
 def save_figure(
     figure: Figure, path: Path, *, title: str, alt: str, claims: Sequence[str] = ()
 ) -> SavedFigure:
-    """Write a figure as SVG; a reader sees the old file or the whole new one. Same figure, same bytes.
+    """Write a figure as SVG; a reader sees the old file or the complete new one.
 
-    ``claims`` are the ids of the claims that it answers, beside those whose printed numbers are drawn in it.
-    `UserError` for no title or text alternative, an unknown claim, or a file name that does not end in
-    ``.svg``.
+    The same figure gives the same bytes. ``claims`` are the ids of the claims that it answers, in addition to
+    those whose printed numbers are drawn in it. Raises `UserError` without a title or text alternative, for
+    an unknown claim, or for a file name that does not end in ``.svg``.
     """
     if path.suffix != ".svg":
         raise UserError("figures are saved as SVG", field="path", value=path.name, remedy="end it in .svg")
     if not title.strip() or not alt.strip():
         raise UserError("a figure needs a title and a text alternative", field=path.name)
-    # A notebook that shows the figure too has the text and the file's name from here.
+    # A notebook that also shows the figure takes the text and the file's name from here.
     figure.set_label(" ".join(alt.split()))
     figure.set_gid(path.name)
     answered = in_order([*claims, *claims_drawn(figure)])
@@ -87,7 +87,7 @@ def save_figure(
 
 
 def read_figure(path: Path) -> SavedFigure:
-    """A figure that `save_figure` wrote; `UserError` if unreadable, or without title or text alternative."""
+    """Read a figure of `save_figure`; `UserError` if unreadable, or without title or text alternative."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -110,14 +110,14 @@ def read_figure(path: Path) -> SavedFigure:
 
 def _svg(figure: Figure) -> str:
     stream = StringIO()
-    # Without date and with a fixed salt the same figure gives the same bytes.
+    # Without a date and with a fixed salt, the same figure gives the same bytes.
     with house_style():
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     return _slim(stream.getvalue())
 
 
 def _slim(svg: str) -> str:
-    """Without names and notes that nobody reads, and with coordinates to a hundredth of a point."""
+    """Remove unused ids and metadata, and round coordinates to a hundredth of a point."""
 
     def rounded(found: re.Match[str]) -> str:
         numbers = re.sub(
@@ -151,33 +151,33 @@ def _escaped(text: str) -> str:
 
 
 def write_formats(figure: Figure, name: str) -> None:
-    """Write the figure in the formats that `VARIABLE` asks for. Same figure, same bytes."""
+    """Write the figure in the formats that `VARIABLE` asks for; the same figure gives the same bytes."""
     asked = os.environ.get(VARIABLE, "")
     if not asked:
         return
     folder, _, formats = asked.rpartition(os.pathsep)
     for kind in formats.split(","):
         path = Path(folder) / f"{name}.{kind}"
-        # A date would be another one each time.
+        # A date would differ each time.
         date = {"svg": "Date", "pdf": "CreationDate"}.get(kind)
         with house_style():
             figure.savefig(path, format=kind, dpi=_PRINT_DPI, metadata={date: None} if date else None)
 
 
 def picture_of(figure: Figure) -> tuple[bytes, dict[str, str | int]]:
-    """The figure as PNG, and what a notebook keeps beside it; same figure, same bytes.
+    """Return the figure as PNG, and metadata for a notebook; the same figure gives the same bytes.
 
-    That is its size on screen in pixels, a text alternative (the figure's label, which `save_figure` sets,
-    else its title), and the name of the file that it was saved as.
+    The metadata are its size on screen in pixels, a text alternative (the figure's label, which `save_figure`
+    sets, or its title), and the name of the file that it was saved as.
     """
-    # Only notebooks show, and what else draws needs neither Pillow nor IPython.
+    # Only notebooks show pictures; other code that draws needs neither Pillow nor IPython.
     from PIL import Image
 
     stream = BytesIO()
     with house_style():
-        # Nobody keeps this one: it need not be small.
+        # This picture is temporary, so it is not compressed.
         figure.savefig(stream, format="png", dpi=_NOTEBOOK_DPI, pil_kwargs={"compress_level": 0})
-    # Some flat colours with soft edges: 256 of them are all that is needed, at a third of the size.
+    # Figures have a few flat colours with soft edges: 256 colours suffice, at a third of the size.
     picture = Image.open(stream).convert("RGB")
     picture = picture.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     small = BytesIO()
@@ -191,7 +191,7 @@ def picture_of(figure: Figure) -> tuple[bytes, dict[str, str | int]]:
 
 
 def show_in_notebook() -> None:
-    """Have this notebook show figures as `picture_of` makes them; nothing outside of one."""
+    """Make this notebook show figures as `picture_of` renders them; does nothing outside a notebook."""
     from IPython import get_ipython
 
     shell = get_ipython()

@@ -1,4 +1,4 @@
-"""How an answer moves when one setting does: a row for each setting, a mark for each series."""
+"""Sensitivity of a result to single settings: a row for each setting, a mark for each series."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def sensitivity(
     most: float | None = None,
     title: str = "",
 ) -> Figure:
-    """Panels beside each other that share their rows, one a column of ``values``.
+    """Draw panels beside each other that share their rows, one per column of ``values``.
 
-    ``values`` has columns label (row), series, and one for each panel; rows from top to bottom in order of
-    appearance. ``panels`` is column -> label of its axis with unit, from left to right. ``printed`` is what
-    the paper prints for each series, in every panel or, by (series, column), in one; in the series' colour.
-    ``zero`` draws a line at 0. What is larger than ``most`` stands there, with an arrow and its number, so
-    that one value does not press all others together.
+    ``values`` has columns label (row), series, and one for each panel; the rows are in order of appearance.
+    ``panels`` is column -> label of its axis with unit, from left to right. ``printed`` is what the paper
+    prints for each series in every panel or, by (series, column), in one; it is drawn in the colour of the
+    series. ``zero`` draws a line at 0. A value above ``most`` is drawn at ``most`` with an arrow and its
+    number, so that it does not compress all others.
     """
     style.need(values, ["label", "series", *panels], "values by setting")
     rows = list(dict.fromkeys(values["label"]))
@@ -52,7 +52,7 @@ def sensitivity(
                         )  # fmt: skip
             if logarithmic:
                 axis.set_xscale("log")
-            # Last, for they keep the axis as it is then.
+            # Last, because they keep the limits that the axis has then.
             for place, name in enumerate(series):
                 for key, number in (printed or {}).items():
                     if key in (name, (name, column)):

@@ -1,7 +1,7 @@
 """House style: one look for all figures, safe for colour-blind readers and legible in print.
 
-Figures are `WIDTH` inches wide: full width in a notebook, and still above 7 pt when a page scales them to a
-text column. Colours never carry a distinction alone: lines differ in dash, marks in shape or label too.
+Figures are `WIDTH` inches wide: full width in a notebook, and text still above 7 pt when a page scales them
+to a text column. Colours are never the only distinction: lines also differ in dash, marks in shape or label.
 """
 
 from __future__ import annotations
@@ -31,11 +31,14 @@ INK = "#1f2430"
 MUTED = "#5b6270"
 GRID = "#d5d8de"
 PAPER = "#fdfdfc"
-"""Text, secondary text, grid and background. `saved` turns these four into colours that follow the reader's
-light or dark setting, so no data may be drawn in them."""
+"""Text, secondary text, grid and background.
+
+`saved` replaces these four by colours that follow the reader's light or dark setting, so no data may be drawn
+in them.
+"""
 
 LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Okabe and Ito's colours without black and yellow, which vanish on one of the two backgrounds."""
+"""Okabe and Ito's colours without black and yellow, which are invisible on one of the two backgrounds."""
 
 DASHES: tuple[Any, ...] = ("", (4, 1.5), (1, 1), (3, 1, 1, 1), (6, 2, 1, 2), (2, 2))
 """A dash pattern for each of `LINES`."""
@@ -44,7 +47,7 @@ MARKS = "osD^vP"
 """A mark for each of `LINES`."""
 
 HATCHES = ("", "//", "\\\\", "xx", "--", "||")
-"""A hatching for each bar of a group, which tells them apart in grey. Lines only: dots make large files."""
+"""A hatching for each bar of a group, for print in grey. Lines only, because dots make large files."""
 
 MACHINES = (
     "#77AADD", "#EE8866", "#EEDD88", "#FFAABB", "#99DDFF",
@@ -71,17 +74,17 @@ _WHITE_GRID: dict[str, Any] = {
     **dict.fromkeys(("xtick.minor.size", "ytick.minor.size"), 3.2),
     **dict.fromkeys(("xtick.bottom", "xtick.top", "ytick.left", "ytick.right"), False),
 }
-"""Seaborn's style "whitegrid" in its context "paper", as far as it is not set below."""
+"""Seaborn's style "whitegrid" in its context "paper", except for settings that are made below."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a reader must know of a figure's data; printed at its foot.
+    """Facts about a figure's data that a reader must know; printed at its foot.
 
-    ``seeds`` is their number behind the figure. ``warm_up_s``: seconds at the start that are left out of
-    means and distributions; 0 when none are, None when each run is measured in its own steady state.
-    ``baseline``: what comparisons are made with, and ``note`` anything else in one sentence without a full
-    stop; both may be empty.
+    ``seeds`` is the number of seeds. ``warm_up_s`` is the time at the start that is left out of means and
+    distributions, in seconds; 0 for none, None if each run is measured in its own steady state. ``baseline``
+    names what comparisons are made with, and ``note`` is any other sentence, without a full stop; both may be
+    empty.
     """
 
     seeds: int
@@ -90,7 +93,7 @@ class About:
     note: str = ""
 
     def line(self, interval: str = "band: 95 % interval", *, warm_up: bool = True) -> str:
-        """The foot line: ``interval`` says how the spread is drawn, ``warm_up`` whether that matters."""
+        """Foot line; ``interval`` says how the spread is drawn, ``warm_up`` whether to name the warm-up."""
         parts = [f"{self.seeds} seeds, {interval}" if self.seeds > 1 else "one seed"]
         if self.baseline:
             parts.append(f"baseline: {self.baseline}")
@@ -106,7 +109,7 @@ class About:
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw in house style inside the block, and leave the caller's matplotlib settings as they were."""
+    """Draw in house style inside the block; the caller's matplotlib settings are restored after it."""
     settings: Any = {
         **_WHITE_GRID,
         **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), PAPER),
@@ -134,12 +137,12 @@ def house_style() -> Iterator[None]:
 
 
 def new_figure(height: float) -> Figure:
-    """An empty figure of house width, laid out by matplotlib so that nothing overlaps."""
+    """An empty figure of house width with constrained layout, so that nothing overlaps."""
     return Figure(figsize=(WIDTH, height), layout="constrained")
 
 
 def line_look(place: int, *, marked: bool = True) -> dict[str, Any]:
-    """How the line number ``place`` of a figure is drawn: colour, dashes and, if ``marked``, a mark."""
+    """Style of line number ``place``: colour, dashes and, if ``marked``, a mark."""
     dash = DASHES[place % len(DASHES)]
     look: dict[str, Any] = {
         "color": LINES[place % len(LINES)], "linestyle": (0, dash) if dash else "-",
@@ -148,7 +151,7 @@ def line_look(place: int, *, marked: bool = True) -> dict[str, Any]:
 
 
 def bar_look(place: int, colours: Sequence[str] = MACHINES) -> dict[str, Any]:
-    """How the bar number ``place`` of a group is drawn: fill, edge and hatching."""
+    """Style of bar number ``place`` in a group: fill, edge and hatching."""
     return {
         "color": colours[place % len(colours)], "edgecolor": INK, "linewidth": 0.4,
         "hatch": HATCHES[place % len(HATCHES)],
@@ -156,14 +159,14 @@ def bar_look(place: int, colours: Sequence[str] = MACHINES) -> dict[str, Any]:
 
 
 def head(figure: Figure, title: str, handles: Mapping[str, Any], columns: int) -> None:
-    """Title at the left and legend (text -> handle) at the right, above each other where they would meet."""
+    """Put the title at the left and the legend (text -> handle) at the right; stack them if too long."""
     if handles:
         figure.legend(
             list(handles.values()), list(handles), loc="outside upper right", ncols=columns, fontsize=8.5
         )
     if not title:
         return
-    # Inches: letters of either size, and what a legend has beside its letters.
+    # In inches: letters of either size, and the handles of a legend.
     rows = [list(handles)[low : low + columns] for low in range(0, len(handles), columns)]
     legend = max((sum(0.5 + 0.075 * len(text) for text in row) for row in rows), default=0.0)
     meets = 0.1 + 0.1 * len(title) + legend > WIDTH
@@ -179,7 +182,7 @@ def finish(
     legend: Mapping[str, Any] | None = None,
     columns: int = 1,
 ) -> None:
-    """Put title, legend and foot line to a figure; ``printed``: printed numbers are marked in it."""
+    """Add title, legend and foot line to a figure; ``printed``: it shows printed numbers."""
     head(figure, title, legend or {}, columns)
     foot(figure, f"{note} · {_PRINTED}" if printed else note)
 
@@ -188,7 +191,7 @@ _PRINTED = "dashed, light band: as printed, with the claim's band"
 
 
 def reference_line(axes: Axes, text: str, height: float, *, zorder: float = 2.0) -> None:
-    """A dotted line across the axes, with words at its right end: above it, or below one near the top."""
+    """Draw a dotted line across the axes, with text at its right end, above it or, near the top, below it."""
     axes.axhline(height, color=INK, linestyle=":", linewidth=1.1, zorder=zorder)
     bottom, top, at = axes.yaxis.get_transform().transform([*axes.get_ylim(), height])
     side, edge = (-2, "top") if at > bottom + 0.85 * (top - bottom) else (2, "bottom")
@@ -199,12 +202,12 @@ def reference_line(axes: Axes, text: str, height: float, *, zorder: float = 2.0)
 
 
 def broken_label(label: str, width: int) -> str:
-    """The label of an axis in lines of ``width`` letters; the unit stays with the word before it."""
+    """Break the label of an axis into lines of ``width`` letters; the unit stays with the word before it."""
     return fill(",\N{NO-BREAK SPACE}".join(label.rsplit(", ", 1)), width)
 
 
 def few_ticks(axis: Axis, most: int = 5) -> None:
-    """So few ticks, and large numbers as 25k or 1.5M, that neighbours do not run into each other."""
+    """Limit the ticks and write large numbers as 25k or 1.5M, so that neighbours do not overlap."""
     axis.set_major_locator(MaxNLocator(nbins=most, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
 
@@ -217,26 +220,26 @@ def _short(value: float) -> str:
 
 
 def log_ticks(axis: Axis) -> None:
-    """Plain numbers on a logarithmic axis; more of them, the fewer powers of ten it spans."""
+    """Use plain numbers on a logarithmic axis, and more of them if it spans fewer powers of ten."""
     low, high = sorted(axis.get_view_interval())
     span = high / low if low > 0 else 1e3
     axis.set_minor_formatter(NullFormatter())
     if span < 8:
         few_ticks(axis, 4)
         return
-    # As many whatever the height: where they come and go with it, a label is laid out beside other numbers
-    # than it stands beside in the end, and is cut.
+    # The number of ticks does not depend on the height. Otherwise the layout is computed with other labels
+    # than those finally drawn, and a label is cut.
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if span < 1000 else (1.0,), numticks=6))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
 
 
 def foot(figure: Figure, text: str) -> None:
-    """Put the foot line under everything else, at the left, broken so that it fits."""
+    """Put the foot line below everything else, at the left, broken into lines that fit."""
     figure.supxlabel(_broken(text.split(" · "), " · "), x=0.01, ha="left", fontsize=8, color=MUTED)
 
 
 def more_foot(figure: Figure, text: str) -> None:
-    """Add a line to the foot; parts are separated by commas."""
+    """Add a line to the foot, broken at commas."""
     before = figure.get_supxlabel()
     line = _broken(text.split(", "), ", ")
     figure.supxlabel(f"{before}\n{line}" if before else line, x=0.01, ha="left", fontsize=8, color=MUTED)
@@ -255,7 +258,7 @@ def _broken(parts: Sequence[str], between: str) -> str:
 
 
 def seed_interval(values: pd.Series[float]) -> tuple[float, float]:
-    """Ends of the 95 % interval over seeds, in the form that seaborn's ``errorbar`` takes."""
+    """Ends of the 95 % interval over seeds, as seaborn's ``errorbar`` expects them."""
     present = [float(value) for value in values.dropna()]
     if not present:
         return float("nan"), float("nan")
@@ -265,11 +268,11 @@ def seed_interval(values: pd.Series[float]) -> tuple[float, float]:
 
 
 def colour_of(names: Sequence[str]) -> dict[str, str]:
-    """A fill for each name, in order, no two alike; light ones, so that dark labels are legible on each."""
+    """A fill for each name, in order and all different; light, so that dark labels are legible on each."""
     if len(names) <= len(MACHINES):
         return dict(zip(names, MACHINES, strict=False))
     # As many hues as names; every other one is paler, so that neighbours differ in more than hue.
-    # Here, for seaborn takes as long to import as all else together, and few figures need it.
+    # Imported here, because seaborn takes as long to import as all else together, and few figures need it.
     from seaborn import husl_palette
 
     hues = [tuple(hue) for hue in husl_palette(len(names), s=0.75, l=0.78)]
@@ -280,7 +283,7 @@ def colour_of(names: Sequence[str]) -> dict[str, str]:
 
 
 def need(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.DataFrame:
-    """The frame, if it has the columns and a row; else `UserError`."""
+    """Return the frame if it has the columns and a row; `UserError` otherwise."""
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise UserError(f"the table of {what} lacks a column", field=missing[0])
@@ -290,7 +293,7 @@ def need(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.DataFrame
 
 
 def in_force(stays: pd.DataFrame, at_s: float) -> pd.DataFrame:
-    """The stays (from_s, to_s) in force at a time, the last ones at the end; `UserError` if nothing ran."""
+    """The stays (from_s, to_s) that include a time, at the end the last ones; `UserError` if none."""
     need(stays, ["from_s", "to_s"], "stays")
     running = (stays["from_s"] <= at_s) & ((stays["to_s"] > at_s) | (stays["to_s"] == stays["to_s"].max()))
     return need(stays[running], [], f"stays at {at_s:g} s")

@@ -1,4 +1,4 @@
-"""Several quantities over the same time, a panel for each: steps, bands over seeds, and what is printed."""
+"""Several quantities over the same time, a panel for each: steps, bands over seeds, and printed numbers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Quantity:
     """One panel.
 
     Attributes:
-        column: of the table.
-        label: with unit.
-        logarithmic: logarithmic axis; linear ones begin at 0.
-        reference: what is written there -> height of a dotted line.
+        column: column of the table.
+        label: label with unit.
+        logarithmic: whether the axis is logarithmic; linear ones begin at 0.
+        reference: text -> height of a dotted line.
         printed: what a paper prints for it.
     """
 
@@ -44,19 +44,19 @@ def time_panels(
     ends_s: tuple[float | None, float | None] = (None, None),
     x_label: str = "time since submission",
 ) -> Figure:
-    """Panels below each other that share the time axis; each value holds from its time to the next.
+    """Draw panels below each other that share the time axis; each value holds from its time to the next.
 
     Args:
-        series: columns t_s, those of the quantities, ``line`` if given, and seed where there are several:
-            then the mean over seeds is drawn, with the 95 % interval as a band.
+        series: columns t_s, those of the quantities, ``line`` if given, and seed if there are several: then
+            the mean over seeds is drawn, with the 95 % interval as a band.
         quantities: from top to bottom.
         note: the foot: which runs, what was left out.
-        line: column whose values tell the lines apart; empty for one line.
+        line: column whose values distinguish the lines; empty for one line.
         faults_s: times of vertical lines.
-        spans: what is written there -> from when to when the background is shaded.
-        minutes: the axis counts minutes instead of seconds.
+        spans: text -> begin and end of a shaded background.
+        minutes: whether the axis counts minutes instead of seconds.
         ends_s: ends of the time axis in seconds; those of the data by default.
-        x_label: what the time is counted from.
+        x_label: label of the time axis, without unit.
     """
     style.need(
         series, ["t_s", *(each.column for each in quantities), *([line] if line else [])], "values over time"

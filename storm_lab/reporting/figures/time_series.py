@@ -1,7 +1,7 @@
 """Values over time, a panel for each setting, with re-assignments, faults and a strip of nodes in use.
 
-The form of T-Storm's figures 5, 6 and 8: time from 0 to the end of the run, each panel one gamma against
-Storm's default scheduler, and below each panel how many nodes are in use.
+The layout follows T-Storm's figures 5, 6 and 8: time from 0 to the end of the run, each panel one gamma
+against Storm's default scheduler, and below each panel the number of nodes in use.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from storm_lab.reporting.figures.printed import Mark, draw_marks
 
 
 class EventKind(StrEnum):
-    """What a vertical mark means."""
+    """Meaning of a vertical mark."""
 
     REASSIGNMENT = "re-assignment"
     FAULT = "fault"
 
 
 _LABEL_PART = 0.16
-"""Of the time axis that an event's label takes up."""
+"""Share of the time axis that an event's label takes up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,14 @@ def time_series(
     logarithmic: bool = False,
     title: str = "",
 ) -> Figure:
-    """Values over time: mean over seeds with the 95 % interval as a band.
+    """Draw values over time: mean over seeds with the 95 % interval as a band.
 
-    The axis is scaled to the values after the warm-up; higher ones are marked by triangles at its upper edge,
-    so that a start-up does not flatten the rest. A ``logarithmic`` one is never cut.
+    The axis is scaled to the values after the warm-up. Higher ones are marked by triangles at its upper edge,
+    so that a start-up does not flatten the rest. A ``logarithmic`` axis is never cut.
 
-    ``values`` has columns variant, seed, t_s and the one named by ``value``, in ``unit``; ``panels`` stand
-    from top to bottom. ``nodes`` has columns variant, seed, from_s, nodes: steps of nodes in use; None leaves
-    the strips away. ``end_s`` is the end of the time axis; the last time by default.
+    ``values`` has columns variant, seed, t_s and the one named by ``value``, in ``unit``. ``panels`` are
+    drawn from top to bottom. ``nodes`` has columns variant, seed, from_s, nodes: steps of nodes in use; None
+    omits the strips. ``end_s`` is the end of the time axis; the last time by default.
     """
     style.need(values, ["variant", "seed", "t_s", value], "values over time")
     if nodes is not None:
@@ -81,7 +81,7 @@ def time_series(
         )[:, 0]
         top = None if logarithmic else _top(values, panels, value, about.warm_up_s or 0.0)
         if top is not None:
-            # What is printed must be seen, and the panels keep one scale.
+            # Printed numbers must be visible, and all panels have the same scale.
             levels = [
                 number
                 for panel in panels
@@ -95,7 +95,7 @@ def time_series(
             _draw_values(upper, values, panel, value, top, logarithmic)
             _draw_events(upper, panel.events, labels_apart_s=_LABEL_PART * right)
             draw_marks(upper, [mark for mark in panel.printed if not mark.nodes], (0.0, right))
-            # Without a strip below a panel is too low for a long label in one line.
+            # Without the strip, a panel is too low for a long label in one line.
             label = unit if nodes is not None else style.broken_label(unit, 16)
             upper.set(title=panel.title, ylabel=label, xlabel="")
             if nodes is not None:
@@ -121,14 +121,14 @@ def _top(values: pd.DataFrame, panels: Sequence[Panel], value: str, warm_up_s: f
     settled = means[means.index.get_level_values("t_s") >= warm_up_s].dropna()
     if settled.empty:
         return None
-    # Re-assignment spikes belong into the picture, start-up and overload by orders of magnitude do not.
+    # Show spikes from re-assignments; cut start-up and overload, which are higher by orders of magnitude.
     return float(min(settled.max(), 6 * settled.median())) * 1.12
 
 
 def _draw_values(
     axes: Axes, values: pd.DataFrame, panel: Panel, value: str, top: float | None, logarithmic: bool
 ) -> None:
-    # Here, for seaborn takes as long to import as all else together.
+    # Imported here, because seaborn takes as long to import as all else together.
     from seaborn import lineplot
 
     for place, (label, variant) in enumerate(panel.variants.items()):
@@ -183,13 +183,13 @@ def _draw_last(axes: Axes, colours: Mapping[float, str], apart: float) -> None:
 
 
 def _mean_steps(rows: pd.DataFrame) -> pd.Series[float]:
-    """Mean over seeds of step functions whose steps may lie at different times."""
+    """Mean over seeds of step functions, whose steps may be at different times."""
     steps = rows.pivot_table(index="from_s", columns="seed", values="nodes", aggfunc="last").sort_index()
     return steps.ffill().mean(axis=1)
 
 
 def _draw_events(axes: Axes, events: Sequence[Event], *, labels_apart_s: float | None) -> None:
-    """Mark events. Of equal ones that follow each other too closely for labels, the first says how many."""
+    """Mark events; a run of equal events too close for labels gets one label with their number."""
     for event in events:
         fault = event.kind is EventKind.FAULT
         axes.axvline(

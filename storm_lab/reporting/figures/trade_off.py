@@ -1,4 +1,4 @@
-"""Two quotients against each other, a panel for each topology: what is gained, and what it costs."""
+"""Two quotients against each other, a panel for each topology: the gain and its cost."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from storm_lab.reporting.figures.style import LINES, MUTED, finish, house_style,
 def trade_off(
     points: pd.DataFrame, *, x: str, y: str, panel: str, label: str, names: Mapping[str, str], note: str
 ) -> Figure:
-    """Dots with labels; dotted lines at 1, where nothing is gained and nothing lost.
+    """Draw dots with labels; dotted lines at 1 mark no gain and no loss.
 
     Args:
         points: columns ``x``, ``y``, ``panel`` and ``label``; a row for each dot.
-        x: column of the horizontal axis, ``y`` of the vertical one.
-        y: see there.
+        x: column of the horizontal axis.
+        y: column of the vertical axis.
         panel: column whose values get a panel each, two beside each other.
-        label: column of what is written beside a dot.
+        label: column of the text beside a dot.
         names: ``x`` and ``y`` -> label of the axis.
         note: the foot.
     """
@@ -46,7 +46,7 @@ def trade_off(
 
 def _draw(axes: Axes, dots: pd.DataFrame, x: str, y: str, label: str) -> None:
     axes.plot(dots[x], dots[y], "o", color=LINES[0], markersize=5)
-    # Neighbours write to either side in turn.
+    # Labels are placed alternately to the right and to the left.
     for place, (at, height, text) in enumerate(zip(dots[x], dots[y], dots[label], strict=True)):
         axes.annotate(
             str(text), (at, height), xytext=(5, -3) if place % 2 == 0 else (-5, -3), fontsize=8.5,

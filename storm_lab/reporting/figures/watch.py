@@ -1,7 +1,7 @@
-"""A run as a film: who is where, how long queues are, how busy nodes are, and what the control plane does.
+"""A run as a film: placements, queue lengths, utilisation of nodes, and actions of the control plane.
 
 The film is HTML with its pictures inside (matplotlib's JavaScript player), so that it plays in JupyterLab and
-in an exported page without a server. It reads one run's log.
+in an exported page without a server. It reads the log of one run.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from storm_lab.reporting.figures.style import INK, LINES, MUTED, colour_of, hous
 from storm_lab.tuplelog.reader import Run
 
 MOST_FRAMES = 200
-"""Pictures of a film; each takes some 10 to 30 KB of the page."""
+"""Most pictures of a film; each takes some 10 to 30 KB of the page."""
 
 _NS = 1e9
 _TILES = 4
 _FULL = 50.0
-"""Waiting tuples at which a tile's bar is as high as the tile; beyond, only the number tells."""
+"""Waiting tuples at which a tile's bar is as high as the tile; beyond, only the number shows more."""
 
 
 @dataclass(frozen=True)
 class _Film:
-    """The tables of a run that a film is drawn from, cut to its time, and the times of its pictures."""
+    """The tables of a run from which a film is drawn, and the times of its pictures."""
 
     times_s: np.ndarray
     nodes: pd.DataFrame
@@ -45,7 +45,7 @@ class _Film:
 
     @classmethod
     def of(cls, run: Run, *, from_s: float, to_s: float, every_s: float) -> _Film:
-        """The film of a run between two times; `UserError`: no number, no picture, or too many."""
+        """The film of a run between two times; `UserError`: not a number, no picture, or too many."""
         for name, seconds in (("from_s", from_s), ("to_s", to_s), ("every_s", every_s)):
             check_number("a film", name, seconds, unit="s")
         times = np.arange(from_s, to_s, every_s) if every_s > 0 else np.empty(0)
@@ -112,11 +112,11 @@ class _Film:
 
 
 def watch(run: Run, *, from_s: float, to_s: float, every_s: float = 2.0, title: str = "") -> str:
-    """The film of a part of a run, as HTML.
+    """Return the film of a part of a run, as HTML.
 
     Args:
-        run: the run; who logged every execution (``sample_every`` 1) sees exact queues.
-        from_s: virtual seconds at which it begins.
+        run: the run; queues are exact if it logged every execution (``sample_every`` 1).
+        from_s: virtual seconds at which the film begins.
         to_s: virtual seconds at which it ends.
         every_s: virtual seconds between two pictures.
         title: above the pictures.
@@ -139,7 +139,7 @@ def watch(run: Run, *, from_s: float, to_s: float, every_s: float = 2.0, title: 
 
 
 def playing_alone(player: str) -> str:
-    """The player without a server's icon font: its buttons carry signs, its picture a text alternative."""
+    """Make the player independent of a server's icon font; add button signs and a text alternative."""
     player = player.replace("<img ", '<img alt="the picture of the film that is shown" ', 1)
     player = re.sub(r"<link[^>]*font-awesome[^>]*>", "", player)
     return re.sub(r'<i class="fa ([\w -]+)"></i>', lambda found: _SIGNS[found[1]], player)
@@ -191,7 +191,7 @@ def _draw(axes: Axes, film: _Film, at_s: float, title: str) -> None:
 def _draw_node(
     axes: Axes, place: int, rows: pd.DataFrame, waiting: pd.Series[float], colours: dict[str, str]
 ) -> None:
-    """A node: a tile an executor, its queue as a bar from below and as a number where tuples wait."""
+    """Draw a node: a tile per executor, with its queue as a bar from below and as a number if tuples wait."""
     axes.add_patch(Rectangle((place - 0.47, -0.15), 0.94, 5.1, fill=False, edgecolor=MUTED))
     shown = rows.sort_values(["port", "start_task"])
     wide, high = 0.9 / _TILES, 5.0 / max(4, -(-len(shown) // _TILES))
