@@ -22,12 +22,12 @@ MOST_SEEDS = 30
 class Settling:
     """Claims, and the runs that are played with more seeds for them.
 
-    ``variants`` are patterns (``S6-*``) of the variants that the claims are measured from; name also the
-    variants of which the notebook shows all seeds. ``seeds`` is the number of seeds: 1, 2, 3, ... ``reading``
-    is the reading under which the claims are unsettled; by default the experiment's own setting. ``until_s``
-    ends the further runs early, once everything that the claims are measured from exists. ``metrics`` are the
-    metric tables computed for the further seeds and must include those that the claims are measured from; by
-    default all that the experiment declares.
+    ``variants`` are patterns (``S6-*``) of the variants that the claims are measured from. ``seeds`` is the
+    number of seeds: 1, 2, 3, ... ``reading`` is the reading under which the claims are unsettled; by default
+    the experiment's own setting. ``until_s`` ends the further runs early, once everything that the claims are
+    measured from exists. ``metrics`` are the metric tables computed for the further seeds; by default all
+    that the experiment declares. They must include the tables that the claims are measured from, and those
+    that the notebook shows of all seeds.
     """
 
     claims: tuple[str, ...]

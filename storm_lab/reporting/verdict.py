@@ -57,8 +57,8 @@ class Outcome(StrEnum):
 class Verdict:
     """A claim, its measurement (None: nothing measured), and the outcome with the reason in one line.
 
-    ``unsettled`` is the number of seeds of a mean whose interval reaches across an edge of the band, or 0 if
-    the seeds settle the verdict. ``readings`` are the verdicts under other readings and trials.
+    ``unsettled`` is the number of seeds of the mean if they leave the verdict unsettled, and otherwise 0.
+    ``readings`` are the verdicts under other readings and trials.
     """
 
     claim: Claim

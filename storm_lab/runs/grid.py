@@ -129,7 +129,7 @@ def settings_of(
 def parse_axis(text: str, subject: Subject) -> tuple[str, list[ParameterValue]]:
     """Parse ``name=80,100``, ``name=80:120:20`` (both ends included) or ``name=1-3``.
 
-    Raises `UserError`, also as `Parameter.parsed` does.
+    Raises `UserError` for other forms, and as `Parameter.parsed`.
     """
     name, equals, values = text.partition("=")
     name = name.strip()

@@ -33,9 +33,9 @@ _SERVER = {
 }
 """Settings of the server that suppress warnings for every kernel.
 
-Kernels warn that they have no encryption. Tornado 6.5 warns that jupyter_server 2 waits longer for the
-answer to a ping than until the next ping. It must: with equal times it closes every connection at its first
-ping.
+Kernels warn that they have no encryption. Tornado 6.5 warns that jupyter_server 2 waits longer for the answer
+to a ping than the interval between pings. That is necessary: with equal times it closes every connection at
+its first ping.
 """
 
 _OVERRIDES = {"@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True}}

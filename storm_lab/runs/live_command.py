@@ -81,7 +81,7 @@ def run(
         for scene in SCENES.values():
             click.echo(f"{scene.name:16} {scene.title}")
         return
-    mhz = machine_mhz()  # measured once: on many machines the clock changes all the time
+    mhz = machine_mhz()  # measured once, because it varies on many machines
     # Check all before the first is played.
     chosen = [
         (release, [(task, _checked(task, release, mhz)) for task in tasks])
