@@ -146,7 +146,9 @@ def update_copies(templates: Path, folder: Path) -> list[str]:
                 shutil.copyfile(template, copy)
                 _trust(copy)
                 made_from[name] = newest
-            elif made_from.get(name) != newest and present != newest:
+            elif present == newest:
+                made_from[name] = newest
+            elif made_from.get(name) != newest:
                 kept.append(name)
         (folder / _BOOK).write_text(json.dumps(made_from, indent=1) + "\n", encoding="utf-8")
     return kept

@@ -124,7 +124,6 @@ class Pool(Generic[_Task, _Result]):
                 except EOFError:
                     fail(tasks[number], self._death(pipe, tasks[number]))
                     advance(self._doing.pop(pipe), 1.0)
-                    del self._workers[pipe]
                     if waiting:
                         self._hand(self._start(), waiting)
                     continue
@@ -149,10 +148,13 @@ class Pool(Generic[_Task, _Result]):
             pipe.send(task)
 
     def _death(self, pipe: _Pipe, task: _Task) -> StormLabError:
-        process = self._workers[pipe]
+        """Forget a process whose pipe is closed, and describe how it ended."""
+        process = self._workers.pop(pipe)
+        pipe.close()
         process.join(_GRACE_S)
-        # None: it closed its pipe but is alive.
-        ended = "ended" if process.exitcode is None else said_of_end(process.exitcode)
+        ended = "closed its pipe" if process.exitcode is None else said_of_end(process.exitcode)
+        process.kill()
+        process.join()
         return self._failure(f"the process of {self._name(task)} {ended}")
 
     def _stop(self) -> None:

@@ -60,6 +60,17 @@ def test_a_copy_that_nobody_changed_follows_its_template(templates: Path, tmp_pa
     assert (tmp_path / "lab" / "quickstart.ipynb").read_text() == _notebook("newer")
 
 
+def test_an_unchanged_copy_follows_its_template_also_when_the_list_of_copies_was_lost(
+    templates: Path, tmp_path: Path
+) -> None:
+    update_copies(templates, tmp_path / "lab")
+    (tmp_path / "lab" / ".templates.json").unlink()
+    update_copies(templates, tmp_path / "lab")
+    (templates / "quickstart.ipynb").write_text(_notebook("newer"))
+    assert update_copies(templates, tmp_path / "lab") == []
+    assert (tmp_path / "lab" / "quickstart.ipynb").read_text() == _notebook("newer")
+
+
 def test_a_changed_copy_is_kept_and_named_once_its_template_is_newer(templates: Path, tmp_path: Path) -> None:
     update_copies(templates, tmp_path / "lab")
     mine = tmp_path / "lab" / "quickstart.ipynb"
