@@ -1,5 +1,5 @@
-"""Real Apache Storm on this machine: the description that the emulator plays, played by Storm itself.
+"""Real Apache Storm on this machine: plays the same descriptions as the emulator, with Storm itself.
 
-`releases` says what a version of Storm needs, `jars` fetches it, `make_hosts` makes a cluster's nodes,
-`fleet` starts Storm's processes in them, and `storm.LiveStorm` holds it all together.
+`releases` lists the supported versions of Storm, `jars` fetches their jars, `make_hosts` makes the nodes of a
+cluster, `fleet` starts Storm's processes in them, and `storm.LiveStorm` ties everything together.
 """

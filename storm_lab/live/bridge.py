@@ -1,8 +1,8 @@
-"""The other end of Nimbus's scheduler: a Unix socket at which storm_lab's schedulers answer.
+"""The Python end of Nimbus's scheduler: a Unix socket at which storm_lab's schedulers answer.
 
-`BridgeScheduler.java` sends one JSON line in each round of Nimbus and applies the line that it gets. What is
-not named in an answer stays as it is. Nothing that a scheduler does wrong reaches Nimbus: the answer then
-assigns nothing, and the topologies' status says what went wrong.
+`BridgeScheduler.java` sends one JSON line in each scheduling round of Nimbus and applies the line that it
+receives. Whatever an answer does not name stays as it is. Errors of a scheduler do not reach Nimbus: the
+answer then assigns nothing, and the topologies' status describes the error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from storm_lab.schedulers.contract import Scheduler, SchedulingResult, Schedulin
 from storm_lab.schedulers.view_checks import check_result
 
 _LONGEST_SOCKET_PATH = 107
-"""Bytes of a Unix socket's path (sun_path of Linux, less its final zero)."""
+"""Longest path of a Unix socket in bytes (sun_path of Linux without its final zero)."""
 
 _LONGEST_LINE = 64 << 20
 _KEPT = "Kept as it is: "
@@ -33,10 +33,10 @@ _KEPT = "Kept as it is: "
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One question of Nimbus and what came of it. Times are CLOCK_MONOTONIC.
+    """One request of Nimbus and the answer to it. Times are CLOCK_MONOTONIC.
 
-    ``moved`` holds the topologies whose executors' slots the answer changes; ``problem`` is empty when the
-    scheduler answered.
+    ``moved`` holds the topologies whose executors the answer moves; ``problem`` is empty if the scheduler
+    answered.
     """
 
     time_ns: int
@@ -57,9 +57,9 @@ class Policy:
     Args:
         scheduler: any scheduler of storm_lab.
         known: topologies and machines of the run.
-        placement: where topologies go at first; those that it does not name whole are the scheduler's.
-        load: gives the measured load at each question; None while nothing has been measured.
-        seed: start of the random numbers of schedulers that draw some.
+        placement: first placement of topologies; the scheduler places those that it does not name completely.
+        load: returns the measured load at each request; None while nothing has been measured.
+        seed: seed of schedulers that draw random numbers.
     """
 
     scheduler: Scheduler[Any]
@@ -68,23 +68,23 @@ class Policy:
     load: Callable[[], MeasuredLoad | None] = lambda: None
     seed: int = 0
     install: Assignment = field(default_factory=Assignment)
-    """Executors that are to move at the next question, whatever the scheduler says."""
+    """Executors to be moved at the next request, regardless of the scheduler."""
     view: SchedulingView | None = None
-    """What Nimbus asked last."""
+    """The view of Nimbus's last request."""
     _taken: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Workers of topologies that were placed by hand: as Nimbus had it then, and as they were placed."""
+    """For topologies placed by hand, their number of workers at Nimbus then and in that placement."""
     _running: set[str] = field(default_factory=set)
     """Topologies that have been placed."""
 
     def begin(self, scheduler: Scheduler[Any], known: Known, placement: Assignment, seed: int) -> None:
-        """Answer for another run from now on."""
+        """Switch to another run."""
         self.scheduler, self.known, self.placement, self.seed = scheduler, known, placement, seed
         self.install = Assignment()
         self._taken.clear()
         self._running.clear()
 
     def answer(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], Round]:
-        """The answer to one question, and the note of it. Never raises for what a scheduler does."""
+        """Return the answer to one request and its record. Never raises because of a scheduler."""
         start = time.monotonic_ns()
         name = self.scheduler.name
         try:
@@ -117,7 +117,12 @@ class Policy:
         return {"assign": assign, "status": status}, made
 
     def _schedule(self, view: SchedulingView) -> SchedulingResult:
-        """The answer, after what was fixed by hand; `InvalidAssignmentError`, or `TypeError` if none."""
+        """Return the scheduler's result, with placements by hand applied first.
+
+        Raises:
+            InvalidAssignmentError: the result is not a valid assignment.
+            TypeError: the scheduler did not return a result.
+        """
         fixed = self._fixed(view)
         answer: object = self.scheduler.schedule(_with_present(view, fixed) if fixed.slots else view)
         if not isinstance(answer, SchedulingResult):
@@ -132,9 +137,9 @@ class Policy:
         return result
 
     def _counted(self, view: SchedulingView) -> SchedulingView:
-        """The view with as many workers as topologies were placed on by hand, until a rebalance says other.
+        """Return the view with numbers of workers as placed by hand, until a rebalance changes them.
 
-        Else Storm's own schedulers would deal them out anew, to as many as they were submitted with.
+        Otherwise Storm's own schedulers would spread them again over as many workers as were submitted.
         """
         topologies = []
         for topology in view.topologies:
@@ -145,7 +150,7 @@ class Policy:
         return replace(view, topologies=tuple(topologies))
 
     def _fixed(self, view: SchedulingView) -> Assignment:
-        """What does not wait for the scheduler: a move by hand, or a first placement by hand."""
+        """Return what the scheduler does not decide: a move by hand, or a first placement by hand."""
         live = set(view.usable_slots)
         pairs: list[tuple[Executor, Slot]] = []
         for topology in view.topologies:
@@ -153,7 +158,7 @@ class Policy:
             if not view.unplaced(topology.id):
                 self._running.add(topology.id)
             if self.install.of_topology(topology.id).slots == view.present.of_topology(topology.id).slots:
-                # It has been carried out; from now on the scheduler may go on from there.
+                # The move is done: from now on the scheduler may continue from there.
                 self.install = Assignment.of(
                     (e, s) for e, s in self.install.slots.items() if e.topology != topology.id
                 )
@@ -178,7 +183,7 @@ def _answer_rows(request: Request, assignment: Assignment) -> dict[str, Any]:
     for slot, executors in assignment.workers().items():
         pairs = [[executor.start, executor.end] for executor in executors]
         topology = request.storm_id[executors[0].topology]
-        # A worker may go on under a supervisor that is no longer there; Storm's own id is its node's then.
+        # A worker may run on after its supervisor is gone; its slot then names the node by Storm's own id.
         rows[topology].append([request.supervisor.get(slot.node, slot.node), slot.port, pairs])
     return rows
 
@@ -228,7 +233,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
         super().__init__(str(path), _Handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        # Nimbus went away in the middle of a line; it asks again in its next round.
+        # Nimbus closed the connection in the middle of a line; it asks again in its next round.
         return
 
 
@@ -243,12 +248,12 @@ class Bridge:
     """A socket at which a policy answers, for as long as a ``with`` block lasts.
 
     Args:
-        path: the socket's path, of 107 bytes at most; a socket that nobody serves any more is replaced.
-        policy: what answers.
-        note: is told of every round.
+        path: the socket's path, of at most 107 bytes; a socket that is no longer served is replaced.
+        policy: computes the answers.
+        note: called with every round.
 
     Raises:
-        UserError: the path is too long, cannot be written to, or somebody serves it.
+        UserError: the path is too long, cannot be written to, or is already served.
     """
 
     def __init__(self, path: Path, policy: Policy, note: Callable[[Round], None] = lambda made: None) -> None:
@@ -281,7 +286,7 @@ class Bridge:
         self._note(made)
 
     def _clear(self) -> None:
-        """Remove a socket that is left over; refuse one that is served, and anything else."""
+        """Remove a leftover socket; refuse a socket that is served, and any other file."""
         if not self.path.exists():
             return
         if not self.path.is_socket():

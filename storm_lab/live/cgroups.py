@@ -1,8 +1,8 @@
-"""CPU quota and memory limit of a host by the kernel's control groups, of version 1 or 2.
+"""CPU quotas and memory limits of hosts by the kernel's control groups, of version 1 or 2.
 
-A cluster has one group, ``storm-lab-<token>``, and in it one for each host. With version 1 there is such a
-tree for each controller (cpu, cpuacct, memory), with version 2 one for all. With version 1 a group is made
-under the group of this process, so that a limit on us is a limit on the cluster too.
+A cluster has one group, ``storm-lab-<token>``, with a group for each host in it. With version 1 there is such
+a tree for each controller (cpu, cpuacct, memory), with version 2 one for all. With version 1 a group is made
+under the group of this process, so that a limit on this process is a limit on the cluster too.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PERIOD_US = 20_000
-"""Quotas are given out anew every 20 ms where nothing else is said.
+"""Default period of quotas: 20 ms.
 
-Short beside a window of measurement, long beside a time slice of the kernel.
+Short compared with a window of measurement, long compared with a time slice of the kernel.
 """
 
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -30,19 +30,19 @@ _REMOVE_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class CpuUse:
-    """What a host's processes have used, and how often its quota held them back."""
+    """What a host's processes have used, and how often its quota throttled them."""
 
     cpu_ns: int
     """CPU time used since the host was made."""
     periods: int
-    """Periods of the quota that have passed with something to run."""
+    """Periods of the quota in which there was something to run."""
     throttled: int
     """Those of them in which the quota was used up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """A place where groups can be made, and what they can limit there."""
+    """A place where groups can be made, and what they can limit."""
 
     version: int
     folder: Path
@@ -50,7 +50,7 @@ class Hierarchy:
 
 
 def hierarchies(mounts: Path = _MOUNTS, own: Path = _OWN) -> tuple[Hierarchy, ...]:
-    """Where this process may make groups; empty where it may not. Looks only; changes nothing."""
+    """Return where this process may make groups, if anywhere. Changes nothing."""
     found: dict[Path, Hierarchy] = {}
     own_paths = _own_paths(own)
     for kind, point, options in _cgroup_mounts(mounts):
@@ -85,11 +85,11 @@ class Group:
 
     @property
     def entrances(self) -> tuple[Path, ...]:
-        """Files that a process writes its id into to become a member."""
+        """Files to which a process writes its id to become a member."""
         return tuple(folder / "cgroup.procs" for folder in dict.fromkeys(self._folders.values()))
 
     def limit_cpu(self, cores: float, period_us: int = PERIOD_US) -> None:
-        """Let the members use so many cores together in each period."""
+        """Limit the members' CPU to that of ``cores`` cores in each period."""
         quota = max(1000, round(cores * period_us))
         folder = self._folders["cpu"]
         if self._version == 2:
@@ -99,7 +99,7 @@ class Group:
         (folder / "cpu.cfs_quota_us").write_text(str(quota))
 
     def weigh(self, weight: int) -> None:
-        """CPU shares against the rest of the machine: 100 is everybody's, up to 10,000."""
+        """Set the CPU weight against the rest of the machine, up to 10,000; other programs have 100."""
         folder = self._folders["cpu"]
         if self._version == 2:
             (folder / "cpu.weight").write_text(str(weight))
@@ -107,7 +107,7 @@ class Group:
             (folder / "cpu.shares").write_text(str(weight * 1024 // 100))
 
     def limit_memory(self, megabytes: float) -> None:
-        """Let the members hold so much memory together, in MB of 2^20 bytes; no swapping out of it."""
+        """Limit the members' total memory, in MB of 2^20 bytes, without swapping."""
         folder = self._folders["memory"]
         limit = str(int(megabytes * 2**20))
         if self._version == 2:
@@ -115,14 +115,14 @@ class Group:
             swap, no_swap = folder / "memory.swap.max", "0"
         else:
             (folder / "memory.limit_in_bytes").write_text(limit)
-            # Memory and swap together; kernels without accounting of swap do not have it.
+            # The sum of memory and swap; the file is missing in kernels that do not account for swap.
             swap, no_swap = folder / "memory.memsw.limit_in_bytes", limit
         if swap.exists():
             with contextlib.suppress(OSError):
                 swap.write_text(no_swap)
 
     def cpu_use(self) -> CpuUse:
-        """What the members have used so far."""
+        """Return what the members have used so far."""
         stat = _numbers(self._folders["cpu"] / "cpu.stat")
         if self._version == 2:
             used = stat.get("usage_usec", 0) * 1000
@@ -131,12 +131,12 @@ class Group:
         return CpuUse(used, stat.get("nr_periods", 0), stat.get("nr_throttled", 0))
 
     def memory_kills(self) -> int:
-        """How many of its processes the kernel has killed because they held more than the limit."""
+        """Return how many of its processes the kernel has killed for exceeding the memory limit."""
         name = "memory.events" if self._version == 2 else "memory.oom_control"
         return _numbers(self._folders["memory"] / name).get("oom_kill", 0)
 
     def pids(self) -> list[int]:
-        """Ids of the member processes."""
+        """Return the ids of the member processes."""
         return _pids(self.entrances)
 
 
@@ -149,22 +149,22 @@ class GroupTree:
         for place in places:
             for controller in place.controllers:
                 self._places.setdefault(controller, place)
-        # A machine in between has some controllers in version 1; those of version 2 are left alone then.
+        # A mixed machine has some controllers in version 1; those of version 2 are then not used.
         self._version = min((place.version for place in self._places.values()), default=2)
         self._places = {name: place for name, place in self._places.items() if place.version == self._version}
 
     @property
     def controllers(self) -> frozenset[str]:
-        """What its groups can limit."""
+        """What the cluster's groups can limit."""
         return frozenset(self._places)
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The folders that are the cluster's own, whether they are made yet or not."""
+        """The cluster's own folders, whether they exist yet or not."""
         return tuple(dict.fromkeys(place.folder / self._name for place in self._places.values()))
 
     def make(self) -> Group:
-        """Make the group of the whole cluster; `OSError` if the kernel does not let us."""
+        """Make the group of the whole cluster; `OSError` if the kernel does not permit it."""
         if self._version == 2:
             for place in set(self._places.values()):
                 _hand_down(place.folder, self._places)
@@ -175,7 +175,7 @@ class GroupTree:
         return self.make_host("")
 
     def make_host(self, name: str) -> Group:
-        """Make the group of a host in it; of no name: the group itself."""
+        """Make a host's group in the cluster's group; an empty name stands for the cluster's group itself."""
         folders = {key: place.folder / self._name / name for key, place in self._places.items()}
         for folder in folders.values():
             folder.mkdir(exist_ok=True)
@@ -183,7 +183,7 @@ class GroupTree:
 
 
 def unleash(folder: Path) -> None:
-    """Lift the CPU quotas of a group and those in it: a process needs CPU even to end."""
+    """Lift the CPU quotas of a group and its subgroups: a process needs CPU even to end."""
     for name, text in (("cpu.cfs_quota_us", "-1"), ("cpu.max", "max")):
         for file in folder.rglob(name):
             with contextlib.suppress(OSError):
@@ -191,7 +191,7 @@ def unleash(folder: Path) -> None:
 
 
 def remove_tree(folder: Path) -> bool:
-    """Remove a group and those in it, whose members have ended; False if something is left."""
+    """Remove a group and its subgroups, whose members have ended; returns False if something is left."""
     end = time.monotonic() + _REMOVE_SECONDS
     while folder.exists():
         inner = sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True)
@@ -206,7 +206,7 @@ def remove_tree(folder: Path) -> bool:
 
 
 def members(folders: Iterable[Path]) -> list[int]:
-    """Ids of all processes in groups and those below them."""
+    """Return the ids of all processes in groups and their subgroups."""
     return _pids(file for folder in folders for file in folder.rglob("cgroup.procs"))
 
 
@@ -219,7 +219,7 @@ def _pids(files: Iterable[Path]) -> list[int]:
 
 
 def _hand_down(folder: Path, controllers: Iterable[str]) -> None:
-    """Version 2: let the groups in this one have controllers of their own."""
+    """Version 2: enable controllers in the subgroups of this group."""
     control = folder / "cgroup.subtree_control"
     there = control.read_text().split()
     missing = [f"+{name}" for name in sorted(controllers) if name not in there]
@@ -243,7 +243,7 @@ def _cgroup_mounts(mounts: Path) -> list[tuple[str, Path, list[str]]]:
 
 
 def _own_paths(own: Path) -> dict[str, str]:
-    """Path of this process's group by controller; version 2's under the empty name."""
+    """Return the path of this process's group by controller; that of version 2 under the empty name."""
     try:
         lines = own.read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,7 +1,7 @@
-"""A live run's records as the ordinary tuple log.
+"""Writes a live run's records as an ordinary tuple log.
 
-What real Storm does not tell is left out: when a tuple entered a receive queue, and the messages and counters
-of ackers. Counters of a worker that was killed end with its last whole window.
+What real Storm does not record is missing: when a tuple entered a receive queue, and the messages and
+counters of ackers. Counters of a killed worker end with its last complete window.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ from storm_lab.tuplelog.recorder import Recorder
 
 
 def collect(records: LiveRecords, log: Recorder) -> None:
-    """Write a run's tables; `StormLabError` for contradictions, `ValueError` for files not the player's."""
+    """Write a run's tables.
+
+    Raises:
+        StormLabError: the records contradict each other.
+        ValueError: a file is not one of the player's.
+    """
     lives = lives_of(records)
     _write_nodes(records, log)
     _write_placements(records, lives, log)
@@ -35,7 +40,7 @@ def collect(records: LiveRecords, log: Recorder) -> None:
 
 
 def _worker_decisions(lives: Lives, origin_ns: int) -> Iterator[Decision]:
-    """What became of the workers, as control events on the run's clock."""
+    """Yield starts, states and ends of the workers as control events on the run's clock."""
     for worker in lives.workers:
         facts: dict[str, Any] = {"topology": worker.topology, "worker": worker.number}
         actor, slot = f"worker:{worker.number}", str(worker.slot)
@@ -93,7 +98,7 @@ def _write_placements(records: LiveRecords, lives: Lives, log: Recorder) -> None
 
 
 def _write_machine(records: LiveRecords, lives: Lives, log: Recorder) -> None:
-    """CPU of what is no worker on a node (supervisor, log writers), and of workers that write nothing."""
+    """Write CPU of a node outside workers (supervisor, log writers) and of workers without a file."""
     silent = {worker.pid: worker for worker in lives.workers if worker.file is None}
     rows: list[tuple[int, int, str, str, int, float]] = []
     origin = records.origin_ns

@@ -35,23 +35,23 @@ from storm_lab.schedulers.scheduler_file import scheduler_of
 def live() -> None:
     """Start real Apache Storm and play on it what the emulator plays.
 
-    Nothing is fetched before one of these commands needs it; a line says what and how large it is.
+    Jars are fetched only when a command needs them; a line then tells which and how large they are.
     """
-    # Asked to end by a terminal that closes: unwind, so that the cluster goes too.
+    # A terminal that closes sends SIGHUP: exit normally, so that the cluster is removed too.
     signal.signal(signal.SIGHUP, lambda number, frame: sys.exit(128 + number))
 
 
 @live.command(epilog=examples("storm-lab live doctor"))
 @json_option
 def doctor(as_json: bool) -> None:
-    """Tell what this machine has for real Storm; exit status 1 when a cluster will not start."""
+    """Check what this machine offers for real Storm; exit status 1 if a cluster cannot start."""
     print_findings(run_checks(), as_json)
 
 
 @live.command(epilog=examples("storm-lab live fetch", "storm-lab live fetch 2.8 0.9.2"))
 @click.argument("versions", nargs=-1, metavar="[VERSION]...")
 def fetch(versions: tuple[str, ...]) -> None:
-    """Fetch the jars of some versions of Storm, or of all, and compile what plays topologies."""
+    """Fetch the jars of the given versions of Storm, or of all, and compile the topology player."""
     for release in [find_release(text) for text in versions] or RELEASES.values():
         fetch_jars(release.version, to_stderr)
         player_jar(release, to_stderr)
@@ -118,7 +118,7 @@ def up(
 
 @live.command(epilog=examples("storm-lab live down"))
 def down() -> None:
-    """End clusters that were left running, and clear up after commands that were killed."""
+    """End clusters that were left running, and clean up after commands that were killed."""
     removed = remove_orphans(kept_too=True)
     for record in removed:
         why = "was running" if record.kept else "was left by a command that was killed"
@@ -149,8 +149,8 @@ def scheduler(
 ) -> None:
     """Answer a Nimbus whose storm.scheduler is stormlab.BridgeScheduler, until Ctrl-C.
 
-    SCHEDULER is the name of a policy, or MODULE:CLASS, or FILE.py:CLASS. While nobody answers, Nimbus leaves
-    everything as it is.
+    SCHEDULER is the name of a policy, or MODULE:CLASS, or FILE.py:CLASS. While no scheduler answers, Nimbus
+    changes nothing.
     """
     version = None if storm_version is None else StormVersion.parse(storm_version)
     policy = Policy(scheduler_of(name, parameters), Known(version), seed=seed)
@@ -163,7 +163,7 @@ def scheduler(
 
 
 def _description(storm: LiveStorm) -> list[str]:
-    """What a user needs to know of a cluster, a line each."""
+    """Describe a cluster for its user, one line for each fact."""
     master = storm.host(MASTER)
     lines = [f"Storm {storm.release.version} runs: cluster {storm.token}, Nimbus at {master.address}"]
     for node in storm.cluster.nodes:
@@ -178,7 +178,7 @@ def _description(storm: LiveStorm) -> list[str]:
 
 
 def _teller() -> Callable[[Round], None]:
-    """Prints what changes: moves, and problems once."""
+    """Return a function that prints changes: each move, and each new problem once."""
     said: list[str] = [""]
 
     def tell(made: Round) -> None:

@@ -1,4 +1,4 @@
-"""The files that Storm's daemons read: ``storm.yaml``, ZooKeeper's, and the layouts of logs."""
+"""Writes the files that Storm's daemons read: ``storm.yaml``, ZooKeeper's, and configurations of logs."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ SUPERVISOR_PORT = 6628
 
 MASTER_HEAP_MB = 256
 DAEMON_HEAP_MB = 128
-"""Heaps of Nimbus, and of ZooKeeper and each supervisor; 30 to 60 MB are alive in clusters of this size."""
+"""Heaps of Nimbus, and of ZooKeeper and each supervisor; clusters of this size have 30 to 60 MB live."""
 
 
 _SCHEDULER_CLASS = "stormlab.BridgeScheduler"
 _SOCKET_KEY = "storm.lab.scheduler.socket"
-"""Nimbus's setting that tells the scheduler where to ask (BridgeScheduler.java)."""
+"""Nimbus's setting for the socket at which its scheduler asks (BridgeScheduler.java)."""
 
 
 def common_settings(release: Release, master: str, settings: Mapping[str, object]) -> dict[str, object]:
-    """What stands in every ``storm.yaml`` of a cluster; `settings` have the last word."""
+    """Return the common keys of every ``storm.yaml`` of a cluster; `settings` take precedence."""
     flags = " ".join(release.java_flags)
-    # Since 1.0 the supervisor works the heap out from what the worker's executors ask for.
+    # Since 1.0 the supervisor computes the heap from the requests of the worker's executors.
     heap = "%HEAP-MEM%" if release.storm >= V1_0_0 else "768"
     found: dict[str, object] = {
         "storm.zookeeper.servers": [master],
         "storm.zookeeper.port": ZOOKEEPER_PORT,
         "nimbus.thrift.port": NIMBUS_PORT,
-        # Storm's own line asks for ways to log garbage collection that Java has dropped since.
+        # Storm's default has flags for garbage collection logs that Java no longer accepts.
         "worker.childopts": f"-Xmx{heap}m {flags}".rstrip(),
     }
     if release.storm >= V1_0_0:
         found["nimbus.seeds"] = [master]
-        # As Storm has it, less the file of counters that a killed JVM leaves in /tmp.
+        # Storm's default, without the file of counters that a killed JVM leaves in /tmp.
         found["topology.worker.logwriter.childopts"] = "-Xmx64m -XX:-UsePerfData"
     else:
         found["nimbus.host"] = master
@@ -49,7 +49,7 @@ def common_settings(release: Release, master: str, settings: Mapping[str, object
 def nimbus_settings(
     common: Mapping[str, object], address: str, folder: Path, socket: Path | None
 ) -> dict[str, object]:
-    """``storm.yaml`` of Nimbus, whose scheduler asks at a socket if there is one."""
+    """Return ``storm.yaml`` of Nimbus, whose scheduler asks at a socket if there is one."""
     found: dict[str, object] = {"storm.local.hostname": address, "storm.local.dir": str(folder)}
     if socket is not None:
         found |= {"storm.scheduler": _SCHEDULER_CLASS, _SOCKET_KEY: str(socket)}
@@ -64,7 +64,7 @@ def supervisor_settings(
     folder: Path,
     worker_flags: str = "",
 ) -> dict[str, object]:
-    """``storm.yaml`` of a node's supervisor, and of the workers that it starts with further flags."""
+    """Return ``storm.yaml`` of a node's supervisor, which starts its workers with ``worker_flags``."""
     found: dict[str, object] = {
         "storm.local.hostname": address,
         "storm.local.dir": str(folder),
@@ -80,12 +80,12 @@ def supervisor_settings(
 
 
 def storm_yaml(settings: Mapping[str, object]) -> str:
-    """Settings as the text of a ``storm.yaml``: JSON, which is YAML."""
+    """Return settings as the text of a ``storm.yaml``: JSON, which is valid YAML."""
     return json.dumps(settings, indent=1, sort_keys=True, ensure_ascii=True) + "\n"
 
 
 def zookeeper_cfg(address: str, folder: Path) -> str:
-    """ZooKeeper's own file: one server that listens at one address."""
+    """Return ZooKeeper's configuration: a single server that listens at one address."""
     return (
         f"dataDir={folder}\nclientPort={ZOOKEEPER_PORT}\nclientPortAddress={address}\n"
         "tickTime=2000\nmaxClientCnxns=0\nadmin.enableServer=false\n"
@@ -93,7 +93,7 @@ def zookeeper_cfg(address: str, folder: Path) -> str:
 
 
 def write_log_layouts(release: Release, folder: Path) -> None:
-    """The layouts of logs of daemons and workers, as Storm's own releases have them, in files of a size."""
+    """Write the log configurations of daemons and workers: Storm's own layouts, in files of limited size."""
     daemons = workers = _LOGBACK
     if release.log_system == "log4j2":
         daemons = _LOG4J2.format(file=_DAEMON_FILE, flush="true")

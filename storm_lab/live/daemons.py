@@ -1,7 +1,7 @@
-"""Programs of Storm as processes on their hosts.
+"""Runs Storm's programs as processes on their hosts.
 
-Each host has a ``storm.home`` of its own, as Storm 0.9.2 knows no other place for the logs of its workers.
-Its libraries are links into the cache.
+Each host has its own ``storm.home``, because Storm 0.9.2 has no other place for the logs of its workers. Its
+libraries are links into the cache.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from storm_lab.live.releases import Release
 from storm_lab.model.version import V2_0_0
 
 _DAEMON_FLAGS = ("-server", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k")
-"""Daemons run for minutes and do little: a cheap start counts more than speed. Never for workers."""
+"""Daemons run for minutes and do little, so a cheap start matters more than speed. Never used for workers."""
 
 _NO_TRACE_OUTSIDE = "-XX:-UsePerfData"
-"""A JVM that is killed would leave its file of counters in /tmp."""
+"""Without this flag, a JVM that is killed would leave its file of counters in /tmp."""
 
 _MEDDLERS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "STORM_EXT_CLASSPATH")
-"""Environment variables that would change a JVM behind our back."""
+"""Environment variables that would change a JVM unnoticed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """The Java and the jars that everything of a cluster runs on."""
+    """The Java and the jars of a cluster."""
 
     home: Path
     jars: tuple[Path, ...]
     agent: Path | None = None
-    """Jar of the agent that makes Storm's servers listen at their host's address only."""
+    """Jar of the agent that makes Storm's servers listen only at their host's address."""
 
     def flags(self, host: Host) -> list[str]:
-        """What every JVM on a host is told: also the workers, so that no flag may hold a blank."""
+        """Return the flags of every JVM on a host, including workers; no flag may contain a space."""
         flags = [_NO_TRACE_OUTSIDE]
         if host.visible_cores is not None:
             flags.append(f"-XX:ActiveProcessorCount={host.visible_cores}")
@@ -53,7 +53,7 @@ class Java:
 
 @dataclass(slots=True)
 class Daemon:
-    """A process that was started, and where its words go."""
+    """A process that was started, and the files of its output."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -61,19 +61,19 @@ class Daemon:
     log: Path
 
     def check(self) -> None:
-        """Raise `StormLabError` if the process has ended; the line quotes what it said last."""
+        """Raise `StormLabError` if the process has ended; the message quotes its last output."""
         status = self.process.poll()
         if status is not None:
             how = signal.Signals(-status).name if status < 0 else f"status {status}"
             raise StormLabError(f"{self.name} has ended ({how}): {self.last_words()}")
 
     def last_words(self) -> str:
-        """What it said last."""
+        """Return its last output."""
         return last_words(self.output, self.log)
 
 
 class Installation:
-    """``storm.home`` and ``storm.yaml`` of one host, and how programs are started there."""
+    """``storm.home`` and ``storm.yaml`` of one host, and methods that start programs there."""
 
     def __init__(
         self, release: Release, java: Java, host: Host, folder: Path, logs: Path, token: str
@@ -86,7 +86,7 @@ class Installation:
             "JAVA_HOME": str(java.home),
             "STORM_CONF_DIR": str(folder / "conf"),
         }
-        """Environment of everything that runs on this host."""
+        """Environment of all programs on this host."""
         self.home = folder / "home"
         self.conf = folder / "conf"
         self.local = folder / "local"
@@ -98,7 +98,7 @@ class Installation:
         for jar in java.jars:
             (library / jar.name).symlink_to(jar)
         if release.storm >= V2_0_0:
-            # Workers take their jars from a folder of their own.
+            # Workers take their jars from a separate folder.
             (self.home / "lib-worker").symlink_to(library)
         (self.home / "logs").symlink_to(logs)
         write_log_layouts(release, self.home)
@@ -108,7 +108,7 @@ class Installation:
         (self.conf / "storm.yaml").write_text(storm_yaml(settings), encoding="utf-8")
 
     def empty_disk(self) -> None:
-        """Remove what Storm's daemons keep on the host's disk; none may run there."""
+        """Remove what Storm's daemons keep on the host's disk; none may be running there."""
         shutil.rmtree(self.local, ignore_errors=True)
         self.local.mkdir()
 
@@ -121,7 +121,7 @@ class Installation:
         flags: Sequence[str] = (),
         extra: Sequence[Path] = (),
     ) -> list[str]:
-        """The command that runs a class of Storm's jars, or of `extra` ones, on this host."""
+        """Return the command that runs a class of Storm's jars, or of `extra` ones, on this host."""
         class_path = [str(self.home / "lib" / "*"), str(self.conf), *map(str, extra)]
         layout = self.home / self._release.log_system / "cluster.xml"
         log_system = "log4j" if self._release.log_system == "log4j2" else "logback"
@@ -147,21 +147,21 @@ class Installation:
         )
 
     def start(self, name: str, command: Sequence[str]) -> Daemon:
-        """Start a daemon, its output among the logs; `StormLabError` if the program is not there."""
+        """Start a daemon with its output among the logs; `StormLabError` if its program does not exist."""
         output = self.logs / f"{name}.out"
         with output.open("ab") as sink:
             try:
-                # In a session of its own: Ctrl-C at the terminal is ours to handle.
+                # In a session of its own, so that Ctrl-C at the terminal does not reach it.
                 process = subprocess.Popen(command, **self._surroundings(sink), start_new_session=True)
             except OSError as error:
                 raise StormLabError(f"{command[0]} does not start: {error.strerror}") from error
         return Daemon(f"{name} on {self._host.name}", process, output, self.logs / f"{name}.log")
 
     def run(self, name: str, command: Sequence[str], seconds: float, failure: str) -> None:
-        """Run a program to its end, for so many seconds at most; its output goes to a file among the logs.
+        """Run a program to its end, for at most ``seconds``; its output goes to a file among the logs.
 
         Raises:
-            StormLabError: it has failed: the line says so by ``failure`` and quotes what it said last.
+            StormLabError: it has failed; the message begins with ``failure`` and quotes its last output.
         """
         output = self.logs / f"{name}.out"
         with output.open("wb") as sink:
@@ -173,13 +173,13 @@ class Installation:
             raise StormLabError(f"{failure}: {last_words(output, self.logs / f'{name}.log')}")
 
     def _surroundings(self, sink: BinaryIO) -> dict[str, Any]:
-        """What every program finds here: no input, a file for its output, its environment and folder."""
+        """Return arguments for every program: no input, a file for its output, its environment and folder."""
         output = {"stdout": sink, "stderr": subprocess.STDOUT}
         return {"stdin": subprocess.DEVNULL, **output, "env": self.environment, "cwd": self.scratch}
 
 
 def last_words(*files: Path) -> str:
-    """The last line that tells of a fault in some logs, else the last line."""
+    """Return the last line of some logs that reports an error, or else the last line."""
     texts = [file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file()]
     lines = [line for text in texts for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if "Exception" in line or "Error" in line or "ERROR" in line]

@@ -1,6 +1,6 @@
-"""Tell what this machine has for real Storm, before a cluster has to find out.
+"""Checks what this machine offers for real Storm, before a cluster is started.
 
-Every check looks at one thing, leaves nothing behind, and never raises: what it finds is an answer.
+Each check covers one thing, leaves nothing behind, and never raises: a problem is reported as a finding.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from storm_lab.machine.java import find_java
 from storm_lab.model.cluster import DEFAULT_PORTS
 
 CLUSTER_GB = 1.2
-"""Memory of ZooKeeper, Nimbus, two supervisors and two workers of Storm 2.8, measured: 1.1 GB."""
+"""Memory of ZooKeeper, Nimbus, two supervisors and two workers of Storm 2.8; measured: 1.1 GB."""
 
 DISK_GB = 1.0
 """All jars take 0.14 GB; the rest is for logs and recorded tuples."""
@@ -39,7 +39,7 @@ _REACH_SECONDS = 10.0
 
 
 def run_checks() -> list[Finding]:
-    """All checks, in the order in which their subjects come into play."""
+    """Run all checks, in the order in which a cluster needs their subjects."""
     checks: tuple[Callable[[], list[Finding]], ...] = (
         check_system, check_java, check_resolver, check_jars, check_namespaces, check_groups,
         check_links, check_ports, check_memory, check_disk, check_left,
@@ -48,7 +48,7 @@ def run_checks() -> list[Finding]:
 
 
 def check_machine(logs: Path | None = None) -> None:
-    """Refuse a machine or folders that no cluster can run with; `UserError` names what is wrong."""
+    """Refuse a machine or folders with which no cluster can run; `UserError` names the problem."""
     if sys.platform != "linux":
         raise UserError("real Storm is played on Linux only", field="system", value=sys.platform)
     folders = {"XDG_CACHE_HOME": cache_folder(), "XDG_STATE_HOME": state_folder(), "folder of logs": logs}
@@ -59,7 +59,7 @@ def check_machine(logs: Path | None = None) -> None:
 
 
 def check_system() -> list[Finding]:
-    """Whether this is a system that clusters run on, with folders that Storm can be told."""
+    """Check that clusters can run on this system, with folders that Storm accepts."""
     try:
         check_machine()
     except UserError as error:
@@ -68,7 +68,7 @@ def check_system() -> list[Finding]:
 
 
 def check_java() -> list[Finding]:
-    """Whether there is a Java that Storm's daemons run on."""
+    """Check that there is a Java for Storm's daemons."""
     try:
         runtime = find_java()
     except UserError as error:
@@ -77,7 +77,7 @@ def check_java() -> list[Finding]:
 
 
 def check_resolver() -> list[Finding]:
-    """With what jars would be fetched, and whether the place that they come from answers."""
+    """Check which program would fetch jars, and whether its repository answers."""
     if all(is_fetched(lock) for lock in (*RELEASES, COMPILER)):
         return [Finding("ok", "resolver", "not needed: all jars are there")]
     if maven := maven_program():
@@ -94,7 +94,7 @@ def check_resolver() -> list[Finding]:
 
 
 def check_jars() -> list[Finding]:
-    """Which releases of Storm are in the cache, and whether they are what they should be."""
+    """Check which releases of Storm are in the cache, and whether their jars are intact."""
     found = []
     for lock in (*RELEASES, COMPILER):
         name = "jar of the compiler" if lock == COMPILER else f"jars of Storm {lock}"
@@ -111,7 +111,7 @@ def check_jars() -> list[Finding]:
 
 
 def check_namespaces() -> list[Finding]:
-    """Whether nodes can be network namespaces."""
+    """Check whether nodes can be network namespaces."""
     why = why_no_namespaces()
     if why is None:
         return [Finding("ok", "hosts", "network namespaces can be made")]
@@ -120,7 +120,7 @@ def check_namespaces() -> list[Finding]:
 
 
 def check_groups() -> list[Finding]:
-    """Whether nodes can have a CPU quota and a memory limit."""
+    """Check whether nodes can have a CPU quota and a memory limit."""
     versions = {name: place.version for place in hierarchies() for name in place.controllers}
     missing = [
         what for name, what in (("cpu", "CPU quota"), ("memory", "memory limit")) if name not in versions
@@ -133,7 +133,7 @@ def check_groups() -> list[Finding]:
 
 
 def check_links() -> list[Finding]:
-    """Whether links can have a latency and a speed."""
+    """Check whether links can have a latency and a speed."""
     there = link_disciplines()
     if "netem" in there:
         return [Finding("ok", "links", "latency and speed by tc netem")]
@@ -145,7 +145,7 @@ def check_links() -> list[Finding]:
 
 
 def check_ports() -> list[Finding]:
-    """Whether somebody on this machine has the ports that plain processes on loopback need."""
+    """Check whether the ports that plain processes on loopback need are free."""
     ports = {"ZooKeeper": ZOOKEEPER_PORT, "Nimbus": NIMBUS_PORT, "supervisors": SUPERVISOR_PORT}
     ports["workers"] = DEFAULT_PORTS[0]
     taken = [
@@ -158,7 +158,7 @@ def check_ports() -> list[Finding]:
 
 
 def check_memory(meminfo: Path = Path("/proc/meminfo")) -> list[Finding]:
-    """Whether there is room for a small cluster, in GB of 10^9 bytes."""
+    """Check whether there is enough memory for a small cluster, in GB of 10^9 bytes."""
     try:
         lines = dict(line.split(":") for line in meminfo.read_text(encoding="ascii").splitlines())
         free = int(lines["MemAvailable"].split()[0]) * 1024 / 1e9
@@ -171,7 +171,7 @@ def check_memory(meminfo: Path = Path("/proc/meminfo")) -> list[Finding]:
 
 
 def check_disk() -> list[Finding]:
-    """Whether jars and logs find room."""
+    """Check whether there is enough disk space for jars and logs."""
     found = []
     for what, folder in (("jars", cache_folder()), ("clusters", state_folder())):
         place = next(place for place in (folder, *folder.parents) if place.exists())
@@ -187,7 +187,7 @@ def check_disk() -> list[Finding]:
 
 
 def check_left() -> list[Finding]:
-    """Whether a killed command has left a cluster behind."""
+    """Check whether clusters run or were left behind by killed commands."""
     found = []
     for place in places():
         record = place.record
@@ -207,7 +207,7 @@ def check_left() -> list[Finding]:
 
 
 def why_unreachable(address: str) -> str | None:
-    """Why a repository of jars does not answer; None if it does."""
+    """Return why a repository of jars does not answer; None if it does."""
     request = urllib.request.Request(
         f"{address.rstrip('/')}/org/apache/storm/maven-metadata.xml", method="HEAD"
     )
@@ -215,6 +215,6 @@ def why_unreachable(address: str) -> str | None:
         with urllib.request.urlopen(request, timeout=_REACH_SECONDS):
             return None
     except urllib.error.HTTPError:
-        return None  # an answer all the same
+        return None  # an error status is an answer too
     except (OSError, ValueError) as error:
         return str(getattr(error, "reason", error))

@@ -1,8 +1,10 @@
-"""The two ends of `links`: a program of its own, that imports nothing of the package and so starts at once.
+"""The two ends of a measurement of `links`: a separate program, which starts fast.
 
-``echo.py serve ADDRESS`` prints its port and sends back what comes; ``echo.py ask ADDRESS PORT`` prints half
-of a round trip, in us: the lower quartile, since on a busy machine many wait for a core. Both poll their
-socket all the time.
+It imports nothing of the package.
+
+``echo.py serve ADDRESS`` prints its port and sends back what it receives. ``echo.py ask ADDRESS PORT`` prints
+half of a round trip, in us: the lower quartile, since on a busy machine many messages wait for a core. Both
+poll their socket all the time.
 """
 
 from __future__ import annotations
@@ -13,11 +15,11 @@ import time
 
 TURNS, WARM_UP = 4000, 20
 ASKING_SECONDS = 2.0
-"""After so long an end that asks has enough turns, be they fewer."""
+"""The asking end stops after this time, even with fewer than `TURNS` turns."""
 BYTES = 100
-"""Of a message: a small tuple's."""
+"""Size of a message: that of a small tuple."""
 SECONDS = 20.0
-"""After so long without its peer an end gives up."""
+"""An end gives up after this time without its peer."""
 
 
 def _joined(stream: socket.socket) -> socket.socket:
@@ -37,7 +39,7 @@ def _receive(stream: socket.socket) -> bytes:
 
 
 def serve(address: str) -> None:
-    """Send back to one peer what it sends, until it leaves."""
+    """Send back to one peer what it sends, until it closes the connection."""
     with socket.create_server((address, 0)) as listening:
         listening.settimeout(SECONDS)
         print(listening.getsockname()[1], flush=True)

@@ -1,4 +1,4 @@
-"""All daemons of one cluster, in the order in which they need each other."""
+"""Starts and watches all daemons of one cluster, in the order of their dependencies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from storm_lab.model.version import V2_0_0
 _CONTROL_CLASS = "stormlab.Control"
 
 READY_SECONDS = 180.0
-"""Longest that a step of the start may take: 10 s is common, a busy machine has been seen to take 70."""
+"""Longest duration of a step of the start: 10 s is common, and 70 s have been seen on a busy machine."""
 
 _POLL_SECONDS = 0.05
 _QUESTIONS = ("cluster", "info")
@@ -44,7 +44,7 @@ _ANSWER_SECONDS = 90.0
 
 
 class Fleet:
-    """ZooKeeper, Nimbus, a supervisor for each node, and a client that asks Nimbus.
+    """ZooKeeper, Nimbus, a supervisor for each node, and a client of Nimbus.
 
     Their files go into ``folder`` and their logs into ``logs``; ``token`` is the cluster's mark.
     """
@@ -76,8 +76,9 @@ class Fleet:
     def start(self, settings: Mapping[str, object], socket: Path | None, player: Path) -> None:
         """Start everything, and wait until Nimbus knows all supervisors.
 
-        ``settings`` are further keys of every ``storm.yaml``; ``socket`` is where Nimbus asks for schedules,
-        if it is not to use a scheduler of its own; ``player`` is the jar of what asks, and of its client.
+        ``settings`` are further keys of every ``storm.yaml``. ``socket`` is where Nimbus asks for schedules;
+        None leaves it its own scheduler. ``player`` is the jar with the bridge's scheduler and the client of
+        Nimbus.
 
         Raises:
             StormLabError: a daemon ends or is not ready in time.
@@ -107,7 +108,7 @@ class Fleet:
         data.mkdir()
         settings = master.conf / "zoo.cfg"
         settings.write_text(zookeeper_cfg(address, data), encoding="utf-8")
-        # Its page of administration, and its beans that look for an old log4j, are not wanted.
+        # Switch off its admin server, and its JMX beans that look for an old log4j.
         flags = [
             f"-Xmx{DAEMON_HEAP_MB}m",
             "-Dzookeeper.admin.enableServer=false",
@@ -117,21 +118,21 @@ class Fleet:
         return master.start("zookeeper", command)
 
     def wait_for_supervisors(self) -> None:
-        """Wait until Nimbus knows all supervisors; `StormLabError` after too long, or a daemon's end."""
+        """Wait until Nimbus knows all supervisors; `StormLabError` on timeout or if a daemon ends."""
         self._wait_for_all("the supervisors' start", self._complete)
 
     def start_supervisor(self, node: str) -> None:
-        """Start a node's supervisor, on what is on its disk."""
+        """Start a node's supervisor with the node's disk as it is."""
         place, flags = self.installations[node], [f"-Xmx{DAEMON_HEAP_MB}m"]
         command = place.java("supervisor", self._release.supervisor_main, flags=flags)
         self._daemons[node] = place.start("supervisor", command)
 
     def forget(self, node: str) -> Daemon:
-        """A node's supervisor is about to be killed: it is missed no more from now on."""
+        """Stop watching a node's supervisor, which is about to be killed."""
         return self._daemons.pop(node)
 
     def takes_pushes(self, node: str) -> bool:
-        """Whether Nimbus can tell a supervisor of assignments; before 2.0 supervisors ask themselves."""
+        """Return whether Nimbus can push assignments to a supervisor; before 2.0 supervisors poll them."""
         pid = self._daemons[node].process.pid
         address = self._hosts.host(node).address
         return self._release.storm < V2_0_0 or listens(pid, SUPERVISOR_PORT, address)
@@ -144,12 +145,12 @@ class Fleet:
         return self._client
 
     def check(self) -> None:
-        """Raise `StormLabError` if a daemon has ended; the line quotes what it said last."""
+        """Raise `StormLabError` if a daemon has ended; the message quotes its last output."""
         for daemon in tuple(self._daemons.values()):
             daemon.check()
 
     def wait(self, what: str, true: Callable[[], bool], seconds: float) -> None:
-        """Wait until something is true; `StormLabError` if it takes too long, or Nimbus has ended."""
+        """Wait until a condition holds; `StormLabError` if it takes too long, or Nimbus has ended."""
         _wait(what, true, [self._daemons["nimbus"]], seconds)
 
     def close(self) -> None:
@@ -159,7 +160,7 @@ class Fleet:
             self._client = None
 
     def collect(self) -> None:
-        """Take the statuses of daemons that have been ended."""
+        """Collect the exit statuses of daemons that have been ended."""
         for daemon in self._daemons.values():
             daemon.process.wait()
         self._daemons.clear()
@@ -185,7 +186,7 @@ class Fleet:
 
 
 def _wait(what: str, true: Callable[[], bool], daemons: Sequence[Daemon], seconds: float) -> None:
-    """Wait until something is true; `StormLabError` if it takes too long, or a daemon has ended."""
+    """Wait until a condition holds; `StormLabError` if it takes too long, or a daemon has ended."""
     end = time.monotonic() + seconds
     while not true():
         for daemon in daemons:
@@ -197,7 +198,7 @@ def _wait(what: str, true: Callable[[], bool], daemons: Sequence[Daemon], second
 
 
 class ControlClient:
-    """A process that runs ``stormlab.Control``: a line in, a line of JSON out."""
+    """A process that runs ``stormlab.Control``: it reads lines with commands and answers in lines of JSON."""
 
     def __init__(self, place: Installation, jar: Path) -> None:
         self._errors = place.logs / "control.out"
@@ -216,13 +217,13 @@ class ControlClient:
         self._lock = threading.Lock()
 
     def try_ask(self, *words: object) -> Mapping[str, Any]:
-        """The answer to a command, be it ``{"error": ...}``.
+        """Return the answer to a command, which may be ``{"error": ...}``.
 
         Raises:
             StormLabError: the client has ended, or does not answer.
         """
         with self._lock:
-            # A client that hangs is killed, and reading from it ends.
+            # A client that hangs is killed, which ends the read below.
             guard = threading.Timer(_ANSWER_SECONDS, self._process.kill)
             guard.start()
             try:
@@ -240,7 +241,7 @@ class ControlClient:
         return answer
 
     def ask(self, *words: object) -> Mapping[str, Any]:
-        """The answer to a command; a question is put again where the connection to Nimbus breaks.
+        """Return the answer to a command; queries are repeated if the connection to Nimbus breaks.
 
         Raises:
             StormLabError: Nimbus refuses, or cannot be asked.

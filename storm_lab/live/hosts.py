@@ -1,6 +1,6 @@
-"""The machines of a cluster on this machine: namespaces with limits, or plain processes on loopback.
+"""The hosts of a cluster on this machine: namespaces with limits, or plain processes on loopback.
 
-Every node of the `Cluster` becomes a host, and there is one more, `MASTER`, for ZooKeeper and Nimbus.
+Every node of the `Cluster` becomes a host. One more, `MASTER`, is for ZooKeeper and Nimbus.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Source: on two cores a group without this cap starved kernel workers until ZooKe
 """
 
 WEIGHT = 1000
-"""CPU weight of a cluster, where every other program on the machine has 100 (1 to 10,000).
+"""CPU weight of a cluster (1 to 10,000); every other program on the machine has 100.
 
-Ten times is enough to be served first beside a few other programs; a program with a negative nice value has
-up to 8,700.
+Ten times the usual weight suffices to take precedence over a few other programs. A program with a negative
+nice value has up to 8,700.
 """
 
 _CPUINFO = Path("/proc/cpuinfo")
@@ -41,20 +41,20 @@ _CPUINFO = Path("/proc/cpuinfo")
 HostKind = Literal["auto", "namespaces", "loopback"]
 
 _LEAST_MEMORY_MB = 512
-"""Below this a supervisor (about 150 MB), a worker and its log writer do not fit together."""
+"""With less memory a supervisor (about 150 MB), a worker and its log writer do not fit together."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostOptions:
     """How a cluster's description becomes hosts.
 
-    ``cpu_scale`` is how much of a node's clock it is given: 1 = a node of one core at 2,000 MHz gets 2,000
-    MHz of this machine. None means 1, or as much less for all nodes as it takes to fit on the machine.
-    ``pinned`` gives each node as many cores of the machine as it has, and no others, in place of a quota: who
-    is held by a quota stands still for most of each period, and finds more waiting for it than it would on a
-    core of its own.
-    ``weight`` is the cluster's CPU weight beside other programs, of which each has 100.
-    ``latency_us`` is added one way between any two hosts, ``rack_latency_us`` further between racks.
+    ``cpu_scale`` is the part of a node's clock that it is given: 1 = a node of one core at 2,000 MHz gets
+    2,000 MHz of this machine. None means 1, or less, equally for all nodes, if they would not fit on the
+    machine. ``pinned`` gives each node as many cores of the machine as it has, and no others, instead of a
+    quota. Processes under a quota stand still for most of each period, and then find more work waiting than
+    they would on a core of their own. ``weight`` is the cluster's CPU weight beside other programs, of which
+    each has 100. ``latency_us`` is added one way between any two hosts, ``rack_latency_us`` in addition
+    between racks.
     """
 
     kind: HostKind = "auto"
@@ -68,24 +68,24 @@ class HostOptions:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A machine that processes can be started on."""
+    """A host on which processes can be started."""
 
     name: str
     address: str
-    """IPv4 address, known on this machine or inside the cluster's own network only."""
+    """IPv4 address, known on this machine or only inside the cluster's own network."""
     namespace: str | None = None
     group: Group | None = None
     cores: float | None = None
-    """Cores of this machine that its processes may use together; None: as they come."""
+    """Cores of this machine that its processes may use together; None = no limit."""
     period_us: int = PERIOD_US
-    """In which they may use so much."""
+    """Period in which the quota of ``cores`` is granted."""
     visible_cores: int | None = None
-    """Cores that its JVMs are told of."""
+    """Number of cores that its JVMs see."""
     own_cores: tuple[int, ...] = ()
-    """Numbers of the machine's cores that its processes run on; without, on all."""
+    """Numbers of the machine's cores that its processes run on; empty = all."""
 
     def command(self, program: Sequence[str]) -> list[str]:
-        """The command that runs a program on this host: what it starts in its turn is there, too."""
+        """Return the command that runs a program on this host, together with everything it starts."""
         command = list(program)
         if self.own_cores:
             command = ["taskset", "--cpu-list", ",".join(map(str, self.own_cores)), *command]
@@ -94,15 +94,15 @@ class Host:
         if self.group is None:
             return command
         entrances = [str(path) for path in self.group.entrances]
-        # The shell enters the groups itself and becomes the program: nothing runs outside for a moment.
+        # The shell enters the groups itself and then becomes the program, which never runs outside them.
         return ["/bin/sh", "-c", _ENTER, "storm-lab", *entrances, "--", *command]
 
     def cpu_use(self) -> CpuUse | None:
-        """What its processes have used so far; None where nobody counts."""
+        """Return what its processes have used so far; None if it is not counted."""
         return None if self.group is None or "cpu" not in self.group.controllers else self.group.cpu_use()
 
     def memory_kills(self) -> int:
-        """How many of its processes were killed for holding too much memory; 0 where nobody counts."""
+        """Return how many of its processes were killed for using too much memory; 0 if it is not counted."""
         if self.group is None or "memory" not in self.group.controllers:
             return 0
         return self.group.memory_kills()
@@ -112,7 +112,7 @@ _ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shif
 
 
 def cpu_quotas(cluster: Cluster, options: HostOptions) -> dict[str, float]:
-    """Cores of this machine that each node may use: its own by their clock, scaled so that all fit."""
+    """Return the cores of this machine that each node may use: its own by clock, scaled so that all fit."""
     clock = machine_mhz()
     cores = MACHINE_SHARE * (os.cpu_count() or 1)
     wanted = {node.id: node.capacity_mhz / clock for node in cluster.nodes}
@@ -121,24 +121,24 @@ def cpu_quotas(cluster: Cluster, options: HostOptions) -> dict[str, float]:
 
 
 def machine_mhz(cpuinfo: Path = _CPUINFO) -> float:
-    """Clock of this machine's cores in MHz, as the kernel tells it; 2,000 where it does not."""
+    """Return the clock of this machine's cores in MHz, as the kernel reports it; 2,000 if it does not."""
     clocks = sorted(map(float, _told("cpu MHz", cpuinfo)))
     return clocks[len(clocks) // 2] if clocks else 2000.0
 
 
 def machine_name() -> str:
-    """What this machine is called among others: after its processor, as ``amd-epyc``."""
+    """Return a name for this machine that is derived from its processor, such as ``amd-epyc``."""
     told = re.sub(r"\(.*?\)|@.*|\b(cpu|processor)\b", " ", processor().lower())
     return "-".join(re.findall(r"[a-z0-9]+", told)) or "machine"
 
 
 def processor() -> str:
-    """The processor's name as the kernel tells it, else the architecture's."""
+    """Return the processor's name as the kernel reports it, or else the architecture's."""
     return next(iter(_told("model name", _CPUINFO)), platform.machine())
 
 
 def _told(key: str, cpuinfo: Path) -> list[str]:
-    """What the kernel tells of each core by a key."""
+    """Return what the kernel reports for each core under a key."""
     try:
         lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,9 +1,9 @@
-"""Jars by coordinates: fetched once, when asked for, and checked at every use.
+"""Jars by coordinates: fetched once, when first needed, and checked at every use.
 
-A *lock*, ``locks/<name>.csv``, lists coordinates (``group:artifact:version``), SHA-256 and bytes of all jars
-that belong together. They are fetched by Maven where it is installed, so that the user's settings, mirrors
-and local repository count, else by Ivy, which comes with PySpark. They lie in the user's cache, in a folder
-that appears under its name only when it is whole.
+A *lock*, ``locks/<name>.csv``, lists the coordinates (``group:artifact:version``), SHA-256 and bytes of all
+jars that belong together. Maven fetches them if it is installed, so that the user's settings, mirrors and
+local repository apply; otherwise Ivy does, which comes with PySpark. They are kept in the user's cache, in a
+folder that appears under its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from storm_lab.machine.java import find_java
 from storm_lab.machine.places import user_cache
 
 SUMS_NAME = "SHA256SUMS"
-"""File beside the jars with their checksums, as the program sha256sum writes and reads it."""
+"""File of checksums beside the jars, in the format of the program sha256sum."""
 
 Say = Callable[[str], None]
 
@@ -50,12 +50,12 @@ class Jar:
 
     @property
     def file_name(self) -> str:
-        """Name of the file, as Maven has it."""
+        """Name of the file, as in Maven."""
         return f"{self.artifact}-{self.version}.jar"
 
 
 def jars_of(lock: str) -> tuple[Jar, ...]:
-    """The jars that a lock lists, in its order."""
+    """Return the jars that a lock lists, in its order."""
     text = (resources.files("storm_lab.live") / "locks" / f"{lock}.csv").read_text(encoding="utf-8")
     found = []
     for row in csv.DictReader(text.splitlines()):
@@ -65,22 +65,22 @@ def jars_of(lock: str) -> tuple[Jar, ...]:
 
 
 def cache_folder() -> Path:
-    """Where fetched and compiled jars lie: ``storm_lab/live`` in the user's cache."""
+    """Return the folder of fetched and compiled jars: ``storm_lab/live`` in the user's cache."""
     return user_cache() / "live"
 
 
 def is_fetched(lock: str) -> bool:
-    """Whether the jars of a lock are in the cache; says nothing of their checksums."""
+    """Return whether the jars of a lock are in the cache; does not verify their checksums."""
     return (cache_folder() / lock / SUMS_NAME).is_file()
 
 
 def size_mb(lock: str) -> float:
-    """Size of all jars of a lock, in MB of 10^6 bytes."""
+    """Return the size of all jars of a lock, in MB of 10^6 bytes."""
     return sum(jar.bytes for jar in jars_of(lock)) / 1e6
 
 
 def ready_jars(lock: str) -> tuple[Path, ...]:
-    """The cached jars of a lock, checksums verified; `UserError` if one is absent or differs."""
+    """Return the cached jars of a lock, checksums verified; `UserError` if one is missing or differs."""
     folder = cache_folder() / lock
     jars = jars_of(lock)
     _check(folder, jars)
@@ -88,10 +88,12 @@ def ready_jars(lock: str) -> tuple[Path, ...]:
 
 
 def fetch_jars(lock: str, say: Say) -> tuple[Path, ...]:
-    """The jars of a lock, fetched first where the cache has none; ``say`` is told what, and how large it is.
+    """Return the jars of a lock; fetch them first if they are not in the cache.
+
+    ``say`` is called with a line on what is fetched and how large it is.
 
     Raises:
-        UserError: a jar cannot be had, or is not what the lock says.
+        UserError: a jar is not available, or differs from the lock.
     """
     if is_fetched(lock):
         return ready_jars(lock)
@@ -106,21 +108,21 @@ def fetch_jars(lock: str, say: Say) -> tuple[Path, ...]:
 
 
 def maven_program() -> str | None:
-    """Where Maven is on PATH; None if it is not, and Ivy fetches."""
+    """Return the path of Maven; None if it is not on PATH, so that Ivy fetches."""
     return shutil.which("mvn")
 
 
 def ivy_jar() -> Path | None:
-    """The jar of Ivy that comes with PySpark; None if there is none."""
+    """Return the jar of Ivy that comes with PySpark; None if there is none."""
     found = sorted(Path(str(resources.files("pyspark") / "jars")).glob("ivy-*.jar"))
     return found[-1] if found else None
 
 
 @contextmanager
 def drafting(name: str) -> Iterator[Path]:
-    """A folder in the cache to work in, gone at the end of the block; one process at a time has one.
+    """Provide a working folder in the cache, removed at the end of the block.
 
-    What an interrupted process has left goes first.
+    Only one process at a time has such a folder. Leftovers of interrupted processes are removed first.
     """
     with _alone(cache_folder()) as root:
         draft = Path(tempfile.mkdtemp(prefix=f"{_DRAFT}{name}-", dir=root))
@@ -131,7 +133,7 @@ def drafting(name: str) -> Iterator[Path]:
 
 
 def remove_drafts() -> None:
-    """Remove what interrupted processes have left, unless one is at work."""
+    """Remove leftovers of interrupted processes, unless a process is at work."""
     root = cache_folder()
     if any(root.glob(f"{_DRAFT}*")):
         with suppress(BlockingIOError), _alone(root, wait=False):
@@ -185,7 +187,7 @@ def _run_maven(jars: tuple[Jar, ...], folder: Path) -> None:
         f"<version>{jar.version}</version></artifactItem>"
         for jar in jars
     )
-    # The goal `copy` takes each jar by itself: no project file of theirs, with its old repositories, is read.
+    # The goal `copy` resolves each jar alone, without its project file, which may name old repositories.
     pom = (
         '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
         "<groupId>storm-lab</groupId><artifactId>jars</artifactId><version>1</version>"
@@ -207,9 +209,9 @@ def _run_ivy(jars: tuple[Jar, ...], folder: Path) -> None:
         for jar in jars
     )
     place = folder.parent
-    # Project files (poms) are not asked for: old ones name repositories that are gone.
+    # Project files (poms) are not requested: old ones name repositories that no longer exist.
     places = (("local", local_repository().as_uri()), ("central", central_of()))
-    # Without a root Ivy goes to its own default, Maven Central.
+    # Without a root Ivy uses its own default, Maven Central.
     resolvers = "".join(
         f'<ibiblio name="{name}" m2compatible="true" usepoms="false" checksums=""'
         + (f" root={quoteattr(url)}/>" if url else "/>")
@@ -231,7 +233,7 @@ def _run_ivy(jars: tuple[Jar, ...], folder: Path) -> None:
 
 
 def _run(command: list[str], folder: Path, name: str) -> None:
-    # Both are Java programs; Maven would look for one of its own.
+    # Both are Java programs; Maven would otherwise look for a Java of its own.
     java = {"JAVA_HOME": str(find_java().home)}
     try:
         done = subprocess.run(
@@ -255,7 +257,7 @@ def _run(command: list[str], folder: Path, name: str) -> None:
 
 
 def _reason(output: str) -> str:
-    """The line of the resolver's output that says most."""
+    """Return the most informative line of the resolver's output."""
     lines = [line.removeprefix("[ERROR]").strip() for line in output.splitlines()]
     # Ivy's headings begin with colons.
     lines = [line for line in lines if line.strip(":") and not line.startswith("::")]

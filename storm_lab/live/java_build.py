@@ -1,12 +1,11 @@
-"""Small jars from Java sources of this package, compiled at first use.
+"""Compiles small jars from the Java sources of this package at first use.
 
-The compiler is Eclipse's, a jar from Maven Central that runs on a plain Java runtime. What is compiled is
-kept in the user's cache under a digest of all that went into it. Same sources, same compiler: same bytes.
+The compiler is Eclipse's, a jar from Maven Central that runs on a plain Java runtime. Compiled jars are kept
+in the user's cache under a digest of all their inputs. The same sources and compiler give the same bytes.
 
-One set of sources serves all generations of Storm: what differs is put right before they are compiled. They
-are written against ``org.apache.storm`` of 2.x. Packages are renamed, and lines between ``//@ from V`` or
-``//@ before V`` and ``//@ end`` are left out where the condition does not hold. Such blocks may contain
-others.
+One set of sources, written against ``org.apache.storm`` of 2.x, serves all generations of Storm. Differences
+are resolved before compilation: packages are renamed, and lines between ``//@ from V`` or ``//@ before V``
+and ``//@ end`` are left out where the condition does not hold. Such blocks can be nested.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from storm_lab.machine.whole_file import whole_file
 from storm_lab.model.version import StormVersion
 
 COMPILER = "ecj"
-"""Lock of the compiler."""
+"""Name of the compiler's lock."""
 
 SUBMIT_CLASS = "stormlab.Submit"
 
 _JAVA_LEVEL = "17"
-"""Version of Java that the sources are written in, and the class files are for."""
+"""Version of Java of the sources and of the class files."""
 
 
 _MARK = re.compile(r"\s*//@ (?:(from|before) (\d+)\.(\d+)|(end))\s*$")
@@ -40,10 +39,10 @@ _SECONDS = 300
 
 
 def player_jar(release: Release, say: Say) -> Path:
-    """A release's jar that plays traces and asks for schedules, compiled if the cache does not have it.
+    """Return a release's jar that plays traces and asks for schedules, compiled if it is not in the cache.
 
     Raises:
-        UserError: the jars of the release or of the compiler cannot be had, or there is no Java.
+        UserError: the jars of the release or of the compiler are not available, or there is no Java.
     """
     libraries = fetch_jars(release.version, say)
     sources = {path: fitted(text, release) for path, text in read_sources("stormlab").items()}
@@ -51,19 +50,19 @@ def player_jar(release: Release, say: Say) -> Path:
 
 
 def read_sources(package: str) -> dict[str, str]:
-    """All sources of a Java package of ``live/java``: path to text, in order of their names."""
+    """Read all sources of a Java package of ``live/java``; returns path to text, in order of the paths."""
     folder = Path(__file__).with_name("java")
     found = sorted((folder / package).rglob("*.java"))
     return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}
 
 
 def fitted(text: str, release: Release) -> str:
-    """A source as a release needs it, which has its own packages, and ``JSONValue`` in one of them.
+    """Adapt a source to a release: its own packages, its package of ``JSONValue``, and its blocks of lines.
 
-    Line numbers stay: what is left out becomes empty lines.
+    Lines that are left out become empty, so that line numbers stay the same.
 
     Raises:
-        ValueError: a block is not closed, or closed twice.
+        ValueError: a block is not closed, or is closed twice.
     """
     kept: list[str] = []
     holds: list[bool] = []
@@ -96,14 +95,15 @@ def build_jar(
     *,
     manifest: Mapping[str, str] | None = None,
 ) -> Path:
-    """The jar of some sources, compiled now if the cache does not have it.
+    """Return the jar of some sources, compiled if it is not in the cache.
 
-    ``sources`` are texts by path (``stormlab/Control.java``), compiled against the jars of ``class_path``.
-    The file's name starts with ``name``, and ``manifest`` has further lines of the jar's.
+    ``sources`` maps paths (``stormlab/Control.java``) to texts, which are compiled against the jars of
+    ``class_path``. The file's name starts with ``name``; ``manifest`` has further lines for the jar's
+    manifest.
 
     Raises:
         StormLabError: the compiler refuses the sources.
-        UserError: the compiler cannot be had.
+        UserError: the compiler is not available.
     """
     head = "".join(f"{key}: {value}\r\n" for key, value in sorted((manifest or {}).items()))
     inputs = [_JAVA_LEVEL, head, *(path.name for path in class_path)]
@@ -121,7 +121,7 @@ def build_jar(
         classes, nothing = place / "classes", place / "nothing"
         classes.mkdir()
         nothing.mkdir()
-        # Some of Storm's jars hold sources, which would be compiled too without a source path.
+        # Without a source path, sources that some of Storm's jars contain would be compiled too.
         folders = ["-sourcepath", str(nothing), "-d", str(classes)]
         files = [str(place / "src" / path) for path in sorted(sources)]
         _compile(compiler, [f"-{_JAVA_LEVEL}", "-nowarn", "-proc:none", *folders, *files], class_path)
@@ -131,7 +131,7 @@ def build_jar(
 
 
 def _write_jar(jar: Path, classes: Path, head: str) -> None:
-    """Pack a folder of classes so that the same classes give the same bytes."""
+    """Pack a folder of classes reproducibly: the same classes give the same bytes."""
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
         _add(archive, "META-INF/MANIFEST.MF", f"Manifest-Version: 1.0\r\n{head}\r\n".encode())
         for file in sorted(path for path in classes.rglob("*") if path.is_file()):

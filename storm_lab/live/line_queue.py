@@ -1,4 +1,7 @@
-"""The file by which the tasks of a spout share lines, in whichever workers they run: counters and rates."""
+"""The file through which all tasks of a spout share one queue of lines, in whichever workers they run.
+
+It holds counters of lines and the rates at which they arrive.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,20 @@ from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.errors import UserError
 
 _STEPS = 64
-"""Where the number of rates stands."""
+"""Offset of the number of rates."""
 _FIRST_STEP = 128
 _STEP = 24
-"""Bytes of a rate: from when on, lines until then, and from line to line."""
+"""Bytes of a rate: its start, the lines that arrived before it, and the time from line to line."""
 _BYTES = 1 << 16
 
 
 def queue_path(folder: Path, spout: str) -> Path:
-    """The shared queue of a spout among a topology's exported files."""
+    """Return the file of a spout's shared queue among a topology's exported files."""
     return folder / f"queue-{spout}.bin"
 
 
 def new_queue(source: SourcePlan, origin_ns: int) -> bytes:
-    """A queue that nothing has been taken from, with its first rate. Its first line is there at the start."""
+    """Return a queue with its first rate and nothing taken yet; its first line arrives at the start."""
     content = bytearray(_BYTES)
     gap = _gap(source.rate_per_s) if source.kind is SourceKind.RATE else 0
     struct.pack_into("<q", content, _STEPS, 1)
@@ -32,15 +35,15 @@ def new_queue(source: SourcePlan, origin_ns: int) -> bytes:
 
 
 def _gap(rate_per_s: float) -> int:
-    """Time from line to line in 1024ths of a nanosecond; 0 when none come."""
+    """Return the time from line to line in 1024ths of a nanosecond; 0 if no lines come."""
     return round(NS_PER_S * 1024 / rate_per_s) if rate_per_s > 0 else 0
 
 
 def set_rate(queue: Path, at_ns: int, rate_per_s: float) -> None:
-    """Let a shared queue's lines come at another rate from ``at_ns`` (CLOCK_MONOTONIC) on.
+    """Change the rate at which a shared queue's lines arrive, from ``at_ns`` (CLOCK_MONOTONIC) on.
 
-    Lines that have arrived and were not taken stay. For the one process that plays the run; the spouts only
-    read what stands here.
+    Lines that have arrived and were not yet taken stay. Only the process that plays the run may call this;
+    the spouts merely read the rates.
     """
     with queue.open("r+b") as file:
         content = file.read()

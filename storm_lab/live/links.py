@@ -1,7 +1,7 @@
-"""How long a message takes between two hosts of a cluster, and between two processes of one.
+"""Measures how long a message takes between two hosts of a cluster, and between two processes of one host.
 
-Half a round trip of small messages over TCP between two programs that poll their sockets all the time
-(`echo`): the network's time without that of waking anybody, which is another constant's. Python's share of it
+The result is half of a round trip of small messages over TCP between two programs that poll their sockets all
+the time (`echo`). It excludes the time to wake a thread, which is a constant of its own. Python's share of it
 is about 1 us.
 """
 
@@ -26,7 +26,7 @@ _PROGRAM = (sys.executable, "-I", "-S", str(Path(echo.__file__)))
 
 
 def measure_links(storm: RunningStorm) -> dict[str, float]:
-    """One-way latencies in us: ``lan_us`` between the first two nodes, ``loopback_us`` within the first.
+    """Measure one-way latencies in us: ``lan_us`` between the first two nodes, ``loopback_us`` in the first.
 
     A cluster of one node has only the latter.
 
@@ -41,12 +41,12 @@ def measure_links(storm: RunningStorm) -> dict[str, float]:
 
 
 def one_way_us(here: Host, there: Host, token: str) -> float:
-    """Half of a round trip (lower quartile) of a message between a process on one host and one on another.
+    """Measure half of a round trip (lower quartile) between a process on one host and a process on another.
 
     Raises:
         StormLabError: they cannot reach each other.
     """
-    # What is left of a killed command is found by the mark.
+    # If this command is killed, the mark lets a later one find its processes.
     environment: Mapping[str, str] = {**os.environ, MARK: token}
     serving = subprocess.Popen(
         there.command([*_PROGRAM, "serve", there.address]),

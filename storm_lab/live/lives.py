@@ -1,4 +1,7 @@
-"""Which executors ran where, from when to when, put together from what workers and the machine have told."""
+"""Placements of a live run: which executor ran in which worker, and from when to when.
+
+They are reconstructed from the workers' files and from samples of the machine.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +26,20 @@ from storm_lab.model import Assignment, Cluster, Executor, Slot, StormVersion, e
 
 @dataclass(frozen=True, slots=True)
 class LiveRecords:
-    """All that is known of a run that real Storm has played. Times are CLOCK_MONOTONIC, in ns.
+    """Everything that is known of a run on real Storm. Times are CLOCK_MONOTONIC, in ns.
 
     Args:
         version: the release of Storm.
         cluster: its nodes.
         plans: the topologies.
-        folders: by topology id, the folder with what its workers have written.
+        folders: by topology id, the folder of the files that its workers wrote.
         origin_ns: start of the run.
         end_ns: its end; later rows are left out.
         sample_every: the executions of one root tuple in this many were logged.
-        samples: what was seen of the machine.
-        assignments: what Nimbus had decided from when on, ascending.
+        samples: samples of the machine.
+        assignments: Nimbus's assignments, each with the time from which it holds, ascending.
         supervisors: node id by Storm's id of its supervisor.
-        decisions: what the control plane and the user did, on the run's own clock.
+        decisions: events of the control plane and of the user, on the run's own clock.
     """
 
     version: StormVersion
@@ -59,10 +62,11 @@ class LiveRecords:
 
 @dataclass(frozen=True, slots=True)
 class WorkerLife:
-    """A worker process. Times are CLOCK_MONOTONIC; ``ended_ns`` None: it ran to the end.
+    """A worker process. Times are CLOCK_MONOTONIC.
 
-    ``ended_ns`` is when it was found gone, for one that was killed: between its end and that lies up to a
-    window. ``file`` is None for a worker without any executor of the topology's own components.
+    ``ended_ns`` is None for a worker that ran to the end. For a killed worker it is the last time at which
+    there is evidence of it, up to a window before its actual end. ``file`` is None for a worker without any
+    executor of the topology's own components.
     """
 
     number: int
@@ -92,10 +96,10 @@ class Lives:
     workers: tuple[WorkerLife, ...]
     executors: tuple[ExecutorLife, ...]
     uses: Mapping[int, Mapping[int, ThreadUse]]
-    """Worker number to what its Java threads do, by their ids."""
+    """By worker number and id of a Java thread, what the thread does."""
 
     def tasks(self, topology: str) -> dict[int, tuple[NDArray[np.int64], NDArray[np.int32]]]:
-        """For each task that ever ran: when it came to a worker, ascending, and to which."""
+        """Return each task's arrivals at workers: the times, ascending, and the workers' numbers."""
         stays: dict[int, list[tuple[int, int]]] = {}
         for life in self.executors:
             if life.executor.topology == topology:
@@ -110,7 +114,7 @@ class Lives:
         }
 
     def distances(self) -> NDArray[np.int8]:
-        """How far a tuple travels between every two workers: indexes into `LOCALITY_NAMES`."""
+        """Return how far a tuple travels between each pair of workers, as indexes into `LOCALITY_NAMES`."""
         nodes = np.array([worker.slot.node for worker in self.workers])
         racks = np.array([self.cluster.node(node).rack for node in nodes])
         table = np.where(racks[:, None] == racks, IN_RACK, IN_CLUSTER).astype(np.int8)
@@ -120,13 +124,13 @@ class Lives:
 
 
 def lives_of(records: LiveRecords) -> Lives:
-    """Where each executor ran.
+    """Find where each executor ran.
 
-    Executors of the topology's own components say themselves when they are ready; that an acker runs is seen
-    by its thread. In a worker with neither, what Nimbus had assigned to its slot counts.
+    Executors of the topology's own components record when they are ready. Ackers do not: they are recognised
+    by their threads. In a worker with neither, Nimbus's assignment to its slot decides.
 
     Raises:
-        StormLabError: a worker has written whose node nobody knows.
+        StormLabError: a worker has written a file, but its node is unknown.
         ValueError: a file in the folders is not one of the player's.
     """
     executors = {plan.topology.id: executors_of(plan.topology, records.version) for plan in records.plans}
@@ -155,7 +159,7 @@ def lives_of(records: LiveRecords) -> Lives:
 
 
 def _workers(records: LiveRecords) -> tuple[WorkerLife, ...]:
-    """All worker processes of a run, numbered in the order in which they started."""
+    """Return all worker processes of a run, numbered in the order in which they started."""
     samples = records.samples
     seen: dict[int, LiveWorker] = {}
     last: dict[int, int] = {}
@@ -187,7 +191,7 @@ def _workers(records: LiveRecords) -> tuple[WorkerLife, ...]:
 def _own_executors(
     file: WorkerFile, by_task: Mapping[int, Executor]
 ) -> tuple[dict[Executor, int], dict[Executor, int]]:
-    """When executors were ready: all their tasks open; and when they were closed in order, if they were."""
+    """Return when each executor was ready (all its tasks open), and when it was closed, if it was closed."""
     ready: dict[Executor, int] = {}
     over: dict[Executor, int] = {}
     for entry in file.tasks:
@@ -217,7 +221,7 @@ def _assigned(
 
 
 def _ended(file: WorkerFile | None, last: int | None, samples: Sequence[Sample]) -> int | None:
-    """When a worker had ended, or None when it was there to the end."""
+    """Return when a worker was last known to run, or None if it ran to the end."""
     if last is not None and last == len(samples) - 1:
         return None
     evidence = [0]

@@ -1,4 +1,4 @@
-"""The kinds of hosts: network namespaces with limits, or plain addresses on loopback."""
+"""Makes a cluster's hosts: network namespaces with limits, or plain addresses on loopback."""
 
 from __future__ import annotations
 
@@ -17,36 +17,40 @@ from storm_lab.model.cluster import Cluster, Node
 
 
 class Hosts:
-    """All machines of a cluster: one for each node, and the one called `MASTER`."""
+    """All hosts of a cluster: one for each node, and `MASTER`."""
 
     def __init__(self, place: Place, cluster: Cluster) -> None:
         self._place = place
         self._cluster = cluster
         self._hosts: dict[str, Host] = {}
         self.unrealised: tuple[str, ...] = ()
-        """What of the description this machine could not give, one line each."""
+        """Parts of the description that this machine could not realise, one line each."""
 
     def host(self, name: str) -> Host:
-        """The host of that name."""
+        """Return the host of that name."""
         return self._hosts[name]
 
     def make(self) -> None:
-        """Make them. Whatever is made can be found by the token of the cluster's record."""
+        """Make the hosts. Everything that is made can be found by the token of the cluster's record."""
         raise NotImplementedError
 
     def hold_back(self) -> None:
-        """Put the CPU quotas into force, if there are any: starting daemons under them takes minutes."""
+        """Put the CPU quotas into force, if there are any; starting daemons under them would take minutes."""
 
     def give_back(self) -> None:
-        """Let go of what this process holds for them; the rest is removed by the cluster's token."""
+        """Release what this process holds for them; the rest is removed by the cluster's token."""
 
     def set_link(self, one: str, other: str | None, *, up: bool) -> None:
-        """Cut a host off from another one, or from all others if None, or join them again."""
+        """Cut a host off from another one, or from all others if None, or reconnect them."""
         raise NotImplementedError
 
 
 def make_hosts(place: Place, cluster: Cluster, options: HostOptions) -> Hosts:
-    """The hosts that machine and wish allow, not made yet; `UserError`: namespaces that cannot be made."""
+    """Return the kind of hosts that machine and options allow, not made yet.
+
+    Raises:
+        UserError: namespaces are required but cannot be made.
+    """
     if options.kind == "loopback":
         return _LoopbackHosts(place, cluster, "as it was asked for")
     why = why_no_namespaces()
@@ -59,7 +63,7 @@ def make_hosts(place: Place, cluster: Cluster, options: HostOptions) -> Hosts:
 
 
 class _LoopbackHosts(Hosts):
-    """Hosts as nothing but addresses: 127.77.x.y, x of the cluster, y of the host (254 is nobody's)."""
+    """Hosts that are only addresses: 127.77.x.y, x for the cluster, y for the host (254 is not used)."""
 
     def __init__(self, place: Place, cluster: Cluster, why: str) -> None:
         super().__init__(place, cluster)
@@ -73,11 +77,12 @@ class _LoopbackHosts(Hosts):
         self._hosts = {name: Host(name, f"127.77.{net}.{index + 1}") for index, name in enumerate(names)}
 
     def _claim_net(self) -> int:
-        """The x of 127.77.x.y, free of other clusters, be they of other users."""
+        """Return an x of 127.77.x.y that no other cluster uses, of whichever user."""
         for net in range(1, 255):
             claim = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             try:
-                # Held as long as this process lives; after that ZooKeeper of a cluster left running shows it.
+                # Held as long as this process lives. Later the ZooKeeper of a cluster left running shows that
+                # x is used.
                 claim.bind((f"127.77.{net}.254", ZOOKEEPER_PORT))
             except OSError:
                 claim.close()
@@ -100,7 +105,7 @@ class _LoopbackHosts(Hosts):
 
 
 def _check_ports(cluster: Cluster) -> None:
-    """Refuse ports that others have at all addresses of the machine; `UserError` names the first."""
+    """Refuse ports that other programs use at all addresses of the machine; `UserError` names the first."""
     workers = {port for node in cluster.nodes for port in node.ports}
     for port in (ZOOKEEPER_PORT, NIMBUS_PORT, SUPERVISOR_PORT, *sorted(workers)):
         if listens(os.getpid(), port, NOBODYS_ADDRESS):
@@ -110,7 +115,7 @@ def _check_ports(cluster: Cluster) -> None:
 
 
 class _NamespaceHosts(Hosts):
-    """Hosts as network namespaces, in control groups where there are any."""
+    """Hosts that are network namespaces, in control groups if there are any."""
 
     def __init__(self, place: Place, cluster: Cluster, options: HostOptions) -> None:
         super().__init__(place, cluster)
@@ -187,7 +192,7 @@ class _NamespaceHosts(Hosts):
 
 
 def _period_us(node: Node | None) -> int:
-    """In which a host may use its quota: its own, if the node states one."""
+    """Return the period of a host's quota: that of its node, if the node states a quota."""
     return PERIOD_US if node is None or node.cpu_quota is None else round(node.quota_period_ms * 1000)
 
 

@@ -1,4 +1,4 @@
-"""Where jars come from, as Maven's settings have it, for the resolver that does not read them."""
+"""Reads from Maven's settings where jars come from, for Ivy, which does not read them itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 SPARK_VARIABLE = "DEFAULT_ARTIFACT_REPOSITORY"
-"""Environment variable that Spark's own resolver takes the place of Maven Central from."""
+"""Environment variable with which Spark's own resolver replaces Maven Central."""
 
 _CENTRAL = "central"
 _WILD = ("*", "external:*")
@@ -16,9 +16,10 @@ _ENVIRONMENT = re.compile(r"\$\{env\.(\w+)\}")
 
 
 def central_of() -> str | None:
-    """Address to fetch jars from: Spark's variable, else a mirror or repository of the user's Maven settings.
+    """Return the address to fetch jars from, by Spark's variable or the user's Maven settings.
 
-    None where neither names one: then the resolver's own default counts.
+    The settings may name a mirror or a repository. If there is neither variable nor setting, the result is
+    None and the resolver's own default applies.
     """
     if named := os.environ.get(SPARK_VARIABLE):
         return named
@@ -27,13 +28,13 @@ def central_of() -> str | None:
 
 
 def local_repository() -> Path:
-    """Maven's folder of jars that were fetched before."""
+    """Return Maven's folder of jars that were fetched before."""
     named = _text(_settings(), "{*}localRepository").replace("${user.home}", str(Path.home()))
     return Path(named) if named else Path.home() / ".m2" / "repository"
 
 
 def _settings() -> ElementTree.Element:
-    """Maven's settings; empty ones where there are none that can be read."""
+    """Read Maven's settings; empty if there are none or they cannot be read."""
     try:
         return ElementTree.parse(Path.home() / ".m2" / "settings.xml").getroot()
     except (OSError, ElementTree.ParseError):
@@ -41,7 +42,7 @@ def _settings() -> ElementTree.Element:
 
 
 def _mirror(settings: ElementTree.Element) -> str | None:
-    """The mirror of central; as with Maven, one that names it counts before one for everything."""
+    """Return the mirror of central. As in Maven, one that names it precedes one for all repositories."""
     listed = []
     for mirror in settings.iterfind(".//{*}mirror"):
         covered = [name.strip() for name in mirror.findtext("{*}mirrorOf", "").split(",")]
@@ -54,7 +55,7 @@ def _mirror(settings: ElementTree.Element) -> str | None:
 
 
 def _repository(settings: ElementTree.Element) -> str | None:
-    """What an active profile puts in the place of central."""
+    """Return what an active profile uses in place of central."""
     active = {(each.text or "").strip() for each in settings.iterfind(".//{*}activeProfile")}
     for profile in settings.iterfind(".//{*}profile"):
         by_default = profile.findtext("{*}activation/{*}activeByDefault", "").strip() == "true"

@@ -1,9 +1,9 @@
-"""A cluster's network: a namespace for each host, joined by a switch that is a namespace of its own.
+"""A cluster's network: a namespace for each host, joined by a switch that is a namespace too.
 
-Nothing of it can be seen or reached from the machine's own network: there are no routes out, and the links
-are made inside the namespaces. Each rack has a bridge; the bridges of racks meet in a further one. Latency
-and speed of links are those of the queueing discipline netem, where the kernel has it; speed alone can be had
-from tbf.
+The network cannot be seen or reached from the machine's own network: there are no routes out of it, and the
+links are made inside the namespaces. Each rack has a bridge; a further bridge connects those of the racks.
+The queueing discipline netem sets latency and speed of links where the kernel has it; tbf can set the speed
+alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from storm_lab.errors import StormLabError
 
 RUN = Path("/run/netns")
-"""Where the program ip keeps the names of namespaces."""
+"""Folder in which the program ip keeps the names of namespaces."""
 
 _PREFIX = "sl-"
 
@@ -32,12 +32,12 @@ class Network:
         self._racks: dict[str, str] = {}
 
     def make(self) -> None:
-        """Make the switch; `StormLabError` if the kernel does not let us."""
+        """Make the switch; `StormLabError` if the kernel does not permit it."""
         _ip("netns", "add", self._switch)
         self._add_bridge("core")
 
     def add_host(self, rack: str, address: str) -> str:
-        """Make a host of a rack with an address (with prefix length); the name of its namespace."""
+        """Make a host in a rack, with an address (with prefix length); returns the name of its namespace."""
         bridge = self._bridge(rack)
         name = f"{self._switch}-{self._hosts}"
         port = f"h{self._hosts}"
@@ -51,27 +51,27 @@ class Network:
         return name
 
     def shape_host(self, name: str, latency_us: float, rate_mbps: float) -> tuple[str, ...]:
-        """Give a host's link a latency and a speed, as they are if 0; what the kernel cannot do, in words.
+        """Set latency and speed of a host's link (0 = unchanged); returns what the kernel cannot do.
 
-        The latency is added to every packet that leaves by it.
+        The latency is added to every packet that leaves by the link.
         """
         port = f"h{name.rpartition('-')[2]}"
         missing = _shape(name, "eth0", latency_us, rate_mbps)
-        _shape(self._switch, port, 0.0, rate_mbps)  # what comes in is as slow as what goes out
+        _shape(self._switch, port, 0.0, rate_mbps)  # incoming traffic is limited like outgoing traffic
         return missing
 
     def shape_rack(self, rack: str, latency_us: float) -> tuple[str, ...]:
-        """Give the link between a rack and the rest a latency, as for a host."""
+        """Set the latency of the link between a rack and the rest, as for a host."""
         index = self._bridge(rack).removeprefix("rack")
         return _shape(self._switch, f"up{index}", latency_us, 0.0)
 
     def set_link(self, name: str, up: bool) -> None:
-        """Take a host off its switch, or put it back."""
-        # At the switch's end: the host's own end would lose its routes.
+        """Disconnect a host from its switch, or connect it again."""
+        # At the switch's end, as the host's own end would lose its routes.
         self._in_switch("link", "set", f"h{name.rpartition('-')[2]}", "up" if up else "down")
 
     def set_path(self, name: str, address: str, open_: bool) -> None:
-        """Close or open the way from a host to one address."""
+        """Open or close the path from a host to one address."""
         _ip("-n", name, "route", "del" if open_ else "add", "blackhole", f"{address}/32")
 
     def _bridge(self, rack: str) -> str:
@@ -95,7 +95,7 @@ class Network:
 
 
 def namespaces_of(token: str) -> list[str]:
-    """Names of the namespaces of a cluster that are there, its switch first."""
+    """Return the names of a cluster's existing namespaces, the switch first."""
     switch = f"{_PREFIX}{token}"
     if not RUN.is_dir():
         return []
@@ -105,7 +105,7 @@ def namespaces_of(token: str) -> list[str]:
 
 
 def remove_namespaces(names: Iterable[str]) -> None:
-    """Remove namespaces, and the links with them; those that are gone already are no fault."""
+    """Remove namespaces with their links; ignore those that no longer exist."""
     for name in names:
         with contextlib.suppress(StormLabError):
             _ip("netns", "del", name)
@@ -125,7 +125,7 @@ def _shape(namespace: str, device: str, latency_us: float, rate_mbps: float) -> 
 
 
 def link_disciplines() -> tuple[str, ...]:
-    """Which of netem and tbf links can be given here."""
+    """Return which of netem and tbf links can have on this machine."""
     tried = (("netem", "delay", "100us"), ("tbf", "rate", "1gbit", "burst", "256kb", "latency", "50ms"))
     try:
         with _try_namespace() as name:
@@ -136,7 +136,7 @@ def link_disciplines() -> tuple[str, ...]:
 
 
 def why_no_namespaces() -> str | None:
-    """Why network namespaces cannot be made here; None if they can. Makes one and removes it."""
+    """Return why network namespaces cannot be made here; None if they can. Makes one and removes it."""
     if shutil.which("ip") is None or shutil.which("nsenter") is None:
         return "the programs ip and nsenter are not there (packages iproute2, util-linux)"
     try:
@@ -150,7 +150,7 @@ def why_no_namespaces() -> str | None:
 
 @contextlib.contextmanager
 def _try_namespace() -> Iterator[str]:
-    """A namespace to try something in, gone at the end of the block."""
+    """Provide a namespace for a trial, removed at the end of the block."""
     name = f"{_PREFIX}try-{os.getpid()}"
     try:
         _ip("netns", "add", name)
@@ -160,7 +160,7 @@ def _try_namespace() -> Iterator[str]:
 
 
 def remove_tries() -> None:
-    """Remove what `link_disciplines` and `why_no_namespaces` have left where they were killed."""
+    """Remove namespaces that `link_disciplines` or `why_no_namespaces` left when they were killed."""
     tries = namespaces_of("try")
     remove_namespaces(name for name in tries if not Path(f"/proc/{name.rpartition('-')[2]}").exists())
 

@@ -1,4 +1,4 @@
-"""Playing an `EmulationSpec` on real Storm: the same description, the same tuple log."""
+"""Plays an `EmulationSpec` on real Storm and writes the same tuple log as the emulator."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _LOOK_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class LiveOutcome:
-    """What of a live run belongs into the manifest; the measurements are in the tuple log."""
+    """What a live run adds to the manifest; the measurements are in the tuple log."""
 
     duration_ns: int
     conditions: Mapping[str, Any]
@@ -54,7 +54,7 @@ class LiveOutcome:
 
 @dataclass(slots=True)
 class Stage:
-    """A live cluster that runs are played on, one after another."""
+    """A live cluster on which runs are played one after another."""
 
     storm: LiveStorm
     release: Release
@@ -62,7 +62,7 @@ class Stage:
     bridge: Bridge
     folder: Path
     links: Mapping[str, float]
-    """How long a message takes, as `measure_links` says."""
+    """Latencies of messages, from `measure_links`."""
     runs: int = 0
 
 
@@ -75,7 +75,7 @@ def open_stage(
     settings: Mapping[str, object] | None = None,
     say: Say | None = None,
 ) -> Iterator[Stage]:
-    """A running cluster whose Nimbus asks storm_lab's schedulers; gone at the end of the block.
+    """Start a cluster whose Nimbus asks storm_lab's schedulers; it is removed at the end of the block.
 
     The arguments are those of `LiveStorm`.
 
@@ -99,16 +99,16 @@ def play_live(
 
     The log is neither opened nor finished here.
 
-    Durations are real seconds. What decides a run of the emulator only (costs, control-plane times,
-    ZooKeeper's speed) has no effect.
+    Durations are real seconds. Parameters that only the emulator uses (costs other than those of external
+    servers, control-plane times, ZooKeeper's speed) have no effect.
 
     Raises:
-        UserError: the description holds what cannot be played live.
-        StormLabError: Storm does not do what it should.
+        UserError: the description contains something that cannot be played live.
+        StormLabError: Storm does not behave as expected.
     """
     spec = replace(spec, version=stage.release.storm)
     check_live(spec, stage.storm.cluster)
-    # What was played before may have left a node dead.
+    # An earlier run may have left a node dead.
     stage.storm.mend()
     stage.runs += 1
     here = stage.folder / f"run{stage.runs}"
@@ -141,8 +141,8 @@ def play_live(
                 stage.storm.submit(names[topology], stage.jar, SUBMIT_CLASS, str(exported[topology]))
             _wait(stage.storm, origin_ns, end_ns, end_ns, progress)
     except Exception:
-        # Others may still be played on this cluster; at Ctrl-C it goes as a whole, which is quicker.
-        # What went wrong first is to be told, even if Nimbus does not answer any more.
+        # Other runs may follow on this cluster. At Ctrl-C the whole cluster is removed, which is quicker. The
+        # first error is the one to report, even if Nimbus no longer answers.
         with suppress(StormLabError):
             _kill_all(stage.storm, names.values())
         raise
@@ -180,19 +180,19 @@ def play_live(
 
 
 def scaled(spec: EmulationSpec, *, load: float = 1.0, longest_s: float | None = None) -> EmulationSpec:
-    """The run with a part of its load, and cut short.
+    """Return the run with a part of its load, cut short.
 
-    Hosts of a large cluster get a part of their clock on a small machine (`LiveStorm`); with the same part of
-    the load, user code uses them as much as it would have. Saturated sources and closed loops go as fast as
-    they are let anyway.
+    On a small machine the hosts of a large cluster get only a part of their clock (`LiveStorm`). With the
+    load reduced by the same factor, user code utilises them as it would have at full scale. Saturated sources
+    and closed loops are not scaled: the topology itself sets their pace.
 
     Args:
         spec: the run.
         load: factor on the rates of sources and on the speed of recorded arrivals.
-        longest_s: end after so many seconds; what the fault plan has later is left out.
+        longest_s: longest duration in seconds; later events of the fault plan are left out.
 
     Raises:
-        UserError: a factor or time that is out of range.
+        UserError: a factor or time is out of range.
     """
     check_number("a live run", "load", load, low=1e-4, high=1e4)
     if longest_s is not None:
@@ -231,7 +231,7 @@ def _scaled_source(source: SourcePlan, load: float) -> SourcePlan:
 
 
 def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
-    """Refuse a description that cannot be played live; `UserError` names what cannot."""
+    """Refuse a description that cannot be played live; `UserError` names the obstacle."""
     check_spec(spec)
     check_faults(spec.faults)
     if spec.cluster != cluster:
@@ -245,7 +245,7 @@ def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
 
 
 def round_decisions(rounds: Sequence[Round], origin_ns: int) -> Iterator[Decision]:
-    """What Nimbus was told, as control events: assignments that move something, and what went wrong."""
+    """Yield the rounds of scheduling as control events: assignments that move something, and problems."""
     before: Assignment = Assignment()
     said = ""
     for made in rounds:
@@ -282,13 +282,13 @@ def _wait(storm: LiveStorm, origin_ns: int, until_ns: int, end_ns: int, progress
 
 
 def _kill_all(storm: LiveStorm, names: Iterable[str]) -> None:
-    """All at once, since each takes its workers seconds to end."""
+    """Kill all topologies at the same time, since each needs seconds to end its workers."""
     known = storm.topologies()
     storm.kill(*(name for name in names if name in known))
 
 
 def _events(storm: LiveStorm, first: int, origin_ns: int) -> Iterator[Decision]:
-    """Submissions; what the timeline has done stands in its own entries."""
+    """Yield the submissions as control events; the timeline keeps entries of its own."""
     for event in storm.events[first:]:
         if event.kind.startswith("submit"):
             took = {"took_ms": round((event.end_ns - event.start_ns) / 1e6, 1)}

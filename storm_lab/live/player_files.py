@@ -1,11 +1,11 @@
-"""Reading what the Java player leaves in a topology's folder: workers' lines and tasks' rows.
+"""Reads the files of the Java player in a topology's folder: JSON lines of workers and binary rows of tasks.
 
-The files are written by processes that may be killed at any moment: a last line that is cut off, and rows
-that were never written (zeroes), are passed over.
+The processes that write them may be killed at any moment, so a truncated last line and unwritten rows
+(zeroes) are skipped.
 
-What a worker's Java threads do is told by their names. Executors' threads carry component and tasks in them:
+The names of a worker's Java threads tell what they do. Threads of executors carry component and tasks:
 ``Thread-16-bolt1-executor[2, 2]`` in 2.x, ``Thread-5-bolt1-executor[2 2]`` in 1.x. In 0.9 they are called
-``Thread-10-bolt1``, and the thread that was started just before sends what the executor emits:
+``Thread-10-bolt1``; the thread that was started just before sends what the executor emits and is called
 ``Thread-9-disruptor-executor[2 2]-send-queue``, as in 1.x.
 """
 
@@ -52,7 +52,7 @@ _OTHER = (
 
 @dataclass(frozen=True, slots=True)
 class OpenedTask:
-    """A task's life in a worker: `incarnation` counts its lives in the run from 0."""
+    """A task's life in a worker; `incarnation` numbers its lives in the run from 0."""
 
     task: int
     incarnation: int
@@ -64,7 +64,7 @@ class OpenedTask:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A worker's counters over a stretch of time."""
+    """A worker's counters over an interval of time."""
 
     start_ns: int
     end_ns: int
@@ -93,18 +93,18 @@ class WorkerFile:
 
 
 def read_workers(folder: Path) -> list[WorkerFile]:
-    """The workers of a folder, in order of their starts; `ValueError` for a file that is no worker's."""
+    """Read the workers of a folder, ordered by their starts; `ValueError` if a file is not a worker's."""
     found = [WorkerReader(path).read() for path in sorted(folder.glob("worker-*.jsonl"))]
     return sorted((worker for worker in found if worker is not None), key=lambda w: (w.started_ns, w.pid))
 
 
 def read_roots(folder: Path) -> Iterator[tuple[int, int, NDArray[np.void]]]:
-    """Task, incarnation and rows of each spout task's life, in that order. Row i is the task's i-th root."""
+    """Yield task, incarnation and rows of each spout task's life, in that order; row i is its i-th root."""
     return _read_rows(folder, "roots", ROOT_ROW, "emit_ns")
 
 
 def read_executions(folder: Path) -> Iterator[tuple[int, int, NDArray[np.void]]]:
-    """Task, incarnation and rows of each bolt task's life, in that order."""
+    """Yield task, incarnation and rows of each bolt task's life, in that order."""
     return _read_rows(folder, "executions", EXECUTION_ROW, "end_ns")
 
 
@@ -117,7 +117,7 @@ def _read_rows(
             names.append((int(found[2]), int(found[3]), path))
     for task, incarnation, path in sorted(names):
         rows = np.fromfile(path, row, count=path.stat().st_size // row.itemsize)
-        # A row is begun before it is complete, and rows are written in order.
+        # The last row may be incomplete; rows are written in order.
         last = np.flatnonzero(rows[written] != 0)
         yield task, incarnation, rows[: int(last[-1]) + 1 if len(last) else 0]
 
@@ -134,7 +134,11 @@ class WorkerReader:
         self._notes: list[tuple[int, str, int]] = []
 
     def read(self) -> WorkerFile | None:
-        """The worker in whole lines so far, None before its first; `ValueError` if it is no worker's."""
+        """Return the worker as its complete lines so far describe it; None if there are none yet.
+
+        Raises:
+            ValueError: the file is not a worker's.
+        """
         for line in self._fresh():
             if self._head is None:
                 if line.get("event") != "worker":
@@ -152,7 +156,8 @@ class WorkerReader:
         with self._path.open("rb") as file:
             file.seek(self._offset)
             for text in file:
-                # A line that is being written, or that the process was killed in, is not there yet.
+                # Ignore an incomplete line: it is still being written, or the process was killed while
+                # writing it.
                 if not text.endswith(b"\n"):
                     return
                 self._offset += len(text)
@@ -194,7 +199,7 @@ def _window(line: Mapping[str, Any]) -> Window:
 
 
 class ThreadUse(NamedTuple):
-    """Kind of thread, and first task of the executor that it belongs to; -1 = the whole worker's."""
+    """Kind of thread, and first task of the executor that it belongs to; -1 if it serves the whole worker."""
 
     kind: str
     first_task: int
@@ -203,17 +208,17 @@ class ThreadUse(NamedTuple):
 def thread_uses(
     threads: Iterable[tuple[int, str]], tasks: Iterable[OpenedTask], by_task: Mapping[int, Executor]
 ) -> dict[int, ThreadUse]:
-    """What the threads of a worker do, by their ids.
+    """Determine what the threads of a worker do, by their ids.
 
     Args:
-        threads: ids and whole names.
-        tasks: those that have said which thread executes them.
+        threads: ids and complete names.
+        tasks: tasks that have recorded which thread executes them.
         by_task: all executors of the topology, by task.
     """
     listed = list(threads)
     names = {executor.component for executor in by_task.values()}
     known = {entry.thread: by_task[entry.task].start for entry in tasks}
-    # In 0.9 an executor's main thread is the one after its sender.
+    # In 0.9 the number of an executor's main thread follows that of its send thread.
     follows = {int(found[1]) + 1: int(found[2]) for _, name in listed if (found := _SEND.match(name))}
     uses: dict[int, ThreadUse] = {}
     for key, name in listed:
@@ -237,5 +242,5 @@ def _shared(name: str) -> str | None:
 
 
 def _of_executor(kind: str, first_task: int) -> ThreadUse:
-    # Tasks below 1 are those of Storm's own system bolt.
+    # Tasks below 1 belong to Storm's own system bolt.
     return ThreadUse(kind, first_task) if first_task > 0 else ThreadUse(HOUSEKEEPING, -1)

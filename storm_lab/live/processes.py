@@ -1,8 +1,8 @@
-"""Processes of a live cluster: told by a mark in their environment, ended by their id; workers among them.
+"""Finds and ends the processes of a live cluster, workers among them, by a mark in their environment.
 
-Every process that a live cluster starts carries the cluster's token in an environment variable, and hands it
-on to what it starts in its turn: the workers of a supervisor, and the log writers of Storm 2.x. So what
-belongs to a cluster is found even when the process that started it all is gone.
+Every process that a live cluster starts carries the cluster's token in an environment variable and passes it
+on to its children: a supervisor to its workers, and to the log writers of Storm 2.x. So a cluster's processes
+can be found even when the process that started the cluster is gone.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from typing import Any
 from storm_lab.model.cluster import Slot
 
 MARK = "STORM_LAB_LIVE"
-"""Environment variable that holds the token of the cluster that a process belongs to."""
+"""Environment variable with the token of the cluster to which a process belongs."""
 
 NOBODYS_ADDRESS = "127.77.255.254"
-"""No cluster has it: who is found listening there listens at all addresses of the machine."""
+"""An address that no cluster uses: a process that listens there listens at all addresses of the machine."""
 
 _PROC = Path("/proc")
 _END_SECONDS = 60.0
 
 
 def marked(token: str) -> list[int]:
-    """Ids of all running processes of this user that belong to the cluster of that token."""
+    """Return the ids of this user's running processes that belong to the cluster with that token."""
     wanted = f"{MARK}={token}".encode()
     return [pid for pid in all_pids() if wanted in _environment(pid) and not is_zombie(pid)]
 
 
 def all_pids() -> Iterator[int]:
-    """Ids of all processes that can be seen."""
+    """Yield the ids of all visible processes."""
     return (int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit())
 
 
 def end_all(find: Callable[[], list[int]]) -> list[int]:
-    """Kill (SIGKILL) what `find` names until it names nothing; what is left after a minute is returned.
+    """Kill (SIGKILL) what `find` returns until it returns nothing; after a minute, return what is left.
 
-    Asked again after each round: a process may have started another while it was being killed.
+    `find` is called again after each round, as a process may start another while it is being killed.
     """
     end = time.monotonic() + _END_SECONDS
     while found := find():
@@ -58,13 +58,13 @@ def end_all(find: Callable[[], list[int]]) -> list[int]:
 
 
 def kill(pid: int, belongs: Callable[[int], bool]) -> bool:
-    """Kill (SIGKILL) a process that still belongs to us; False if it is gone or is another by now."""
+    """Kill (SIGKILL) a process if it still belongs to the cluster; return False if it does not, or ended."""
     try:
         handle = os.pidfd_open(pid)
     except OSError:
         return False
     try:
-        # The handle names this very process: between look and signal its id cannot pass to another one.
+        # The handle stands for this very process: its id cannot be reused between the check and the signal.
         if not belongs(pid):
             return False
         signal.pidfd_send_signal(handle, signal.SIGKILL)
@@ -77,13 +77,13 @@ def kill(pid: int, belongs: Callable[[int], bool]) -> bool:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Ctrl-C and its kin wait until the block is done: a second one must not stop the clearing up."""
-    # Programs that are run in the block inherit the mask: Ctrl-C at a terminal goes to them, too.
+    """Defer Ctrl-C, SIGTERM and SIGHUP to the end of the block: a second one must not interrupt cleanup."""
+    # Programs run in the block inherit the mask: Ctrl-C at a terminal reaches them too.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKING_TO_END)
     came: list[int] = []
     handlers: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
-        # Other threads take signals that this one does not, and Python then runs their handlers here.
+        # Other threads receive signals that this one blocks, and Python then runs their handlers here.
         handlers = {
             number: signal.signal(number, lambda number, frame: came.append(number))
             for number in _ASKING_TO_END
@@ -102,18 +102,18 @@ _ASKING_TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def started_ns(pid: int) -> int:
-    """When a process started, in ns of CLOCK_MONOTONIC (to 10 ms); `ProcessLookupError` if there is none."""
+    """Return the start of a process in ns of CLOCK_MONOTONIC (to 10 ms); `ProcessLookupError` if it ended."""
     try:
         ticks = int(_stat(pid)[19])
     except OSError as error:
         raise ProcessLookupError(pid) from error
-    # The kernel counts from the boot, time in suspension included.
+    # The kernel counts from boot, including time in suspension.
     asleep_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     return ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK") - asleep_ns
 
 
 def command_line(pid: int) -> tuple[str, ...]:
-    """Arguments of a process; none when it is gone."""
+    """Return the arguments of a process; empty if it is gone."""
     try:
         data = (_PROC / str(pid) / "cmdline").read_bytes()
     except OSError:
@@ -122,7 +122,7 @@ def command_line(pid: int) -> tuple[str, ...]:
 
 
 def is_zombie(pid: int) -> bool:
-    """Whether a process has ended and only waits to be asked for its status, or is gone altogether."""
+    """Return whether a process has ended, even if its status has not been collected yet."""
     try:
         return _stat(pid)[0] in ("Z", "X")
     except OSError:
@@ -130,7 +130,7 @@ def is_zombie(pid: int) -> bool:
 
 
 def listens(pid: int, port: int, address: str | None = None) -> bool:
-    """Whether somebody listens on a TCP port in the network of a process (at an address, if one is given)."""
+    """Return whether a TCP port is listened on in a process's network, at ``address`` if one is given."""
     wanted = f"{port:04X}"
     for name in ("tcp", "tcp6"):
         try:
@@ -148,13 +148,13 @@ _LISTEN = "0A"
 
 
 def _holds(host: str, address: str) -> bool:
-    """Whether the kernel's way to write an address covers an IPv4 address: itself, or all of them."""
+    """Return whether an address in the kernel's notation covers an IPv4 address: the same one, or all."""
     number = "".join(f"{int(part):02X}" for part in reversed(address.split(".")))
     return set(host) == {"0"} or host.endswith(number)
 
 
 def _stat(pid: int) -> list[str]:
-    """What the kernel tells of a process, from its state on."""
+    """Return the kernel's status fields of a process, from its state on."""
     text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     return text.rpartition(")")[2].split()
 
@@ -181,7 +181,7 @@ def _wait_for_end(pid: int, seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LiveWorker:
-    """A worker JVM that was found running."""
+    """A running worker JVM."""
 
     slot: Slot
     pid: int
@@ -192,16 +192,15 @@ class LiveWorker:
 
 
 def find_workers(pids: Iterable[int], nodes: Mapping[str, str], main: str) -> list[LiveWorker]:
-    """The workers among processes, in order of nodes and ports.
+    """Return the workers among processes, in order of nodes and ports.
 
-    ``nodes`` has node ids by the folder that is their storm.home; ``main`` is the class of a worker in this
-    release.
+    ``nodes`` maps each storm.home folder to its node's id; ``main`` is the class of a worker in this release.
     """
     order = {node: index for index, node in enumerate(nodes.values())}
     found = []
     for pid in pids:
         words = command_line(pid)
-        # A log writer's line (2.x) ends in the worker's: only the worker's own class comes first.
+        # The command of a log writer (2.x) ends with the worker's, so its main class is another one.
         if _main_class(words) != main:
             continue
         values = dict(word[2:].split("=", 1) for word in words if word.startswith("-D") and "=" in word)
@@ -217,7 +216,7 @@ def find_workers(pids: Iterable[int], nodes: Mapping[str, str], main: str) -> li
 
 
 def _main_class(words: Iterable[str]) -> str | None:
-    """The class that a JVM's line says to run: the first word behind its options; None if there is none."""
+    """Return the main class of a JVM's command: the first word after its options; None if there is none."""
     rest = iter(words)
     next(rest, None)
     for word in rest:

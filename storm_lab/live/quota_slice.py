@@ -1,9 +1,9 @@
-"""How finely Linux hands a group's CPU quota out to the cores: in slices, which are the machine's.
+"""The slices in which Linux hands a group's CPU quota out to the cores; their length is set machine-wide.
 
-A core takes a whole slice of a quota for itself (5 ms unless somebody has changed it). Where that is nearly
-all of a period's quota, one core runs and the threads on the others stand still until the next period, with
-work to do; no machine that is smaller does that. So while a cluster's hosts are held by quotas the slices
-are small. Whoever makes them so writes down what they were, and the end of that cluster sets them back.
+A core takes a complete slice of a quota at a time (5 ms by default). If that is nearly all of a period's
+quota, one core runs, and threads with work on the other cores stand still until the next period. No smaller
+machine behaves like this. The slices are therefore short while a cluster's hosts run under quotas. The
+cluster's record keeps their former length, which is restored when the cluster ends.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FILE = Path("/proc/sys/kernel/sched_cfs_bandwidth_slice_us")
 
 
 def slice_us(file: Path = FILE) -> int | None:
-    """The machine's slices; None where the kernel does not tell."""
+    """Return the machine's slice length; None if the kernel does not report it."""
     try:
         return int(file.read_text(encoding="ascii"))
     except (OSError, ValueError):
@@ -25,7 +25,7 @@ def slice_us(file: Path = FILE) -> int | None:
 
 
 def set_slice(us: int, file: Path = FILE) -> bool:
-    """Make the machine's slices so long; False where this process may not."""
+    """Set the machine's slice length; returns False if this process may not."""
     try:
         file.write_text(f"{us}\n", encoding="ascii")
     except OSError:

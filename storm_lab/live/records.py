@@ -1,9 +1,10 @@
-"""What a live cluster has made on this machine: written down before it is made, and removed by that.
+"""Records of what live clusters make on this machine, so that all of it can be removed again.
 
-Each cluster has a token of six letters, and a folder of that name with all its files. Everything else that it
-makes carries the token in its name or environment, so that the token is enough to find and remove it. As
-long as the process that started the cluster lives, it holds a lock on a file of the folder; the kernel frees
-it even at a kill -9, and a later command sees that nobody owns the cluster any more.
+Everything is written down before it is made. Each cluster has a token of six characters and a folder of that
+name for all its files. Everything else that it makes carries the token in its name or environment, so the
+token suffices to find and remove it. The process that started the cluster holds a lock on a file of the
+folder as long as it lives. The kernel releases the lock even after kill -9, so a later command can tell that
+the cluster has no owner any more.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ class Record:
     token: str
     version: str
     boot: str
-    """The kernel's name of this run of the machine: after a restart nothing but files is left."""
+    """The kernel's id of the current boot: after a restart of the machine only files are left."""
     cgroups: tuple[str, ...] = ()
-    """Folders of cgroups that are the cluster's own, whole."""
+    """Folders of cgroups that belong to the cluster alone."""
     files: tuple[str, ...] = ()
-    """Half-written folders elsewhere, which nobody wants when they are not finished."""
+    """Incomplete folders elsewhere, to be removed if they are never finished."""
     quota_slice_us: int | None = None
-    """The machine's slices of quotas before this cluster made them smaller."""
+    """The machine's quota slice before this cluster made it smaller."""
     kept: bool = False
     """Whether it was left running on purpose."""
 
@@ -55,7 +56,7 @@ _FIELDS = frozenset(field.name for field in fields_of(Record))
 
 
 class Place:
-    """The folder of one cluster, and the lock that says that its owner lives."""
+    """The folder of one cluster, and the lock that shows that its owner lives."""
 
     def __init__(self, folder: Path, record: Record, lock: int | None) -> None:
         self.folder = folder
@@ -64,10 +65,10 @@ class Place:
 
     @classmethod
     def make(cls, version: str) -> Place:
-        """A new cluster's folder, owned by this process; `UserError` if it cannot be written to."""
+        """Make a new cluster's folder, owned by this process; `UserError` if it cannot be written to."""
         root = state_folder()
         token = secrets.token_hex(3)
-        # Locked under another name first: nobody may find it without an owner.
+        # Locked under a hidden name first, so that no other process ever finds it without an owner.
         draft = root / f".{token}"
         with refused_by_system(
             "cannot be written to",
@@ -84,12 +85,12 @@ class Place:
         return cls(root / token, record, lock)
 
     def note(self, **changes: object) -> None:
-        """Write down what will be made next, or what is different now."""
+        """Write down what will be made next, or what has changed."""
         self.record = replace(self.record, **changes)  # type: ignore[arg-type]
         _write(self.folder, self.record)
 
     def owned_by_another(self) -> bool:
-        """Whether a living process holds the cluster; if not, this one holds it from now on."""
+        """Return whether another living process owns it; if none does, this one becomes the owner."""
         if self._lock is not None:
             return False
         try:
@@ -110,26 +111,26 @@ class Place:
         self.disown()
 
     def remove(self) -> None:
-        """Remove the folder and all in it, and what was noted elsewhere."""
+        """Remove the folder with everything in it, and the folders noted elsewhere."""
         for path in (*map(Path, self.record.files), self.folder):
             shutil.rmtree(path, ignore_errors=True)
         self.disown()
 
     def disown(self) -> None:
-        """Let go of the lock."""
+        """Release the lock."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
 
 def state_folder() -> Path:
-    """Where the folders of clusters lie: ``storm_lab/live`` among the user's state."""
+    """Return the folder of all clusters' folders: ``storm_lab/live`` in the user's state folder."""
     state = os.environ.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "storm_lab" / "live"
 
 
 def places() -> Iterator[Place]:
-    """The folders of all clusters that are known, in order of their tokens."""
+    """Yield the folders of all known clusters, in order of their tokens."""
     root = state_folder()
     if not root.is_dir():
         return
@@ -139,7 +140,7 @@ def places() -> Iterator[Place]:
 
 
 def boot_id() -> str:
-    """The kernel's name of this run of the machine."""
+    """Return the kernel's id of the current boot."""
     try:
         return _BOOT.read_text(encoding="ascii").strip()
     except OSError:
@@ -147,7 +148,7 @@ def boot_id() -> str:
 
 
 def _in_the_making(folder: Path) -> bool:
-    """Whether a folder may be without its owner's lock because it was made just now."""
+    """Return whether a folder may lack its owner's lock only because it has just been made."""
     try:
         return folder.name.startswith(".") and time.time() - folder.stat().st_mtime < _MAKING_SECONDS
     except OSError:
@@ -159,7 +160,7 @@ def _write(folder: Path, record: Record) -> None:
 
 
 def _read(folder: Path) -> Record:
-    """The record of a folder. One that was killed while it was made has no more than a name."""
+    """Read the record of a folder; if its creation was interrupted, only the token is known."""
     token = folder.name.lstrip(".")
     try:
         fields = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
@@ -171,12 +172,12 @@ def _read(folder: Path) -> Record:
 
 
 def processes_of(record: Record) -> list[int]:
-    """Ids of all processes of a cluster, by their mark and by its control groups."""
+    """Return the ids of all processes of a cluster, found by their mark and by its control groups."""
     return sorted({*marked(record.token), *members(map(Path, record.cgroups))})
 
 
 def remove_cluster(place: Place) -> None:
-    """End a cluster and remove all that it has made; `StormLabError` if something is left, for a retry."""
+    """End a cluster and remove everything that it has made; `StormLabError` (retry) if something is left."""
     record = place.record
     if record.boot == boot_id():
         left: list[str] = []
@@ -196,7 +197,7 @@ def remove_cluster(place: Place) -> None:
 
 
 def remove_orphans(*, kept_too: bool = False) -> list[Record]:
-    """End clusters that nobody owns, with `kept_too` also those left running on purpose; returns them."""
+    """End clusters without an owner and return them; with `kept_too` also those left running on purpose."""
     remove_tries()
     remove_drafts()
     removed = []

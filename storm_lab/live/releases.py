@@ -1,9 +1,9 @@
 """The versions of Storm that the live runtime plays, as data.
 
-Which jars a release needs stands in ``locks/<version>.csv``, with SHA-256 and size of each. Left out of them:
-rocksdb (73 MB; Nimbus of 2.x keeps its history of metrics there and does without), and what only Storm's web
-pages use and Maven Central does not have (ring, compojure and their kin). Storm before 1.0 needs
-``carbonite.JavaBridge``, which Maven Central does not have either: a class of this package stands in for it.
+``locks/<version>.csv`` lists the jars that a release needs, with SHA-256 and size of each. Some jars are left
+out. Nimbus of 2.x keeps its history of metrics in rocksdb (73 MB) and works without it. Libraries that only
+Storm's web pages use (ring, compojure and related ones) are not on Maven Central. Storm before 1.0 needs
+``carbonite.JavaBridge``, which is not on Maven Central either: a class of this package replaces it.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _OPENED = (
     "java.util.concurrent",
     "sun.nio.ch",
 )
-"""Storm before 2.x reaches into these by reflection, which Java forbids since 16."""
+"""Packages that Storm before 2.x accesses by reflection, which Java forbids by default since 16."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What starting one version of Storm takes."""
+    """What is needed to start one version of Storm."""
 
     version: str
-    """As Maven Central knows it: ``2.8.3``, ``0.9.2-incubating``. Also the name of the list of its jars."""
+    """The version on Maven Central: ``2.8.3``, ``0.9.2-incubating``. Also the name of its jars' lock."""
     storm: StormVersion
-    """The same as the emulator knows it."""
+    """The same version for the emulator."""
     zookeeper_main: str
-    """Class of the ZooKeeper server among Storm's jars."""
+    """Class of the ZooKeeper server in Storm's jars."""
     nimbus_main: str
     supervisor_main: str
     worker_main: str
@@ -48,7 +48,7 @@ class Release:
 
     @property
     def generation(self) -> str:
-        """First two numbers of the version, for which a user asks: ``2.8``."""
+        """First two numbers of the version, by which a user may ask for it: ``2.8``."""
         return ".".join(map(str, self.storm.parts[:2]))
 
     @property
@@ -58,14 +58,14 @@ class Release:
 
     @property
     def json_package(self) -> str:
-        """Where its jars have a class ``JSONValue`` with ``parse`` and ``toJSONString``."""
+        """Package of the class ``JSONValue``, with ``parse`` and ``toJSONString``, in its jars."""
         if self.storm >= V2_0_0:
             return "net.minidev.json"
         return "org.apache.storm.shade.org.json.simple" if self.storm >= V1_0_0 else "org.json.simple"
 
     @property
     def log_system(self) -> Literal["log4j2", "logback"]:
-        """What it logs with, and the folder of storm.home in which it looks for layouts."""
+        """Its logging library, also the name of the folder in storm.home for the configuration of logs."""
         return "log4j2" if self.storm >= V1_0_0 else "logback"
 
     @property
@@ -87,7 +87,8 @@ RELEASES: dict[str, Release] = {
             nimbus_main="org.apache.storm.daemon.nimbus.Nimbus",
             supervisor_main="org.apache.storm.daemon.supervisor.Supervisor",
             worker_main="org.apache.storm.daemon.worker.Worker",
-            # No such class: Nimbus notes that it has no store, where rocksdb's missing jar would halt it.
+            # No such class exists, so Nimbus logs that it has no store; without rocksdb's jar the default
+            # would halt it.
             settings={"storm.metricstore.class": "none"},
         ),
         Release(
@@ -121,7 +122,7 @@ RELEASES: dict[str, Release] = {
 
 
 def find_release(text: str) -> Release:
-    """The release meant by ``2.8.3``, ``0.9.2`` or a generation, ``2.8`` (its newest); else `UserError`."""
+    """Return the release of ``2.8.3``, ``0.9.2`` or a generation, ``2.8`` (its newest); else `UserError`."""
     for release in RELEASES.values():
         if text in (release.version, str(release.storm), release.generation):
             return release

@@ -1,7 +1,7 @@
-"""What Nimbus asks through the bridge, as the view that storm_lab's schedulers know.
+"""Translates a scheduling request of Nimbus into the view that storm_lab's schedulers take.
 
-Storm names topologies ``<name>-<number>-<time>`` and nodes by a random id. Topologies and machines that the
-run knows keep their own names and their whole description; others are described by what Nimbus tells of them.
+Storm names topologies ``<name>-<number>-<time>`` and gives nodes random ids. Topologies and machines that the
+run knows keep their own names and their complete description; others are described by what Nimbus sends.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _POINTS_A_CORE = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the run knows beforehand.
+    """What a run knows before the first request.
 
     Args:
-        version: the release of Storm that asks; None to take what it says of itself, which those from 1.0 on
-            do.
-        cluster: its machines; None to take them as Nimbus tells of them.
-        node_of: host name or address, as Storm knows it, to node id.
+        version: the release of Storm that asks; None to take the version that the request states (Storm from
+            1.0 on).
+        cluster: its machines; None to take them from the request.
+        node_of: node id by host name or address, as Storm knows it.
         topologies: by the name under which they were submitted.
     """
 
@@ -59,10 +59,10 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question of Nimbus.
+    """One request of Nimbus.
 
-    ``view`` is what a scheduler sees. ``storm_id`` and ``supervisor`` lead back from topologies and nodes to
-    Storm's own ids. ``odd`` says of topologies that were left out of the view, by Storm's id, why.
+    ``view`` is what a scheduler sees. ``storm_id`` and ``supervisor`` map topologies and nodes back to
+    Storm's own ids. ``odd`` maps Storm's ids of topologies that were left out of the view to the reason.
     """
 
     view: SchedulingView
@@ -74,7 +74,7 @@ class Request:
 def read_request(
     fields: Mapping[str, Any], known: Known, *, load: MeasuredLoad | None = None, seed: int = 0
 ) -> Request:
-    """Turn Nimbus's question into a view; `ValueError` if it is not of this format, or lacks something."""
+    """Turn Nimbus's request into a view; `ValueError` if it has another format or is incomplete."""
     if fields.get("format") != REQUEST_FORMAT:
         raise ValueError(f"the question has format {fields.get('format')!r}, not {REQUEST_FORMAT}")
     try:
@@ -119,7 +119,7 @@ def _read(fields: Mapping[str, Any], known: Known, load: MeasuredLoad | None, se
             problem = "another topology has this name"
         if problem is not None:
             odd[row["id"]] = problem
-            # Its workers run where they run: nobody else may have their slots.
+            # Its workers stay where they are: no other topology may have their slots.
             dead |= {slot for slot, _ in held}
             continue
         topologies[topology.id] = topology
@@ -141,7 +141,7 @@ def _read(fields: Mapping[str, Any], known: Known, load: MeasuredLoad | None, se
 
 
 def _nodes(rows: Sequence[Mapping[str, Any]], known: Known) -> dict[str, Node]:
-    """Supervisor id to node."""
+    """Return the node of each supervisor id."""
     described = {} if known.cluster is None else {node.id: node for node in known.cluster.nodes}
     hosts = [str(row["host"]) for row in rows]
     nodes: dict[str, Node] = {}
@@ -166,7 +166,7 @@ def _nodes(rows: Sequence[Mapping[str, Any]], known: Known) -> dict[str, Node]:
 
 
 def _order(known: Iterable[str]) -> Callable[[str], tuple[int, str]]:
-    """Sorts names: those that are known in their order, then the others by themselves."""
+    """Return a sort key that puts known names first, in their order, and then the others alphabetically."""
     place = {name: number for number, name in enumerate(known)}
     return lambda name: (place.get(name, len(place)), name)
 
@@ -177,7 +177,7 @@ def _topology(row: Mapping[str, Any], known: Known) -> Topology:
     for first, last, component in row["executors"]:
         counts.setdefault(component, []).append(int(last) - int(first) + 1)
     if name in known.topologies:
-        # A rebalance may have changed these.
+        # A rebalance may have changed these numbers.
         topology = known.topologies[name]
         return replace(
             topology,
@@ -190,7 +190,7 @@ def _topology(row: Mapping[str, Any], known: Known) -> Topology:
         )
     conf = row["conf"]
     rows = sorted(row["components"], key=lambda each: (not each["spout"], each["id"]))
-    # Bolts that Storm adds by itself have tasks like any other.
+    # Bolts that Storm itself adds have tasks like any other.
     added = sorted(counts.keys() - {each["id"] for each in rows} - {ACKER})
     first_user = rows[0]["id"] if rows else ""
     return Topology(
@@ -252,7 +252,7 @@ def _subscription(row: Mapping[str, Any]) -> Subscription:
 
 
 def _difference(rows: Sequence[Sequence[Any]], executors: Iterable[Executor]) -> str | None:
-    """How Nimbus's executors differ from those that follow from the topology; None if they do not."""
+    """Return how Nimbus's executors differ from those that the topology implies; None if they do not."""
     theirs = {(int(first), int(last), str(component)) for first, last, component in rows}
     ours = {(e.start, e.end, e.component) for e in executors}
     if theirs == ours:

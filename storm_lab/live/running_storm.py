@@ -1,4 +1,4 @@
-"""A cluster while it runs: what it is asked, what it is told to do, and what befalls it."""
+"""A running cluster: queries, commands, and failures of workers, nodes and links."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GONE_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class ControlEvent:
-    """Something that was done to the cluster. Times are CLOCK_MONOTONIC, as ``System.nanoTime()`` gives."""
+    """A command or fault that was carried out. Times are CLOCK_MONOTONIC, as ``System.nanoTime()`` gives."""
 
     start_ns: int
     end_ns: int
@@ -35,15 +35,15 @@ class ControlEvent:
 
 
 class RunningStorm:
-    """What `LiveStorm` offers from its start to its end."""
+    """The interface of `LiveStorm` while the cluster runs."""
 
     def __init__(self, release: Release, cluster: Cluster) -> None:
         self.release = release
         self.cluster = cluster
         self.events: list[ControlEvent] = []
-        """What was commanded and done, and when."""
+        """Commands and faults so far, with their times."""
         self.unrealised: tuple[str, ...] = ()
-        """What of the cluster's description this machine could not give, one line each."""
+        """Parts of the cluster's description that this machine could not realise, one line each."""
         self._socket: Path | None = None
         self._place: Place | None = None
         self._hosts: Hosts | None = None
@@ -53,41 +53,41 @@ class RunningStorm:
 
     @property
     def token(self) -> str:
-        """The six letters that all of the cluster's resources carry."""
+        """The six characters that mark all of the cluster's resources."""
         return self._here.record.token
 
     def host(self, name: str) -> Host:
-        """The host of a node, or of Nimbus (`hosts.MASTER`)."""
+        """Return the host of a node, or of Nimbus (`hosts.MASTER`)."""
         return self._made.host(name)
 
     def address(self, node: str) -> str:
-        """The address that Storm knows a node by (``storm.local.hostname``)."""
+        """Return the address by which Storm knows a node (``storm.local.hostname``)."""
         return self.host(node).address
 
     def new_folder(self, name: str) -> Path:
-        """A folder that every process of the cluster can write to; gone with the cluster."""
+        """Make a folder that every process of the cluster can write to; it is removed with the cluster."""
         folder = self._here.folder / name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def take_along(self, *folders: Path) -> None:
-        """Note half-written folders elsewhere, which go too if this process is killed."""
+        """Note incomplete folders elsewhere, to be removed too if this process is killed."""
         self._here.note(files=tuple(str(folder.absolute()) for folder in folders))
 
     @property
     def scheduler_socket(self) -> Path:
-        """Where Nimbus asks for schedules, if it does."""
+        """The socket at which Nimbus asks for schedules, if it does."""
         return self._socket or self._here.folder / "scheduler"
 
     def submit(self, name: str, jar: Path, main: str, *arguments: str) -> None:
-        """Run the program that submits a topology on Nimbus's host; returns when it has ended well.
+        """Run the program that submits a topology on Nimbus's host, until it has succeeded.
 
         ``main`` of ``jar`` is run on the class path of the cluster's release, with the cluster's
-        ``storm.yaml`` and ``-Dstorm.jar=jar``. Status 0 means that the topology ``name`` is submitted; else
-        the last line of its stderr says why not.
+        ``storm.yaml`` and ``-Dstorm.jar=jar``. Status 0 means that the topology ``name`` is submitted;
+        otherwise the last line of its stderr gives the reason.
 
         Raises:
-            StormLabError: it has not.
+            StormLabError: the topology was not submitted.
         """
         place = self._fleet.installations[MASTER]
         command = place.java("submit", main, arguments, flags=[f"-Dstorm.jar={jar}"], extra=[jar])
@@ -95,7 +95,7 @@ class RunningStorm:
             place.run("submit", command, _SUBMIT_SECONDS, f"{name} could not be submitted")
 
     def kill(self, *names: str, wait_s: int = 0) -> None:
-        """Kill topologies by name and wait until neither Nimbus nor any host has anything of them.
+        """Kill topologies by name and wait until neither Nimbus nor any host has anything of them left.
 
         Raises:
             StormLabError: Nimbus refuses, or it takes too long.
@@ -119,12 +119,12 @@ class RunningStorm:
         try:
             self._fleet.client.ask("kill", name, wait_s)
         except StormLabError:
-            # One that is being killed already may go between two looks.
+            # A topology that is already being killed may disappear in the meantime.
             if name in self.topologies():
                 raise
 
     def rebalance(self, topology: str, *, wait_s: int = 0, workers: int | None = None) -> None:
-        """Ask Nimbus to rebalance a topology, onto so many workers if a number is given; returns at once.
+        """Ask Nimbus to rebalance a topology, onto ``workers`` workers if given; returns at once.
 
         Raises:
             StormLabError: Nimbus refuses.
@@ -143,18 +143,18 @@ class RunningStorm:
             self._fleet.client.ask("deactivate", topology)
 
     def topologies(self) -> dict[str, dict[str, str]]:
-        """Storm's ``id`` and ``status`` of every topology that Nimbus knows, by name."""
+        """Return Storm's ``id`` and ``status`` of every topology that Nimbus knows, by name."""
         found: dict[str, dict[str, str]] = dict(self._fleet.client.ask("cluster")["topologies"])
         return found
 
     def supervisors(self) -> dict[str, str]:
-        """Node by the id that Storm knows its supervisor by, of all that Nimbus sees."""
+        """Return the nodes whose supervisors Nimbus sees, by Storm's ids of the supervisors."""
         nodes = {self.address(node.id): node.id for node in self.cluster.nodes}
         seen = self._fleet.client.ask("cluster")["supervisors"]
         return {storm_id: nodes[host] for storm_id, host in seen.items()}
 
     def info(self, topology: str) -> Mapping[str, Any]:
-        """What Nimbus tells of a topology: status, and component, tasks, host and port of each executor.
+        """Return Nimbus's status of a topology, and component, tasks, host and port of each executor.
 
         Raises:
             StormLabError: Nimbus knows no such topology.
@@ -162,13 +162,13 @@ class RunningStorm:
         return self._fleet.client.ask("info", topology)
 
     def workers(self) -> list[LiveWorker]:
-        """The worker JVMs that run now, in order of nodes and ports (without the log writers of 2.x)."""
+        """Return the running worker JVMs, in order of nodes and ports (without the log writers of 2.x)."""
         installations = self._fleet.installations
         nodes = {str(installations[node.id].home): node.id for node in self.cluster.nodes}
         return find_workers(processes_of(self._here.record), nodes, self.release.worker_main)
 
     def kill_worker(self, slot: Slot) -> None:
-        """SIGKILL for the worker in a slot; `UserError` if no worker runs there."""
+        """Send SIGKILL to the worker in a slot; `UserError` if no worker runs there."""
         for worker in self.workers():
             if worker.slot == slot:
                 with self._event("kill-worker", str(slot), f"process {worker.pid}"):
@@ -177,7 +177,7 @@ class RunningStorm:
         raise UserError("no worker runs there", field="slot", value=str(slot))
 
     def lose_node(self, node: str) -> None:
-        """A node fails, if it has not yet: its link, if any, goes down, and all its processes are killed."""
+        """Let a node fail, if it has not yet: take its link down, if any, and kill all its processes."""
         self._known(node)
         if node in self._lost:
             return
@@ -185,13 +185,13 @@ class RunningStorm:
             self._lost.add(node)
             if self.host(node).namespace is not None:
                 self._made.set_link(node, None, up=False)
-            # Before it is killed: somebody else may look just then whether all daemons live.
+            # Forget it before it is killed: another thread may check at that moment whether all daemons live.
             supervisor = self._fleet.forget(node)
             end_all(lambda: self._on(node))
             supervisor.process.wait()
 
     def restore_node(self, node: str) -> None:
-        """A failed node is back, on what is on its disk: its link is up, and its supervisor is started."""
+        """Bring a failed node back with its disk as it is: restore its link and start its supervisor."""
         self._known(node)
         if node not in self._lost:
             return
@@ -202,14 +202,14 @@ class RunningStorm:
             self._fleet.start_supervisor(node)
 
     def cut_link(self, one: str, other: str | None = None) -> None:
-        """Let no packets pass between two nodes, or a node and all; `UserError`: no such node or link."""
+        """Block all packets between two nodes, or a node and the rest; `UserError`: no such node or link."""
         self._known(one, other)
         with self._event("cut-link", one, other or "all"):
             self._made.set_link(one, other, up=False)
             self._cut.add((one, other))
 
     def mend_link(self, one: str, other: str | None = None) -> None:
-        """Packets again where `cut_link` has cut them off."""
+        """Let packets pass again where `cut_link` has blocked them."""
         self._known(one, other)
         with self._event("mend-link", one, other or "all"):
             self._made.set_link(one, other, up=True)
@@ -218,9 +218,9 @@ class RunningStorm:
     def mend(self) -> None:
         """Undo what faults have left behind: restore lost nodes, mend cut links, wait for all supervisors.
 
-        For use when no topology runs: nodes come back with empty disks. A supervisor that finds there a
-        topology which was killed meanwhile would start its workers and remove its files at a time, and
-        halt over the missing file (STORM-388; 0.9).
+        Only for times when no topology runs: nodes come back with empty disks. Otherwise a supervisor might
+        find a topology on its disk that was killed meanwhile. It would start the workers and remove their
+        files at the same time, and halt because of the missing file (STORM-388; 0.9).
 
         Raises:
             StormLabError: Nimbus does not see all nodes in time.
@@ -230,7 +230,7 @@ class RunningStorm:
         for one, other in tuple(self._cut):
             self.mend_link(one, other)
         lost = tuple(self._lost)
-        # With an empty disk a supervisor has another id: nothing must be assigned to the old one.
+        # With an empty disk a supervisor gets another id, so nothing may still be assigned to the old one.
         self._fleet.wait(
             "the end of lost supervisors' sessions",
             lambda: not set(lost) & set(self.supervisors().values()),
@@ -242,12 +242,12 @@ class RunningStorm:
         self._fleet.wait_for_supervisors()
 
     def check(self) -> None:
-        """Raise `StormLabError` if a daemon has ended; the line quotes what it said last."""
+        """Raise `StormLabError` if a daemon has ended; the message quotes its last output."""
         self._fleet.check()
 
     @contextmanager
     def _event(self, kind: str, subject: str, detail: str = "") -> Iterator[None]:
-        """Note what the block does, for the time it takes; its kind ends in ``-failed`` if it fails."""
+        """Record the block as an event with its duration; the kind ends in ``-failed`` if it fails."""
         start_ns = time.monotonic_ns()
         try:
             yield
@@ -259,7 +259,7 @@ class RunningStorm:
         self.events.append(ControlEvent(start_ns, time.monotonic_ns(), kind, subject, detail))
 
     def _on(self, node: str) -> list[int]:
-        """Ids of all processes on a node: members of its group, or those that know its folder."""
+        """Return the ids of a node's processes: members of its group, or commands that name its folder."""
         group = self.host(node).group
         if group is not None:
             return group.pids()

@@ -1,7 +1,8 @@
-"""What the machine does while real Storm runs: CPU of workers, hosts and everybody else, once a window.
+"""Samples the machine while real Storm runs: CPU of workers, of hosts and of everything else, once a window.
 
-Workers tell the CPU of their own Java threads; only the kernel tells that of the compiler's and the garbage
-collector's, of daemons, and of the rest of the machine. Read from ``/proc`` and the hosts' control groups.
+Workers record the CPU of their own Java threads. Only the kernel knows that of the JIT compiler and the
+garbage collector, of daemons, and of the rest of the machine; it is read from ``/proc`` and the hosts'
+control groups.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _COLLECTOR = ("GC Thread", "G1 ", "VM Thread", "Gang worker", "Parallel", "Concu
 
 @dataclass(frozen=True, slots=True)
 class WorkerSample:
-    """A worker that was found running, with what it has used since it was first seen.
+    """A running worker and what it has used since it was first seen.
 
     CPU in ns, and the time that its threads have waited for a core.
     """
@@ -46,7 +47,7 @@ class WorkerSample:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One look. ``time_ns`` is CLOCK_MONOTONIC; CPU counts from some fixed time on, in ns of one core.
+    """One sample. ``time_ns`` is CLOCK_MONOTONIC; CPU is counted from some fixed time on, in ns of one core.
 
     ``hosts`` has the nodes whose use is counted; ``busy_ns`` is that of the whole machine.
     """
@@ -59,7 +60,7 @@ class Sample:
 
 
 class ProcessSampler:
-    """CPU of one process by kind of thread, kept over the ends of threads."""
+    """CPU of one process by kind of thread, including threads that have ended."""
 
     def __init__(self, pid: int, proc: Path = _PROC) -> None:
         self._tasks = proc / str(pid) / "task"
@@ -68,10 +69,13 @@ class ProcessSampler:
         self._sums = {"compiler": 0, "collector": 0, "other": 0}
         self._waits: dict[str, int] = {}
         self.waited_ns = 0
-        """Time that its threads have waited for a core, at the last look."""
+        """Time that its threads had waited for a core by the last sample."""
 
     def look(self) -> tuple[int, int, int]:
-        """CPU so far: all, compiler's, collector's. A thread's last moments are lost with it."""
+        """Return the CPU so far: total, compiler's, collector's.
+
+        What a thread uses between its last sample and its end is lost.
+        """
         try:
             threads = list(self._tasks.iterdir())
         except OSError:
@@ -92,7 +96,7 @@ class ProcessSampler:
 
 
 class MachineSampler:
-    """Looks at the end of every window, from when it is entered to when it is left.
+    """Takes a sample at the end of every window, for as long as a ``with`` block lasts.
 
     The first window starts at ``origin_ns`` of CLOCK_MONOTONIC.
     """
@@ -148,7 +152,7 @@ class MachineSampler:
 
 
 def conditions(storm: RunningStorm, samples: Sequence[Sample]) -> dict[str, Any]:
-    """On what a run was played, for its manifest: versions, machine, quotas, and its load meanwhile."""
+    """Return the conditions of a run for its manifest: versions, machine, quotas, and load during the run."""
     cluster = storm.cluster
     quotas = {node.id: storm.host(node.id).cores for node in cluster.nodes}
     facts: dict[str, Any] = {
@@ -162,7 +166,7 @@ def conditions(storm: RunningStorm, samples: Sequence[Sample]) -> dict[str, Any]
         "quota_slice_us": slice_us(),
         "own_cores": {node: list(storm.host(node).own_cores) for node in quotas},
         "unrealised": list(storm.unrealised),
-        # Of the cluster, not of this run alone: a worker that does not fit its node.
+        # Counts for the cluster's whole life, not this run alone: workers that did not fit on their node.
         "memory_kills": {node: kills for node in quotas if (kills := storm.host(node).memory_kills())},
     }
     if len(samples) > 1:
@@ -184,11 +188,11 @@ def conditions(storm: RunningStorm, samples: Sequence[Sample]) -> dict[str, Any]
 
 
 def windows_of(samples: Sequence[Sample], origin_ns: int) -> dict[str, Any]:
-    """The machine from window to window.
+    """Return the state of the machine window by window.
 
-    End in s, cores that were busy, and of each host the cores that it used, the part of its quota periods in
-    which it was held back, and how many threads of its workers waited for a core on average. Lists of one
-    length.
+    The result has each window's end in s and the number of busy cores. For each host it has the cores that it
+    used, the part of its quota periods in which it was throttled, and the average number of its workers'
+    threads that waited for a core. All lists have the same length.
     """
     found: dict[str, Any] = {"end_s": [], "busy_cores": [], "hosts": {}}
     for before, after in itertools.pairwise(samples):
@@ -208,7 +212,7 @@ def windows_of(samples: Sequence[Sample], origin_ns: int) -> dict[str, Any]:
 
 
 def _waits(before: Sample, after: Sample) -> Counter[str]:
-    """Time that workers' threads have waited for a core between two looks, by node."""
+    """Return the time that workers' threads waited for a core between two samples, by node."""
     earlier = {seen.worker.pid: seen.waited_ns for seen in before.workers}
     found: Counter[str] = Counter()
     for seen in after.workers:
@@ -217,7 +221,7 @@ def _waits(before: Sample, after: Sample) -> Counter[str]:
 
 
 def busy_ns(stat: Path = _PROC / "stat") -> int:
-    """CPU time that the whole machine has used since it was started, waits for disks not counted."""
+    """Return the CPU time that the whole machine has used since boot, without waits for disks."""
     user, nice, system, _idle, _wait, irq, soft = map(
         int, stat.read_text(encoding="ascii").split("\n", 1)[0].split()[1:8]
     )

@@ -1,7 +1,8 @@
-"""Scenes: small runs that real Storm and the emulator both play, to see how far they agree.
+"""Scenes: small runs that both real Storm and the emulator play, to compare the two.
 
-A scene describes itself, as an experiment does; who plays it is not its business. Nodes have one core each at
-the clock of the machine that plays it, so that costs need no conversion. Placements are fixed by hand.
+Like an experiment, a scene is only a description, independent of the runtime that plays it. Nodes have one
+core each at the clock of the machine that plays it, so that costs need no conversion. Placements are fixed by
+hand.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ PORTS = (6700, 6701)
 NODE_MEMORY_MB = 2048.0
 
 START_S = 25.0
-"""Real Storm needs 6 to 20 s from submission to the first tuple; sources are silent for so long."""
+"""Real Storm needs 6 to 20 s from submission to the first tuple; sources are silent until this time."""
 
 _WINDOW_S = 1.0
 
 Describe = Callable[[StormVersion, float], EmulationSpec]
-"""Version of Storm and clock of the machine in MHz to the description of a run."""
+"""Returns the description of a run for a version of Storm and the machine's clock in MHz."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +44,13 @@ class Scene:
 
 
 def find_scene(name: str) -> Scene:
-    """The scene of that name; `UserError` if there is none."""
+    """Return the scene of that name; `UserError` if there is none."""
     check_known("scene", name, SCENES, "the live runtime")
     return SCENES[name]
 
 
 def scene_cluster(mhz: float) -> Cluster:
-    """The machines of the scenes: cores of about 2020, whatever plays them."""
+    """Return the machines of the scenes: cores of about 2020, whichever machine plays them."""
     return Cluster(
         tuple(
             Node(name, ports=PORTS, cores=1, core_mhz=mhz, memory_mb=NODE_MEMORY_MB, work_per_clock=LIVE)
@@ -58,13 +59,13 @@ def scene_cluster(mhz: float) -> Cluster:
     )
 
 
-# How far the middle bolt of a chain is from its neighbours.
+# Distances of the middle bolt of a chain from its neighbours.
 HERE, NEXT_WORKER, NEXT_NODE = Slot("n1", 6700), Slot("n1", 6701), Slot("n2", 6700)
 _SETTLE_S = 5.0
 _RATES = (2000.0, 500.0, 50.0)
-"""Tuples a second, one rate after another. The fastest first: code warms up by the number of calls."""
+"""Tuples per second, in this order. The fastest rate is first, as code warms up by the number of calls."""
 _RATE_S = 15.0
-"""How long each rate lasts; of it a chain settles for the first 5 s, and the first time for 10 s."""
+"""Duration of each rate. A chain settles for the first 5 s of it, and for 10 s of the first rate."""
 _FLOOD_S = 30.0
 _PENDING = 1000
 _FLOOD_SAMPLE = 1000
@@ -82,7 +83,10 @@ def chain(
     max_spout_pending: int | None = None,
     sample_every: int = 1,
 ) -> EmulationSpec:
-    """Spout, bolt1 and bolt2, an executor each, without costs of their own; all but bolt1 in one worker."""
+    """Describe a chain of spout, bolt1 and bolt2, with an executor each and no costs of their own.
+
+    All but bolt1 are in one worker.
+    """
     slots = (HERE,), (bolt1_at,), (HERE,)
     parts = Chain("chain", source, *slots, ackers=ackers, pending=max_spout_pending)
     plan = parts.plan(version, mhz)

@@ -1,8 +1,8 @@
-"""Monitors, schedule generators and custom schedulers beside real Storm: the emulator's own, unchanged.
+"""Runs the emulator's monitors, schedule generators and custom schedulers, unchanged, beside real Storm.
 
-A service hangs cycles onto a clock, reads counters through a sampler and talks to Nimbus. Here the clock is
-the emulator's, run along real time in a thread; the counters are the player's; and Nimbus is the bridge,
-which moves executors when Nimbus asks the next time.
+A service schedules cycles on a clock, reads counters through a sampler, and talks to Nimbus. Here the clock
+is the emulator's, driven by real time in a thread. The counters are the player's. Nimbus is replaced by the
+bridge, which moves executors at Nimbus's next request.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PLAYED = (MonitorPlan, OnlineScheduling)
 
 
 def check_services(services: Sequence[Service]) -> None:
-    """Refuse services that act on what real Storm does not have; `UserError` names the first of them."""
+    """Refuse services that act on parts real Storm does not have; `UserError` names the first of them."""
     for service in services:
         if not isinstance(service, _PLAYED):
             message = "this service of the emulator does not act on real Storm"
@@ -45,7 +45,7 @@ def check_services(services: Sequence[Service]) -> None:
 
 
 class _Fleet:
-    """Workers by the numbers that samples use."""
+    """Workers by the numbers that are used in samples."""
 
     def __init__(self) -> None:
         self._workers: list[SimpleNamespace] = []
@@ -62,7 +62,7 @@ class _Fleet:
 
 
 class _Nimbus:
-    """What services ask of Nimbus."""
+    """The part of the emulator's Nimbus that services use."""
 
     up = True
 
@@ -89,7 +89,7 @@ class _Nimbus:
         return Assignment() if view is None else view.present
 
     def current(self, topology: str) -> SimpleNamespace | None:
-        # The placement itself tells one assignment from the next.
+        # The placement itself identifies an assignment.
         own = self.present.of_topology(topology)
         return SimpleNamespace(id=own) if own.slots else None
 
@@ -106,7 +106,7 @@ class _Nimbus:
 
 
 class _Control:
-    """What services find around them."""
+    """The part of the emulator's control plane that services use."""
 
     def __init__(self, nimbus: _Nimbus, spec: EmulationSpec, sample: Callable[[int], WindowSample]) -> None:
         self.clock = VirtualClock()
@@ -124,9 +124,9 @@ class _Control:
         return self
 
     def sample(self, *, traffic_read: bool = True) -> WindowSample:
-        """What was measured since the last sample; traffic always, which the emulator may leave out.
+        """Return what was measured since the last sample.
 
-        Lengths of queues are not known.
+        Traffic is always included, which the emulator may leave out. Lengths of queues are not known.
         """
         return self._sample(self.clock.now_ns)
 
@@ -138,13 +138,13 @@ class _Control:
 
 
 class LiveServices:
-    """Runs services beside a live cluster, from when it is entered to when it is left.
+    """Runs services beside a live cluster, for as long as a ``with`` block lasts.
 
     Args:
         spec: the run, with its services.
-        policy: answers Nimbus; gets the measured load and what is to be installed.
-        folders: by topology id, where its workers write.
-        workers: tells the workers that run now.
+        policy: answers Nimbus; receives the measured load and the assignments to install.
+        folders: by topology id, the folder its workers write to.
+        workers: returns the workers that run now.
         origin_ns: start of the run on CLOCK_MONOTONIC.
     """
 
@@ -189,12 +189,12 @@ class LiveServices:
 
     @property
     def decisions(self) -> list[Decision]:
-        """What the services have noted, on the run's clock."""
+        """The services' log entries, on the run's clock."""
         return self._control.log.entries
 
     def _run(self) -> None:
         try:
-            # All in one thread: the load database belongs to the one that opens it.
+            # Everything runs in one thread: the load database belongs to the thread that opens it.
             control = cast(ControlPlane, self._control)
             clock = self._control.clock
             sampler = Sampler(clock, cast(SteppedPlane, self._control), self._window_ns)
@@ -210,7 +210,7 @@ class LiveServices:
             self._problem = error
 
     def _take(self) -> None:
-        """After a window: keep the load for Nimbus's questions, and tell who is running."""
+        """After each window, keep the load for Nimbus's requests and announce topologies that now run."""
         self._measured = self._nimbus.load()
         present = self._nimbus.present
         for tail in self._tails:
@@ -229,7 +229,7 @@ class LiveServices:
         for tail in self._tails:
             for file, window in tail.look():
                 slot = self._slots.get(file.pid)
-                # A worker's first window holds its start, which is nobody's load.
+                # A worker's first window includes its start, which is no executor's load.
                 if slot is None or window is file.windows[0]:
                     continue
                 number = self._control.fleet.number((file.pid, file.started_ns), slot)

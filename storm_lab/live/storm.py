@@ -1,7 +1,7 @@
-"""A real Storm cluster for as long as a ``with`` block lasts.
+"""A real Storm cluster that exists for the duration of a ``with`` block.
 
-Java of this package lies in ``storm_lab/live/java/`` and is written against ``org.apache.storm``;
-``Release.package`` is what stands in its place in a release (``backtype.storm`` before 1.0).
+The Java sources in ``storm_lab/live/java/`` are written against ``org.apache.storm``, which is replaced by
+``Release.package`` for each release (``backtype.storm`` before 1.0).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class LiveStorm(RunningStorm):
     """ZooKeeper, Nimbus and a supervisor per node, as real processes.
 
     Args:
-        version: as `find_release` takes it, such as ``2.8`` or ``0.9.2``.
-        cluster: the worker nodes; Nimbus and ZooKeeper get a host of their own beside them.
-        bridged: Nimbus asks at a Unix socket for schedules; else its own default scheduler decides.
-        socket: that socket, in the place of one in the cluster's own folder.
+        version: as accepted by `find_release`, such as ``2.8`` or ``0.9.2``.
+        cluster: the worker nodes; Nimbus and ZooKeeper get an additional host.
+        bridged: Nimbus asks for schedules at a Unix socket; otherwise its own default scheduler decides.
+        socket: path of that socket, instead of one in the cluster's own folder.
         settings: further keys of every ``storm.yaml``.
-        folder: where logs go (``folder/logs``); without, they go when the cluster goes.
+        folder: folder for logs (``folder/logs``); if None they are removed with the cluster.
         hosts: how the cluster's description becomes hosts.
-        say: is told what is fetched; by default a line on stderr.
+        say: called with lines on what is fetched; by default prints to stderr.
     """
 
     def __init__(
@@ -69,18 +69,19 @@ class LiveStorm(RunningStorm):
         self.stop()
 
     def start(self) -> None:
-        """Start the cluster and wait until every supervisor has told Nimbus of itself.
+        """Start the cluster and wait until every supervisor has registered with Nimbus.
 
         Raises:
-            UserError: there is no Java, jars cannot be had, the hosts cannot be made, a port is in use.
-            StormLabError: a daemon ends or is not ready in time. Nothing of the cluster is left then.
+            UserError: there is no Java, jars are not available, the hosts cannot be made, or a port is in
+                use.
+            StormLabError: a daemon ends or is not ready in time. The cluster is then removed completely.
         """
         check_machine(self._folder)
         runtime = find_java()
         jars = fetch_jars(self.release.version, self._say)
         player = player_jar(self.release, self._say)
         if self.release.storm < V1_0_0:
-            # A stand-in for carbonite.JavaBridge, which no repository has.
+            # A replacement for carbonite.JavaBridge, which no repository has.
             jars += (build_jar("carbonite", read_sources("carbonite"), jars, self._say),)
         manifest = {"Premain-Class": "agent.Agent"}
         agent = build_jar("agent", read_sources("agent"), (), self._say, manifest=manifest)
@@ -90,7 +91,7 @@ class LiveStorm(RunningStorm):
             hosts = self._hosts = make_hosts(place, self.cluster, self.options)
             hosts.make()
             self.unrealised = hosts.unrealised
-            # Storm's servers listen at all addresses of their host: on loopback those of the whole machine.
+            # Storm's servers listen at all addresses of their host; on loopback these are the machine's.
             has_agent = self.release.needs_agent or hosts.host(MASTER).namespace is None
             java = Java(runtime.home, jars, agent if has_agent else None)
             logs = (self._folder or place.folder) / "logs"
@@ -104,7 +105,7 @@ class LiveStorm(RunningStorm):
             raise
 
     def stop(self) -> None:
-        """End the cluster: no process, namespace, control group or file of it is left."""
+        """End the cluster and remove all its processes, namespaces, control groups and files."""
         if self._place is None:
             return
         with undisturbed():
@@ -118,7 +119,7 @@ class LiveStorm(RunningStorm):
                 self._daemons.collect()
 
     def leave(self) -> None:
-        """Let the cluster go on without this process, until ``storm-lab live down``."""
+        """Leave the cluster running without this process, until ``storm-lab live down``."""
         place = self._here
         self._fleet.close()
         place.release()
@@ -126,5 +127,5 @@ class LiveStorm(RunningStorm):
 
 
 def to_stderr(line: str) -> None:
-    """Tell the user something."""
+    """Print a message for the user."""
     print(f"storm-lab: {line}", file=sys.stderr, flush=True)

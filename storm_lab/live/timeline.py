@@ -1,6 +1,6 @@
-"""The fault plan's events, carried out on real Storm.
+"""Carries out the fault plan's events on real Storm.
 
-What real Storm or this machine cannot do is refused before anything is started.
+Events that real Storm or this machine cannot carry out are refused before anything is started.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _PLAYED = (KillWorker, KillNode, ReviveNode, CutLink, RestoreLink, SetLoad, *_CO
 class Timeline:
     """Carries out a fault plan, each event at its time after the start of the run.
 
-    ``folders`` are the exported files of each topology, ``names`` those under which they are submitted, by
-    id.
+    By topology id, ``folders`` are the exported files and ``names`` the names under which topologies are
+    submitted.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Timeline:
         """What ended `play` early, other than an event that Storm or the machine refused."""
 
     def play(self, origin_ns: int, over: threading.Event) -> None:
-        """Carry out all events in order; returns early when ``over`` is set."""
+        """Carry out all events in order; returns early if ``over`` is set."""
         try:
             for fault in self._events:
                 due_ns = origin_ns + round(fault.at_s * 1e9)
@@ -71,14 +71,14 @@ class Timeline:
         except StormLabError as error:
             subject, problem = fault.name, str(error)
         who = "nimbus" if isinstance(fault, _COMMANDS) else "fault"
-        # A user's commands have the names that the emulator's Nimbus gives them.
+        # A user's commands have the names used by the emulator's Nimbus.
         action = fault.name.removesuffix("-topology") if who == "nimbus" else fault.name
         took = {"took_ms": round((time.monotonic_ns() - start) / 1e6, 1)}
         action = f"{action}-failed" if problem else action
         self.decisions.append(Decision(start - origin_ns, who, action, subject, problem, took))
 
     def _await_topology(self, fault: Fault) -> None:
-        """Commands to a topology that is still being submitted come when Nimbus knows it, or too late."""
+        """Wait until Nimbus knows the topology of a command, whose submission may not be complete yet."""
         if not isinstance(fault, _COMMANDS):
             return
         end_ns = time.monotonic_ns() + _SUBMITTED_NS
@@ -86,7 +86,7 @@ class Timeline:
             time.sleep(_LOOK_S)
 
     def _act(self, fault: Fault) -> str:
-        """Carry out one event; returns to whom it was done."""
+        """Carry out one event and return its subject."""
         storm = self._storm
         match fault:
             case KillWorker(node=node, port=port):
@@ -124,7 +124,7 @@ class Timeline:
 
 
 def check_faults(plan: FaultPlan) -> None:
-    """Refuse events that real Storm cannot be made to have; `UserError` names the first of them."""
+    """Refuse events that cannot be carried out on real Storm; `UserError` names the first of them."""
     for fault in plan.faults:
         if not isinstance(fault, _PLAYED):
             names = ", ".join(sorted(kind.name for kind in _PLAYED))

@@ -1,4 +1,4 @@
-"""All rows of one topology in a live run, for the tuple log."""
+"""Writes all rows of one topology of a live run to the tuple log."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _INCARNATION_BITS = 8
 
 @dataclass(frozen=True, slots=True)
 class RootNumbers:
-    """Numbers of root tuples through the run.
+    """Numbers of root tuples, unique in a run.
 
-    Every spout task's life has its own, and those that were sampled are the multiples of ``every``.
+    Each life of a spout task has numbers of its own. Sampled root tuples have multiples of ``every``.
     """
 
     lives: Mapping[tuple[str, int, int], int]
@@ -44,7 +44,7 @@ class RootNumbers:
 
     @classmethod
     def of(cls, records: LiveRecords) -> RootNumbers:
-        """Numbers for all spout tasks' lives, in the order of the records."""
+        """Assign numbers to all lives of spout tasks, in the order of the records."""
         keys = [
             (plan.topology.id, task, incarnation)
             for plan in records.plans
@@ -53,12 +53,12 @@ class RootNumbers:
         return cls({key: number for number, key in enumerate(keys)}, records.sample_every)
 
     def number(self, life: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Root numbers of the rows of one life."""
+        """Return the root numbers of the rows of one life."""
         return (rows // self.every * len(self.lives) + life) * self.every + rows % self.every
 
 
 def _is_over(worker: WorkerLife, task: OpenedTask, end_ns: int) -> bool:
-    """Whether a task's life was over before the run was."""
+    """Return whether a task's life ended before the run did."""
     return any(time_ns is not None and time_ns <= end_ns for time_ns in (task.closed_ns, worker.ended_ns))
 
 
@@ -91,7 +91,7 @@ class TopologyRows:
         }
 
     def write(self, log: Recorder) -> None:
-        """Write root tuples and executions; counters, traffic and CPU, window by window."""
+        """Write root tuples and executions, then counters, traffic and CPU window by window."""
         self._write_roots(log)
         self._write_executions(log)
         for worker, file in self._workers:
@@ -102,7 +102,7 @@ class TopologyRows:
                     self._write_cpu(worker, window, log)
 
     def _write_roots(self, log: Recorder) -> None:
-        """Root tuples, in the order in which they ended; those that have not, at the end."""
+        """Write root tuples in the order in which they ended, then those that have not ended."""
         parts: dict[str, list[NDArray[Any]]] = {}
         origin, end = self._records.origin_ns, self._records.end_ns
         for task, incarnation, rows in read_roots(self._folder):
@@ -139,7 +139,7 @@ class TopologyRows:
         log.append("roots", {**whole, "topology": self._coded(len(order))})
 
     def _write_executions(self, log: Recorder) -> None:
-        """Executions of the sampled root tuples' trees, task by task."""
+        """Write executions of the sampled root tuples' trees, task by task."""
         origin, end = self._records.origin_ns, self._records.end_ns
         for task, incarnation, rows in read_executions(self._folder):
             life = self._lives.get((task, incarnation))
@@ -165,7 +165,7 @@ class TopologyRows:
             )
 
     def _root_ids(self, names: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Root numbers of what tuples carry; -1 where nobody tracks the root."""
+        """Return root numbers for the ids that tuples carry; -1 where the root is not tracked."""
         ids = np.full(len(names), -1, np.int64)
         tracked = names >= 0
         lives = names >> _ROOT_BITS
@@ -178,7 +178,7 @@ class TopologyRows:
         return ids
 
     def _localities(self, tasks: NDArray[Any], times: NDArray[np.int64], worker: WorkerLife) -> Coded:
-        """How far from a worker tasks were at some times."""
+        """Return how far tasks were from a worker at the given times."""
         far = np.zeros(len(tasks), np.int8)
         for task in np.unique(tasks):
             if int(task) in self._stays:
@@ -208,7 +208,7 @@ class TopologyRows:
                 "component": [self._components[int(task)] for task in busy[:, 0]],
                 "task": busy[:, 0].astype(np.int32),
                 **{name: busy[:, 1 + column] for column, name in enumerate(names)},
-                # As Storm itself does: the sampled calls stand for all.
+                # As in Storm itself, the sampled calls stand for all.
                 "execute_ns": busy[:, 6] * self._records.sample_every,
             },
         )
@@ -240,7 +240,7 @@ class TopologyRows:
             sums[uses[key]] += used
         for kind in (COMPILER, COLLECTOR):
             sums[ThreadUse(kind, -1)] = _between(self._records.samples, worker.pid, window, kind)
-        # What is neither a Java thread's nor the compiler's or the collector's: the JVM's other threads.
+        # The rest is the JVM's other threads: neither Java threads, nor the compiler, nor the collector.
         sums[ThreadUse(HOUSEKEEPING, -1)] += max(0, window.process_cpu_ns - sums.total())
         rows = [(use, used) for use, used in sorted(sums.items()) if used > 0]
         if not rows:
@@ -264,7 +264,7 @@ class TopologyRows:
 
 
 def _between(samples: Sequence[Sample], pid: int, window: Window, kind: str) -> int:
-    """CPU of a process's compiler or collector between the looks that are nearest to a window's edges."""
+    """Return the CPU of a process's compiler or collector between the samples nearest to a window's edges."""
 
     def used(time_ns: int) -> int:
         near = min(samples, key=lambda sample: abs(sample.time_ns - time_ns), default=None)

@@ -1,9 +1,9 @@
-"""A topology with its workload trace and sources as files that the Java player reads.
+"""Exports a topology with its workload trace and sources as files that the Java player reads.
 
-``plan.json`` describes the topology; the trace's tables lie beside it, little-endian, as the player maps
-them: ``records.bin`` (40 bytes a record, as `storm_lab.workloads.workload_trace.RECORD`, with CPU on this
-machine), ``emissions.bin`` (first record, stream, bytes, characters; 16 bytes), and for each spout the
-records of its lines, its arrivals, and the state of its queue, which all its tasks share.
+``plan.json`` describes the topology. The trace's tables are beside it, little-endian, for the player to map
+into memory: ``records.bin`` (40 bytes a record, as `storm_lab.workloads.workload_trace.RECORD`, with CPU on
+this machine) and ``emissions.bin`` (first record, stream, bytes, characters; 16 bytes). Each spout has files
+with the records of its lines, its arrivals, and the state of the queue that all its tasks share.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LITTLE_RECORD = RECORD.newbyteorder("<")
 _WIRE_EMISSION = np.dtype([(name, "<i4") for name in ("first_record", "stream", "bytes", "characters")])
 _KEYED = (Grouping.FIELDS, Grouping.PARTIAL_KEY)
 _ROOT_BYTES = 10
-"""Class and number of the root tuple on the wire: a long with its highest bits in use."""
+"""Serialised bytes of the root tuple's class and number: a long with its highest bits in use."""
 _FORBIDDEN_IN_NAMES = "/.:\\ "
 
 
@@ -54,11 +54,11 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What of the machine decides how a trace is played on it.
+    """Properties of the machine that decide how a trace is played on it.
 
     Args:
-        mhz: the clock to which costs are converted: a call of t us at the trace's reference clock uses
-            ``t * reference / mhz`` us of CPU here.
+        mhz: the clock to which costs are converted: a call of t us at the trace's reference clock uses ``t *
+            reference / mhz`` us of CPU here.
         server_places: requests that an external server handles at once; 0 = no limit.
         server_latency_us: round trip to an external server.
     """
@@ -69,14 +69,14 @@ class Machine:
 
 
 def storm_name(topology: Topology) -> str:
-    """The topology's id as a name that Storm accepts."""
+    """Return the topology's id as a name that Storm accepts."""
     return "".join("_" if sign in _FORBIDDEN_IN_NAMES else sign for sign in topology.id)
 
 
 def export_plan(
     plan: TopologyPlan, version: StormVersion, machine: Machine, recording: Recording, folder: Path
 ) -> Path:
-    """Write a topology's files into ``folder``, and return it; `UserError` if this Storm cannot play it."""
+    """Write a topology's files into ``folder`` and return it; `UserError` if this Storm cannot play it."""
     check_plan(plan)
     _check_playable(plan)
     folder.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ def export_plan(
 
 
 def topology_settings(topology: Topology, version: StormVersion) -> dict[str, str | int | float | bool]:
-    """The topology's configuration, by Storm's keys."""
+    """Return the topology's configuration, by Storm's keys."""
     settings: dict[str, str | int | float | bool] = {
         key: _whole_if_it_is(value) for key, value in topology.settings.items()
     }
@@ -165,7 +165,7 @@ def _write_emissions(plan: TopologyPlan, folder: Path) -> None:
 
 
 def _characters(plan: TopologyPlan) -> NDArray[np.int64]:
-    """Length of the text that brings each tuple to its recorded payload; 0 where the rest is larger."""
+    """Return the length of the text that pads each tuple to its payload; 0 if the rest is larger."""
     emissions = plan.trace.emissions
     keys = np.array(
         [
@@ -174,11 +174,12 @@ def _characters(plan: TopologyPlan) -> NDArray[np.int64]:
         ],
         np.int64,
     )
-    # Kryo: the list's length, a byte of class for each value, whole numbers in sevens of bits.
+    # Kryo writes the length of the list, a class byte for each value, and integers in groups of 7 bits.
     fixed = 1 + 1 + _varint_bytes(2 * emissions["first_record"].astype(np.int64)) + _ROOT_BYTES + 1
     fixed = fixed + keys[emissions["stream"]] * 6
     left = np.maximum(0, emissions["bytes"].astype(np.int64) - fixed)
-    # A text shorter than 64 has its end marked in its last byte; a longer one has its length before it.
+    # Kryo marks the end of a text shorter than 64 in its last byte; before a longer text it writes the
+    # length.
     long = np.maximum(63, left - _varint_bytes(left))
     characters: NDArray[np.int64] = np.where(left < 64, left, long).astype(np.int64)
     return characters
@@ -224,7 +225,7 @@ def _component(
 
 
 def _subscribers(topology: Topology, source: str, stream: str) -> list[tuple[str, Grouping]]:
-    """Who follows a stream, in the order in which the trace's records follow each other."""
+    """Return the subscribers of a stream, in the order of their records in the trace."""
     return [
         (component.id, item.grouping)
         for component in topology.components

@@ -1,4 +1,4 @@
-"""Counters of running workers, window by window, as the load monitors read them."""
+"""Reads the counters of running workers window by window, for the load monitors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from storm_lab.model import ACKER, Executor, Slot, StormVersion, executors_of
 
 
 class WorkerTail:
-    """Follows the files in the folder that a topology's workers write to."""
+    """Follows the files that a topology's workers write to its folder."""
 
     def __init__(self, plan: TopologyPlan, version: StormVersion, folder: Path) -> None:
         self.topology = plan.topology.id
@@ -26,7 +26,7 @@ class WorkerTail:
         self._read: dict[Path, int] = {}
 
     def look(self) -> list[tuple[WorkerFile, Window]]:
-        """The windows that have been written since the last look."""
+        """Return the windows that have been written since the last call."""
         fresh: list[tuple[WorkerFile, Window]] = []
         files: list[WorkerFile] = []
         for path in sorted(self._folder.glob("worker-*.jsonl")):
@@ -39,7 +39,7 @@ class WorkerTail:
         return fresh
 
     def ready(self, executors: Mapping[Executor, Slot], slot_of: Mapping[int, Slot]) -> bool:
-        """Whether all executors that say when they are ready have said so in the slots that are given."""
+        """Return whether all executors that record when they are ready have done so in the given slots."""
         up = {
             (task.task, slot_of.get(file.pid))
             for file in self.files
@@ -54,7 +54,7 @@ class WorkerTail:
         )
 
     def cpu(self, file: WorkerFile, window: Window) -> dict[Executor, int]:
-        """CPU of each executor's threads in a window."""
+        """Return the CPU of each executor's threads in a window."""
         threads = ((key, name) for key, name, _ in window.threads)
         uses = thread_uses(threads, file.tasks, self._by_task)
         used: Counter[Executor] = Counter()
@@ -65,10 +65,10 @@ class WorkerTail:
         return used
 
     def traffic(self, window: Window) -> dict[tuple[str, int, int], int]:
-        """Tuples from task to task in a window.
+        """Return the tuples from task to task in a window.
 
-        Messages to and from ackers are not counted by anybody; Storm sends one for each root tuple and each
-        ack, to an acker that a random number decides, so an equal part of them is taken for each acker.
+        Messages to and from ackers are not recorded. Storm sends one for each root tuple and each ack, to an
+        acker that a random number selects, so each acker is given an equal share of them.
         """
         sent: dict[tuple[str, int, int], int] = {}
         for source, target, tuples, _ in window.sent:
@@ -86,10 +86,10 @@ class WorkerTail:
         return {pair: tuples for pair, tuples in sent.items() if tuples > 0}
 
     def failed(self, window: Window) -> int:
-        """Root tuples that failed in a window."""
+        """Return the number of root tuples that failed in a window."""
         return sum(row[5] for row in window.tasks if self._by_task[row[0]].component in self._tracked)
 
 
 def _part(whole: int, number: int, parts: int) -> int:
-    """One of so many parts, as equal as whole numbers can be."""
+    """Return part ``number`` of ``parts``, as equal as integers can be."""
     return (whole * (number + 1)) // parts - (whole * number) // parts
