@@ -1,5 +1,6 @@
-"""The suite: scenes that tell how far the emulator can be trusted, played by it and by real Storm.
+"""The suite: scenes on which real Storm and the emulator are compared, to show how far to trust the emulator.
 
-A *sitting* is one description with several topologies that start together and then work in turns; a *scene*
-is what one of them does in one stretch of it. So forty scenes need a dozen starts of workers.
+A *sitting* is one description with several topologies that start together and then are active in turn. A
+*scene* is what one of them does in one stretch of the sitting. Forty scenes thus need only a dozen starts of
+workers.
 """

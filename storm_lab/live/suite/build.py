@@ -1,4 +1,4 @@
-"""Parts that sittings are built from: clusters, chains and their placement."""
+"""Building blocks of sittings: clusters, chains and their placement."""
 
 from __future__ import annotations
 
@@ -36,40 +36,45 @@ from storm_lab.workloads.usercode import Bolt, Spout
 from storm_lab.workloads.workload_trace import WorkloadTrace
 
 MACHINE_PART = 0.88
-"""Of a core of the machine that each of two held nodes gets, and of both that all nodes get together: as much
-as two cores give to hosts (`storm_lab.live.hosts.MACHINE_SHARE`), less what Nimbus and ZooKeeper take.
+"""Part of a core of the machine that each of two nodes under quotas gets, and part of both cores that all
+nodes get together: as much as two cores give to hosts (`storm_lab.live.hosts.MACHINE_SHARE`), less the use of
+Nimbus and ZooKeeper.
 """
 CORES = 2
-"""Of the machine that the suite is meant for; larger ones have some left over."""
+"""Cores of the machine for which the suite is meant; larger machines have some left over."""
 
 WATCHED_NS = 20_000
-"""User code of the player from here on is watched by its thread's CPU clock (`Burner.java`)."""
+"""From this length on, the player checks its user code against its thread's CPU clock (`Burner.java`)."""
 WATCHING_NS = 2_200
-"""What watching a call takes beside the work: the clock is read four times, each 0.56 us on a plain JVM of
-the second machine, where 20 us of work take 21.4 to 23.2 us of CPU, 200 take 201.3 to 204.3."""
+"""CPU that these checks take in addition to the work: four reads of the clock, each 0.56 us on a plain JVM of
+the second machine. There, 20 us of work take 21.4 to 23.2 us of CPU, and 200 us take 201.3 to 204.3.
+"""
 
 _PORTS = tuple(range(6700, 6712))
 _MEMORY_MB = 6144.0
 _TEXT = 40
-"""Characters of a tuple's text: with its id about 60 bytes, as in the measurements that the scenes repeat."""
+"""Characters of a tuple's text. With its id that is about 60 bytes, as in the measurements that scenes
+repeat.
+"""
 
 SILENT = SourcePlan(SourceKind.RATE, rate_per_s=0.0)
-"""A source that waits for its turn."""
+"""A source without tuples until its turn."""
 
 
 def held_cluster(mhz: float, nodes: int = 2, cores: int = CORES) -> Cluster:
-    """Equal nodes that each may use the whole machine, but are held to their share of it by quotas.
+    """Return equal nodes that may each use the whole machine, limited to their share of it by quotas.
 
-    For scenes that saturate: who is held waits for the next period of the quota, which spoils latencies.
+    For scenes that saturate. A throttled host waits for the next period of its quota, which distorts
+    latencies.
     """
     quota = MACHINE_PART * CORES / nodes
-    # Hosts that can have a core each are given one of their own.
+    # If there is a core for each host, each has one of its own.
     shared = CORES if nodes * cores > CORES else None
     return Cluster(tuple(_node(number, cores, mhz, quota) for number in range(1, nodes + 1)), shared)
 
 
 def free_cluster(mhz: float, nodes: int = 2) -> Cluster:
-    """Equal nodes that share the machine, for scenes that leave some of it idle."""
+    """Return equal nodes that share the machine, for scenes that leave some of it idle."""
     return Cluster(tuple(_node(number, CORES, mhz) for number in range(1, nodes + 1)), MACHINE_PART * CORES)
 
 
@@ -87,7 +92,7 @@ def _node(number: int, cores: int, mhz: float, quota: float | None = None) -> No
 
 
 def placed(executors: Sequence[Executor], where: Mapping[str, Sequence[Slot]]) -> Assignment:
-    """Executors of each component dealt to its slots in turn."""
+    """Deal the executors of each component to its slots in turn."""
     dealt: dict[str, int] = {}
     pairs = []
     for executor in executors:
@@ -99,8 +104,9 @@ def placed(executors: Sequence[Executor], where: Mapping[str, Sequence[Slot]]) -
 
 
 SUITE_COST = CostModel(process_penalty=0.0)
-"""What the player's bolts use is measured by their threads' own CPU clocks, whoever shares the caches; and of
-the workers of a sitting all but one or two are idle, and displace nothing."""
+"""The player's bolts measure their work by their threads' own CPU clocks, whatever else uses the caches.
+Besides, all but one or two workers of a sitting are idle and displace nothing.
+"""
 
 
 @dataclass(frozen=True)
@@ -111,12 +117,12 @@ class Chain:
         name: of the topology.
         source: of its spout.
         spout, bolt1, bolt2: slots.
-        acker: slots of the ackers; those of the spout without.
+        acker: slots of the ackers; by default those of the spout.
         executors: of spout, bolt1 and bolt2.
         work_us: CPU of a call of bolt1 and of bolt2, at the clock of the machine.
-        ackers: how many.
-        pending: most root tuples of a spout task that are on their way.
-        submit_s: when it is submitted.
+        ackers: number of ackers.
+        pending: largest number of a spout task's root tuples that are pending.
+        submit_s: time of submission.
         settings: of the topology.
     """
 
@@ -134,12 +140,12 @@ class Chain:
     settings: Mapping[str, SettingValue] = field(default_factory=dict)
 
     def where(self) -> Mapping[str, Sequence[Slot]]:
-        """Slots by component."""
+        """Return the slots by component."""
         ackers = self.acker or self.spout
         return {"spout": self.spout, "bolt1": self.bolt1, "bolt2": self.bolt2, ACKER: ackers}
 
     def plan(self, version: StormVersion, mhz: float) -> TopologyPlan:
-        """The topology with its trace."""
+        """Return the topology with its trace."""
         spouts, first, second = self.executors
         topology = Topology(
             self.name,
@@ -168,17 +174,17 @@ class Chain:
 
 
 def in_one(name: str, source: SourcePlan, slot: Slot, **more: object) -> Chain:
-    """A chain in one worker."""
+    """Return a chain in one worker."""
     return Chain(name, source, (slot,), (slot,), (slot,), **more)  # type: ignore[arg-type]
 
 
 def split(name: str, source: SourcePlan, here: Slot, there: Slot, **more: object) -> Chain:
-    """A chain whose bolt1 is elsewhere, so that both hops are remote."""
+    """Return a chain whose bolt1 is in another worker, so that both hops are remote."""
     return Chain(name, source, (here,), (there,), (here,), **more)  # type: ignore[arg-type]
 
 
 def as_played(spec: EmulationSpec, cost: CostModel) -> EmulationSpec:
-    """A description for the emulator, with a machine's costs; each call takes what the player itself does."""
+    """Return a description for the emulator, with a machine's costs and the player's own work per call."""
     plans = tuple(replace(plan, trace=_watched(plan.trace)) for plan in spec.topologies)
     return replace(spec, topologies=plans, cost=cost)
 
@@ -190,7 +196,7 @@ def _watched(trace: WorkloadTrace) -> WorkloadTrace:
 
 
 def real_timers(version: StormVersion) -> Timers:
-    """A version's timers as in its code: a changed assignment wakes supervisors at once (2.x: by a call)."""
+    """Return a version's timers as in its code: new assignments wake supervisors at once (2.x: by a call)."""
     timers = timers_of(version)
     return timers if timers.pushes_assignments else replace(timers, supervisor_watch=True)
 
@@ -204,7 +210,7 @@ def sitting_of(
     sample_every: int,
     held: bool = False,
 ) -> EmulationSpec:
-    """The description of chains on the suite's two nodes that take turns."""
+    """Describe a sitting of chains that are active in turn on the suite's two nodes."""
     plans = tuple(chain.plan(version, mhz) for chain in chains)
     found: dict[Executor, Slot] = {}
     for chain, plan in zip(chains, plans, strict=True):
@@ -221,7 +227,7 @@ def in_turns(
     turns: Turns,
     sample_every: int,
 ) -> EmulationSpec:
-    """The description of a sitting: topologies that stay where they are placed, and take turns."""
+    """Describe a sitting of topologies that keep their placement and are active in turn."""
     return EmulationSpec(
         cluster=cluster,
         version=version,

@@ -26,13 +26,13 @@ _EARLY_S = 3.0
 
 
 class Start(NamedTuple):
-    """After so many seconds all workers run: before 2.0, and from then on, where each is two JVMs."""
+    """Seconds until all workers run: before 2.0, and from 2.0 on, where each worker is two JVMs."""
 
     before_2: float
     from_2: float
 
     def of(self, version: StormVersion) -> float:
-        """The one that holds for a version."""
+        """Return the one that applies to a version."""
         return self.from_2 if version >= V2_0_0 else self.before_2
 
 
@@ -44,13 +44,14 @@ def _on(node: str, *numbers: int) -> tuple[Slot, ...]:
 
 _LIGHT_START_S = Start(32.0, 50.0)
 _WARM_S, _SETTLED_S = 30.0, 3.0
-"""Until code has been compiled at the first rate, and until the second has come about. Two cores that also
-compile need half a minute before the remote path keeps up."""
+"""Time until code is compiled at the first rate, and until the second rate has settled. Two cores that also
+compile need half a minute until the remote path keeps up.
+"""
 _DISTANCES = (("near", "one-worker"), ("next", "two-workers"), ("far", "two-nodes"))
 
 
 def light_turns(version: StormVersion) -> Turns:
-    """Stretches of `light`."""
+    """Return the stretches of `light`."""
     turns = Turns(_LIGHT_START_S.of(version))
     start, end = turns.rate("cold", 50.0, settle_s=0.0, stretch_s=10.0)
     turns.scenes += [
@@ -69,7 +70,7 @@ def light_turns(version: StormVersion) -> Turns:
 
 
 def light(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Chains without work of their own, near and far, at two rates; and one that is still cold."""
+    """Describe chains without work of their own, near and far, at two rates, and one that is still cold."""
     chains = (
         in_one("near", SILENT, Slot("n1", 6700)),
         split("next", SILENT, *_on("n1", 1, 2)),
@@ -83,16 +84,16 @@ def light(version: StormVersion, mhz: float) -> EmulationSpec:
 
 _LOAD_START_S = 35.0
 _LOADS = ((50, 500.0), (80, 800.0), (95, 950.0), (120, 1200.0))
-"""Percent of what a bolt of 1 ms can do, and tuples per second."""
+"""Percent of the capacity of a bolt of 1 ms, and tuples per second."""
 _BURST, _BURST_EVERY_NS = 50, 100_000_000
 _BURSTS = ("burst-one-worker", "burst-two-workers")
 _BURST_WARM_S, _WARM_UP_S, _DRAIN_S = 12.0, 12.0, 4.0
 _PERIOD_NS = 10**13
-"""Arrivals come once in a run."""
+"""So long that arrivals occur only once in a run."""
 
 
 def load_turns(version: StormVersion) -> Turns:
-    """Stretches of `load`: bursts in one topology, then in another, then load after load."""
+    """Return the stretches of `load`: bursts in one topology, then in another, then increasing loads."""
     turns = Turns(_LOAD_START_S)
     for name in _BURSTS:
         start = turns.now_s + _BURST_WARM_S
@@ -100,7 +101,7 @@ def load_turns(version: StormVersion) -> Turns:
         turns.now_s = start + 8.0
     turns.rate("work", _LOADS[0][1], settle_s=_WARM_UP_S)
     for percent, rate in _LOADS:
-        # What one load leaves behind must not wait before the next.
+        # The backlog of one load must not delay the next.
         turns.now_s += _DRAIN_S
         span = turns.rate("work", rate, settle_s=4.0, stretch_s=8.0)
         turns.scenes.append(Scene(f"load-{percent}", "work", *span, FLOOD if percent > 100 else _ALL))
@@ -113,7 +114,7 @@ def _bursts(start_s: float, end_s: float) -> SourcePlan:
 
 
 def load(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Bursts instead of single tuples, and a bolt of 1 ms at 50 to 120 % load."""
+    """Describe bursts instead of single tuples, and a bolt of 1 ms at 50 to 120 % load."""
     turns = load_turns(version)
     one, two = (
         _bursts(scene.from_s - _BURST_WARM_S, scene.to_s) for scene in turns.scenes if scene.name in _BURSTS
@@ -130,19 +131,19 @@ def load(version: StormVersion, mhz: float) -> EmulationSpec:
 
 _WAIT_START_S = 32.0
 _WAIT_WARM_S = 20.0
-"""One tuple at a time calls little code, and the compiler waits for calls."""
+"""One tuple at a time makes few calls, and the compiler counts calls."""
 _MORE_THAN_ENOUGH = 20_000.0
 _WAITERS = ("pending-1-one-worker", "pending-1-two-nodes", "pending-10-two-nodes")
 
 
 def _add_wait(turns: Turns, name: str) -> None:
-    """A topology is silent until its turn, gets more than it can do, and is killed."""
+    """Add a topology that is silent until its turn, then gets more than it can process, and is killed."""
     turns.faults.append(SetLoad(turns.now_s, name, "spout", _MORE_THAN_ENOUGH))
     turns.scenes.append(Scene(name, name, *turns.flood(name, start_s=_WAIT_WARM_S), _WAITING))
 
 
 def waiting_turns(version: StormVersion) -> Turns:
-    """Stretches of `waiting`."""
+    """Return the stretches of `waiting`."""
     turns = Turns(_WAIT_START_S)
     for name in _WAITERS:
         _add_wait(turns, name)
@@ -150,7 +151,7 @@ def waiting_turns(version: StormVersion) -> Turns:
 
 
 def waiting(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Chains with more lines than they can take and few root tuples on their way: distance decides."""
+    """Describe chains with more lines than they can take but few pending roots: distance is decisive."""
     chains = (
         in_one(_WAITERS[0], SILENT, Slot("n1", 6700), pending=1),
         split(_WAITERS[1], SILENT, *_on("n1", 1), *_on("n2", 1), pending=1),
@@ -170,11 +171,11 @@ _BATCHES: Mapping[str, tuple[bool, Mapping[str, SettingValue]]] = {
     "batches-two-nodes": (True, {TRANSFER_BATCH: _BATCH}),
     "batches-of-receivers": (True, {PRODUCER_BATCH: _BATCH, TRANSFER_BATCH: _BATCH}),
 }
-"""Scenes: whether bolt1 is on another node, and the topology's settings."""
+"""By scene, whether bolt1 is on another node, and the topology's settings."""
 
 
 def batches_turns(version: StormVersion) -> Turns:
-    """Stretches and scenes of `batches`."""
+    """Return the stretches and scenes of `batches`."""
     del version
     turns = Turns(_BATCHES_START_S)
     for name in _BATCHES:
@@ -184,7 +185,7 @@ def batches_turns(version: StormVersion) -> Turns:
 
 
 def batches(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Light load through queues that are filled in batches (2.x), near and far."""
+    """Describe light load through queues that are filled in batches (2.x), near and far."""
     chains = [
         split(name, SILENT, *_on("n1", number), *_on("n2", number), settings=given)
         if far
@@ -197,10 +198,11 @@ def batches(version: StormVersion, mhz: float) -> EmulationSpec:
 # ---- packing ----------------------------------------------------------------------------------------------
 
 _PACKING_START_S = Start(25.0, 35.0)
-"""From the submission until the workers run."""
+"""Time from the submission until the workers run."""
 _PACKING_WARM_S, _PACKING_STRETCH_S = 15.0, 10.0
-"""Played with the first compiler alone: the second one keeps two cores busy for half a minute with the code
-of four workers, and latencies before are the compilers'."""
+"""Played with the first compiler alone. The second one would keep two cores busy for half a minute with the
+code of four workers, and latencies before that would be the compilers'.
+"""
 _PACKING_RATE = 300.0
 _PACKING_WORK = (50.0, 50.0)
 _WORKERS = {1: _on("n1", 0), 2: _on("n1", 1, 2), 4: _on("n1", 3, 4, 5, 6)}
@@ -208,7 +210,7 @@ _CROWD = {"crowd-one-worker": _on("n2", 0), "crowd-four-workers": _on("n2", 1, 2
 
 
 def packing_turns(version: StormVersion) -> Turns:
-    """Each topology is submitted, warms up, is measured and killed: idle ones would share its cores."""
+    """Submit, warm up, measure and kill each topology in turn: idle ones would share its cores."""
     turns = Turns()
     for name in (*(f"workers-{count}" for count in _WORKERS), *_CROWD):
         turns.now_s += _PACKING_START_S.of(version)
@@ -221,7 +223,7 @@ def packing_turns(version: StormVersion) -> Turns:
 
 
 def packing(version: StormVersion, mhz: float) -> EmulationSpec:
-    """The same load in one, two and four workers of a host; many executors in one JVM and in four."""
+    """Describe the same load in one, two and four workers of a host, and many executors in one or four."""
     few = [
         Chain(f"workers-{count}", SILENT, slots, slots, slots, slots, (4, 4, 4), _PACKING_WORK, ackers=4)
         for count, slots in _WORKERS.items()
@@ -239,17 +241,17 @@ def packing(version: StormVersion, mhz: float) -> EmulationSpec:
 # ---- calibration ------------------------------------------------------------------------------------------
 
 _ONE_WARM_S = 12.0
-"""One worker without a remote path keeps up after this long."""
+"""One worker without a remote path keeps up after this time."""
 _CALIBRATING = {
     "light-2000-two-workers": ("next", 2000.0, _WARM_S),
     "light-2000-two-nodes": ("far", 2000.0, _WARM_S),
     "light-50-one-worker": ("near", 50.0, _SETTLED_S),
 }
-"""Scenes of `light`: the topology, its tuples a second, and how long it has had them when it is measured."""
+"""Scenes of `light`: the topology, its tuples per second, and how long it has had them when measured."""
 
 
 def calibration_turns(version: StormVersion) -> Turns:
-    """Stretches of `calibration`."""
+    """Return the stretches of `calibration`."""
     turns = Turns(_LIGHT_START_S.of(version))
     for name, (topology, rate, settle_s) in _CALIBRATING.items():
         if topology == "near":
@@ -260,7 +262,7 @@ def calibration_turns(version: StormVersion) -> Turns:
 
 
 def calibration(version: StormVersion, mhz: float) -> EmulationSpec:
-    """What tells a machine's constants: a light load over both remote ways and in one worker, and a wait."""
+    """Describe what yields a machine's constants: light load at three distances, and a wait."""
     chains = (
         in_one("near", SILENT, Slot("n1", 6700)),
         split("next", SILENT, *_on("n1", 1, 2)),

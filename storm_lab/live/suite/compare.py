@@ -1,7 +1,7 @@
-"""Measured against predicted, scene by scene: factors of error, orderings, medians.
+"""Compares measured with predicted values, scene by scene: factors of error, orderings, medians.
 
-A measurement that says too little counts nowhere, whatever the emulator says of it and whichever half its
-scene is in: see `Compared.unusable`.
+A measurement that is too uncertain counts nowhere, whatever the emulator predicts and whichever half its
+scene belongs to: see `Compared.unusable`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ FACTORS: Mapping[str, tuple[Measure, ...]] = {
     "latency_factor": (Measure.P50, Measure.P95),
     "control_factor": (Measure.CONTROL,),
 }
-"""What each median is over. The spread of service times has none of its own: it stands in its scene's row."""
+"""The measures of each median. The spread of service times has no median: it is only in its scene's row."""
 
 GOALS: Mapping[str, float] = {"throughput_factor": 1.10, "cpu_factor": 1.10, "latency_factor": 1.25}
-"""Medians that were set as goals before anything was compared. Times of the control plane have none."""
+"""Goals for medians, set before anything was compared. Times of the control plane have none."""
 
 GOAL_OF: Mapping[Measure, float] = {
     measure: GOALS.get(name, 1.25) for name, measures in FACTORS.items() for measure in measures
 } | {Measure.SPREAD: 1.25}
-"""A single value that is further off than this counts as missed."""
+"""A single value whose factor of error is larger than this counts as missed."""
 
 WIDEST = 3.0
 """A measurement whose 95 % interval spans a larger factor than this is unusable."""
@@ -46,7 +46,7 @@ UNITS: Mapping[Measure, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One measure of one scene: what real Storm did and what the emulator says.
+    """One measure of one scene: what real Storm did and what the emulator predicts.
 
     ``plays`` is what real Storm did in each play of the sitting; None where a play has no measure.
     """
@@ -59,9 +59,9 @@ class Compared:
 
     @property
     def unusable(self) -> str:
-        """Why the measurement counts nowhere; empty where it does.
+        """Why the measurement counts nowhere; empty if it counts.
 
-        Either there is none (``missing`` says why), or its interval reaches down to zero or spans more than
+        Either there is none (``missing`` gives the reason), or its interval includes zero or spans more than
         `WIDEST`.
         """
         if self.measured is None:
@@ -72,7 +72,7 @@ class Compared:
 
     @property
     def factor(self) -> float | None:
-        """The larger over the smaller (1 = equal); None if it is unusable or nothing is predicted."""
+        """The larger value over the smaller (1 = equal); None if it is unusable or nothing is predicted."""
         if self.measured is None or self.predicted is None or self.unusable:
             return None
         one, other = self.measured.value, self.predicted.value
@@ -81,7 +81,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A scene with its measures, as it was played on one machine.
+    """A scene with its measures, as played on one machine.
 
     ``threads`` is the CPU per tuple of each kind of thread in us, on real Storm (mean over plays) and in the
     emulator; empty where the scene has no such measure.
@@ -97,20 +97,20 @@ class Row:
 
     @property
     def label(self) -> str:
-        """Its name, after that of the machine if it has one."""
+        """The scene's name, preceded by that of the machine if there is one."""
         return f"{self.machine} {self.name}".strip()
 
     @property
     def usable(self) -> bool:
-        """Whether at least one of its measurements can be used."""
+        """Whether at least one of its measurements is usable."""
         return any(not each.unusable for each in self.compared)
 
     def of(self, measure: Measure) -> Compared | None:
-        """What was compared of that measure."""
+        """Return what was compared of a measure."""
         return next((each for each in self.compared if each.measure is measure), None)
 
     def document(self) -> dict[str, Any]:
-        """As it is printed."""
+        """Return the row as it is printed."""
         return {
             "scene": self.name,
             "machine": self.machine,
@@ -135,9 +135,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
-    """Two placements of which real Storm says which is better.
+    """Two placements, for comparing which is better on real Storm and in the emulator.
 
-    ``agrees`` is None where its intervals overlap or a measure is missing.
+    ``agrees`` is None where real Storm's intervals overlap or a measure is missing.
     """
 
     measure: Measure
@@ -147,30 +147,30 @@ class Ordering:
     machine: str = ""
 
     def document(self) -> dict[str, Any]:
-        """As it is printed."""
+        """Return the ordering as it is printed."""
         return asdict(self) | {"measure": self.measure.value}
 
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The whole comparison: all scenes that were recorded."""
+    """The complete comparison: all recorded scenes."""
 
     recorded: tuple[Row, ...]
     orderings: tuple[Ordering, ...]
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The scenes that are compared: those with a measurement that can be used."""
+        """The scenes that are compared: those with a usable measurement."""
         return tuple(row for row in self.recorded if row.usable)
 
     @property
     def unusable(self) -> tuple[Row, ...]:
-        """The scenes that were recorded in vain."""
+        """The recorded scenes without a usable measurement."""
         return tuple(row for row in self.recorded if not row.usable)
 
     @property
     def predicted(self) -> tuple[Row, ...]:
-        """The compared scenes that nothing was calibrated on."""
+        """The compared scenes on which nothing was calibrated."""
         return self.half(Half.PREDICTED)
 
     @property
@@ -179,27 +179,27 @@ class Trust:
         return tuple(dict.fromkeys(row.machine for row in self.recorded))
 
     def on(self, machine: str) -> Trust:
-        """What was compared on one machine."""
+        """Return what was compared on one machine."""
         return Trust(
             tuple(row for row in self.recorded if row.machine == machine),
             tuple(each for each in self.orderings if each.machine == machine),
         )
 
     def half(self, half: Half) -> tuple[Row, ...]:
-        """The compared scenes of a half."""
+        """Return the compared scenes of a half."""
         return tuple(row for row in self.rows if row.half is half)
 
     def factor(self, name: str, half: Half = Half.PREDICTED) -> float | None:
-        """Median factor of error over the scenes of a half; None without any."""
+        """Return the median factor of error over the scenes of a half; None if there are none."""
         return median_factor(name, self.half(half))
 
     @property
     def wrong(self) -> tuple[Ordering, ...]:
-        """Pairs that the emulator orders the other way round."""
+        """Pairs that the emulator puts in the opposite order."""
         return tuple(each for each in self.orderings if each.agrees is False)
 
     def document(self) -> dict[str, Any]:
-        """As ``storm-lab live trust --json`` prints it."""
+        """Return the comparison as ``storm-lab live trust --json`` prints it."""
         found: dict[str, Any] = {"scenes": len(self.rows), "predicted_scenes": len(self.predicted)}
         for name in FACTORS:
             value = self.factor(name)
@@ -215,7 +215,7 @@ class Trust:
 
 
 def factors_of(name: str, rows: Iterable[Row]) -> list[float]:
-    """The factors of error that a median is over."""
+    """Return the factors of error from which a median is taken."""
     return [
         each.factor
         for row in rows
@@ -225,13 +225,16 @@ def factors_of(name: str, rows: Iterable[Row]) -> list[float]:
 
 
 def median_factor(name: str, rows: Iterable[Row]) -> float | None:
-    """Median factor of error over some scenes; None without any."""
+    """Return the median factor of error over some scenes; None if there are none."""
     found = factors_of(name, rows)
     return median(found) if found else None
 
 
 def pooled(plays: Sequence[Measured | None]) -> Measured | None:
-    """Several plays of a scene as their mean; the interval holds all, and is as wide as the widest."""
+    """Combine several plays of a scene into their mean.
+
+    The interval contains the values of all plays and is at least as wide as the widest of their intervals.
+    """
     values = [each for each in plays if each is not None]
     if not values:
         return None
@@ -251,14 +254,14 @@ def compare_sitting(
     emulated: Sequence[Look],
     machine: str = "",
 ) -> list[Row]:
-    """The rows of one sitting on one version and machine: real Storm's plays against the emulator's."""
+    """Compare real Storm's plays of one sitting with the emulator's, on one version and machine."""
     rows = []
     for scene in scenes:
         compared, played = [], _of_one_age(scene, live, emulated)
         for what in scene.measures:
             plays = tuple(look.measure(scene, what) for look in live)
             said = pooled([look.measure(played, what) for look in emulated])
-            # Of a measure that is not there, the first play's reason stands for all.
+            # If a measure is missing, the first play's reason stands for all.
             missing = next((why for look in live if (why := look.missing(scene, what))), "")
             compared.append(Compared(what, pooled(plays), said, missing, plays))
         name, half = f"{scene.name}@{generation}", half_of(scene.name)
@@ -268,11 +271,11 @@ def compare_sitting(
 
 
 def _of_one_age(scene: Scene, live: Sequence[Look], emulated: Sequence[Look]) -> Scene:
-    """The stretch of the emulator's in which its workers are as old as those of real Storm are in a scene.
+    """Return the stretch in which the emulator's workers are as old as those of real Storm in the scene.
 
-    Workers that start beside others that flood their host come later on real Storm, and later still on a slow
-    machine; how long a start takes is a matter of the control plane. No later than the scene itself, at whose
-    end its topologies are killed.
+    On real Storm, workers that start beside others that flood their host become ready later, and later still
+    on a slow machine; the duration of a start is a matter of the control plane. The stretch is never later
+    than the scene itself, at whose end its topologies are killed.
     """
     if not scene.fresh:
         return scene
@@ -303,10 +306,10 @@ def _threads(
 def orderings_of(
     sitting: Sitting, generation: str, rows: Mapping[str, Row], machine: str = ""
 ) -> list[Ordering]:
-    """Whether the emulator orders the placements of a sitting as real Storm does, on one machine.
+    """Return whether the emulator orders the placements of a sitting as real Storm does, on one machine.
 
-    A machine is not equally fast on all days, so placements are compared play by play: real Storm tells an
-    order if their intervals lie apart in each play, always to the same side.
+    A machine is not equally fast on all days, so placements are compared play by play. Real Storm defines an
+    order if the intervals are disjoint in each play, always in the same direction.
     """
     found = []
     for measure, *pair in sitting.orderings:
@@ -328,14 +331,14 @@ def _agrees(one: Compared | None, other: Compared | None) -> bool | None:
 
 
 def _side(one: Measured | None, other: Measured | None) -> int:
-    """1 if the first is larger in a play, -1 if the second is; 0 where the intervals do not tell."""
+    """Return 1 if the first is larger in a play, -1 if the second is, and 0 if the intervals overlap."""
     if one is None or other is None:
         return 0
     return int(one.low > other.high) - int(other.low > one.high)
 
 
 def rounded(measured: Measured | None, field: str = "value") -> float | None:
-    """A part of a measurement to five digits: more would tell machines apart and nothing else."""
+    """Round a field of a measurement to five digits: further digits would only differ between machines."""
     if measured is None:
         return None
     value = float(getattr(measured, field))

@@ -1,4 +1,4 @@
-"""The sitting of the control plane: start, rebalance, a worker's crash, a node's loss."""
+"""The sitting of the control plane: start, rebalance, crash of a worker, loss of a node."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _TIME = (Measure.CONTROL,)
 
 
 def _loss_s(version: StormVersion) -> tuple[float, float]:
-    """When the node is lost, after everything has come back, and until when its loss is watched.
+    """Return when the node is lost, after everything has recovered, and until when the effect is watched.
 
-    Storm before 1.0 finds a dead worker by its heartbeat, after 30 s, and 0.9.2 loses its sender too. From
-    2.0 on Nimbus waits 120 s for executors that it has placed, and 60 s for a supervisor: in this order its
+    Storm before 1.0 detects a dead worker by its heartbeat, after 30 s, and 0.9.2 loses its sender too. From
+    2.0 on Nimbus waits 120 s for executors that it has placed, and 60 s for a supervisor. In this order its
     next answer leaves out the lost node.
     """
     return (68.0, 158.0) if version >= V2_0_0 else (125.0, 190.0)
 
 
 def control_turns(version: StormVersion) -> Turns:
-    """One worker dies and one topology is rebalanced at once; later a node is lost."""
+    """Kill one worker and rebalance one topology at the same time; later lose a node."""
     loss_s, end_s = _loss_s(version)
     crash = "crashing", _READY_BY_S, loss_s, _TIME
     return Turns(
@@ -49,10 +49,10 @@ def control_turns(version: StormVersion) -> Turns:
 
 
 def control(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Two chains at 100 tuples/s.
+    """Describe two chains at 100 tuples/s.
 
-    One is rebalanced onto two workers and one loses the worker of its bolt, at once; later the bolt's node is
-    lost.
+    One is rebalanced onto two workers; at the same time the other loses the worker of its bolt. Later the
+    bolt's node is lost.
     """
     home, bolt, other = Slot("n1", 6700), Slot("n2", 6700), Slot("n1", 6701)
     chains = (

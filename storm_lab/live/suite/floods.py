@@ -1,4 +1,4 @@
-"""The sittings of saturated chains: floods by distance, and of one worker whose bolts do nothing."""
+"""The sittings of saturated chains: at several distances, and in one worker with bolts that do nothing."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from storm_lab.model import Slot, StormVersion
 
 FLOOD = (Measure.THROUGHPUT, Measure.CPU)
 FLOOD_WORK = (20.0, 20.0)
-"""CPU of a call of both bolts, in us."""
+"""CPU of a call of each bolt, in us."""
 _FRESH_S = 30.0
-"""After so long a saturated topology is measured: up to 20 s to start, and the rest to warm up."""
+"""Time from submission until a saturated topology is measured: up to 20 s to start, the rest to warm up."""
 _TWIN_WORK = (200.0, 0.0)
 _BARE = ("bare-acked", "bare-unacked")
 _CALLS_US = {"calls-5": 5.0, "calls-60": 60.0}
@@ -26,13 +26,13 @@ def _endless(acked: bool = True) -> SourcePlan:
 
 
 def _sitting(version: StormVersion, mhz: float, chains: Sequence[Chain], turns: Turns) -> EmulationSpec:
-    """The description of saturated chains, each submitted in time to be warm when it is looked at."""
+    """Describe saturated chains, each submitted early enough to be warm when it is measured."""
     submitted = [replace(chain, submit_s=turns.begins_s(chain.name) - _FRESH_S) for chain in chains]
     return sitting_of(version, mhz, submitted, turns, sample_every=1000, held=True)
 
 
 def _floods(*together: Sequence[str], suffix: str = "") -> Turns:
-    """Topologies that are submitted together, on nodes of their own, then the next; a scene of each."""
+    """Flood groups of topologies in turn, each topology on a node of its own; there is one scene for each."""
     turns = Turns()
     for topologies in together:
         span = turns.flood(*topologies, start_s=_FRESH_S)
@@ -41,7 +41,7 @@ def _floods(*together: Sequence[str], suffix: str = "") -> Turns:
 
 
 def flood_turns(version: StormVersion) -> Turns:
-    """Stretches of `flood`, at last that of two topologies on one core."""
+    """Return the stretches of `flood`; the last one is that of two topologies on one core."""
     turns = _floods(
         ("capacity-one-worker", "capacity-two-workers"),
         ("unacked-one-worker", "twin-alone"),
@@ -53,7 +53,7 @@ def flood_turns(version: StormVersion) -> Turns:
 
 
 def flood(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Saturated chains: what they can do, with and without acks and limits."""
+    """Describe saturated chains, with and without acks and limits, to measure their capacity."""
     acked = {"work_us": FLOOD_WORK, "pending": 1000}
     twin = {"work_us": _TWIN_WORK, "pending": 100}
     chains = (
@@ -69,12 +69,12 @@ def flood(version: StormVersion, mhz: float) -> EmulationSpec:
 
 
 def bare_turns(version: StormVersion, suffix: str = "") -> Turns:
-    """Stretches of `bare`; ``suffix`` ends the names of the scenes."""
+    """Return the stretches of `bare`; ``suffix`` ends the names of the scenes."""
     return _floods(_BARE, suffix=suffix)
 
 
 def bare(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Saturated chains in one worker whose bolts do nothing: all that they cost is Storm's own code."""
+    """Describe saturated chains in one worker with bolts that do nothing: their cost is Storm's own code."""
     chains = (
         in_one(_BARE[0], _endless(), Slot("n1", 6700), pending=1000),
         in_one(_BARE[1], _endless(False), Slot("n2", 6700), ackers=0),
@@ -83,14 +83,14 @@ def bare(version: StormVersion, mhz: float) -> EmulationSpec:
 
 
 def calls_turns(version: StormVersion) -> Turns:
-    """Stretches of `calls`."""
+    """Return the stretches of `calls`."""
     return _floods(tuple(_CALLS_US))
 
 
 def calls(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Saturated chains in one worker whose bolts have short calls and long ones.
+    """Describe saturated chains in one worker whose bolts have short calls and long ones.
 
-    The longer a call, the more often the next thread has fallen asleep meanwhile, and is woken for one tuple.
+    The longer a call, the more often the next thread has fallen asleep meanwhile and is woken for one tuple.
     """
     chains = [
         in_one(name, _endless(), Slot(node, 6700), work_us=(us, us), pending=1000)

@@ -1,7 +1,6 @@
-"""What a scene's measures are in a run, whichever runtime played it: windows, percentiles, times.
+"""Computes a scene's measures from the tuple log of either runtime: windows, percentiles, times.
 
-Everything is read from the tuple log. Windows of a live run in which the machine did not give its hosts what
-they are due are left out.
+Windows of a live run in which other load on the machine starved the hosts are left out.
 """
 
 from __future__ import annotations
@@ -29,20 +28,20 @@ LEAST_WINDOWS = 3
 """With fewer good windows than this a scene has no measure."""
 _LEAST_ROOTS = 20
 _LATE_S = 5.0
-"""Where workers come when their stretch has begun, it counts from so long after them on."""
+"""If workers become ready after their stretch has begun, it counts from this long after them."""
 _FULL = 0.85
-"""Part of the machine's cores from which on it is full, or hosts that use them have what they are due."""
+"""Part of the machine's cores: from here on the machine is full, and hosts that use them have their due."""
 _HELD = 0.25
-"""Part of a quota's periods in which a host was held back, from which on it has had all that it is due."""
+"""A host that was throttled in at least this part of its quota's periods has had all that it is due."""
 _WAITING = 2.0
-"""Threads of workers that waited for a core: with more, and the machine full, the hosts starved."""
+"""If more of the workers' threads waited for a core and the machine was full, the hosts starved."""
 _NOT_COUNTED = ("compiler", "recorder")
-"""Threads whose CPU is nobody's per tuple: the JVM's compiler, and what writes the measurements."""
+"""Threads whose CPU is not counted per tuple: the JVM's compiler, and the recorder of the measurements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A measured value with its 95 % interval, and how many windows, tuples or times it rests on."""
+    """A measured value with its 95 % interval and the number of windows, tuples or times it is based on."""
 
     value: float
     low: float
@@ -56,7 +55,7 @@ class Look:
     Args:
         run: played by the emulator or live.
         spec: what was played.
-        mhz: clock of the machine whose cores CPU is told in.
+        mhz: clock of the machine in whose cores CPU is expressed.
     """
 
     def __init__(self, run: Run, spec: EmulationSpec, mhz: float) -> None:
@@ -81,9 +80,9 @@ class Look:
         return rows
 
     def compiler_seconds(self, executions: int) -> list[float]:
-        """CPU of compilers in each worker since its topology's first tuple, in s.
+        """Return the CPU of compilers in each worker since its topology's first tuple, in s.
 
-        Of topologies whose sinks have executed so many tuples at least.
+        Only for topologies whose sinks have executed at least ``executions`` tuples.
         """
         rows = _frame(self.run, "cpu", ("start_ns", "topology", "worker", "thread", "cpu_ms"))
         rows = rows[rows["thread"] == "compiler"]
@@ -95,9 +94,9 @@ class Look:
         return found
 
     def housekeeping_shares(self, scenes: Iterable[Scene], *, alone: bool = False) -> list[float]:
-        """Cores that the housekeeping threads of a worker take, in each of some scenes.
+        """Return the cores that the housekeeping threads of a worker use, in each of some scenes.
 
-        With ``alone`` only of topologies in one worker, which has no connections to others.
+        With ``alone``, only for topologies in one worker, which has no connections to others.
         """
         columns = ("start_ns", "end_ns", "topology", "worker", "thread", "cpu_ms")
         rows = _frame(self.run, "cpu", columns)
@@ -115,7 +114,8 @@ class Look:
     def _roots(self) -> pd.DataFrame:
         rows = _frame(self.run, "roots", ("topology", "emit_ns", "complete_ns", "outcome"))
         rows = rows[rows["outcome"] == "acked"]
-        # Not Storm's own complete latency, which ends at the acker from 1.0 on: until the spout hears of it.
+        # Measured until the spout receives the ack. Storm's own complete latency ends at the acker from 1.0
+        # on.
         return rows.assign(latency_ns=rows["complete_ns"] - rows["emit_ns"])
 
     @cached_property
@@ -128,7 +128,7 @@ class Look:
 
     @cached_property
     def _ready(self) -> Mapping[str, float]:
-        """When the last executor of a topology was first ready, in s; infinite if it never was."""
+        """By topology, when its last executor was first ready, in s; infinite if it never was."""
         rows = _frame(self.run, "placements", ("start_ns", "topology", "component", "start_task"))
         first = rows.groupby(["topology", "start_task"])["start_ns"].min()
         found = {}
@@ -139,7 +139,7 @@ class Look:
         return found
 
     def measure(self, scene: Scene, what: Measure) -> Measured | None:
-        """A measure of a scene; None where it cannot be told: nothing arrived, or too few good windows."""
+        """Return a measure of a scene; None if nothing arrived or there are too few good windows."""
         if what is Measure.CONTROL:
             return self._time(scene)
         good = self._counted(scene)
@@ -156,9 +156,9 @@ class Look:
                 return self._spread(scene, good)
 
     def cpu_by_thread(self, scene: Scene) -> dict[str, float]:
-        """CPU per tuple of each kind of thread, in us; empty where the scene has no such measure.
+        """Return the CPU per tuple of each kind of thread, in us; empty if the scene has no such measure.
 
-        What a network thread takes is the receive thread's, as in the log of a live run.
+        The use of network threads is counted for the receive thread, as in the log of a live run.
         """
         if (whole := self.measure(scene, Measure.CPU)) is None:
             return {}
@@ -168,7 +168,7 @@ class Look:
         return {kind: whole.value * each / sum(used.values()) for kind, each in used.items()}
 
     def missing(self, scene: Scene, what: Measure) -> str:
-        """Why there is no such measure; empty where there is one."""
+        """Return why there is no such measure; empty if there is one."""
         if self.measure(scene, what) is not None:
             return ""
         if what is Measure.CONTROL:
@@ -184,17 +184,17 @@ class Look:
         return min(LEAST_WINDOWS, math.floor(scene.to_s - scene.from_s))
 
     def ready_s(self, scene: Scene) -> float:
-        """When the last executor of its topologies was first ready, in s; infinite if one never was."""
+        """Return when all executors of its topologies had been ready once, in s; infinite if never."""
         return max(self._ready[name] for name in scene.topologies)
 
     def _counted(self, scene: Scene) -> NDArray[np.int64]:
-        """The good windows of a scene from when its workers have been there for a while."""
+        """Return the good windows of a scene, starting some time after its workers are ready."""
         good = self._good(scene)
         ready_s = self.ready_s(scene)
         return good[good >= ready_s + _LATE_S] if ready_s > scene.from_s else good
 
     def _good(self, scene: Scene) -> NDArray[np.int64]:
-        """The windows of a scene in which every host had what it was due; all of them in the emulator."""
+        """Return the windows of a scene in which every host had what it was due; in the emulator, all."""
         inside = np.arange(round(scene.from_s), round(scene.to_s), dtype=np.int64)
         if not self.live:
             return inside
@@ -204,7 +204,8 @@ class Look:
         full = _FULL * float(facts["cores"])
         held = any(quota is not None for quota in facts["quota_cores"].values())
         held |= any(facts.get("own_cores", {}).values())
-        # Under quotas, or on cores of their own, hosts are due the machine together, else each all of it.
+        # Under quotas, or on cores of their own, hosts are due the machine together; otherwise each all of
+        # it.
         used = (np.sum if held else np.max)([host["used_cores"] for host in hosts], axis=0)
         waiting = np.sum(
             [np.where(np.asarray(host["throttled"]) < _HELD, host["waiting"], 0.0) for host in hosts], axis=0
@@ -213,7 +214,7 @@ class Look:
         return inside[~np.isin(inside, at[starved])]
 
     def _executed(self, scene: Scene, good: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Tuples that the sinks executed in each window."""
+        """Return the tuples that the sinks executed in each window."""
         rows = self._counts[self._counts["topology"].isin(scene.topologies)]
         return _by_window(rows, "executed", good)
 
@@ -223,7 +224,7 @@ class Look:
         if not executed.sum() or not used.sum():
             return None
         ratio = float(used.sum() / executed.sum())
-        # The ratio's own scatter: what the windows leave over, in terms of the mean number of tuples.
+        # The scatter of the ratio: the residuals of the windows, relative to the mean number of tuples.
         left = (used - ratio * executed) / executed.mean()
         half = _half_width(left)
         return Measured(ratio, ratio - half, ratio + half, len(good))
@@ -284,12 +285,13 @@ class Look:
         if not len(times) or times[0] > scene.from_s:
             return None
         gaps = np.diff(np.append(times, scene.to_s))
-        # What was not over when the scene ended is no time. The emulator's stands for the least that it was.
+        # A silence that lasted to the end of the scene is no measurement; of the emulator it is a lower
+        # bound.
         return None if self.live and gaps.argmax() == len(gaps) - 1 else float(gaps.max())
 
 
 def sinks_of(topology: Topology) -> list[str]:
-    """The bolts that send to none."""
+    """Return the bolts without consumers."""
     return [bolt.id for bolt in topology.bolts if not topology.consumers(bolt.id)]
 
 
@@ -301,11 +303,11 @@ def _frame(run: Run, table: str, columns: tuple[str, ...]) -> pd.DataFrame:
 
 
 def _by_window(rows: pd.DataFrame, column: str, good: NDArray[np.int64]) -> NDArray[np.float64]:
-    """What a column says per second, in each of these seconds; longer windows count evenly."""
+    """Return a column's sum per second for each of these seconds; longer windows count evenly."""
     start, end = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
     seconds = np.maximum(1, np.round((end - start) / _WINDOW_NS).astype(np.int64))
     per_s = rows[column].to_numpy(float) / np.maximum(1, end - start) * _NS
-    # A live window begins a moment after the whole second.
+    # A live window begins shortly after the full second.
     first = np.round(start / _WINDOW_NS).astype(np.int64)
     step = np.arange(seconds.sum()) - np.repeat(np.cumsum(seconds) - seconds, seconds)
     found = pd.Series(np.repeat(per_s, seconds)).groupby(np.repeat(first, seconds) + step).sum()
@@ -324,7 +326,7 @@ def _half_width(values: NDArray[np.float64]) -> float:
 
 
 def _quantile(values: NDArray[np.float64], window: NDArray[np.int64], part: float) -> Measured:
-    """A quantile over all windows, with the interval that the windows' own quantiles give."""
+    """Return a quantile over all windows, with the interval given by the quantiles of single windows."""
     value = float(np.quantile(values, part))
     own = np.array([np.quantile(values[window == each], part) for each in np.unique(window)])
     half = _half_width(own)

@@ -1,4 +1,4 @@
-"""Why the emulator misses what it misses: reasons by scene and measure, from ``misses.yaml``."""
+"""Reasons for the emulator's errors, by scene and measure, from ``misses.yaml``."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ UNKNOWN = "No reason is known."
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why some measures of some scenes come out otherwise; scenes are patterns as of file names.
+    """Why some measures of some scenes differ from real Storm; scenes are patterns as of file names.
 
-    ``machines``: where it holds; without any, on all.
+    ``machines``: the machines for which it holds; empty for all.
     """
 
     scenes: tuple[str, ...]
@@ -30,14 +30,14 @@ class Reason:
     machines: tuple[str, ...] = ()
 
     def covers(self, scene: str, measure: Measure, machine: str = "") -> bool:
-        """Whether it is meant for this value."""
+        """Return whether it applies to a measure of a scene on a machine."""
         here = not self.machines or machine in self.machines
         return here and measure in self.measures and any(fnmatchcase(scene, each) for each in self.scenes)
 
 
 @cache
 def reasons() -> tuple[Reason, ...]:
-    """All reasons, those first that are looked at first."""
+    """Return all reasons, in the order in which they are tried."""
     text = (resources.files("storm_lab.live.suite") / "misses.yaml").read_text(encoding="utf-8")
     return tuple(
         Reason(
@@ -51,12 +51,12 @@ def reasons() -> tuple[Reason, ...]:
 
 
 def is_missed(each: Compared) -> bool:
-    """Whether a value is further off than its goal."""
+    """Return whether a value's error is larger than its goal."""
     return each.factor is not None and each.factor > GOAL_OF[each.measure]
 
 
 def why_missed(row: Row, each: Compared) -> str:
-    """The first reason for a value of a scene that is missed; empty for one that is not."""
+    """Return the first reason for a missed value of a scene; empty if the value is not missed."""
     if not is_missed(each):
         return ""
     covering = (reason.why for reason in reasons() if reason.covers(row.name, each.measure, row.machine))
@@ -64,13 +64,13 @@ def why_missed(row: Row, each: Compared) -> str:
 
 
 def missed(rows: Iterable[Row]) -> list[tuple[Row, Compared]]:
-    """The values that are missed, the farthest first."""
+    """Return the missed values, the largest error first."""
     found = [(row, each) for row in rows for each in row.compared if is_missed(each)]
     return sorted(found, key=lambda pair: -(pair[1].factor or 0.0))
 
 
 def misses_table(trust: Trust) -> pd.DataFrame:
-    """A row for each predicted value that is missed, the farthest first, with its reason."""
+    """Return a row for each missed predicted value with its reason, the largest error first."""
     rows = [
         (row.label, each.measure.value, each.factor, why_missed(row, each))
         for row, each in missed(trust.predicted)
@@ -79,7 +79,7 @@ def misses_table(trust: Trust) -> pd.DataFrame:
 
 
 def misses_text(table: pd.DataFrame) -> str:
-    """The reasons as a list in Markdown, each with the values that it is for."""
+    """Return the reasons as a Markdown list, each with the values that it explains."""
     lines = []
     for why, own in table.groupby("why", sort=False):
         values = ", ".join(

@@ -1,11 +1,11 @@
-"""The sittings that R-Storm's paper never had: its topologies under three placements, on equal terms.
+"""Sittings that R-Storm's paper does not have: its topologies under three placements, on equal terms.
 
 Topologies are those of the recordings (`storm_lab.papers.rstorm.layouts`), flooded, without acks and without
 the debug log. *even-12* is Storm's even scheduler with twelve workers on six hosts, *even-6* the same with
-one worker a host, *r-storm* the paper's own placement.
+one worker per host, and *r-storm* the paper's own placement.
 
 Workers run with HotSpot's first compiler (C1) alone. On hosts of 0.3 cores the second one is still at work a
-minute and a half after the start, longer with more workers, so that its work would be compared as well.
+minute and a half after the start, and longer with more workers, so its work would be compared as well.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from storm_lab.schedulers.storm.even import EvenScheduler
 TOPOLOGIES = ("linear", "diamond", "page-load")
 PLACEMENTS = ("even-12", "even-6", "r-storm")
 _START_S = 50.0
-"""Until a placement is measured: its workers, on hosts of 0.3 cores, start and warm up, and 30 s after they
-are connected their flush timers begin, which cost a quarter of what twelve workers can do.
+"""Time until a placement is measured. Its workers, on hosts of 0.3 cores, start and warm up. Their flush
+timers, which cost a quarter of what twelve workers can do, begin 30 s after the workers are connected.
 """
 _HOSTS = 6
 _OFFER = Resources(100.0, 20480.0)
-"""As in the recordings: each host offers one core, and memory enough."""
+"""As in the recordings: each host offers one core, and enough memory."""
 
 
 LOGGED = ("linear", "diamond")
-"""Topologies that are played with the debug log, as in the recordings, on hosts of a core each."""
+"""Topologies that are played with the debug log, as in the recordings, on hosts with one core each."""
 _WORKERS = {"one-worker": 1, "two-workers": 2}
-"""Workers a host of these, by the end of a scene's name."""
+"""Workers per host of these topologies, by the end of a scene's name."""
 _LOGGED_START_S = 60.0
 _SAMPLE_EVERY = 100_000
-"""Root tuples for one that leaves its latency: floods without acks have none."""
+"""The executions of one root tuple in this many are logged: floods without acks have no latencies."""
 
 _EFFORT = Effort(character_us=0.7)
-"""What the player's bolts take for a character in the recorded sittings, on real Storm and here alike."""
+"""CPU per character of the player's bolts in the recorded sittings, on real Storm and here alike."""
 
 
 @cache
@@ -61,14 +61,14 @@ def _plan(topology: str, placement: str) -> TopologyPlan:
 
 
 def cluster(mhz: float) -> Cluster:
-    """Six hosts that fill the machine, with slots for all three placements side by side."""
+    """Return six hosts that fill the machine, with slots for all three placements side by side."""
     held = held_cluster(mhz, _HOSTS)
     ports = tuple(range(6700, 6706))
     return replace(held, nodes=tuple(replace(node, offer=_OFFER, ports=ports) for node in held.nodes))
 
 
 def _placement(plans: dict[str, TopologyPlan], machines: Cluster, version: StormVersion) -> Assignment:
-    """Each topology placed as if it were alone, on slots of its own."""
+    """Place each topology as if it were alone, on slots of its own."""
     found: dict[Executor, Slot] = {}
     ports = {"even-12": (6700, 6701), "even-6": (6702,), "r-storm": (6703,)}
     for placement, plan in plans.items():
@@ -90,12 +90,12 @@ def _floods(names: Iterable[str], start_s: float) -> Turns:
 
 
 def placement_turns(topology: str, version: StormVersion) -> Turns:
-    """Stretches of `describe`."""
+    """Return the stretches of `describe`."""
     return _floods([f"{topology}-{placement}" for placement in PLACEMENTS], _START_S)
 
 
 def describe(topology: str, version: StormVersion, mhz: float) -> EmulationSpec:
-    """One of the topologies under three placements, in turns."""
+    """Describe one of the topologies under three placements, active in turn."""
     machines, turns = cluster(mhz), placement_turns(topology, version)
     plans = {
         placement: replace(
@@ -108,7 +108,7 @@ def describe(topology: str, version: StormVersion, mhz: float) -> EmulationSpec:
 
 
 def _logged_plan(topology: str, workers: str) -> TopologyPlan:
-    """Two executors of each component, one for each host; flooded, with the debug log."""
+    """Plan two executors of each component, one for each host; flooded, with the debug log."""
     found = layout(topology, debug=True)
     components = tuple(replace(each, executors=2, tasks=2) for each in found.topology.components)
     named = replace(
@@ -123,7 +123,7 @@ def _logged_plan(topology: str, workers: str) -> TopologyPlan:
 
 
 def _logged_placement(plan: TopologyPlan, machines: Cluster, version: StormVersion, first: int) -> Assignment:
-    """One executor of each component on each host; components go to its workers in turn."""
+    """Place one executor of each component on each host, dealing components to the host's workers in turn."""
     order = [component.id for component in plan.topology.components]
     workers = plan.topology.workers // len(machines.nodes)
     placed: dict[Executor, Slot] = {}
@@ -134,14 +134,14 @@ def _logged_placement(plan: TopologyPlan, machines: Cluster, version: StormVersi
 
 
 def logged_turns(version: StormVersion) -> Turns:
-    """Stretches of `describe_logged`."""
+    """Return the stretches of `describe_logged`."""
     return _floods(
         [f"logged-{topology}-{workers}" for topology, workers in product(LOGGED, _WORKERS)], _LOGGED_START_S
     )
 
 
 def describe_logged(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Linear and Diamond on two hosts that have a core each, in one worker a host and in two, in turns."""
+    """Describe Linear and Diamond on two hosts with a core each, in one worker a host and in two, in turn."""
     machines, turns = held_cluster(mhz, cores=1), logged_turns(version)
     plans: list[TopologyPlan] = []
     placed: dict[Executor, Slot] = {}

@@ -1,4 +1,4 @@
-"""What a scene of the suite is: a stretch of a sitting, what is measured, and which half it belongs to."""
+"""Scenes of the suite: a stretch of a sitting, its measures, and the half to which it belongs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from storm_lab.model import StormVersion
 
 
 class Measure(Enum):
-    """A quantity of a scene, as both runtimes leave it in the tuple log.
+    """A quantity of a scene that both runtimes record in the tuple log.
 
-    ``THROUGHPUT``: tuples that the sinks execute, per second; only of scenes in which nothing but the
-    topology itself limits them. ``CPU``: CPU of the topology's workers per tuple of its sinks, in us, without
-    the JVM's compiler. ``P50`` and ``P95``: percentiles of the complete latency of root tuples emitted in the
-    stretch, in ms. ``SPREAD``: p95 over p50 of the time inside ``execute``. ``CONTROL``: seconds from a cause
-    to its effect.
+    ``THROUGHPUT``: tuples per second that the sinks execute; only for scenes that nothing but the topology
+    itself limits. ``CPU``: CPU of the topology's workers per tuple of its sinks, in us, without the JVM's
+    compiler. ``P50`` and ``P95``: percentiles of the complete latency of root tuples emitted in the stretch,
+    in ms. ``SPREAD``: p95 over p50 of the time inside ``execute``. ``CONTROL``: seconds from a cause to its
+    effect.
     """
 
     THROUGHPUT = "throughput"
@@ -41,10 +41,10 @@ class Half(Enum):
 
 
 class Effect(Enum):
-    """What ends the time that a control scene measures.
+    """The event that ends the time measured by a control scene.
 
     ``READY``: all executors of the topology run and its first root tuple is acked. ``RELAUNCH``: a worker
-    starts in the slot of the one that was killed. ``RESUME``: a sink executes again, in whichever worker.
+    starts in the slot of the one that was killed. ``RESUME``: a sink executes again, in any worker.
     """
 
     READY = "ready"
@@ -58,15 +58,15 @@ class Scene:
 
     Args:
         name: of the scene, without the version of Storm.
-        topology: the topology that is looked at.
+        topology: the topology that is measured.
         from_s: start of the stretch, in seconds from the start of the sitting.
         to_s: its end.
-        measures: what is measured.
-        others: topologies whose tuples count together with it.
-        component: whose calls are looked at for the spread of service times.
-        effect: what ends the time of a control scene, which begins with ``from_s``.
+        measures: the quantities that are measured.
+        others: topologies whose tuples are counted together with it.
+        component: the component whose calls give the spread of service times.
+        effect: the event that ends the time of a control scene, which begins at ``from_s``.
         slot: the slot of the worker that is killed, as ``node:port``.
-        fresh: its topologies are saturated from their start on, so that its seconds count by the age of the
+        fresh: its topologies are saturated from their start on. Its seconds are compared by the age of the
             workers, whose code is still warming up.
     """
 
@@ -82,12 +82,12 @@ class Scene:
     fresh: bool = False
 
     def earlier(self, seconds: int) -> Scene:
-        """The same stretch so much before."""
+        """Return the same scene with its stretch moved earlier by ``seconds``."""
         return replace(self, from_s=self.from_s - seconds, to_s=self.to_s - seconds)
 
     @property
     def topologies(self) -> tuple[str, ...]:
-        """All topologies that are looked at."""
+        """All topologies that are measured."""
         return (self.topology, *self.others)
 
 
@@ -96,7 +96,7 @@ _FLOOD_S = 10.0
 
 @dataclass
 class Turns:
-    """The stretches of a sitting, one after another: what begins and ends them, and what is looked at."""
+    """The stretches of a sitting, one after another: the events that begin and end them, and their scenes."""
 
     now_s: float = 0.0
     faults: list[Fault] = field(default_factory=list)
@@ -105,7 +105,7 @@ class Turns:
     def rate(
         self, topology: str, rate: float, *, stops: bool = True, settle_s: float = 3.0, stretch_s: float = 7.0
     ) -> tuple[float, float]:
-        """Let a topology have so many tuples a second; returns the stretch that is measured."""
+        """Let a topology have ``rate`` tuples a second; returns the stretch that is measured."""
         start, end = self.now_s + settle_s, self.now_s + settle_s + stretch_s
         self.faults.append(SetLoad(self.now_s, topology, "spout", rate))
         if stops:
@@ -114,7 +114,7 @@ class Turns:
         return start, end
 
     def flood(self, *topologies: str, start_s: float) -> tuple[float, float]:
-        """Measure topologies that are saturated from now on, and kill them; returns the stretch, in tens."""
+        """Measure topologies that are saturated from now on, then kill them; returns the stretch, in tens."""
         start = math.ceil((self.now_s + start_s) / _FLOOD_S) * _FLOOD_S
         end = start + _FLOOD_S
         self.faults += [KillTopology(end, topology, wait_s=0.0) for topology in topologies]
@@ -122,25 +122,25 @@ class Turns:
         return start, end
 
     def begins_s(self, topology: str) -> float:
-        """When a topology is first looked at."""
+        """Return when a topology is first measured."""
         return next(scene.from_s for scene in self.scenes if topology in scene.topologies)
 
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """One description with its scenes. Where variants are compared they are in one sitting.
+    """One description with its scenes. Variants that are compared are in the same sitting.
 
     Args:
         name: of the sitting.
-        title: what it is about.
-        describe: its description, for a version of Storm and the clock of the machine in MHz.
-        turns: its stretches with their scenes, for a version.
-        generations: the versions that it can be played on, as `find_release` takes them. The suite plays it
+        title: its subject.
+        describe: returns its description, for a version of Storm and the clock of the machine in MHz.
+        turns: returns its stretches with their scenes, for a version.
+        generations: the versions on which it can be played, as accepted by `find_release`. The suite plays it
             on the first one; on the others it is played on request.
-        orderings: pairs of scenes between which a placement decides, each with the measure that tells.
-        held: nodes are held to their share of the machine by quotas; else each may use all of it.
+        orderings: pairs of scenes that compare placements, each with the measure that decides.
+        held: nodes are limited to their share of the machine by quotas; otherwise each may use all of it.
         pinned: each node has a core of the machine to itself.
-        c1_only: workers' JVMs use HotSpot's first compiler (C1) and not the second: their code is slower, and
+        c1_only: workers' JVMs use HotSpot's first compiler (C1) but not the second: their code is slower, and
             settled within seconds.
         in_suite: whether it is part of the suite.
     """
@@ -157,22 +157,22 @@ class Sitting:
     in_suite: bool = True
 
     def scenes(self, version: StormVersion) -> tuple[Scene, ...]:
-        """Its scenes, for a version."""
+        """Return its scenes, for a version."""
         return tuple(self.turns(version).scenes)
 
     def code_of(self, generation: str) -> str:
-        """What a machine's constants for the code that its workers run are called."""
+        """Return the name of a machine's constants for the code that its workers run."""
         return f"{generation}{C1_ONLY}" if self.c1_only else generation
 
 
 C1_ONLY = "-c1"
-"""Ends the name of a generation of Storm whose code only the first compiler has worked on."""
+"""Suffix of a generation of Storm whose code only the first compiler has compiled."""
 
 
 def half_of(scene: str) -> Half:
-    """The half that a scene belongs to, by its name alone and the same for all versions of Storm.
+    """Return the half of a scene, which depends on its name alone and is the same for all versions of Storm.
 
-    The rule was laid down before anything was compared: SHA-256 of the name, even first byte calibrates.
+    The rule was fixed before anything was compared: SHA-256 of the name; an even first byte calibrates.
     """
     even = hashlib.sha256(scene.encode()).digest()[0] % 2 == 0
     return Half.CALIBRATES if even else Half.PREDICTED

@@ -1,4 +1,4 @@
-"""All sittings of the suite, and its scenes by name."""
+"""All sittings of the suite, by name."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from storm_lab.live.suite.scene import C1_ONLY, Measure, Sitting
 _OLD_FIRST = ("0.9.2", "2.8")
 _NEW_FIRST = ("2.8", "0.9.2")
 _LAST_OF_1 = "1.2.4"
-"""The versions of Storm that sittings are played on, in the order of `Sitting.generations`."""
+"""The versions of Storm on which sittings are played, in the order of `Sitting.generations`."""
 
 CALIBRATION = "calibration"
-"""The sitting whose scenes, all of the calibrating half, are those of others, in the least time."""
+"""A sitting that takes as little time as possible; its scenes, all of the calibrating half, are from other
+ones.
+"""
 LOGGED = "logged"
-"""The sitting whose topologies write a log."""
+"""The sitting whose topologies write a debug log."""
 
 _THROUGHPUT, _CPU, _P50 = Measure.THROUGHPUT, Measure.CPU, Measure.P50
 
@@ -160,22 +162,25 @@ SITTINGS: dict[str, Sitting] = {
         ),
     )
 }
-"""Sittings by name, in the order in which they are played: those of the suite, and those to calibrate on."""
+"""Sittings by name, in the order in which they are played: those of the suite, then those for calibration."""
 
 
 def find_sitting(name: str) -> Sitting:
-    """The sitting of that name; `UserError` if there is none."""
+    """Return the sitting of that name; `UserError` if there is none."""
     check_known("sitting", name, SITTINGS, "the suite")
     return SITTINGS[name]
 
 
 def releases_of(sitting: Sitting) -> tuple[Release, ...]:
-    """The versions that a sitting is played on."""
+    """Return the versions on which a sitting is played."""
     return tuple(find_release(text) for text in sitting.generations)
 
 
 def release_of(sitting: Sitting, generation: str) -> Release:
-    """The version that a sitting is played on of a generation, perhaps not the newest; else `UserError`."""
+    """Return the version of a generation on which a sitting is played; `UserError` if there is none.
+
+    It is not necessarily the newest version of the generation.
+    """
     for release in releases_of(sitting):
         if release.generation == generation:
             return release

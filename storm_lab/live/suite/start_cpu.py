@@ -1,4 +1,4 @@
-"""What starting its workers' JVMs took on real Storm."""
+"""CPU that real Storm needed to start the JVMs of its workers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _COLUMNS = ("start_ns", "end_ns", "worker", "cpu_ms")
 
 
 def start_cpu_s(run: Run) -> list[float]:
-    """CPU of each worker's JVM from its start until it was ready, in s, by all of its threads.
+    """Return the CPU of each worker's JVM from its start until it was ready, in s, over all of its threads.
 
-    CPU of a live run's worker is logged from the start of its process on; of the window in which it becomes
-    ready the part before counts. Workers that never were are left out.
+    A live run logs the CPU of a worker from the start of its process on. Of the window in which it becomes
+    ready, the part before that time counts. Workers that never became ready are left out.
     """
     control = run.table("control", ("time_ns", "action", "detail")).to_pandas()
     cpu = run.table("cpu", _COLUMNS).to_pandas()

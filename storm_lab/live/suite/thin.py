@@ -1,8 +1,8 @@
 """Recorded runs: tuple logs of live runs, thinned until they are small enough to be part of the project.
 
-A recorded run is an ordinary run folder. Windows, placements and control events are whole; of the root tuples
-and executions of each second and topology only a few are kept, and only of topologies, and components, that a
-scene looks at. Traffic between tasks is left out.
+A recorded run is an ordinary run folder. Windows, placements and control events are complete. Of the root
+tuples and executions of each second and topology only a few are kept, and only for topologies and components
+that a scene measures. Traffic between tasks is left out.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from storm_lab.tuplelog import Manifest, Run, RunWriter
 from storm_lab.tuplelog.schema import TABLES
 
 KEPT = 150
-"""Root tuples, and executions of each component, that are kept of a second and a topology."""
+"""Root tuples, and executions of each component, that are kept for each second and topology."""
 _LEFT_OUT = ("traffic",)
 _TIMES = {"roots": "emit_ns", "executions": "start_ns"}
 _GROUPS = {"roots": ("topology",), "executions": ("topology", "component")}
 
 
 def executions_measured(scenes: Iterable[Scene], spec: EmulationSpec) -> frozenset[tuple[str, str]]:
-    """Topology and component of the executions that measures of some scenes read."""
+    """Return topology and component of the executions that the measures of some scenes need."""
     topologies = {plan.topology.id: plan.topology for plan in spec.topologies}
     found: set[tuple[str, str]] = set()
     for scene in scenes:
@@ -42,16 +42,16 @@ def executions_measured(scenes: Iterable[Scene], spec: EmulationSpec) -> frozens
 
 
 def roots_measured(scenes: Iterable[Scene]) -> frozenset[str]:
-    """Topologies of the root tuples that measures of some scenes read."""
+    """Return the topologies of the root tuples that the measures of some scenes need."""
     told = {Measure.P50, Measure.P95, Measure.CONTROL}
     return frozenset(name for scene in scenes if told & set(scene.measures) for name in scene.topologies)
 
 
 def thin(run: Run, folder: Path, executed: Collection[tuple[str, str]], rooted: Collection[str]) -> Manifest:
-    """Write a thinned copy of a run into ``folder``; it has the run's identity, and says what is left out.
+    """Write a thinned copy of a run into ``folder``, with the run's identity and a note of what is left out.
 
     ``executed``: topology and component of the executions that are kept; ``rooted``: topologies whose root
-    tuples are.
+    tuples are kept.
     """
     with RunWriter(folder, run.manifest.identity) as log:
         for name in TABLES:
@@ -82,7 +82,7 @@ def thin(run: Run, folder: Path, executed: Collection[tuple[str, str]], rooted: 
 
 
 def _spread(table: pa.Table, time: str, groups: Sequence[str]) -> pa.Table:
-    """Of each second and group at most `KEPT` rows, evenly over it."""
+    """Keep at most `KEPT` rows of each second and group, evenly spread."""
     if not table.num_rows:
         return table
     second = table[time].to_numpy() // NS_PER_S
@@ -103,5 +103,5 @@ def _spread(table: pa.Table, time: str, groups: Sequence[str]) -> pa.Table:
 def _values(column: pa.ChunkedArray) -> Any:
     if pa.types.is_dictionary(column.type) or pa.types.is_string(column.type):
         return column.to_pylist()
-    # The log's own sign for "none".
+    # The log's own code for "none".
     return pc.fill_null(column, -1).to_numpy()

@@ -1,4 +1,4 @@
-"""What the report tells of the comparison, as one document."""
+"""The comparison as one document, for the report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from storm_lab.live.suite.trust_tables import KINDS, RULE
 
 
 def report_document(trust: Trust, machine: str) -> dict[str, Any]:
-    """The comparison's document, with medians of both halves, the rule and reasons; ``machine``: in words."""
+    """Return the comparison's document with medians of both halves, the rule, and reasons for misses.
+
+    ``machine`` is a description of the machine in words.
+    """
     return {
         **trust.document(),
         "machine": machine,
@@ -42,7 +45,7 @@ def report_document(trust: Trust, machine: str) -> dict[str, Any]:
 
 
 def _factor(trust: Trust, name: str) -> dict[str, Any]:
-    """A kind of measure: its goal, and the median and number of values of each half."""
+    """Return a kind of measure with its goal, and the median and number of values of each half."""
     halves = {
         half.value: {"median": trust.factor(name, half), "values": len(factors_of(name, trust.half(half)))}
         for half in Half

@@ -1,4 +1,4 @@
-"""The comparison as tables and as text: medians by kind, scene by scene, orderings, what cannot be used."""
+"""The comparison as tables and as text: medians by kind, single scenes, orderings, unusable measurements."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ KINDS = {
     "latency_factor": "complete latency",
     "control_factor": "control plane",
 }
-"""What the medians are called."""
+"""Names of the medians."""
 
 RULE = (
     f"A measurement is unusable, in either half, if its 95 % interval is wider than a factor of {WIDEST:g} "
     f"or reaches zero, or if in fewer than {LEAST_WINDOWS} seconds all hosts had what they were due."
 )
-"""What is left out; nobody chooses."""
+"""The rule by which measurements are left out, so that nobody chooses."""
 
 _AGREES = {True: "as real Storm", False: "the other way round", None: "not told apart"}
 
 
 def factors_table(trust: Trust) -> pd.DataFrame:
-    """Median factors of error with their goals, and over how many values, by half."""
+    """Return the median factors of error by half, with their goals and numbers of values."""
     rows = []
     for name in FACTORS:
         row: list[object] = [KINDS[name], GOALS.get(name)]
@@ -52,7 +52,7 @@ def factors_table(trust: Trust) -> pd.DataFrame:
 
 
 def machines_table(trust: Trust) -> pd.DataFrame:
-    """Median factors of error over the predicted scenes of each machine, and the orderings that are wrong."""
+    """Return the median factors of error over each machine's predicted scenes, and its wrong orderings."""
     rows = []
     for machine in trust.machines:
         own = trust.on(machine)
@@ -64,9 +64,9 @@ def machines_table(trust: Trust) -> pd.DataFrame:
 
 
 def scenes_table(trust: Trust) -> pd.DataFrame:
-    """A row for each measure of each compared scene: measured with its interval, predicted, factor of error.
+    """Return a row for each measure of each compared scene: measured with its interval, predicted, factor.
 
-    What is unusable has its reason and no numbers.
+    Unusable measurements have their reason and no numbers.
     """
     return pd.DataFrame(
         {
@@ -88,10 +88,10 @@ def scenes_table(trust: Trust) -> pd.DataFrame:
 
 
 def threads_table(trust: Trust) -> pd.DataFrame:
-    """CPU per tuple by kind of thread in us, "real / emulated", a row for each scene that is compared by CPU.
+    """Return CPU per tuple by kind of thread in us, "real / emulated", for each scene compared by CPU.
 
-    Real Storm and the emulator need not say the same of a thread where they do of the sum: an idle wait that
-    the one books under a thread of its own the other books under housekeeping.
+    Real Storm and the emulator may agree on the sum but not on single kinds of thread: one counts an idle
+    wait for a thread of its own, the other for housekeeping.
     """
     rows = {
         row.label: {kind: f"{real:.0f} / {played:.0f}" for kind, (real, played) in row.threads.items()}
@@ -103,7 +103,7 @@ def threads_table(trust: Trust) -> pd.DataFrame:
 
 
 def unusable_table(trust: Trust) -> pd.DataFrame:
-    """How many measurements cannot be used, by reason and half."""
+    """Return the number of unusable measurements, by reason and half."""
     found = [
         (each.unusable, row.half.value) for row in trust.recorded for each in row.compared if each.unusable
     ]
@@ -114,7 +114,7 @@ def unusable_table(trust: Trust) -> pd.DataFrame:
 
 
 def orderings_table(trust: Trust) -> pd.DataFrame:
-    """A row for each pair of placements that the suite compares."""
+    """Return a row for each pair of placements that the suite compares."""
     rows = [
         (each.machine, each.measure.value, each.one, each.other, _AGREES[each.agrees])
         for each in trust.orderings
@@ -123,7 +123,7 @@ def orderings_table(trust: Trust) -> pd.DataFrame:
 
 
 def trust_lines(trust: Trust) -> Iterator[str]:
-    """The comparison as text: scene by scene, then orderings, then what it comes to."""
+    """Yield the comparison as text: single scenes, then orderings, then totals and medians."""
     yield _line(
         "", "half", "measure", "unit", f"{'real Storm':>10} {'95 % interval':>18} {'emulator':>9} factor"
     )
