@@ -8,11 +8,12 @@ import java.security.ProtectionDomain;
 import java.util.List;
 
 /**
- * Lets the servers of Storm listen at one address of the machine instead of all, for which Storm has no
- * setting, and old versions of it run on new ones of Java. Given as {@code -javaagent:agent.jar=ADDRESS}.
+ * Makes the servers of Storm listen at one address of the machine instead of all, for which Storm has no
+ * setting, and lets old versions of Storm run on new versions of Java. Used as {@code
+ * -javaagent:agent.jar=ADDRESS}.
  */
 public final class Agent implements ClassFileTransformer {
-    /** Ends of the names of the classes that make addresses to listen at, and of the one that looks none up. */
+    /** Name endings of classes that create addresses to listen at, and of one that leaves them unresolved. */
     private static final List<String> ADDRESSES =
             List.of(
                     "/messaging/netty/Server",
@@ -23,14 +24,14 @@ public final class Agent implements ClassFileTransformer {
                     "/thrift7/transport/TServerSocket",
                     "/zookeeper/client/ConnectStringParser");
 
-    /** The same of the classes that listen for a moment to see whether their port is free. */
+    /** Name endings of classes that listen for a moment to check whether their port is free. */
     private static final List<String> PORT_CHECKS =
             List.of(
                     "/daemon/nimbus/Nimbus",
                     "/daemon/nimbus$validate_port_available",
                     "/daemon/supervisor/Supervisor");
 
-    /** The same of the class that asks for whom a call is made. */
+    /** Name ending of the class that asks on whose behalf a call is made. */
     private static final List<String> CONTEXTS = List.of("/security/auth/ReqContext");
 
     static volatile InetAddress address;

@@ -8,9 +8,9 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Changes in a class file which class is made, or asked, where one of another name is: its constructor with
- * one int, and one of its static methods. Two constants are added to the end of the pool; the rest stays in its
- * place and size (Java Virtual Machine Specification, 4.4).
+ * Replaces a class by another one in a class file, in calls of its constructor with one int and of one of its
+ * static methods. Two constants are added at the end of the pool; everything else keeps its place and size
+ * (Java Virtual Machine Specification, 4.4).
  */
 final class ClassPatch {
     private static final int NEW = 0xBB;
@@ -26,7 +26,7 @@ final class ClassPatch {
         this.end = end;
     }
 
-    /** Finds where the constants of a class file lie. */
+    /** Find the offsets of a class file's constants. */
     static ClassPatch of(byte[] code) {
         ByteBuffer file = ByteBuffer.wrap(code);
         int count = file.getShort(8) & 0xFFFF;
@@ -42,7 +42,7 @@ final class ClassPatch {
                 case 3, 4, 9, 10, 11, 12, 17, 18 -> at += 5;
                 case 5, 6 -> {
                     at += 9;
-                    index++; // a long constant counts twice
+                    index++; // a long constant takes two entries
                 }
                 default -> throw new IllegalArgumentException("constant of kind " + tag);
             }
@@ -50,14 +50,14 @@ final class ClassPatch {
         return new ClassPatch(code, offsets, at);
     }
 
-    /** The class file with the other class in its place; null if it does not use the first one so. */
+    /** Return the class file with {@code to} in place of {@code from}; null if it has no such calls. */
     byte[] replace(String from, String to, String staticMethod) {
         int old = classOf(from);
         if (old == 0) {
             return null;
         }
         byte[] changed = code.clone();
-        int added = offsets.length; // the name; the class follows it
+        int added = offsets.length; // index of the name; the class is next
         boolean makes = false;
         boolean any = false;
         for (int index = 1; index < offsets.length; index++) {

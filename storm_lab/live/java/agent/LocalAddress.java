@@ -2,7 +2,7 @@ package agent;
 
 import java.net.InetSocketAddress;
 
-/** Stands in for InetSocketAddress where Storm listens at all addresses, or names one that it will look up. */
+/** Replaces InetSocketAddress where Storm listens at all addresses or leaves an address unresolved. */
 public final class LocalAddress extends InetSocketAddress {
     private static final long serialVersionUID = 1L;
 
@@ -12,8 +12,8 @@ public final class LocalAddress extends InetSocketAddress {
     }
 
     /**
-     * A looked-up address. ZooKeeper's client of Storm 1.2 makes one that is not, and reads the host's name
-     * out of its text, whose form Java has changed since (ZOOKEEPER-3779).
+     * Return a resolved address. ZooKeeper's client of Storm 1.2 would leave it unresolved and read the host's
+     * name from its text, whose form has changed in newer Java (ZOOKEEPER-3779).
      */
     public static InetSocketAddress createUnresolved(String host, int port) {
         return new InetSocketAddress(host, port);

@@ -3,7 +3,7 @@ package agent;
 import java.io.IOException;
 import java.net.ServerSocket;
 
-/** Stands in for ServerSocket where daemons try whether their port is free. */
+/** Replaces ServerSocket where daemons check whether their port is free. */
 public final class LocalServerSocket extends ServerSocket {
     /** A port at the address that the agent was given. */
     public LocalServerSocket(int port) throws IOException {

@@ -37,12 +37,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A scheduler for Nimbus that asks a Unix socket: one JSON line goes out in every round, one comes back.
+ * A scheduler for Nimbus that asks at a Unix socket: in every round it sends one JSON line and receives one.
  *
  * <p>In storm.yaml: {@code storm.scheduler: stormlab.BridgeScheduler} and {@code storm.lab.scheduler.socket:
- * PATH}; {@code storm.lab.scheduler.timeout.ms} (5000) bounds the wait. Nothing that goes wrong leaves
- * {@link #schedule}, for an exception there halts Nimbus: without an answer, or with one that cannot be
- * applied, everything stays as it is, and the topologies' status says why.
+ * PATH}; {@code storm.lab.scheduler.timeout.ms} (5000) limits the wait. {@link #schedule} throws nothing, since
+ * an exception there halts Nimbus. Without an answer, or with one that cannot be applied, everything stays as
+ * it is, and the topologies' status gives the reason.
  */
 public final class BridgeScheduler implements IScheduler {
     private static final Logger LOG = LoggerFactory.getLogger(BridgeScheduler.class);
@@ -66,7 +66,7 @@ public final class BridgeScheduler implements IScheduler {
     }
 
     //@ end
-    /** Storm from 1.2 on asks for a configuration that the UI may show. */
+    /** Storm from 1.2 on requests a configuration that the UI may show. */
     public Map<String, Map<String, Double>> config() {
         return new HashMap<>();
     }
@@ -108,7 +108,7 @@ public final class BridgeScheduler implements IScheduler {
         //@ end
     }
 
-    // What goes out.
+    // The request.
 
     private static Map<String, Object> describe(Topologies topologies, Cluster cluster) {
         Map<String, Object> request = new LinkedHashMap<>();
@@ -235,7 +235,7 @@ public final class BridgeScheduler implements IScheduler {
         return slots;
     }
 
-    // The question.
+    // The exchange.
 
     private Map<String, Object> ask(Map<String, Object> request) throws IOException {
         if (socket.isEmpty()) {
@@ -287,7 +287,7 @@ public final class BridgeScheduler implements IScheduler {
         selector.select(leftMs);
     }
 
-    // What comes back.
+    // The answer.
 
     private static void apply(Map<String, Object> answer, Topologies topologies, Cluster cluster) {
         Map<String, Map<WorkerSlot, List<ExecutorDetails>>> wanted = new LinkedHashMap<>();
@@ -356,7 +356,7 @@ public final class BridgeScheduler implements IScheduler {
             int port = ((Number) row.get(1)).intValue();
             SupervisorDetails supervisor = cluster.getSupervisorById(node);
             Collection<Integer> ports = supervisor == null ? List.of() : supervisor.getAllPorts();
-            // What runs may go on where it is, even if nothing new could be started there.
+            // Running executors may stay in a slot in which nothing new could be started.
             if (!ports.contains(port) && !present.contains(new WorkerSlot(node, port))) {
                 throw new IllegalArgumentException("there is no slot " + node + ":" + port);
             }

@@ -4,11 +4,11 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 
 /**
- * Uses CPU: a loop whose speed is measured once in each JVM, watched by the thread's own CPU clock where a
- * call is long enough for that. Time that the thread does not get a core for does not count.
+ * Uses CPU in a loop whose speed is measured once in each JVM. In calls that are long enough, the thread's own
+ * CPU clock is checked as well. Time for which the thread does not have a core does not count.
  */
 final class Burner {
-    /** Calls from here on are watched by the clock; asking it takes about half a microsecond. */
+    /** The clock is checked in calls from this length on; reading it takes about half a microsecond. */
     private static final long WATCHED_NS = 20_000;
     private static final long STEP_NS = 10_000;
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -26,7 +26,7 @@ final class Burner {
         int turns = 200_000;
         double before = 0;
         int steady = 0;
-        // Until the compiler is done with the loop, or a quarter of a second of CPU is gone.
+        // Until the loop is compiled, or a quarter of a second of CPU has been used.
         long end = THREADS.getCurrentThreadCpuTime() + 250_000_000L;
         double best = 0;
         while (steady < 5) {
@@ -44,7 +44,7 @@ final class Burner {
         turnsPerNs = best;
     }
 
-    /** Use so much CPU of this thread, in nanoseconds. */
+    /** Use {@code ns} nanoseconds of this thread's CPU. */
     static void burn(long ns) {
         if (ns <= 0) {
             return;
@@ -69,7 +69,7 @@ final class Burner {
             x ^= x << 17;
         }
         if (x == 0) {
-            // Never so, which the compiler does not know: the loop may not be left out.
+            // Never true, but the compiler does not know this and so cannot eliminate the loop.
             sink = x;
         }
     }

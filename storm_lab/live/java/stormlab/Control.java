@@ -18,8 +18,8 @@ import org.apache.storm.utils.NimbusClient;
 import org.apache.storm.utils.Utils;
 
 /**
- * Talks to Nimbus on behalf of Python: reads a command a line, fields parted by tabs, and answers each with one
- * line of JSON. The commands are
+ * Talks to Nimbus for Python: reads one command per line, with fields separated by tabs, and answers each with
+ * one line of JSON. The commands are
  *
  * <pre>
  * cluster                          host by supervisor id, and the topologies by name
@@ -30,7 +30,7 @@ import org.apache.storm.utils.Utils;
  * deactivate NAME
  * </pre>
  *
- * An answer holds "error" when Nimbus refused, or cannot be reached.
+ * An answer contains "error" if Nimbus refused or could not be reached.
  */
 public final class Control {
     private final Map<String, Object> conf;
@@ -59,7 +59,7 @@ public final class Control {
             }
             return carryOut(connection.getClient(), command);
         } catch (Exception error) {
-            // A connection that has failed once is of no more use.
+            // Do not reuse a connection that has failed.
             close();
             return "{\"error\": " + quoted(error.toString()) + "}";
         }
@@ -127,7 +127,7 @@ public final class Control {
         StringBuilder text = new StringBuilder("{\"id\": ").append(quoted(topology.get_id()));
         text.append(", \"status\": ").append(quoted(topology.get_status()));
         //@ from 1.0
-        // What the scheduler says of it.
+        // The scheduler's status message.
         text.append(", \"scheduled\": ").append(quoted(String.valueOf(topology.get_sched_status())));
         //@ end
         text.append(", \"executors\": [");

@@ -14,14 +14,14 @@ import java.util.Deque;
 import java.util.Map;
 
 /**
- * Where a spout's lines come from: one queue that all its tasks share, in whichever worker they run.
+ * The source of a spout's lines: one queue that all its tasks share, in whichever workers they run.
  *
- * <p>The queue's state is a small mapped file of longs: how many lines have been taken; how many steps of the
- * rate there are; and for each step its start, the lines that had arrived by then, and nanoseconds from line
- * to line times 1024 (0: none arrive). Only the first is written here; whoever plays the run adds steps.
+ * <p>The queue's state is a small mapped file of longs: the number of lines taken; the number of steps of the
+ * rate; and for each step its start, the lines that had arrived by then, and the nanoseconds from line to line
+ * times 1024 (0: none arrive). Only the first is written here; the process that plays the run adds steps.
  */
 final class LineSource {
-    /** There is no line to be taken now. */
+    /** No line is available now. */
     static final long NONE = -1;
 
     private static final VarHandle LONG =
@@ -38,7 +38,7 @@ final class LineSource {
         CLOSED_LOOP
     }
 
-    /** A line that has come back: to be emitted before new ones. */
+    /** A line to be emitted before new ones: a failed line, or the next call of a closed loop. */
     private record Returned(long line, int attempt, long dueNs) {}
 
     final long sleepNs;
@@ -60,7 +60,7 @@ final class LineSource {
     private long callers;
     private int step;
 
-    /** Number of times that the line taken last has been emitted before. */
+    /** Number of times that the last line taken was emitted before. */
     int attempt;
 
     LineSource(Plan plan, Map<String, Object> source, int index, int readers) {
@@ -93,7 +93,7 @@ final class LineSource {
         }
     }
 
-    /** Take the next line that is there, or {@link #NONE}. */
+    /** Take the next available line, or {@link #NONE}. */
     long take(long nowNs) {
         Returned first = returned.peekFirst();
         if (first != null && first.dueNs <= nowNs) {
@@ -104,7 +104,7 @@ final class LineSource {
         attempt = 0;
         switch (kind) {
             case SATURATED:
-                // A generator that is never empty: its tasks need not agree on who takes which line.
+                // A generator that is never empty: its tasks need not share a counter of lines.
                 return nowNs >= originNs ? index + readers * own++ : NONE;
             case CLOSED_LOOP:
                 if (callers == 0 || nowNs < originNs) {
@@ -151,19 +151,19 @@ final class LineSource {
         return queue.getLong(place) + ahead * (gap >> 10) + (ahead * (gap & 1023) >> 10);
     }
 
-    /** The trace's record that a line begins with. */
+    /** Return the first record of a line in the trace. */
     int record(long line) {
         return (int) records.get((int) (line % records.capacity()));
     }
 
-    /** A line's root tuple has been acked. */
+    /** Called when a line's root tuple has been acked. */
     void acked(long nowNs) {
         if (kind == Kind.CLOSED_LOOP) {
             returned.addLast(new Returned(NONE, 0, nowNs + answerNs));
         }
     }
 
-    /** A line's root tuple has failed. */
+    /** Called when a line's root tuple has failed. */
     void failed(long line, int attempts, long nowNs) {
         if (replays) {
             returned.addLast(new Returned(line, attempts + 1, nowNs));

@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Rows of 32 bytes in a file that grows piece by piece. It is mapped, so what has been written is there for
- * the reader even when the JVM is killed. One thread writes; a row that was never written is zeroes.
+ * Rows of 32 bytes in a file that grows piece by piece. The file is mapped, so that what has been written
+ * survives even if the JVM is killed. Only one thread writes; rows that were never written are zeroes.
  */
 final class MappedRows {
     static final int ROW = 32;

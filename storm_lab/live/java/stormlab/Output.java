@@ -7,9 +7,9 @@ import java.util.Map;
 
 import org.apache.storm.task.TopologyContext;
 
-/** A component's streams, and the values of the tuples on them. */
+/** Emits tuples with their values on a component's streams. */
 final class Output {
-    /** Sends one tuple; returns the tasks that got it. */
+    /** Sends one tuple; returns the tasks that receive it. */
     interface Sender {
         List<Integer> emit(String stream, List<Object> values);
 
@@ -22,10 +22,10 @@ final class Output {
     private static final class Stream {
         String name;
         boolean direct;
-        /** Positions of the subscriptions that look at keys: one key, or two candidates. */
+        /** Positions of the subscriptions that are grouped by keys: one key, or two candidates. */
         int[] keyed;
         boolean[] twoKeys;
-        /** Of a direct stream: the tasks of each subscription's bolt. */
+        /** For a direct stream, the tasks of each subscription's bolt. */
         List<List<Integer>> targets;
     }
 
@@ -62,7 +62,7 @@ final class Output {
         single = streams.size() == 1 ? only : null;
     }
 
-    /** Emit everything that a call emitted. */
+    /** Emit all recorded emissions of a call. */
     void emitAll(int record, long root) {
         int count = trace.emissions(record);
         int first = trace.firstEmission(record);
@@ -81,7 +81,7 @@ final class Output {
         values.add(text(trace.characters(emission)));
         for (int i = 0; i < stream.keyed.length; i++) {
             int follower = record + stream.keyed[i];
-            // Storm hashes the list of the one value, which is 31 more than the value.
+            // Storm hashes the list of this one value; the hash is 31 more than the value.
             values.add(trace.key(follower) - 31);
             if (stream.twoKeys[i]) {
                 values.add(trace.key2(follower));

@@ -7,8 +7,8 @@ import org.apache.storm.grouping.CustomStreamGrouping;
 import org.apache.storm.task.WorkerTopologyContext;
 
 /**
- * Partial key grouping on the candidates that the trace has recorded: of the two tasks, the one that this
- * emitter has used less. Storm's own grouping of that name hashes the values, which a trace no longer has.
+ * Partial key grouping on the two candidate tasks recorded in the trace: chooses the one that this emitter has
+ * used less. Storm's own partial key grouping hashes the values, which a trace no longer has.
  */
 public final class PartialKey implements CustomStreamGrouping {
     private static final long serialVersionUID = 1;
@@ -17,7 +17,7 @@ public final class PartialKey implements CustomStreamGrouping {
     private transient List<Integer> tasks;
     private transient long[] used;
 
-    /** The candidates are the values at {@code place} (less 31, as all keys are) and after it. */
+    /** The candidates are the values at {@code place} (reduced by 31, like all keys) and after it. */
     PartialKey(int place) {
         this.place = place;
     }

@@ -9,7 +9,7 @@ import net.minidev.json.JSONValue;
 
 /** The exported description of one topology: {@code plan.json} and the binary files beside it. */
 final class Plan {
-    /** Key of the topology's configuration that holds the folder of the plan. */
+    /** Key of the plan's folder in the topology's configuration. */
     static final String FOLDER_KEY = "storm.lab.plan";
 
     private static Plan last;
@@ -22,7 +22,7 @@ final class Plan {
         this.fields = fields;
     }
 
-    /** Read a plan; the workers' executors share one. */
+    /** Read a plan, which the executors of a worker share. */
     static synchronized Plan of(String folder) {
         Path path = Path.of(folder);
         if (last == null || !last.folder.equals(path)) {
@@ -35,7 +35,7 @@ final class Plan {
         return last;
     }
 
-    /** The plan of the topology that a component is opened in. */
+    /** Return the plan of the topology with this configuration. */
     static Plan of(Map<?, ?> conf) {
         return of((String) conf.get(FOLDER_KEY));
     }

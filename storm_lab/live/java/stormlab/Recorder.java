@@ -18,8 +18,8 @@ import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * What a worker leaves behind in the run's folder: {@code worker-*.jsonl}, with a line when it begins, one for
- * each task that is opened, and one a window with counters and CPU; and the tasks' row files.
+ * Records a worker in the run's folder. {@code worker-*.jsonl} has a line for its start, one for each task that
+ * is opened, and one per window with counters and CPU. The tasks' rows are in further files.
  *
  * <p>All times are {@link System#nanoTime()}, which is CLOCK_MONOTONIC and thus common to all processes of a
  * machine.
@@ -63,7 +63,7 @@ final class Recorder {
         thread.start();
     }
 
-    /** The recorder of this worker. */
+    /** Return the recorder of this worker. */
     static synchronized Recorder of(Plan plan, int port) {
         if (own == null) {
             try {
@@ -102,7 +102,7 @@ final class Recorder {
         return log;
     }
 
-    /** Note that something happened to a task or to the worker. */
+    /** Record an event of a task or of the worker. */
     synchronized void note(String what, int task) {
         Map<String, Object> line = event(what);
         line.put("task", task);
@@ -127,7 +127,7 @@ final class Recorder {
     }
 
     private void run() {
-        // The first window holds what the worker's start has cost.
+        // The first window includes the cost of the worker's start.
         long start = startedNs;
         long next = originNs + Math.floorDiv(System.nanoTime() - originNs, windowNs) * windowNs + windowNs;
         while (true) {
@@ -178,7 +178,7 @@ final class Recorder {
         write(line);
     }
 
-    /** Id, name and CPU since the last look, in ns, of each Java thread. */
+    /** Return id, name and CPU since the last window, in ns, of each Java thread. */
     private List<Object> threads() {
         ThreadMXBean bean = ManagementFactory.getThreadMXBean();
         long[] ids = bean.getAllThreadIds();

@@ -10,8 +10,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * External servers that all workers share: each handles a number of requests at once, the others wait. A
- * mapped file holds when each of a server's places is free again.
+ * External servers that all workers share. Each handles a number of requests at once; further requests wait. A
+ * mapped file holds the time at which each place of a server becomes free.
  */
 final class Servers {
     private static final VarHandle LONG =
@@ -37,7 +37,7 @@ final class Servers {
         }
     }
 
-    /** Send a request now; returns when its answer arrives. */
+    /** Send a request now; returns the time at which its answer arrives. */
     long ask(int server, long serviceNs) {
         long now = System.nanoTime();
         if (places == 0) {

@@ -9,7 +9,7 @@ import java.util.Map;
 import org.apache.storm.topology.OutputFieldsDeclarer;
 import org.apache.storm.tuple.Fields;
 
-/** A component's declared streams: what its tuples carry, and which are direct. */
+/** A component's declared streams: the fields of their tuples, and which streams are direct. */
 final class Streams implements Serializable {
     private static final long serialVersionUID = 1;
 
@@ -30,7 +30,7 @@ final class Streams implements Serializable {
         }
     }
 
-    /** Names of the fields that the subscription at a position is grouped by. */
+    /** Return the names of the fields by which the subscription at a position is grouped. */
     static List<String> keyFields(long position, boolean two) {
         return two ? List.of("key" + position + "a", "key" + position + "b") : List.of("key" + position);
     }

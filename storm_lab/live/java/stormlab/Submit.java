@@ -13,7 +13,7 @@ import org.apache.storm.tuple.Fields;
 
 /**
  * Submits the topology of a plan: {@code stormlab.Submit FOLDER}, with {@code -Dstorm.jar} set to this jar.
- * Ends with status 0 when Nimbus has it; else the last line of stderr says why not.
+ * Ends with status 0 when Nimbus has accepted it; otherwise the last line of stderr gives the reason.
  */
 public final class Submit {
     private Submit() {}
@@ -30,7 +30,7 @@ public final class Submit {
         System.exit(0);
     }
 
-    /** Thrift's exceptions of Storm carry their text in a field of their own. */
+    /** Return an error's text, which Storm's Thrift exceptions have in a field of their own. */
     static String message(Throwable error) {
         try {
             return String.valueOf(error.getClass().getMethod("get_msg").invoke(error));

@@ -3,7 +3,7 @@ package stormlab;
 import java.nio.file.Path;
 import java.util.List;
 
-/** What one task notes: counters for the windows, and a row for each root tuple or sampled execution. */
+/** The log of one task: counters for the windows, and a row for each root tuple or sampled execution. */
 final class TaskLog {
     /** Outcomes of root tuples in their rows; 0 is pending. */
     static final int ACKED = 1;
@@ -13,14 +13,14 @@ final class TaskLog {
     final int incarnation;
     final long sampleEvery;
 
-    // Written by the task's thread, read by the recorder's: a window's edge may cut a little early or late.
+    // Written by the task's thread and read by the recorder's, so the edges of windows are not exact.
     long emitted;
     long transferred;
     long executed;
     long acked;
     long failed;
     long executeNs;
-    /** Running number of root tuples that nobody tracks. */
+    /** Running number of untracked root tuples. */
     long untracked;
     final long[] sentTuples;
     final long[] sentBytes;
@@ -54,7 +54,7 @@ final class TaskLog {
         }
     }
 
-    /** Note a root tuple before its emit; returns its number at this task. */
+    /** Record a root tuple before it is emitted; returns its number at this task. */
     long root(long line, int attempt) {
         long row = rows.add();
         rows.setLong(row, 16, line);
@@ -63,13 +63,13 @@ final class TaskLog {
         return row;
     }
 
-    /** Note how a root tuple ended. */
+    /** Record how a root tuple ended. */
     void close(long row, int outcome) {
         rows.setLong(row, 8, System.nanoTime());
         rows.setInt(row, 28, outcome);
     }
 
-    /** Note an execution. */
+    /** Record an execution. */
     void execution(long root, int source, long startNs, long endNs) {
         long row = rows.add();
         rows.setLong(row, 0, startNs);
@@ -79,14 +79,14 @@ final class TaskLog {
     }
 
     /**
-     * A root tuple's number in the topology, as it travels with its tuples: from the highest bit on whether
-     * nobody tracks it, then the spout's task, its incarnation and the running number there.
+     * Return a root tuple's number in the topology, which all tuples of its tree carry. From the highest bit
+     * on: whether it is untracked, the spout's task, the task's incarnation, and the running number there.
      */
     long name(long row, boolean tracked) {
         return (tracked ? 0L : Long.MIN_VALUE) | (long) task << 48 | (long) incarnation << 40 | row;
     }
 
-    /** Whether executions of this root tuple's tree are logged. */
+    /** Return whether executions of this root tuple's tree are logged. */
     boolean logs(long root) {
         return (root & 0xFF_FFFF_FFFFL) % sampleEvery == 0;
     }

@@ -8,7 +8,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/** A workload trace, mapped: records (one call of user code each) and emissions (one emit call each). */
+/** A memory-mapped workload trace: records (one call of user code each) and emissions (one emit call each). */
 final class Trace {
     private static final int RECORD = 40;
     private static final int EMISSION = 16;
@@ -24,7 +24,7 @@ final class Trace {
         emissions = map(folder.resolve("emissions.bin"));
     }
 
-    /** The trace of a folder; the executors of a worker share one. */
+    /** Return the trace of a folder, which the executors of a worker share. */
     static synchronized Trace of(Path folder) {
         if (last == null || !lastFolder.equals(folder)) {
             last = new Trace(folder);
@@ -50,7 +50,7 @@ final class Trace {
         return records.getLong(record * RECORD);
     }
 
-    /** Service time asked of the external server, ns. */
+    /** Service time of the request to the external server, ns. */
     long serverNs(int record) {
         return records.getLong(record * RECORD + 8);
     }
@@ -89,12 +89,12 @@ final class Trace {
         return emissions.getInt(emission * EMISSION + 4);
     }
 
-    /** Payload as recorded, bytes. */
+    /** Recorded payload, bytes. */
     int bytes(int emission) {
         return emissions.getInt(emission * EMISSION + 8);
     }
 
-    /** Characters of text that bring the tuple to that payload. */
+    /** Characters of text that pad the tuple to its payload. */
     int characters(int emission) {
         return emissions.getInt(emission * EMISSION + 12);
     }

@@ -11,7 +11,7 @@ import org.apache.storm.topology.IRichBolt;
 import org.apache.storm.topology.OutputFieldsDeclarer;
 import org.apache.storm.tuple.Tuple;
 
-/** A bolt that plays a workload trace: use CPU, wait for servers, emit what was recorded, ack or fail. */
+/** A bolt that plays a workload trace: uses CPU, waits for servers, emits what was recorded, acks or fails. */
 public final class TraceBolt implements IRichBolt {
     private static final long serialVersionUID = 1;
 
@@ -78,7 +78,7 @@ public final class TraceBolt implements IRichBolt {
     public void execute(Tuple input) {
         current = input;
         if (ticks && "__system".equals(input.getSourceComponent())) {
-            // The tick's tree belongs to no root.
+            // What a tick causes belongs to no root tuple.
             call(tickRecord, log.name(1, false));
             collector.ack(input);
             return;

@@ -9,7 +9,7 @@ import org.apache.storm.task.TopologyContext;
 import org.apache.storm.topology.IRichSpout;
 import org.apache.storm.topology.OutputFieldsDeclarer;
 
-/** A spout that plays the lines of a workload trace: wait, use CPU, emit what was recorded. */
+/** A spout that plays the lines of a workload trace: it waits, uses CPU, and emits what was recorded. */
 public final class TraceSpout implements IRichSpout {
     private static final long serialVersionUID = 1;
 
@@ -23,12 +23,12 @@ public final class TraceSpout implements IRichSpout {
     private transient Output output;
     private transient Message current;
 
-    /** Message id of a line's root tuple: each emit call of the line is one of Storm's. */
+    /** Message id of a line's root tuple; each emit call of the line makes a root tuple in Storm. */
     private static final class Message {
         final long row;
         final long line;
         final int attempt;
-        /** Emit calls that are still to be acked, and the line itself while it is being emitted. */
+        /** Emit calls that are not acked yet, plus the line itself while it is being emitted. */
         int open = 1;
         boolean failed;
 
