@@ -139,7 +139,8 @@ class Policy:
     def _counted(self, view: SchedulingView) -> SchedulingView:
         """Return the view with numbers of workers as placed by hand, until a rebalance changes them.
 
-        Otherwise Storm's own schedulers would spread them again over as many workers as were submitted.
+        Otherwise Storm's own schedulers would spread topologies again, over as many workers as they were
+        submitted with.
         """
         topologies = []
         for topology in view.topologies:

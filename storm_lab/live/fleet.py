@@ -77,8 +77,8 @@ class Fleet:
         """Start everything, and wait until Nimbus knows all supervisors.
 
         ``settings`` are further keys of every ``storm.yaml``. ``socket`` is where Nimbus asks for schedules;
-        None leaves it its own scheduler. ``player`` is the jar with the bridge's scheduler and the client of
-        Nimbus.
+        with None it uses a scheduler of its own. ``player`` is the jar with the bridge's scheduler and the
+        client of Nimbus.
 
         Raises:
             StormLabError: a daemon ends or is not ready in time.
@@ -128,7 +128,7 @@ class Fleet:
         self._daemons[node] = place.start("supervisor", command)
 
     def forget(self, node: str) -> Daemon:
-        """Stop watching a node's supervisor, which is about to be killed."""
+        """Stop watching a node's supervisor, which is about to be killed, and return it."""
         return self._daemons.pop(node)
 
     def takes_pushes(self, node: str) -> bool:

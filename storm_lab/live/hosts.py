@@ -48,13 +48,18 @@ _LEAST_MEMORY_MB = 512
 class HostOptions:
     """How a cluster's description becomes hosts.
 
-    ``cpu_scale`` is the part of a node's clock that it is given: 1 = a node of one core at 2,000 MHz gets
-    2,000 MHz of this machine. None means 1, or less, equally for all nodes, if they would not fit on the
-    machine. ``pinned`` gives each node as many cores of the machine as it has, and no others, instead of a
-    quota. Processes under a quota stand still for most of each period, and then find more work waiting than
-    they would on a core of their own. ``weight`` is the cluster's CPU weight beside other programs, of which
-    each has 100. ``latency_us`` is added one way between any two hosts, ``rack_latency_us`` in addition
-    between racks.
+    Args:
+        kind: what a node is; ``auto`` = namespaces if they can be made, else plain processes on loopback.
+        cpu_scale: part of a node's clock that it is given: 1 = a node of one core at 2,000 MHz gets 2,000 MHz
+            of this machine. None means 1, or the same smaller part for all nodes if they do not fit on the
+            machine.
+        limit_cpu: whether nodes get CPU quotas.
+        pinned: each node gets as many cores of the machine as it has, and no others, instead of a quota.
+            Processes under a quota stand still for most of each period, and then find more work waiting than
+            they would on a core of their own.
+        weight: the cluster's CPU weight beside other programs, of which each has 100.
+        latency_us: latency added one way between any two hosts.
+        rack_latency_us: further latency between racks.
     """
 
     kind: HostKind = "auto"

@@ -130,7 +130,7 @@ def is_zombie(pid: int) -> bool:
 
 
 def listens(pid: int, port: int, address: str | None = None) -> bool:
-    """Return whether a TCP port is listened on in a process's network, at ``address`` if one is given."""
+    """Return whether any process in the network of ``pid`` listens on a TCP port, at ``address`` if given."""
     wanted = f"{port:04X}"
     for name in ("tcp", "tcp6"):
         try:

@@ -90,7 +90,7 @@ class Place:
         _write(self.folder, self.record)
 
     def owned_by_another(self) -> bool:
-        """Return whether another living process owns it; if none does, this one becomes the owner."""
+        """Return whether another living process owns the cluster; otherwise, take ownership."""
         if self._lock is not None:
             return False
         try:
@@ -177,7 +177,11 @@ def processes_of(record: Record) -> list[int]:
 
 
 def remove_cluster(place: Place) -> None:
-    """End a cluster and remove everything that it has made; `StormLabError` (retry) if something is left."""
+    """End a cluster and remove everything that it has made.
+
+    Raises:
+        StormLabError: something is left; the call can be repeated.
+    """
     record = place.record
     if record.boot == boot_id():
         left: list[str] = []

@@ -1,9 +1,10 @@
 """The versions of Storm that the live runtime plays, as data.
 
 ``locks/<version>.csv`` lists the jars that a release needs, with SHA-256 and size of each. Some jars are left
-out. Nimbus of 2.x keeps its history of metrics in rocksdb (73 MB) and works without it. Libraries that only
-Storm's web pages use (ring, compojure and related ones) are not on Maven Central. Storm before 1.0 needs
-``carbonite.JavaBridge``, which is not on Maven Central either: a class of this package replaces it.
+out: rocksdb (73 MB), in which Nimbus of 2.x keeps its history of metrics and which it can do without; and
+libraries that only Storm's web pages use and that are not on Maven Central (ring, compojure and related
+ones). Storm before 1.0 needs ``carbonite.JavaBridge``, which is not on Maven Central either: a class of this
+package replaces it.
 """
 
 from __future__ import annotations

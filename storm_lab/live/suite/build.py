@@ -104,8 +104,9 @@ def placed(executors: Sequence[Executor], where: Mapping[str, Sequence[Slot]]) -
 
 
 SUITE_COST = CostModel(process_penalty=0.0)
-"""The player's bolts measure their work by their threads' own CPU clocks, whatever else uses the caches.
-Besides, all but one or two workers of a sitting are idle and displace nothing.
+"""No penalty for sharing caches with other workers: the player's bolts measure their work by their threads'
+own CPU clocks, whatever else uses the caches. Besides, all but one or two workers of a sitting are idle and
+displace nothing.
 """
 
 

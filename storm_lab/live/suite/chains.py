@@ -201,7 +201,7 @@ _PACKING_START_S = Start(25.0, 35.0)
 """Time from the submission until the workers run."""
 _PACKING_WARM_S, _PACKING_STRETCH_S = 15.0, 10.0
 """Played with the first compiler alone. The second one would keep two cores busy for half a minute with the
-code of four workers, and latencies before that would be the compilers'.
+code of four workers, and determine the latencies until then.
 """
 _PACKING_RATE = 300.0
 _PACKING_WORK = (50.0, 50.0)

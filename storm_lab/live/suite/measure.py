@@ -30,7 +30,9 @@ _LEAST_ROOTS = 20
 _LATE_S = 5.0
 """If workers become ready after their stretch has begun, it counts from this long after them."""
 _FULL = 0.85
-"""Part of the machine's cores: from here on the machine is full, and hosts that use them have their due."""
+"""From this part of the machine's cores on, a machine is full, and hosts that use as much have what they are
+due.
+"""
 _HELD = 0.25
 """A host that was throttled in at least this part of its quota's periods has had all that it is due."""
 _WAITING = 2.0

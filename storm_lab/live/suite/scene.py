@@ -114,7 +114,10 @@ class Turns:
         return start, end
 
     def flood(self, *topologies: str, start_s: float) -> tuple[float, float]:
-        """Measure topologies that are saturated from now on, then kill them; returns the stretch, in tens."""
+        """Measure topologies that are saturated from now on, then kill them.
+
+        Returns the stretch, whose start is rounded up to a multiple of 10 s.
+        """
         start = math.ceil((self.now_s + start_s) / _FLOOD_S) * _FLOOD_S
         end = start + _FLOOD_S
         self.faults += [KillTopology(end, topology, wait_s=0.0) for topology in topologies]

@@ -15,8 +15,8 @@ _LAST_OF_1 = "1.2.4"
 """The versions of Storm on which sittings are played, in the order of `Sitting.generations`."""
 
 CALIBRATION = "calibration"
-"""A sitting that takes as little time as possible; its scenes, all of the calibrating half, are from other
-ones.
+"""The sitting for calibration: it repeats scenes of other sittings, all of the calibrating half, in the least
+time.
 """
 LOGGED = "logged"
 """The sitting whose topologies write a debug log."""

@@ -91,7 +91,7 @@ def threads_table(trust: Trust) -> pd.DataFrame:
     """Return CPU per tuple by kind of thread in us, "real / emulated", for each scene compared by CPU.
 
     Real Storm and the emulator may agree on the sum but not on single kinds of thread: one counts an idle
-    wait for a thread of its own, the other for housekeeping.
+    wait under a thread of its own, the other under housekeeping.
     """
     rows = {
         row.label: {kind: f"{real:.0f} / {played:.0f}" for kind, (real, played) in row.threads.items()}
