@@ -1,4 +1,4 @@
-"""The field's nouns, frozen: topology, component, grouping, cluster, node, slot, executor, assignment."""
+"""Immutable model objects: topology, component, grouping, cluster, node, slot, executor and assignment."""
 
 from storm_lab.model.assignment import Assignment, InvalidAssignmentError, check_assignment
 from storm_lab.model.cluster import Cluster, Node, Slot, check_slots

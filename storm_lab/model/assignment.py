@@ -1,4 +1,4 @@
-"""Assignments: which executor runs in which slot, and what makes one invalid."""
+"""Assignments of executors to slots, and the check that an assignment is valid."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from storm_lab.model.grouped import grouped
 
 
 class InvalidAssignmentError(ValueError):
-    """An assignment that no cluster could run; the message names the executor and the slot."""
+    """Raised for an assignment that no cluster could run; the message names the executor and the slot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The executors' slots, for any number of topologies. Immutable; compare by value."""
+    """Executors and their slots, for any number of topologies. Immutable and compared by value."""
 
     slots: Mapping[Executor, Slot] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -27,7 +27,7 @@ class Assignment:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Executor, Slot]]) -> Assignment:
-        """Build from pairs; `InvalidAssignmentError` if an executor occurs twice."""
+        """Build an assignment from pairs; raise `InvalidAssignmentError` if an executor occurs twice."""
         slots: dict[Executor, Slot] = {}
         for executor, slot in pairs:
             if executor in slots:
@@ -38,7 +38,7 @@ class Assignment:
         return cls(MappingProxyType(slots))
 
     def workers(self) -> dict[Slot, tuple[Executor, ...]]:
-        """Slot to its executors (ascending), slots in order of first appearance."""
+        """Return each slot's executors (ascending), with slots in order of first appearance."""
         members = grouped(self.slots, self.slots.__getitem__)
         return {slot: tuple(sorted(executors)) for slot, executors in members.items()}
 
@@ -53,14 +53,16 @@ class Assignment:
         )
 
     def merged(self, other: Assignment) -> Assignment:
-        """This assignment with ``other``'s executors added or moved."""
+        """Return this assignment with the executors of ``other`` added or moved."""
         return Assignment(MappingProxyType({**self.slots, **other.slots}))
 
 
 def check_assignment(assignment: Assignment, cluster: Cluster, executors: Iterable[Executor]) -> None:
-    """Refuse an assignment that is not a complete, valid placement of ``executors``.
+    """Check that ``assignment`` is a complete, valid placement of ``executors``.
 
-    Raises `InvalidAssignmentError` if one is missing or foreign, a slot unknown or shared by two topologies.
+    Raises:
+        InvalidAssignmentError: an executor is missing or does not belong to ``executors``, a slot is unknown,
+            or two topologies share a slot.
     """
     known = set(cluster.slots())
     wanted = set(executors)

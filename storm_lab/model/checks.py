@@ -1,4 +1,4 @@
-"""What a value may be, and refusing what it may not, where it is given."""
+"""Checks of values at the place where the user gives them, with errors that say what is allowed."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _FLAGS = dict.fromkeys(("true", "yes", "1", "on"), True) | dict.fromkeys(("false
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The values that something takes.
+    """The values that a field accepts.
 
-    ``kind`` is bool, int, float (which takes whole numbers, too) or str. ``low`` and ``high`` bound a number
-    and may be met; ``choices``, if any, are all the texts that there are.
+    ``kind`` is bool, int, float (which also accepts whole numbers) or str. ``low`` and ``high`` are inclusive
+    bounds of a number. ``choices``, if not empty, lists all texts that are allowed.
     """
 
     kind: type
@@ -54,12 +54,12 @@ class Allowed:
         return "" if self.high is None else f"{_short(self.high)}{unit} or less"
 
     def fault(self, value: object) -> str | None:
-        """What is wrong with a value, in words that follow its name; None if nothing is."""
+        """Return what is wrong with a value, in words that follow its name, or None if it is allowed."""
         if self.kind in (bool, str):
             if not isinstance(value, self.kind):
                 return "has the wrong type"
             return "is not one of the allowed values" if self.choices and value not in self.choices else None
-        # True is a number to Python, but nobody who writes a rate means it. Numpy's numbers are some, too.
+        # True is a number in Python, but not a sensible rate. NumPy's numbers are accepted.
         if isinstance(value, bool) or not isinstance(value, Integral if self.kind is int else Real):
             return "has the wrong type"
         number = cast(float, value)
@@ -70,12 +70,12 @@ class Allowed:
         return "is out of range" if below or above else None
 
     def check(self, owner: str, field: str, value: object) -> None:
-        """Refuse a value that is not allowed; `UserError` names owner, field and value, and what is."""
+        """Raise `UserError` if a value is not allowed; it names owner, field, value and what is allowed."""
         if self.fault(value) is not None:
             raise _refusal(owner, field, value, self.noun, f"give {self.range_text or self.noun}")
 
     def read(self, text: str) -> bool | int | float | str:
-        """The value that a text of a command line stands for; the text itself where it stands for none."""
+        """Convert a command-line text to a value; return the text itself if it cannot be converted."""
         if self.kind is bool:
             return _FLAGS.get(text.lower(), text)
         for kind in (int, float) if self.kind is not str else ():
@@ -91,7 +91,7 @@ def _short(bound: float) -> str:
 
 
 def _refusal(owner: str, field: str, value: object, wanted: str, remedy: str) -> UserError:
-    # A value of None is not shown by the error itself.
+    # The error itself does not show a value of None.
     message = f"{owner} needs {wanted}" + (", not None" if value is None else "")
     return UserError(message, field=field, value=value, remedy=remedy)
 
@@ -102,10 +102,10 @@ def _noun(kind: type) -> str:
 
 
 def check_kind(owner: str, field: str, value: object, kind: Any) -> None:
-    """Refuse what is not of a kind as annotations declare it; `UserError` names owner, field and value.
+    """Raise `UserError` if a value is not of the annotated type ``kind``; it names owner, field and value.
 
-    What tuples and mappings hold is looked at, too. A list is as good as a tuple. Numbers pass: they have a
-    range, which `check_whole` and `check_number` know.
+    The items of tuples and mappings are checked, too. A list is accepted in place of a tuple. Numbers are not
+    checked here, but with their range by `check_whole` and `check_number`.
     """
     choices = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     kinds = [get_origin(choice) or choice for choice in choices]
@@ -131,7 +131,7 @@ def check_kind(owner: str, field: str, value: object, kind: Any) -> None:
 
 
 def check_kinds(owner: str, given: Any) -> None:
-    """Refuse a dataclass of which a field holds another kind than is declared for it; as `check_kind`."""
+    """Check every field of a dataclass against its annotation, as `check_kind` does."""
     for name, kind in _declared(given.__class__):
         check_kind(owner, name, getattr(given, name), kind)
 
@@ -143,25 +143,25 @@ def _declared(kind: type) -> tuple[tuple[str, Any], ...]:
 
 
 def check_whole(owner: str, field: str, value: object, *, low: int, high: int) -> None:
-    """Refuse what is no whole number from ``low`` to ``high``; `UserError` names owner, field and range."""
+    """Raise `UserError` unless ``value`` is a whole number from ``low`` to ``high``."""
     Allowed(int, low, high).check(owner, field, value)
 
 
 def check_number(
     owner: str, field: str, value: object, *, low: float = 0.0, high: float | None = None, unit: str = ""
 ) -> None:
-    """Refuse what is no finite number from ``low`` to ``high``; `UserError` as `check_whole`."""
+    """Raise `UserError` unless ``value`` is a finite number from ``low`` to ``high``."""
     Allowed(float, low, high, unit).check(owner, field, value)
 
 
 def check_name(owner: str, field: str, value: object) -> None:
-    """Refuse what is no text, or an empty one; `UserError` names owner, field and value."""
+    """Raise `UserError` unless ``value`` is a text that is not empty."""
     if not isinstance(value, str) or not value:
         raise _refusal(owner, field, value, "a name", "give a text")
 
 
 def check_distinct(owner: str, noun: str, names: Sequence[object]) -> None:
-    """Refuse a name or number that is there twice; `UserError` names it."""
+    """Raise `UserError` if a name or number occurs twice; it names the duplicate."""
     seen: set[object] = set()
     for name in names:
         if name in seen:

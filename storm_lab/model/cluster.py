@@ -1,8 +1,7 @@
 """Clusters: nodes (supervisors) with slots, in racks.
 
-A node's physical figures (cores, clock, memory) are what the emulator plays; its *offer* is what its
-configuration tells resource-aware schedulers, which may differ (R-Storm's nodes offer ten times their
-memory).
+The emulator plays a node's physical figures (cores, clock, memory). Resource-aware schedulers read its
+*offer*, as set in the node's configuration. The two may differ: R-Storm's nodes offer ten times their memory.
 """
 
 from __future__ import annotations
@@ -36,13 +35,20 @@ class Slot(NamedTuple):
 class Node:
     """A machine that runs a supervisor.
 
-    ``cores`` physical cores at ``core_mhz``; ``threads_per_core`` hardware threads; ``memory_mb`` of RAM;
-    ``nic_mbps`` network card speed in each direction, in megabits per second. ``work_per_clock`` is how much
-    of Storm's own code a core gets done in a cycle of ``core_mhz``, against the cores of about 2006 for which
-    the cost model holds; what user code costs is stated for the machine itself. Processes of a node with a
-    ``cpu_quota`` may use so many cores' worth of CPU in each ``quota_period_ms``, and then stand still until
-    the next, as those of a container do (Linux's ``cpu.max``); None: as much as its cores have. A `UserError`
-    names node and field: a figure is no number or out of range, or a port is there twice.
+    ``cores`` is the number of physical cores, ``core_mhz`` their clock and ``threads_per_core`` the number of
+    hardware threads. ``memory_mb`` is the RAM; ``nic_mbps`` is the speed of the network card in each
+    direction, in megabits per second.
+
+    ``work_per_clock`` is the amount of Storm's own code that a core executes in a cycle of ``core_mhz``,
+    relative to the cores of about 2006 for which the cost model holds. The cost of user code is given for the
+    machine itself.
+
+    With ``cpu_quota``, the processes of the node may use CPU time of that many cores in each
+    ``quota_period_ms``; then they stop until the next period, like those of a container (Linux's
+    ``cpu.max``). None means no limit beyond the cores.
+
+    Raises:
+        UserError: a figure is not a number or out of range, or a port occurs twice. It names node and field.
     """
 
     id: str
@@ -77,7 +83,7 @@ class Node:
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        """The node's slots, in order of declaration of its ports."""
+        """The node's slots, in the order in which its ports are declared."""
         return tuple(Slot(self.id, port) for port in self.ports)
 
     @property
@@ -88,11 +94,14 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The worker nodes, as Nimbus learns of them.
+    """The worker nodes, as Nimbus sees them.
 
-    With ``shared_cores`` all of them are containers or virtual machines on one machine and take turns at so
-    many of its cores; None: each is a machine of its own. A `UserError` names the field: two nodes have the
-    same id, or one has none; ``shared_cores`` is out of range, or its nodes have more than one thread a core.
+    With ``shared_cores``, all nodes are containers or virtual machines on one machine and share that many of
+    its cores. None means that each node is a machine of its own.
+
+    Raises:
+        UserError: two nodes have the same id, or one has none; ``shared_cores`` is out of range; or nodes
+            that share cores have more than one thread per core. It names the field.
     """
 
     nodes: tuple[Node, ...]
@@ -112,13 +121,13 @@ class Cluster:
                         value=node.threads_per_core,
                         remedy="count threads as cores",
                     )
-        # A machine type is a node without an id.
+        # A node without an id is a machine type, which cannot be part of a cluster.
         for node in self.nodes:
             check_name("a node of a cluster", "id", node.id)
         check_distinct("the cluster", "node", [node.id for node in self.nodes])
 
     def node(self, node_id: str) -> Node:
-        """The node of that id; `KeyError` if there is none."""
+        """Return the node with that id; raise `KeyError` if there is none."""
         for node in self.nodes:
             if node.id == node_id:
                 return node
@@ -136,7 +145,7 @@ class Cluster:
 
 
 def check_slots(cluster: Cluster) -> None:
-    """Refuse a cluster on which nothing can ever run (`UserError`): without a node, or without any port."""
+    """Raise `UserError` for a cluster that can run nothing: it has no node, or no node has a port."""
     if not any(node.ports for node in cluster.nodes):
         remedy = "give at least one node a port"
         raise UserError("the cluster has no slots at all", field="cluster", remedy=remedy)

@@ -1,7 +1,8 @@
-"""Tasks and executors: how Storm numbers and cuts them, and what is measured of them.
+"""Tasks and executors: how Storm numbers tasks and divides them into executors, and the load of executors.
 
 Rules (Storm 0.8 to 2.x): a topology's tasks are numbered from 1, component by component in the order of their
-ids, system components included; each component's tasks are cut into contiguous executors, larger ones first.
+ids, system components included. The tasks of each component are divided into contiguous executors, larger
+ones first.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from storm_lab.model.version import V0_9_0, StormVersion
 
 
 class Executor(NamedTuple):
-    """A thread of a topology: the tasks ``start`` to ``end`` of one component.
+    """A thread of a topology that runs the tasks ``start`` to ``end`` of one component.
 
-    A named tuple, as slots are: emulations hash and compare them millions of times.
+    It is a named tuple, like `Slot`, because emulations hash and compare executors millions of times.
     """
 
     topology: str
@@ -36,10 +37,10 @@ class Executor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredLoad:
-    """Load of executors and the traffic between them, averaged as the monitor's moving average does.
+    """Load of executors and traffic between them, smoothed by the monitor's moving average.
 
-    CPU in MHz (``cpu seconds per second * core clock``, T-Storm section IV-B); traffic in tuples per second
-    from one executor to another. Sparse: pairs without traffic are absent.
+    CPU is in MHz (``cpu seconds per second * core clock``, T-Storm section IV-B). Traffic is in tuples per
+    second from one executor to another; pairs without traffic are absent.
     """
 
     cpu_mhz: Mapping[Executor, float] = field(default_factory=dict)
@@ -48,20 +49,23 @@ class MeasuredLoad:
 
 
 def acker_count(topology: Topology, version: StormVersion) -> int:
-    """Number of acker executors: as configured, else 1 in 0.8 and one per requested worker from 0.9 on."""
+    """Return the number of acker executors.
+
+    It is the configured number; if none is configured, 1 in 0.8 and one per requested worker from 0.9 on.
+    """
     if topology.ackers is not None:
         return topology.ackers
     return topology.workers if version >= V0_9_0 else 1
 
 
 def integer_divided(total: int, parts: int) -> list[int]:
-    """Cut ``total`` into ``parts`` whole numbers as even as possible, larger ones first."""
+    """Divide ``total`` into ``parts`` whole numbers that differ by at most 1, larger ones first."""
     quotient, remainder = divmod(total, parts)
     return [quotient + 1] * remainder + [quotient] * (parts - remainder)
 
 
 def executors_of(topology: Topology, version: StormVersion) -> tuple[Executor, ...]:
-    """All executors of ``topology`` in order of their first task, ackers included."""
+    """Return all executors of ``topology`` in order of their first task, ackers included."""
     shape = {c.id: (c.executors, c.task_count) for c in topology.components}
     ackers = acker_count(topology, version)
     shape[ACKER] = (ackers, ackers)

@@ -1,4 +1,4 @@
-"""Things put together by what they have in common."""
+"""Grouping of items by a key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Key to the items that have it, both in order of appearance."""
+    """Return a dictionary from key to its items; keys and items stay in order of appearance."""
     groups: dict[K, list[T]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)

@@ -1,10 +1,10 @@
 """Java's hash codes, as far as Storm's behaviour depends on them.
 
-Fields groupings send a tuple to ``floorMod(hash of the selected values, number of tasks)``, and several
-schedulers walk hash maps. All arithmetic is 32-bit two's complement. Which Java type a Python value stands
-for: ``str`` String, ``bool`` Boolean, ``int`` Integer where it fits and Long otherwise (`JavaLong` forces
-Long), ``float`` Double, ``None`` null, ``list`` and ``tuple`` java.util.List, ``dict`` java.util.Map,
-``bytes`` byte[].
+A fields grouping sends a tuple to task ``floorMod(hash of the selected values, number of tasks)``, and
+several schedulers iterate over hash maps. All arithmetic is 32-bit two's complement. Python values stand for
+these Java types: ``str`` String, ``bool`` Boolean, ``int`` Integer where it fits and Long otherwise
+(`JavaLong` forces Long), ``float`` Double, ``None`` null, ``list`` and ``tuple`` java.util.List, ``dict``
+java.util.Map, ``bytes`` byte[].
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _MASK = 0xFFFFFFFF
 
 @dataclass(frozen=True, slots=True)
 class JavaLong:
-    """A whole number held as Long although it would fit into an Integer; the two hash differently below 0."""
+    """A Long that would also fit into an Integer; the two hash differently below 0."""
 
     value: int
 
 
 def int32(number: int) -> int:
-    """The low 32 bits of ``number`` as a signed integer."""
+    """Return the low 32 bits of ``number`` as a signed integer."""
     number &= _MASK
     return number - 0x1_0000_0000 if number & 0x8000_0000 else number
 
@@ -51,7 +51,7 @@ def long_hash(number: int) -> int:
 
 
 def folded_hash(hashes: Iterable[int]) -> int:
-    """The List formula: the hash of a sequence from the hashes of its members."""
+    """Compute the hash of a sequence from the hashes of its members, with the formula of List."""
     total = 1
     for member in hashes:
         total = (31 * total + member) & _MASK
@@ -66,7 +66,8 @@ def bytes_hash(data: bytes) -> int:
 def list_hash(values: Iterable[object], *, deep: bool = True) -> int:
     """``List.hashCode`` (``deep`` False) or ``Arrays.deepHashCode`` over ``values``.
 
-    They differ only for arrays (``bytes``): deep hashing looks into them. `TypeError` as from `java_hash`.
+    They differ only for arrays (``bytes``): deep hashing reads their contents. Raises `TypeError` as
+    `java_hash` does.
     """
     return folded_hash(java_hash(value, deep=deep) for value in values)
 
@@ -74,8 +75,9 @@ def list_hash(values: Iterable[object], *, deep: bool = True) -> int:
 def java_hash(value: object, *, deep: bool = True) -> int:
     """``hashCode`` of the Java value that ``value`` stands for.
 
-    Raises `TypeError` where no hash is the same in every JVM: a shallow hash of an array is its address, and
-    a class of the user's own is unknown here.
+    Raises:
+        TypeError: the hash is not the same in every JVM (the shallow hash of an array is its address), or the
+            type of ``value`` has no Java counterpart here.
     """
     if isinstance(value, str):
         return string_hash(value)
@@ -86,14 +88,14 @@ def java_hash(value: object, *, deep: bool = True) -> int:
     if isinstance(value, JavaLong):
         return long_hash(value.value)
     if isinstance(value, float):
-        # The 64-bit pattern, folded as that of a Long.
+        # The 64-bit pattern, folded like that of a Long.
         return long_hash(struct.unpack(">q", struct.pack(">d", value))[0])
     if value is None:
         return 0
     if isinstance(value, list | tuple):
         return list_hash(value, deep=False)
     if isinstance(value, dict):
-        # AbstractMap: the sum over the entries, so that their order does not matter.
+        # AbstractMap: the sum over the entries, which does not depend on their order.
         return int32(sum(java_hash(k, deep=False) ^ java_hash(v, deep=False) for k, v in value.items()))
     if isinstance(value, bytes):
         if deep:

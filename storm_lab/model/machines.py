@@ -1,10 +1,10 @@
-"""Machines by name: common types, and those of the papers' clusters.
+"""Named machine types and the clusters of the papers.
 
-A machine type is a `Node` without a name of its own: `numbered` makes as many nodes of it as are wanted. Its
-clock counts what its cores do against the cores that the emulator's cost model holds for (2.0 GHz cores of
-about 2006); where cores of another family do less in a cycle, the clock says so, not the label. Where they
-do more, `Node.work_per_clock` says so, for Storm's own code only: user code's cost is stated for the machine.
-What a node offers to resource-aware schedulers is, unless stated, 100 points a core and its memory.
+A machine type is a `Node` without an id; `numbered` makes as many nodes of it as wanted. Its clock is
+relative to the cores that the emulator's cost model holds for (2.0 GHz cores of about 2006). Cores of a
+family that does less work per cycle get a lower clock than their label says. For cores that do more,
+`Node.work_per_clock` says so, but for Storm's own code only: the cost of user code is given for the machine.
+Unless stated otherwise, a node offers resource-aware schedulers 100 points per core and its memory.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ FIRST_PORT = DEFAULT_PORTS[0]
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """What lies between nodes; None leaves the constant of that name as the emulator's cost model has it.
+    """The network between nodes. None keeps the constant of that name of the emulator's cost model.
 
-    One-way latencies in microseconds: through a node's own stack, between nodes of a rack, and what a further
-    rack adds. ``uplink_mbps`` is a rack's uplink, 0 without a limit.
+    One-way latencies are in microseconds: ``loopback_us`` through a node's own stack, ``lan_us`` between
+    nodes of a rack, and ``inter_rack_us`` the extra latency to another rack. ``uplink_mbps`` is the speed of
+    a rack's uplink, 0 for no limit.
     """
 
     loopback_us: float | None = None
@@ -32,27 +33,27 @@ class Links:
     uplink_mbps: float | None = None
 
     def given(self) -> dict[str, float]:
-        """The constants that are not left alone, by the names of the cost model."""
+        """The constants that are set, by their names in the cost model."""
         values = {name: getattr(self, name) for name in self.__slots__}
         return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """A cluster with what lies between its nodes."""
+    """A cluster and the network between its nodes."""
 
     cluster: Cluster
     links: Links = field(default_factory=Links)
 
     @property
     def core_mhz(self) -> float | None:
-        """The clock of all cores, or None where nodes differ."""
+        """The clock of all cores, or None if nodes differ."""
         clocks = {node.core_mhz for node in self.cluster.nodes}
         return clocks.pop() if len(clocks) == 1 else None
 
 
 def ports(slots: int) -> tuple[int, ...]:
-    """The ports of so many slots, from Storm's first one on."""
+    """Return the ports of that many slots, starting at Storm's first port."""
     return tuple(range(FIRST_PORT, FIRST_PORT + slots))
 
 
@@ -67,7 +68,7 @@ def machine(
     offer: Resources | None = None,
     work_per_clock: float = 1.0,
 ) -> Node:
-    """A machine type; see `Node` for the units."""
+    """Make a machine type; see `Node` for the units."""
     return Node(
         id="",
         ports=ports(slots),
@@ -82,9 +83,10 @@ def machine(
 
 
 def numbered(kind: Node, names: str, count: int, *, racks: int = 1) -> tuple[Node, ...]:
-    """So many nodes of a type, named by ``names`` (a format with one number, as ``node{:02d}``).
+    """Make ``count`` nodes of a type, named by ``names`` (a format with one number, such as ``node{:02d}``).
 
-    With ``racks`` above 1, equal numbers of neighbours stand in racks ``vlan0``, ``vlan1`` and so on.
+    With ``racks`` above 1, the nodes are spread in order over the racks ``vlan0``, ``vlan1`` and so on, the
+    same number in each.
     """
     per_rack = -(-count // racks)
     return tuple(
@@ -98,37 +100,38 @@ def numbered(kind: Node, names: str, count: int, *, racks: int = 1) -> tuple[Nod
 
 
 TSTORM_III = machine(4, 2000.0, 4096.0, 1000.0)
-"""T-Storm, section III: a blade of two dual-core 2.0 GHz Xeons; four slots, one a core."""
+"""T-Storm, section III: a blade of two dual-core 2.0 GHz Xeons, with four slots, one per core."""
 TSTORM_V_CORES = 4
-"""Section V prints "dual 2.0 GHz Xeon" without cores. Section III's blades have two such processors of two
-cores, and forty workers on ten nodes are four slots a node, a slot per core: four. `tstorm-gamma-sweep` plays
-two as well, the other reading."""
+"""Section V says "dual 2.0 GHz Xeon" without the number of cores. Section III's blades have two such
+processors of two cores each, and forty workers on ten nodes are four slots per node, one per core: hence four
+cores. `tstorm-gamma-sweep` also plays the other reading, two cores.
+"""
 TSTORM_V = machine(TSTORM_V_CORES, 2000.0, 2048.0, 1000.0)
 """T-Storm, section V: a blade of dual 2.0 GHz Xeons with 2 GB."""
-# What cores of later families do in a cycle of their nominal clock, against those of 2006 to 2008: the
-# generic test (compression) of bm.hardlimit.com, a single thread, SSE build, points for each GHz: Core 2
+# Work per cycle of the nominal clock for cores of later families, relative to those of 2006 to 2008. Source:
+# the generic test (compression) of bm.hardlimit.com, single thread, SSE build, in points per GHz: Core 2
 # E7400 968; Xeon E5645 1013; i5-4440 1461 and i3-6100 1470; Xeon E5-2620 v4 1910, whose turbo is 3.0 GHz.
 WESTMERE = 1.05
 HASWELL = 1.5
 BROADWELL_EP = 1.97
 LIVE = 2.0
-"""The machine of the recorded live runs, of about 2020; not benchmarked, 1.5 to 2.5."""
+"""The machine of the recorded live runs, of about 2020. Not benchmarked; the range is 1.5 to 2.5."""
 NSTORM = replace(machine(16, 2100.0, 128 * 1024.0, 1000.0, work_per_clock=BROADWELL_EP), offer=Node("").offer)
-"""N-Storm, section V-A: two eight-core Xeon E5-2620 v4. Its offer is Storm's default: no scheduler asks."""
+"""N-Storm, section V-A: two eight-core Xeon E5-2620 v4. Offers Storm's default, which no scheduler reads."""
 RSTORM_MHZ = 1430.0
 """Clock of R-Storm's hosts in terms of the cost model's machines.
 
-They have one 3 GHz core of 2004, of a family that does about half as much in a cycle as the cores that came
-two years later and that the constants hold for: SPECint 2000, as AnandTech lists it beside its review of the
-Xeon 5160 (2006), is 1813 for a Xeon of that family at 3733 MHz and 3057 for a Xeon 5160 at 3000 MHz, which is
-0.486 and 1.019 a MHz.
+They have one 3 GHz core of 2004. Its family does about half as much work per cycle as the cores of two years
+later, for which the constants hold. SPECint 2000, as AnandTech lists it with its review of the Xeon 5160
+(2006), is 1813 for a Xeon of that family at 3733 MHz and 3057 for a Xeon 5160 at 3000 MHz. That is 0.486 and
+1.019 per MHz.
 """
 RSTORM = machine(1, RSTORM_MHZ, 2048.0, 100.0, offer=Resources(cpu_points=100.0, memory_mb=20480.0))
-"""R-Storm, section 6.1: an Emulab host; its configuration offers ten times the memory that it has."""
+"""R-Storm, section 6.1: an Emulab host. Its configuration offers ten times its memory."""
 RSTORM_BETWEEN_RACKS_US = 2000.0
-"""Further one-way latency between R-Storm's racks: half of the printed round trip of 4 ms."""
+"""Extra one-way latency between R-Storm's racks: half of the round trip of 4 ms that the paper states."""
 MFSTORM_MEMORY_MB = 8192.0
-"""Not printed; 8 to 16 GB are usual for such desktops, and twelve workers' heaps fit into the smaller."""
+"""Not stated in the paper. 8 to 16 GB are usual for such desktops; twelve workers' heaps fit into 8 GB."""
 MFSTORM: Mapping[str, Node] = {
     name: replace(
         machine(cores, mhz, MFSTORM_MEMORY_MB, 1000.0, slots=3, work_per_clock=HASWELL),
@@ -137,10 +140,11 @@ MFSTORM: Mapping[str, Node] = {
     )
     for name, cores, mhz in (("A", 4, 3400.0), ("B", 4, 3200.0), ("C", 6, 3400.0), ("D", 8, 3400.0))
 }
-"""MF-Storm, table 3: four desktops. Offers are Storm's defaults, for the paper changes none."""
+"""MF-Storm, table 3: four desktops. Offers are Storm's defaults, because the paper changes none."""
 TWITTER = machine(12, 2400.0, 24576.0, 1000.0, threads_per_core=2, slots=13, work_per_clock=WESTMERE)
-"""Storm@Twitter, section 3.3.2: two Xeon E5645, 24 GB. The network is not printed. Thirteen slots are the
-fewest that hold fifty workers on four machines."""
+"""Storm@Twitter, section 3.3.2: two Xeon E5645, 24 GB. The network is not stated. Thirteen is the smallest
+number of slots per machine with which four machines hold fifty workers.
+"""
 
 MACHINE_TYPES: Mapping[str, Node] = {
     "tstorm-iii": TSTORM_III,
@@ -149,8 +153,8 @@ MACHINE_TYPES: Mapping[str, Node] = {
     "rstorm": RSTORM,
     **{f"mfstorm-{name.lower()}": node for name, node in MFSTORM.items()},
     "twitter": TWITTER,
-    # Providers' data sheets: a virtual CPU is a hardware thread, the clock that of all cores at work, the
-    # network the base line, not the burst.
+    # From the providers' data sheets: a virtual CPU is a hardware thread, the clock is that with all cores
+    # busy, and the network speed is the baseline, not the burst.
     "m5.large": machine(1, 3100.0, 8192.0, 750.0, threads_per_core=2),
     "m5.xlarge": machine(2, 3100.0, 16384.0, 1250.0, threads_per_core=2),
     "m5.2xlarge": machine(4, 3100.0, 32768.0, 2500.0, threads_per_core=2),
@@ -165,7 +169,7 @@ MACHINE_TYPES: Mapping[str, Node] = {
     "desktop": machine(8, 3600.0, 32768.0, 1000.0, threads_per_core=2),
     "server-16-cores": machine(16, 2600.0, 65536.0, 10000.0, threads_per_core=2),
 }
-"""Machine types by name: the papers' first, then what clouds and offices have."""
+"""Machine types by name: first those of the papers, then common cloud, desktop and server machines."""
 
 TESTBEDS: Mapping[str, Machines] = {
     "tstorm-section-iii": Machines(Cluster(numbered(TSTORM_III, "node{}", 5))),
@@ -177,4 +181,4 @@ TESTBEDS: Mapping[str, Machines] = {
     "mfstorm": Machines(Cluster(tuple(MFSTORM.values()))),
     "twitter": Machines(Cluster(numbered(TWITTER, "machine{:02d}", 4))),
 }
-"""The papers' clusters by name, as their experiments play them unless a parameter says otherwise."""
+"""The papers' clusters by name, as their experiments use them unless a parameter says otherwise."""

@@ -1,8 +1,9 @@
-"""Storm's settings, by their full keys: which are heard here, by whom, and in which versions they exist.
+"""Storm's settings by their full keys: those with an effect here, their allowed values and their versions.
 
-A setting that is not listed would have no effect, so it is refused. Those of a topology stand in
-`Topology.settings`; those of the cluster's daemons (and defaults for all topologies), which Storm reads from
-``storm.yaml``, in the settings of an emulation. Versions are those whose ``defaults.yaml`` has the key.
+A setting that is not listed would have no effect and is therefore refused. Settings of a topology belong in
+`Topology.settings`. Settings of the cluster's daemons, and defaults for all topologies, which Storm reads
+from ``storm.yaml``, belong in the settings of an emulation. The versions of a key are those whose
+``defaults.yaml`` contains it.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ SettingValue = float | str | bool
 
 @dataclass(frozen=True, slots=True)
 class Setting(Allowed):
-    """What may be given for a key: as `Allowed`, and as Storm's YAML has it.
+    """The allowed values of a setting: as `Allowed`, with the forms that Storm's YAML permits.
 
-    A whole number may stand as a float without fraction, and true and false as texts. The key exists from
-    version ``since`` on and until before ``until``. ``power_of_two`` until before 2.0, as Storm demands it.
+    A whole number may be given as a float without a fraction, and true and false as texts. The key exists
+    from version ``since`` on and before ``until``. With ``power_of_two``, Storm before 2.0 accepts only
+    powers of two.
     """
 
     low: float | None = 0.0
@@ -32,7 +34,7 @@ class Setting(Allowed):
     power_of_two: bool = False
 
     def fault(self, value: object) -> str | None:
-        """As `Allowed.fault`."""
+        """See `Allowed.fault`."""
         if self.kind is bool and isinstance(value, str):
             return None if value.lower() in ("true", "false") else "has the wrong type"
         if self.kind is str:
@@ -42,11 +44,11 @@ class Setting(Allowed):
         return Allowed.fault(self, value)
 
     def exists_in(self, version: StormVersion) -> bool:
-        """Whether this version of Storm has the key."""
+        """Return whether this version of Storm has the key."""
         return (self.since is None or version >= self.since) and (self.until is None or version < self.until)
 
     def suits(self, version: StormVersion, value: SettingValue) -> bool:
-        """Whether this version has the key and takes the value, which is none of another kind."""
+        """Return whether this version has the key and accepts the value, whose type is already checked."""
         odd = self.power_of_two and version < V2_0_0 and int(value) & (int(value) - 1) != 0
         return self.exists_in(version) and not odd
 
@@ -100,7 +102,7 @@ SCHEDULING: Mapping[str, Setting] = {
     BY_PROXIMITY: Setting(bool),
     ISOLATE_MACHINES: Setting(int, 1),
 }
-"""Settings of a topology that schedulers read; a scheduler that does not know one goes by without it."""
+"""Topology settings that schedulers read. A scheduler that does not know a setting ignores it."""
 
 MESSAGE_PATH: Mapping[str, Setting] = {
     RECEIVE_BUFFER: Setting(int, 1, _BUFFER, power_of_two=True),
@@ -119,7 +121,7 @@ MESSAGE_PATH: Mapping[str, Setting] = {
     LOAD_AWARE_OFF: Setting(bool, since=V1_0_0),
     MESSAGE_TIMEOUTS: Setting(bool),
 }
-"""Settings of a topology that the emulator's message path plays."""
+"""Topology settings that affect the emulator's message path."""
 
 NETTY_HIGH = "storm.messaging.netty.buffer.high.watermark"
 NETTY_LOW = "storm.messaging.netty.buffer.low.watermark"
@@ -139,7 +141,7 @@ WAITING: Mapping[str, Setting] = {
     BOLT_PARKS: Setting(int, 0, 1_000_000, since=V2_0_0),
     BOLT_SLEEP_MS: Setting(int, 1, 60_000, since=V2_0_0),
 }
-"""How often an idle bolt or acker parks before it sleeps, and how long; here for the whole cluster."""
+"""How often an idle bolt or acker parks before it sleeps, and for how long; here for the whole cluster."""
 
 _PERIOD = Setting(float, 0.001, 1e9)
 
@@ -157,10 +159,10 @@ TIMERS: Mapping[str, tuple[str, Setting]] = {
     "executor.metrics.frequency.secs": ("statistics_s", Setting(float, 0.001, 1e9, since=V2_0_0)),
     "task.refresh.poll.secs": ("refresh_s", _PERIOD),
 }
-"""Periods and time-outs of the daemons and workers: the timer that each sets."""
+"""Periods and time-outs of the daemons and workers, each with the timer that it sets."""
 
 TIMERS_2 = {"supervisor.monitor.frequency.secs": "slot_running_s"}
-"""Where 2.x uses another timer: a slot's look at its running worker."""
+"""Keys that set another timer in 2.x: there, a slot checks on its running worker."""
 
 OF_TOPOLOGY: Mapping[str, Setting] = {**SCHEDULING, **MESSAGE_PATH}
 OF_CLUSTER: Mapping[str, Setting] = {
@@ -190,7 +192,7 @@ _NOT_PLAYED = {
 
 
 def check_topology_settings(owner: str, settings: Mapping[str, object]) -> None:
-    """Refuse a topology's unknown or unfit settings; `UserError` names the key, and lists those known."""
+    """Check a topology's settings; raise `UserError` with the key and the known keys if one is refused."""
     for key, value in settings.items():
         if key in OF_CLUSTER and key not in OF_TOPOLOGY:
             message = f"{owner} cannot set what belongs to the whole cluster"
@@ -200,13 +202,13 @@ def check_topology_settings(owner: str, settings: Mapping[str, object]) -> None:
 
 
 def check_cluster_settings(settings: Mapping[str, object]) -> None:
-    """Refuse a cluster's unknown or unfit settings; `UserError` names the key, and lists those known."""
+    """Check a cluster's settings; raise `UserError` with the key and the known keys if one is refused."""
     for key, value in settings.items():
         _check("the cluster", key, value, OF_CLUSTER)
 
 
 def check_settings_version(owner: str, settings: Mapping[str, SettingValue], version: StormVersion) -> None:
-    """Refuse settings that this version of Storm does not have; `UserError` names the key."""
+    """Raise `UserError` for a setting that this version of Storm does not have; it names the key."""
     for key, value in settings.items():
         setting = OF_CLUSTER[key]
         if not setting.exists_in(version):
@@ -233,7 +235,7 @@ def _check(owner: str, key: str, value: object, known: Mapping[str, Setting]) ->
 
 
 def heard(conf: Mapping[str, object]) -> dict[str, SettingValue]:
-    """Of a topology's whole configuration, the settings that are heard here."""
+    """Return the settings of a topology's full configuration that have an effect here."""
     return {
         key: cast(SettingValue, conf[key])
         for key, setting in OF_TOPOLOGY.items()
@@ -242,11 +244,11 @@ def heard(conf: Mapping[str, object]) -> dict[str, SettingValue]:
 
 
 def number_of(settings: Mapping[str, SettingValue], key: str, default: float) -> float:
-    """A setting that is a number, checked when it was given."""
+    """Return a numeric setting, which was checked when it was given."""
     return float(settings.get(key, default))
 
 
 def flag_of(settings: Mapping[str, SettingValue], key: str, default: bool = False) -> bool:
-    """A setting that is true or false, checked when it was given."""
+    """Return a boolean setting, which was checked when it was given."""
     value = settings.get(key, default)
     return value.lower() == "true" if isinstance(value, str) else bool(value)

@@ -1,7 +1,7 @@
 """Topologies: spouts, bolts and the streams between them.
 
-Only what is declared at submission stands here; nothing of this changes while a topology runs. Resource
-figures use Storm's units: CPU in points (100 = one core), memory in MB.
+A topology holds only what is declared at submission; it does not change while it runs. Resource figures use
+Storm's units: CPU in points (100 = one core), memory in MB.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ ACKER = "__acker"
 _OWN_COMPONENTS = frozenset({ACKER, "__system"})
 _OWN_STREAMS = frozenset({"__ack_init", "__ack_ack", "__ack_fail", "__ack_reset_timeout"})
 MOST_TASKS = 100_000
-"""Most tasks of a topology, and most executors, ackers and workers. Storm has no limit but memory."""
+"""Maximum number of tasks, executors, ackers or workers of a topology. Storm's only limit is memory."""
 MOST_AMOUNT = 1e12
-"""Most CPU points or MB of an executor or a node: sums of them stay far from infinity."""
+"""Maximum CPU points or MB of an executor or a node; it keeps sums finite."""
 SHORTEST_S = 0.001
 LONGEST_S = 1e9
-"""Periods and time-outs: a millisecond is what Storm's timers can keep; the most is 31 years."""
+"""Bounds of periods and time-outs: Storm's timers resolve a millisecond; the maximum is 31 years."""
 
 
 class Grouping(Enum):
@@ -42,7 +42,7 @@ class Grouping(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A bolt's input: the stream of another component and the grouping on it; `UserError` for other kinds."""
+    """A bolt's input: a stream of another component and its grouping; `UserError` for other types."""
 
     source: str
     stream: str = DEFAULT_STREAM
@@ -55,7 +55,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What an executor asks for, or a node offers: CPU points, MB; `UserError` if negative or no number."""
+    """What an executor asks for or a node offers: CPU points and MB; `UserError` if negative or no number."""
 
     cpu_points: float = 0.0
     memory_mb: float = 0.0
@@ -72,7 +72,7 @@ class Resources:
 
 
 DEFAULT_DEMAND = Resources(cpu_points=10.0, memory_mb=128.0, offheap_mb=0.0)
-"""What an executor asks for where nobody declares anything (Storm 1.0 and later)."""
+"""What an executor asks for if nothing is declared (Storm 1.0 and later)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ class Component:
     """A spout (no inputs) or a bolt.
 
     ``outputs`` maps each declared output stream to its field names. ``resources`` is what the topology's
-    author asks for per executor, or None when nothing was declared. `UserError` for an id that Storm keeps
-    for itself, or a figure that is no whole number or out of range.
+    author asks for per executor, or None if nothing is declared. Raises `UserError` for an id or stream name
+    that Storm reserves, or a figure that is out of range or of the wrong type.
     """
 
     id: str
@@ -112,12 +112,12 @@ class Component:
 
     @property
     def is_spout(self) -> bool:
-        """A component without inputs is a spout."""
+        """Whether the component is a spout: it has no inputs."""
         return not self.inputs
 
     @property
     def task_count(self) -> int:
-        """Number of tasks: as declared, else one per executor (Storm, all versions)."""
+        """Number of tasks: as declared, otherwise one per executor (all Storm versions)."""
         return self.executors if self.tasks is None else self.tasks
 
 
@@ -125,11 +125,14 @@ class Component:
 class Topology:
     """A submitted topology.
 
-    ``ackers`` None means the version's own default: one in 0.8, one per requested worker from 0.9 on.
-    ``message_timeout_s`` is ``topology.message.timeout.secs``; ``max_spout_pending`` counts root tuples per
-    spout task (None = unlimited). ``settings`` holds further Storm settings by their full key, those that
-    `storm_lab.model.settings` lists. `UserError` for components of one id, an input from a component that is
-    not there, a figure that is no number or out of range, or an unknown setting.
+    ``ackers`` None means the version's default: one in 0.8, one per requested worker from 0.9 on.
+    ``message_timeout_s`` is ``topology.message.timeout.secs``. ``max_spout_pending`` counts root tuples per
+    spout task (None = unlimited). ``settings`` holds further Storm settings by their full key, of those that
+    `storm_lab.model.settings` lists.
+
+    Raises:
+        UserError: two components have the same id, an input names a component that does not exist, a figure
+            is not a number or out of range, or a setting is unknown.
     """
 
     id: str
@@ -169,7 +172,7 @@ class Topology:
         check_topology_settings(owner, self.settings)
 
     def component(self, component_id: str) -> Component:
-        """The component of that id; `KeyError` if there is none."""
+        """Return the component with that id; raise `KeyError` if there is none."""
         for component in self.components:
             if component.id == component_id:
                 return component
@@ -191,9 +194,9 @@ class Topology:
 
 
 def check_executors(topology: Topology) -> None:
-    """Refuse a topology that nobody can play (`UserError`): a component has no executor or no task.
+    """Raise `UserError` for a topology that cannot be played: a component has no executor or no task.
 
-    Storm's schedulers may be asked about such a one, but its tuples would have nowhere to go.
+    Storm's schedulers accept such a topology, but its tuples could not be delivered.
     """
     for component in topology.components:
         owner = f"component {component.id!r} of topology {topology.id!r}"

@@ -1,7 +1,4 @@
-"""Storm's versions, as far as behaviour differs between them.
-
-A version is compared by its numeric parts; the text is kept for messages and manifests.
-"""
+"""Storm's versions, as far as behaviour differs between them."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ _RELEASED = {(0, 8), (0, 9), (0, 10), (1, 0), (1, 1), (1, 2)} | {(2, minor) for 
 
 @dataclass(frozen=True, slots=True, order=True)
 class StormVersion:
-    """A release of Apache Storm from 0.8 to 2.8, as ``StormVersion.parse("0.9.7")``; `UserError` if none."""
+    """A release of Apache Storm from 0.8 to 2.8, e.g. ``StormVersion.parse("0.9.7")``; else `UserError`."""
 
     parts: tuple[int, int, int]
 
@@ -26,7 +23,7 @@ class StormVersion:
 
     @classmethod
     def parse(cls, text: str) -> StormVersion:
-        """Read ``major.minor.patch``; `UserError` if it is not three numbers, or no known release."""
+        """Parse ``major.minor.patch``; raise `UserError` if it is not three numbers or no known release."""
         pieces = text.strip().split(".")
         if len(pieces) != 3 or not all(p.isascii() and p.isdigit() and len(p) < 4 for p in pieces):
             remedy = "write it as three numbers, for example 0.9.7"
