@@ -1,1 +1,1 @@
-"""What watches a running topology and acts on what it sees: monitors, load database, generator, tuner."""
+"""Services that observe a running topology and react: monitors, load database, schedule generator, tuner."""

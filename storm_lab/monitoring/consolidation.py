@@ -1,7 +1,7 @@
-"""T-Storm's initial assignment (section IV-C): before any load is known, one worker a node.
+"""T-Storm's initial assignment (section IV-C): before any load is known, one worker per node.
 
-As soon as a topology is up under Nimbus's own scheduler it is rebalanced to ``min(N_u, N_w)`` workers: N_u as
-many as its user asked for, N_w nodes that have a slot for it.
+As soon as a topology runs under Nimbus's own scheduler, it is rebalanced to ``min(N_u, N_w)`` workers. N_u is
+the number that its user asked for, N_w the number of nodes that have a slot for it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from storm_lab.emulator.control.service import Sampler
 
 @dataclass(frozen=True, slots=True)
 class InitialConsolidation:
-    """Rebalance each topology once, right after it has come up."""
+    """Rebalance each topology once, right after it has started."""
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
-        """Wait for topologies to come up."""
+        """Rebalance each topology when it starts to run."""
         done: set[str] = set()
 
         def running(topology_id: str) -> None:

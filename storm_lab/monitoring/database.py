@@ -1,8 +1,9 @@
-"""The load database: what the monitors measured and what the generator made of it, in SQLite.
+"""The load database: loads measured by the monitors and schedules made by the generator, in SQLite.
 
-It is an ordinary file (or ``:memory:``), written in one transaction a window, so that a schedule generator in
-another process, or a person with SQL, can read it while the topology runs. Tables (times in virtual ns, CPU
-in MHz, traffic in tuples per second; ``_sample`` is the last window, ``_average`` the moving average):
+It is an ordinary file (or ``:memory:``), written in one transaction per window. A schedule generator in
+another process, or a person with SQL, can therefore read it while the topology runs. Tables (times in virtual
+ns, CPU in MHz, traffic in tuples per second; ``_sample`` is the last window, ``_average`` the moving
+average):
 
 ``window``          id, start_ns, end_ns
 ``executor``        id, topology, component, start_task, end_task
@@ -73,7 +74,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class ExecutorLoad:
-    """One executor in one window: where it ran, its CPU (sample and average, MHz) and its receive queue."""
+    """One executor in one window: its slot, its CPU (sample and average, MHz) and its receive queue."""
 
     slot: Slot
     mhz_sample: float
@@ -83,7 +84,7 @@ class ExecutorLoad:
 
 @dataclass(frozen=True, slots=True)
 class WindowLoad:
-    """All that the monitors write about one window; pairs are (sample, average)."""
+    """All that the monitors write about one window. Pairs are (sample, average)."""
 
     start_ns: int
     end_ns: int
@@ -95,7 +96,7 @@ class WindowLoad:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedSchedule:
-    """A schedule that the generator has made; only adopted ones are installed."""
+    """A schedule made by the generator. Only adopted schedules are installed."""
 
     generated_ns: int
     scheduler: str
@@ -108,7 +109,7 @@ class GeneratedSchedule:
 
 
 def parameters_json(parameters: object) -> str:
-    """A policy's parameters as JSON with sorted keys."""
+    """Return a policy's parameters as JSON with sorted keys."""
     fields: dict[str, Any] = (
         asdict(parameters) if is_dataclass(parameters) and not isinstance(parameters, type) else {}
     )
@@ -116,10 +117,10 @@ def parameters_json(parameters: object) -> str:
 
 
 class LoadDatabase:
-    """The database of one run, in a file or ``:memory:``.
+    """The load database of one run, in a file or ``:memory:``.
 
-    The file does not exist yet, or holds an older run's database, which is replaced. Windows before the last
-    ``windows_kept`` are deleted; None keeps all.
+    If the file holds the database of an older run, it is replaced. Windows before the last ``windows_kept``
+    are deleted; None keeps all.
     """
 
     def __init__(self, path: str | Path = ":memory:", windows_kept: int | None = None) -> None:
@@ -141,7 +142,7 @@ class LoadDatabase:
     def open(cls, path: str | Path) -> LoadDatabase:
         """Open a database that another process writes, to read it and to add schedules.
 
-        Raises `UserError` if the file is missing, no load database, or of another schema version.
+        Raises `UserError` if the file is missing, is not a load database or has another schema version.
         """
         if not Path(path).is_file():
             raise UserError("there is no such file", field="database", value=str(path))
@@ -169,7 +170,7 @@ class LoadDatabase:
         self._db.close()
 
     def write_window(self, load: WindowLoad) -> None:
-        """Add one window, whole or not at all."""
+        """Add one window in a single transaction."""
         with self._db as db:
             self._windows += 1
             window = self._windows
@@ -202,7 +203,7 @@ class LoadDatabase:
                 db.execute("DELETE FROM window WHERE id <= ?", (window - self._kept,))
 
     def load(self) -> MeasuredLoad | None:
-        """The moving averages of the newest window, or None before the first."""
+        """Return the moving averages of the newest window, or None before the first."""
         # The second number changes when another process has written.
         (others,) = self._db.execute("PRAGMA data_version").fetchone()
         newest = (self._windows, int(others))
@@ -235,7 +236,7 @@ class LoadDatabase:
         )
 
     def write_schedule(self, schedule: GeneratedSchedule) -> int:
-        """Add a schedule; returns its number."""
+        """Add a schedule and return its number."""
         with self._db as db:
             columns = ("generated_ns", "scheduler", "version", "parameters", "cause", "adopted", "verdict")
             values = [getattr(schedule, column) for column in columns]
@@ -250,7 +251,7 @@ class LoadDatabase:
         return number
 
     def newest_adopted(self) -> tuple[int, Assignment, str] | None:
-        """Number, assignment and cause of the newest adopted schedule, or None."""
+        """Return number, assignment and cause of the newest adopted schedule, or None."""
         row = self._db.execute(
             "SELECT id, cause FROM schedule WHERE adopted = 1 ORDER BY id DESC LIMIT 1"
         ).fetchone()
@@ -266,14 +267,14 @@ class LoadDatabase:
         return number, Assignment.of(pairs), cause
 
     def write_swap(self, at_ns: int, scheduler: str, version: str, parameters: str) -> None:
-        """Note which policy the generator uses from now on."""
+        """Record which policy the generator uses from now on."""
         with self._db as db:
             db.execute("INSERT INTO swap VALUES (?, ?, ?, ?)", (at_ns, scheduler, version, parameters))
 
     def _id(self, executor: Executor) -> int:
         number = self._ids.get(executor)
         if number is None:
-            # Another process may have added it meanwhile.
+            # Another process may have added the executor.
             self._db.execute(
                 "INSERT OR IGNORE INTO executor (topology, component, start_task, end_task)"
                 " VALUES (?, ?, ?, ?)",
@@ -288,7 +289,7 @@ class LoadDatabase:
 
 
 def _remove_older(path: Path) -> None:
-    """Remove an older run's database; anything else is left alone and refused."""
+    """Remove the database of an older run; refuse any other file and leave it alone."""
     if not path.exists():
         return
     with path.open("rb") as file:

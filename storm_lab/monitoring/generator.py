@@ -1,10 +1,10 @@
-"""The schedule generator: a daemon that turns measured load into schedules (T-Storm section IV-C).
+"""The schedule generator: a daemon that makes schedules from measured load (T-Storm section IV-C).
 
-It runs a policy every ``period_s`` and at once when overload is detected, judges the result and writes it to
-the load database, from where the custom scheduler fetches it. Root tuples that fail because an assignment has
-just changed are no sign of overload. Its clock starts when the initial period is
-over: all topologies are active and all their executors report. Policy and parameters can be swapped while the
-topologies run.
+It runs a policy every ``period_s``, and immediately when overload is detected. It judges the result and
+writes it to the load database, from which the custom scheduler fetches it. Root tuples that fail because an
+assignment has just changed do not count as overload. The first period starts when the initial period is over,
+that is when all topologies are active and all their executors report. Policy and parameters can be swapped
+while the topologies run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ACTOR = "generator"
 
 
 class ScheduleGenerator:
-    """The generator of one run."""
+    """The schedule generator of one run."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class ScheduleGenerator:
         monitor.after_window(self._look_for_overload)
 
     def swap(self, policy: Scheduler[Any], reason: str) -> None:
-        """Use another policy, or the same with other parameters, from the next generation on."""
+        """Use another policy, or the same policy with other parameters, from the next generation on."""
         self.policy = policy
         self._note_policy(reason)
 
@@ -70,7 +70,7 @@ class ScheduleGenerator:
         assignment = self._control.nimbus.current(topology_id)
         assert assignment is not None
         self._running[topology_id] = (assignment.id, clock.now_ns)
-        # Judged last of all at this instant: somebody may just be asking for a rebalance.
+        # Ranked last at this instant, because another actor may ask for a rebalance at the same time.
         clock.at(clock.now_ns, Rank.MONITOR, ACTOR, self._settle)
 
     def _settle(self) -> None:
@@ -96,9 +96,9 @@ class ScheduleGenerator:
         self.generate(f"overload: {cause}", overloaded=True)
 
     def _moved_lately(self, topology_id: str) -> bool:
-        """Whether root tuples that a topology's newest assignment has lost may still fail.
+        """Return whether root tuples lost by a topology's newest assignment may still fail.
 
-        They do within two message timeouts: a spout looks for them once a timeout.
+        They fail within two message timeouts, because a spout checks for timeouts once per timeout.
         """
         nimbus = self._control.nimbus
         assignment, topology = nimbus.current(topology_id), nimbus.topologies.get(topology_id)
@@ -110,7 +110,7 @@ class ScheduleGenerator:
         )
 
     def generate(self, cause: str, *, overloaded: bool = False) -> None:
-        """Run the policy on the newest load and write what comes of it."""
+        """Run the policy on the newest load, judge its schedule and write it to the database."""
         control = self._control
         if not control.nimbus.topologies:
             control.log.note(ACTOR, "skip-schedule", "cluster", "no topology is left")
@@ -155,12 +155,12 @@ def generate(
     overloaded: bool = False,
     least_gain: float = 0.0,
 ) -> tuple[int, GeneratedSchedule] | None:
-    """One generation: read the averages, run the policy, judge, write the schedule.
+    """Run one generation: read the averages, run the policy, judge the schedule and write it.
 
-    This is all that a generator in another process needs, with :meth:`LoadDatabase.open`; the custom
-    scheduler in the running emulation fetches what it writes. The view's load is replaced by the database's.
-    Returns the schedule and its number, or None while nothing has been measured; ``overloaded`` and
-    ``least_gain`` are as for `judge`.
+    A generator in another process needs only this and :meth:`LoadDatabase.open`; the custom scheduler in the
+    running emulation fetches what it writes. The load of ``view`` is replaced by the load in the database.
+    ``overloaded`` and ``least_gain`` are as in `judge`. Returns the schedule and its number, or None if
+    nothing has been measured yet.
     """
     load = database.load()
     if load is None:
@@ -183,14 +183,14 @@ def generate(
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Adopted or not, and why."""
+    """Whether a schedule is adopted, and why."""
 
     adopted: bool
     reason: str
 
 
 def busiest_node_mhz(assignment: Assignment, load: MeasuredLoad) -> float:
-    """CPU of the busiest node, as the sum of the averages of the executors placed there."""
+    """Return the CPU of the busiest node: the sum of the averages of the executors placed there."""
     nodes: dict[str, float] = {}
     for executor, slot in assignment.slots.items():
         nodes[slot.node] = nodes.get(slot.node, 0.0) + load.cpu_mhz.get(executor, 0.0)
@@ -200,12 +200,12 @@ def busiest_node_mhz(assignment: Assignment, load: MeasuredLoad) -> float:
 def judge(
     view: SchedulingView, result: SchedulingResult, *, overloaded: bool, least_gain: float = 0.0
 ) -> Verdict:
-    """Adopt a complete schedule that differs, if it saves traffic or nodes, or relieves an overload.
+    """Adopt a complete schedule that differs if it saves traffic or nodes, or relieves an overload.
 
-    T-Storm does not say what is worth a re-assignment; the rule is ours. If the cluster is ``overloaded``, a
-    schedule that takes load off the busiest node is adopted too. ``least_gain`` is the part of the inter-node
-    traffic, or of the busiest node's load, that must be saved for the saving to count; it keeps the noise of
-    measured load from moving workers. The view's load must not be None.
+    T-Storm does not say when a re-assignment is worthwhile; this rule is storm_lab's own. If the cluster is
+    ``overloaded``, a schedule that takes load off the busiest node is adopted too. ``least_gain`` is the
+    smallest part of the inter-node traffic, or of the busiest node's load, that counts as a saving. It keeps
+    noise in the measured load from moving workers. The view's load must not be None.
     """
     for topology_id, status in result.status.items():
         if not status.scheduled:

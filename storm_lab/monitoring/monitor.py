@@ -1,8 +1,9 @@
-"""Load monitors: executors' CPU, nodes' load and executor-to-executor traffic, once a window.
+"""Load monitors: CPU of executors and nodes, and traffic between executors, measured once per window.
 
-T-Storm section IV-B: a daemon per node reads each executor's CPU time over the window and expresses it in MHz
-(``cpu seconds / window seconds * core clock``); a node's load is the sum over its executors; traffic is the
-number of tuples sent in the window. Values are smoothed by a moving average and go to the load database.
+T-Storm section IV-B: a daemon on each node reads every executor's CPU time over the window and expresses it
+in MHz (``cpu seconds / window seconds * core clock``). A node's load is the sum over its executors. Traffic
+is the number of tuples sent in the window. Values are smoothed by a moving average and go to the load
+database.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ K = TypeVar("K", bound=Hashable)
 
 
 class MovingAverages(Generic[K]):
-    """One average per key: ``Y <- alpha * Y + (1 - alpha) * sample``, started with the key's first sample.
+    """One moving average per key: ``Y <- alpha * Y + (1 - alpha) * sample``, starting at the first sample.
 
-    A small ``alpha`` forgets fast; one outside [0, 1) is a `UserError`. A key that has once been seen and is
-    missing from a later sample counts as a sample of zero there.
+    A small ``alpha`` forgets fast; one outside [0, 1) is a `UserError`. If a later sample lacks a known key,
+    the key's sample is zero.
     """
 
     def __init__(self, alpha: float) -> None:
@@ -38,7 +39,7 @@ class MovingAverages(Generic[K]):
         self._values: dict[K, float] = {}
 
     def add(self, sample: Mapping[K, float]) -> None:
-        """Take in one window's sample."""
+        """Update the averages with the sample of one window."""
         for key in self._values.keys() - sample.keys():
             self._values[key] *= self._alpha
         for key, value in sample.items():
@@ -50,14 +51,14 @@ class MovingAverages(Generic[K]):
 
     @property
     def values(self) -> Mapping[K, float]:
-        """All averages, in order of first sight."""
+        """All averages, in the order in which the keys first occurred."""
         return self._values
 
 
 class LoadMonitor:
     """The monitors of all nodes in one run; their averages go to ``database``.
 
-    ``after_window`` listeners are called when a window has been written.
+    Listeners registered with ``after_window`` are called when a window has been written.
     """
 
     def __init__(self, control: ControlPlane, sampler: Sampler, database: LoadDatabase, alpha: float) -> None:
@@ -75,7 +76,7 @@ class LoadMonitor:
         self._listeners.append(listener)
 
     def take(self, sample: WindowSample) -> None:
-        """Turn the data plane's counters into load and write them."""
+        """Convert the data plane's counters to load and write it to the database."""
         seconds = (sample.end_ns - sample.start_ns) / SECOND
         if seconds <= 0:
             return
@@ -111,7 +112,7 @@ class LoadMonitor:
     def _cpu_mhz(
         self, sample: WindowSample, seconds: float
     ) -> tuple[dict[tuple[Executor, Slot], float], dict[Executor, Slot], dict[Executor, int]]:
-        """CPU per executor and slot; where each executor runs now (its newest worker); its queue."""
+        """Return CPU per executor and slot, and each executor's current slot (newest worker) and queue."""
         cpu: dict[tuple[Executor, Slot], float] = {}
         where: dict[Executor, Slot] = {}
         queued: dict[Executor, int] = {}
@@ -142,10 +143,10 @@ class LoadMonitor:
 
 @dataclass(frozen=True, slots=True)
 class MonitorPlan:
-    """Monitors alone, without a generator: they watch, and offer the load to Nimbus's own scheduler.
+    """Monitors without a generator: they observe the load and offer it to Nimbus's own scheduler.
 
-    ``alpha`` is the weight of the past in the moving average; ``database`` the file of the load database,
-    None for one in memory; ``windows_kept`` the number of windows in it, None for all.
+    ``alpha`` is the weight of the past in the moving average. ``database`` is the file of the load database,
+    None for one in memory. ``windows_kept`` is the number of windows kept in it, None for all.
     """
 
     alpha: float = 0.5
@@ -153,11 +154,11 @@ class MonitorPlan:
     windows_kept: int | None = None
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
-        """Begin to watch."""
+        """Start the monitors."""
         self.begin(control, sampler)
 
     def begin(self, control: ControlPlane, sampler: Sampler) -> LoadMonitor:
-        """Begin to watch; the monitor that does."""
+        """Start the monitors and return them."""
         database = LoadDatabase(self.database or ":memory:", self.windows_kept)
         control.nimbus.load = database.load
         control.at_end(database.close)

@@ -1,6 +1,6 @@
-"""Online scheduling as one service (T-Storm, Fig. 4).
+"""T-Storm's online scheduling as one service (Fig. 4).
 
-Monitors, load database, schedule generator and custom scheduler.
+It consists of monitors, load database, schedule generator and custom scheduler.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PLUG_IN = "scheduler"
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """From ``at_s`` on the generator uses another policy, or the same one with other parameters."""
+    """A change of policy: from ``at_s`` on, the generator uses another policy or other parameters."""
 
     at_s: float
     policy: Scheduler[Any]
@@ -35,17 +35,17 @@ class Swap:
 
 @dataclass(frozen=True, slots=True)
 class OnlineScheduling:
-    """Settings of the loop from measured load to installed schedule.
+    """The loop from measured load to installed schedule, with its settings.
 
     Args:
-        policy: what the generator runs.
+        policy: the scheduling policy that the generator runs.
         monitor: the load monitors and their database.
         period_s: the generator's period, counted from the end of the initial period.
         fetch_s: the custom scheduler's period.
         overload: rule of overload detection; None switches it off.
-        least_gain: part of the inter-node traffic (under overload: of the busiest node's load) that a
-            schedule must save to be adopted for that.
-        swaps: changes of policy in operation.
+        least_gain: smallest part of the inter-node traffic (under overload also of the busiest node's load)
+            that a schedule must save to be adopted because of it.
+        swaps: changes of policy during the run.
     """
 
     policy: Scheduler[Any]
@@ -57,7 +57,7 @@ class OnlineScheduling:
     swaps: tuple[Swap, ...] = ()
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
-        """Begin to watch, generate and fetch; `UserError`: no positive period, or a swap before the run."""
+        """Start monitors, generator and custom scheduler; `UserError` for a time out of range."""
         for name in ("period_s", "fetch_s"):
             check_number("a period", name, getattr(self, name), low=SHORTEST_S, unit="s")
         monitor = self.monitor.begin(control, sampler)
@@ -80,7 +80,7 @@ class OnlineScheduling:
 class CustomScheduler:
     """Nimbus's plug-in that installs the newest generated schedule (T-Storm IV-C).
 
-    It looks into the load database every ``fetch_s``; the cycle's phase is drawn from the run's seed.
+    It polls the load database every ``fetch_s``; the phase of this cycle is drawn from the run's seed.
     """
 
     def __init__(self, control: ControlPlane, database: LoadDatabase, fetch_s: float) -> None:
@@ -91,7 +91,7 @@ class CustomScheduler:
         control.clock.every(ns(fetch_s), Rank.MONITOR, _PLUG_IN, self.fetch, first_ns=phase)
 
     def fetch(self) -> None:
-        """Install the newest adopted schedule, if it is new and Nimbus can take it now."""
+        """Install the newest adopted schedule if it is new and Nimbus can accept it now."""
         control = self._control
         newest = self._database.newest_adopted()
         if newest is None or newest[0] <= self._installed:

@@ -1,6 +1,6 @@
-"""When a cluster counts as overloaded.
+"""Detection of overload.
 
-T-Storm (section IV) says that it detects it, not how; this is our rule.
+T-Storm (section IV) says that overload is detected, but not how; this rule is storm_lab's own.
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ from storm_lab.monitoring.database import WindowLoad
 
 @dataclass(frozen=True, slots=True)
 class OverloadRule:
-    """Overload is any of these, each for so many windows in a row.
+    """Conditions of overload: a cluster is overloaded if any of them holds for a number of windows in a row.
 
     Args:
-        node_fraction: a node's average load above this part of its CPU capacity ...
-        node_windows: ... in so many windows.
-        executor_fraction: an executor's CPU in the window above this part of one core ...
-        executor_windows: ... in so many windows; a thread cannot use more than a core.
-        queued: an executor's receive queue as long as this at the end of a window, in tuples ...
-        queue_windows: ... in so many windows: a bottleneck that waits for a server fills queues, not cores.
-        failure_windows: root tuples that fail for so many windows; 0 ignores failures. Spouts look
-            for timeouts once a timeout, so failures come in bursts: they go on until ``failure_pause``
-            windows have none.
-        failure_pause: see there.
-        rest_s: seconds in which a detection is not repeated: a new schedule needs time to come into effect.
+        node_fraction: a node's average load is above this part of its CPU capacity ...
+        node_windows: ... in this many windows.
+        executor_fraction: an executor's CPU in the window is above this part of one core ...
+        executor_windows: ... in this many windows. A thread cannot use more than a core.
+        queued: an executor's receive queue has at least this many tuples at the end of a window ...
+        queue_windows: ... in this many windows. A bottleneck that waits for a server fills queues, not cores.
+        failure_windows: root tuples fail for this many windows; 0 ignores failures. Spouts check for timeouts
+            once per timeout, so failures come in bursts. A series of failures ends only after
+            ``failure_pause`` windows without one.
+        failure_pause: number of windows without failures that ends a series of failures.
+        rest_s: seconds after a detection in which no other one is reported, because a new schedule needs time
+            to take effect.
     """
 
     node_fraction: float = 0.9
@@ -41,7 +42,7 @@ class OverloadRule:
 
 
 class OverloadDetector:
-    """Applies a rule to one window after the other."""
+    """Applies an overload rule to one window after another."""
 
     def __init__(self, rule: OverloadRule, cluster: Cluster) -> None:
         self.rule = rule
@@ -52,7 +53,7 @@ class OverloadDetector:
         self._without = 0
 
     def look(self, load: WindowLoad) -> str | None:
-        """What is overloaded, in words, or None."""
+        """Return what is overloaded, in words, or None."""
         rule = self.rule
         hot, busy, blocked = [], [], []
         for node in self._cluster.nodes:
@@ -81,7 +82,7 @@ class OverloadDetector:
         return causes[0] if causes else None
 
     def _windows(self, what: str, of: str | Executor, holds: bool) -> int:
-        """For how many windows in a row something has held, this one included."""
+        """Return for how many windows in a row a condition has held, this one included."""
         windows = self._in_a_row.get((what, of), 0) + 1 if holds else 0
         self._in_a_row[what, of] = windows
         return windows

@@ -1,8 +1,9 @@
-"""The auto-tuner of max spout pending (Storm@Twitter section 3.3.1): the limit follows the progress made.
+"""The auto-tuner of max spout pending (Storm@Twitter section 3.3.1), which adapts the limit to the progress.
 
-The limit counts a spout task's root tuples that are not yet acked. Progress is what the spout can be sure of
-since the last call: for a Kafka-like source the committed offset, for a Kestrel-like one the number of acks.
-The state machine, with the paper's numbers (25 % steps, 5 quiet calls before a probe):
+The limit counts the root tuples of a spout task that are not yet acked. Progress is what the spout has safely
+processed since the last call: for a Kafka-like source the advance of the committed offset, for a Kestrel-like
+one the number of acks. The state machine, with the paper's numbers (25 % steps, 5 quiet calls before a
+probe):
 
 ==============  ========================  =====================================================
 last action     progress against before   action
@@ -16,9 +17,9 @@ decrease        more                      increase
 decrease        similar or less           none
 ==============  ========================  =====================================================
 
-Not printed, and therefore parameters: what "similar" is, the first value, the least value. Values are rounded
-up when they rise and down when they fall. The count of quiet calls starts anew whenever the action is not
-"none", and after a probe.
+The paper does not say what "similar" means and gives neither the first nor the least value, so these are
+parameters. Values are rounded up when they rise and down when they fall. The count of quiet calls restarts
+whenever the action is not "none", and after a probe.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ QUIET_CALLS = 5
 
 
 class TunerAction(Enum):
-    """What the tuner did at its last call."""
+    """The tuner's action at its last call."""
 
     NO_CHANGE = "no change"
     INCREASE = "increase"
@@ -49,11 +50,11 @@ class TunerAction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TunerSettings:
-    """What the paper leaves open.
+    """Parameters that the paper leaves open.
 
-    ``first`` is the limit at the start, ``least`` its lower bound, as a total loss of progress would
-    otherwise close the spout for good; progress within the part ``similar`` of the last one counts as
-    similar.
+    ``first`` is the limit at the start. ``least`` is its lower bound; without it, a total loss of progress
+    would close the spout for good. Progress that differs from the last one by at most the part ``similar``
+    counts as similar.
     """
 
     first: int = 100
@@ -71,7 +72,7 @@ class TunerSettings:
 
 
 class PendingTuner:
-    """The state machine: :meth:`auto_tune` once a period, :meth:`get` for the limit."""
+    """The state machine: call :meth:`auto_tune` once per period and :meth:`get` for the limit."""
 
     def __init__(self, settings: TunerSettings | None = None) -> None:
         self._settings = settings or TunerSettings()
@@ -82,11 +83,11 @@ class PendingTuner:
         self._quiet = 0
 
     def get(self) -> int:
-        """The limit, root tuples per spout task."""
+        """Return the limit, in root tuples per spout task."""
         return self._value
 
     def auto_tune(self, delta_progress: float) -> TunerAction:
-        """Take in the progress since the last call and set the limit; what was done."""
+        """Set the limit by the progress since the last call and return the action."""
         action = self._decide(delta_progress)
         if action is TunerAction.INCREASE:
             self._before_increase = self._value
@@ -122,10 +123,10 @@ class PendingTuner:
 
 
 class ProgressMetric(Protocol):
-    """How far a topology's spouts have come, as a number that only grows."""
+    """Progress of a topology's spouts, as a number that never decreases."""
 
     def reader(self, control: ControlPlane, topology_id: str) -> Callable[[], float]:
-        """A function that reads the total progress so far."""
+        """Return a function that reads the total progress so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ class AckedRoots:
     """Progress of a Kestrel-like source: root tuples acked since the start of the run."""
 
     def reader(self, control: ControlPlane, topology_id: str) -> Callable[[], float]:
-        """Reads the data plane's count."""
+        """Return a function that reads the data plane's count."""
         return lambda: control.plane.now().processed(topology_id)
 
 
@@ -141,11 +142,11 @@ class AckedRoots:
 class CommittedOffset:
     """Progress of a Kafka-like source: lines before the offsets stored by its spouts, over all partitions.
 
-    It moves at their checkpoints only.
+    It changes only at the spouts' checkpoints.
     """
 
     def reader(self, control: ControlPlane, topology_id: str) -> Callable[[], float]:
-        """Reads the data plane's count; `UserError` if the topology reads no log."""
+        """Return a function that reads the data plane's count; `UserError` if the topology reads no log."""
         control.plane.now().committed(topology_id)
         return lambda: control.plane.now().committed(topology_id)
 
@@ -154,8 +155,8 @@ class CommittedOffset:
 class PendingTuning:
     """Tune the max spout pending of one topology (by id) while it runs.
 
-    ``period_s`` lies between two calls of the tuner (the paper's 120 s); ``progress`` says what counts as
-    such.
+    ``period_s`` is the time between two calls of the tuner (120 s in the paper); ``progress`` is the measure
+    of progress.
     """
 
     topology: str
@@ -164,7 +165,7 @@ class PendingTuning:
     progress: ProgressMetric = field(default_factory=AckedRoots)
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
-        """Set the first limit, and call the tuner from then on."""
+        """Set the first limit and schedule the calls of the tuner."""
         tuner = PendingTuner(self.settings)
         read = self.progress.reader(control, self.topology)
         seen = 0.0

@@ -1,7 +1,7 @@
-"""Re-assignments for the sake of moving: executors drawn at random go to other workers, again and again.
+"""Random re-assignments: at intervals, executors drawn at random move to other workers.
 
-The N-Storm paper (section V-A) measures migration methods by such moves, every 60 s from 50 s on. A mover
-keeps the topology's set of workers: each chosen executor goes to another of the slots that the topology has.
+The N-Storm paper (section V-A) measures migration methods with such moves, every 60 s from 50 s on. The set
+of workers of the topology stays the same: each chosen executor moves to another slot that the topology has.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ ACTOR = "mover"
 
 @dataclass(frozen=True, slots=True)
 class RandomMoves:
-    """Move so many ``executors`` of one topology at a time, from ``first_s`` on, every ``period_s``.
+    """Move a number of ``executors`` of one topology at random every ``period_s``, from ``first_s`` on.
 
-    ``components`` are those whose executors may be chosen; empty = all but spouts and ackers. With
-    ``other_node`` targets lie on other nodes only, else on any other slot of the topology. The draw depends
-    on the run's seed. A move is skipped, and the log says so, while the topology is not active.
+    ``components`` lists the components whose executors may be chosen; empty means all but spouts and ackers.
+    With ``other_node``, executors move only to other nodes; otherwise to any other slot of the topology. The
+    draw depends on the run's seed. While the topology is not active, moves are skipped and noted in the log.
     """
 
     topology: str
@@ -36,7 +36,7 @@ class RandomMoves:
     other_node: bool = False
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
-        """Begin to move; `UserError`: a number of executors below one, or a time that cannot be."""
+        """Schedule the moves; `UserError` for fewer executors than one or a time out of range."""
         check_whole("a mover", "executors", self.executors, low=1, high=MOST_TASKS)
         check_number("a mover", "first_s", self.first_s, unit="s")
         check_number("a mover", "period_s", self.period_s, low=SHORTEST_S, unit="s")
@@ -61,7 +61,7 @@ class RandomMoves:
             try:
                 nimbus.install(Assignment(moved), f"{self.executors} executors moved at random")
             except InvalidAssignmentError as error:
-                # Nimbus's own scheduler has left executors without a slot (Storm 0.8 may).
+                # Nimbus's own scheduler left executors without a slot, which Storm 0.8 may do.
                 control.log.note(ACTOR, "skip-move", self.topology, str(error))
 
         control.clock.every(ns(self.period_s), Rank.MONITOR, ACTOR, move, first_ns=ns(self.first_s))

@@ -1,7 +1,7 @@
-"""A capture of the writes that reach ZooKeeper's disk, by origin (Storm@Twitter section 3.3.1 used tcpdump).
+"""A count of the writes that reach ZooKeeper's disk, by origin (Storm@Twitter section 3.3.1 used tcpdump).
 
-Once a period the capture notes in the decision log how many writes each origin has sent since the last note:
-task heartbeats, supervisor heartbeats, assignments, statuses, and the offsets of consumers.
+Once per period, the capture notes in the decision log how many writes each origin has sent since the last
+note. Origins are task heartbeats, supervisor heartbeats, assignments, statuses and the offsets of consumers.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from storm_lab.emulator.control.zookeeper import Record
 ACTOR = "capture"
 ACTION = "writes"
 OFFSETS = "offsets"
-"""Origin of the writes of consumers; the others are the kinds of Storm's own records."""
+"""Origin of the writes of consumers. The other origins are the kinds of Storm's own records."""
 _PERIOD_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class WriteCapture:
-    """Capture the writes of every minute, as the paper did of one."""
+    """Capture the writes of every minute; the paper captured one minute."""
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
         """Note the writes of every period from now on."""
