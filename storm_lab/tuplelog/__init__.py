@@ -1,4 +1,4 @@
-"""What a run leaves behind: the log's tables, its manifest, and how both are written and read."""
+"""The log of a run on disk: its tables and its manifest, and the code that writes and reads both."""
 
 from storm_lab.tuplelog.buffer import Coded
 from storm_lab.tuplelog.manifest import Manifest, RunIdentity, Scalar, Status

@@ -1,7 +1,6 @@
-"""Rows of one table on their way to disk: a preallocated row group that fills up and is handed on.
+"""Buffers of a table's rows: each fills a preallocated row group and hands it on when it is full.
 
-Names are held as int32 codes from end to end; a Python string is touched once per distinct name, never per
-row.
+Names are held as int32 codes throughout. A Python string is handled once per distinct name, never per row.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 ROW_GROUP_ROWS = 1 << 20
-"""Rows of a full row group. Part of the format: it fixes the bytes, however the rows were appended."""
+"""Rows of a full row group. Part of the format: it makes the bytes independent of how rows are appended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +25,16 @@ class Coded:
 
 
 Column = NDArray[np.generic] | Coded | Sequence[str]
-"""What a caller may hand in: numbers as an array; names as `Coded` or, for short tables, as a list of
-strings.
+"""Column types that a caller may pass: numbers as an array; names as `Coded` or, for short tables, as a list
+of strings.
 """
 
 
 class TableBuffer:
     """Collects appended rows and calls ``flush(batch)`` with every full row group, in order.
 
-    In nullable columns (all of them times or durations) a negative number stands for "none". Memory is one
-    row group.
+    In nullable columns (all of them times or durations), a negative number stands for null. The buffer holds
+    at most one row group.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class TableBuffer:
                 self._columns[field.name] = np.empty(0, field.type.to_pandas_dtype())
 
     def append(self, columns: Mapping[str, Column]) -> int:
-        """Add rows and return how many; `ValueError`: missing, unknown, uneven or ill-typed columns."""
+        """Add rows and return their number; `ValueError` for missing, unknown or ill-fitting columns."""
         expected = self._columns.keys() | self._texts.keys()
         if columns.keys() != expected:
             wrong = sorted(columns.keys() ^ expected)
@@ -91,7 +90,7 @@ class TableBuffer:
         return rows
 
     def drain(self) -> None:
-        """Hand on what is held, if anything."""
+        """Flush the rows held, if any."""
         if self._rows:
             self._flush(self._batch())
             self._rows = 0
@@ -123,7 +122,7 @@ class TableBuffer:
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
     def _names(self, column: str) -> pa.DictionaryArray:
-        """Only the names that occur in this row group, sorted: when a name was met must not show."""
+        """Encode only the names of this row group, sorted: the bytes must not depend on their first use."""
         codes = self._columns[column][: self._rows]
         all_names = list(self._codes[column])
         used = np.flatnonzero(np.bincount(codes.astype(np.int64, copy=False), minlength=len(all_names)))

@@ -1,8 +1,9 @@
-"""A run as Chrome's trace format: opens in Perfetto (ui.perfetto.dev) and in chrome://tracing.
+"""Export of a run to Chrome's trace format, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
 
-A worker is a process, an executor a thread; an execution is a slice, waiting in its queue included in its
-arguments; what Nimbus, supervisors and faults do are instants; the CPU of nodes are counters. Format: "Trace
-Event Format" of the Chromium project, JSON object form. Times are microseconds of virtual time.
+A worker is shown as a process, an executor as a thread and an execution as a slice, with the time in the
+queue among its arguments. Actions of Nimbus, supervisors and faults are instant events; the CPU of each node
+is a counter. Format: "Trace Event Format" of the Chromium project, JSON object form. Times are microseconds
+of virtual time.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ from storm_lab.machine.whole_file import whole_file
 from storm_lab.tuplelog.reader import Run
 
 MOST_EVENTS = 500_000
-"""Executions in one file: what the viewers take without trouble."""
+"""Maximum number of executions in one file, which the viewers can handle."""
 
 _LATEST_S = 1e9
-"""Farthest time that may be asked for: it fits a log's nanoseconds."""
+"""Latest time that may be given; it fits a log's nanoseconds."""
 
 _US = 1000.0
 _CONTROL = 1_000_000
-"""Number of the process that the control plane's instants stand in."""
+"""Process number of the control plane's instant events."""
 _NODES = 1_000_001
 
 Event = dict[str, Any]
 
 
 def write_chrome_trace(run: Run, path: Path, *, from_s: float = 0.0, to_s: float | None = None) -> int:
-    """Write the run, or the part between two times, and return how many executions are in it.
+    """Write the run, or the part between two times, and return the number of executions written.
 
     Raises:
-        UserError: a time is no number of seconds, or the second lies before the first; there are more
-            executions than viewers can take, or none; or the file cannot be written.
+        UserError: a time is not a number of seconds, or ``to_s`` is before ``from_s``; there are no
+            executions or more than viewers can handle; or the file cannot be written.
     """
     for field, value in (("--from", from_s), ("--to", from_s if to_s is None else to_s)):
         if not 0 <= value <= _LATEST_S:
@@ -81,7 +82,7 @@ def _executions(run: Run, start_ns: int, end_ns: int) -> pa.Table:
 def _events(run: Run, executions: pa.Table, start_ns: int, end_ns: int) -> Iterator[Event]:
     yield from _names(run)
     for row in executions.to_pylist():
-        # A live run does not tell when a tuple entered the queue.
+        # A live run does not record when a tuple entered the queue.
         waited = None if row["enqueue_ns"] is None else (row["start_ns"] - row["enqueue_ns"]) / _US
         yield {
             "name": row["component"],
@@ -114,7 +115,7 @@ def _events(run: Run, executions: pa.Table, start_ns: int, end_ns: int) -> Itera
 
 
 def _names(run: Run) -> Iterator[Event]:
-    """What processes and threads are called, and their order."""
+    """Yield the names of processes and threads."""
     yield _meta("process_name", _CONTROL, 0, "control plane")
     yield _meta("process_name", _NODES, 0, "CPU of nodes, cores")
     workers: dict[int, str] = {}

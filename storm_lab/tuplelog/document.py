@@ -1,6 +1,6 @@
-"""The reference page of the tuple log, written from the schema itself so that the two cannot differ.
+"""The reference page of the tuple log, generated from the schema so that the two cannot differ.
 
-``python -m storm_lab.tuplelog.document`` prints it; ``docs/tuple-log.md`` is its output.
+``python -m storm_lab.tuplelog.document`` prints the page; ``docs/tuple-log.md`` is its output.
 """
 
 from __future__ import annotations
@@ -11,40 +11,41 @@ from storm_lab.tuplelog.schema import SCHEMA_VERSION, TABLES
 
 _HEAD = f"""# Tuple log
 
-What one run leaves behind, be it played by the emulator or by real Storm. This page is generated from
-`storm_lab/tuplelog/schema.py` by `python -m storm_lab.tuplelog.document`; edit the schema, not the page.
+The tuple log is the record of one run, whether the emulator or real Storm played it. This page is generated
+from `storm_lab/tuplelog/schema.py` by `python -m storm_lab.tuplelog.document`; edit the schema, not the page.
 Schema version {SCHEMA_VERSION}.
 
 A run is a folder `data/runs/<experiment>/<run>/` with one Parquet file for each table below (zstd, integers
-delta-packed, names as dictionaries, row groups of 1,048,576 rows) and a `manifest.json`. The folder appears
-whole or not at all: it is written under a hidden name beside its own and renamed at the end. The same
-inputs and seed give the same bytes.
+delta-packed, names as dictionaries, row groups of 1,048,576 rows) and a `manifest.json`. It is written under
+a hidden name in the same parent folder and renamed at the end, so that it appears complete or not at all. The
+same inputs and seed give the same bytes.
 
-Times are in nanoseconds since the start of the run; virtual ones, but for runs of real Storm, whose rows lack
-what it does not tell: the column `enqueue_ns` of `executions` is null there, and the messages and counters of
-ackers have no rows. The latency of their root tuples is `complete_ns` less `emit_ns`, whatever the version.
+Times are in nanoseconds since the start of the run. They are virtual, except in runs of real Storm. The rows
+of these lack what Storm does not report: the column `enqueue_ns` of `executions` is null, and the messages
+and counters of ackers have no rows. The latency of their root tuples is `complete_ns` minus `emit_ns` in
+every version.
 
-`storm_lab.tuplelog.open_run` checks a folder and refuses one that is incomplete, truncated, empty, of another
-schema version, or that holds a run a second time.
+`storm_lab.tuplelog.open_run` checks a folder and refuses it if it is incomplete, truncated or empty, has
+another schema version, or holds a run a second time.
 
 ## manifest.json
 
 | field | meaning |
 |---|---|
-| `schema_version` | version of the tables; a reader takes no other than its own |
-| `run` | sixteen hexadecimal digits: digest of the fields that decide the bytes; names the folder |
-| `experiment`, `variant` | the experiment's slug and which of its settings this run is |
+| `schema_version` | version of the tables; a reader accepts only its own |
+| `run` | sixteen hexadecimal digits: digest of the fields that determine the bytes; names the folder |
+| `experiment`, `variant` | the experiment's slug, and the one of its settings that was played |
 | `parameters` | parameters by name: texts, numbers, true/false or null |
 | `seed` | seed of everything random in the run |
 | `storm_version` | version of Storm that was played |
 | `runtime` | `live` for a run of real Storm; absent for one of the emulator |
 | `code_digest`, `lock_digest` | digests of the project's code and of the libraries' versions |
 | `inputs` | digest of every input, by name |
-| `sample_every` | k: the table `executions` holds those of one root tuple in k; the other tables are whole |
+| `sample_every` | k: the table `executions` covers one root tuple in k; the other tables are complete |
 | `duration_ns` | virtual time from the start of the run to its end |
-| `warm_up_ns` | the leading part that steady figures leave out |
-| `status`, `reason` | `complete`; or `stopped`, when a stated limit ended the run early, and which |
-| `conditions` | of a live run: versions, machine, quotas, and the load of the machine meanwhile |
+| `warm_up_ns` | the leading part that steady-state figures leave out |
+| `status`, `reason` | `complete`; or `stopped` if a stated limit ended the run early, and which limit |
+| `conditions` | of a live run: versions, machine, quotas, and the load of the machine during the run |
 | `tables` | for every table: rows, bytes and SHA-256 of its file |
 | `checksum` | SHA-256 of the other fields, as JSON with sorted keys and without blanks |
 
@@ -66,7 +67,7 @@ _UNITS = {"_ns": "ns", "_ms": "ms of one core", "_mhz": "MHz", "_mb": "MB", "byt
 
 
 def document() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     parts = [_HEAD]
     for name, schema in TABLES.items():
         parts.append(f"## {name}\n\n{_ABOUT[name]}\n")

@@ -1,6 +1,6 @@
-"""The manifest of a run: what was run, how it ended and what its files must look like.
+"""The manifest of a run: what was run, how the run ended, and size and digest of each of its files.
 
-It holds no wall-clock time, host or path, so that two runs of the same thing carry the same bytes.
+It holds no wall-clock time, host or path, so that two runs with the same identity have the same bytes.
 """
 
 from __future__ import annotations
@@ -25,18 +25,21 @@ class Status(StrEnum):
 
     COMPLETE = "complete"
     STOPPED = "stopped"
-    """A stated limit ended the run before its planned duration; ``Manifest.reason`` says which."""
+    """A stated limit ended the run before its planned duration; ``Manifest.reason`` names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
-    """All that decides a run's bytes. Two runs of equal identity are the same run.
+    """All that determines a run's bytes. Two runs of equal identity are the same run.
 
-    ``parameters`` are JSON scalars by name. ``inputs`` gives the digest of each input file or trace by its
-    name. ``sample_every`` = k means that the executions of one root tuple in k are logged; every other table
-    is whole. ``runtime`` says what played it: the emulator, or real Storm (``live``), which plays the same
-    thing a little differently each time. Raises `ValueError` where a parameter is not a finite JSON scalar,
-    ``sample_every`` is below 1 or the runtime is unknown.
+    ``parameters`` are JSON scalars by name. ``inputs`` maps the name of each input file or trace to its
+    digest. ``sample_every`` = k means that the executions of one root tuple in k are logged; every other
+    table is complete. ``runtime`` says what played the run: the emulator, or real Storm (``live``), which
+    plays the same run a little differently each time.
+
+    Raises:
+        ValueError: a parameter is not a finite JSON scalar, ``sample_every`` is below 1, or the runtime is
+            unknown.
     """
 
     experiment: str
@@ -64,7 +67,7 @@ class RunIdentity:
 
     @property
     def run(self) -> str:
-        """Sixteen hexadecimal digits that name the run and, by custom, its folder."""
+        """Sixteen hexadecimal digits that name the run and, by convention, its folder."""
         return hashlib.sha256(canonical_json(self._fields()).encode()).hexdigest()[:16]
 
     @property
@@ -82,7 +85,7 @@ class RunIdentity:
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """What one table's file must look like: rows, bytes and SHA-256 of the file."""
+    """Facts by which one table's file is checked: rows, bytes and SHA-256 of the file."""
 
     rows: int
     bytes: int
@@ -91,11 +94,11 @@ class TableFacts:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Identity of a run, how it went, and the facts of its files by table name.
+    """Identity of a run, its outcome, and the facts of its files by table name.
 
-    ``duration_ns`` is time from the start of the run to its end (virtual time, but for live runs);
-    ``warm_up_ns`` the leading part that steady figures leave out. ``conditions`` says of a live run on what
-    it was played: versions, machine, quotas, and the machine's load meanwhile.
+    ``duration_ns`` is the time from the start of the run to its end (virtual time, except in live runs).
+    ``warm_up_ns`` is the leading part that steady-state figures leave out. ``conditions`` describes where a
+    live run was played: versions, machine, quotas, and the machine's load during the run.
     """
 
     identity: RunIdentity
@@ -112,7 +115,7 @@ class Manifest:
         return self.identity.run
 
     def to_json(self) -> str:
-        """Text of ``manifest.json``: sorted keys, one line end at the close."""
+        """Return the text of ``manifest.json``, with sorted keys and one newline at the end."""
         told = self.identity._fields() | {
             "run": self.run,
             "duration_ns": self.duration_ns,
@@ -128,7 +131,7 @@ class Manifest:
 
     @staticmethod
     def from_json(text: str) -> Manifest:
-        """Read what `to_json` wrote. Raises `ValueError` with the fault when it is not such a text."""
+        """Parse the output of `to_json`; raise `ValueError` with the fault if ``text`` is not a manifest."""
         try:
             told = dict(json.loads(text))
             checksum = told.pop("checksum")
@@ -167,12 +170,12 @@ _TEXTS = ("experiment", "variant", "storm_version", "code_digest", "lock_digest"
 
 
 def checksum_of(fields: Mapping[str, Any]) -> str:
-    """SHA-256 over all other fields: the run's name covers only those of its identity."""
+    """Return the SHA-256 over all other fields; the run's name covers only the fields of its identity."""
     return hashlib.sha256(canonical_json(fields).encode()).hexdigest()
 
 
 def schema_version_of(text: str) -> int | None:
-    """The schema version that a manifest names, whatever else it holds; none when there is none."""
+    """Return the schema version that a manifest names, whatever else it holds; None if it names none."""
     try:
         version = json.loads(text)["schema_version"]
     except (ValueError, KeyError, TypeError):
@@ -181,7 +184,7 @@ def schema_version_of(text: str) -> int | None:
 
 
 def canonical_json(fields: Mapping[str, Any]) -> str:
-    """The one text of a set of fields, for digests. Raises `ValueError` on NaN and infinities."""
+    """Return the unique JSON text of ``fields``, for digests; raise `ValueError` on NaN and infinities."""
     return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 

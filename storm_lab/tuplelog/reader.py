@@ -1,4 +1,4 @@
-"""Reading runs: a folder is either a whole run of this schema, or it is refused by name with the reason."""
+"""Reader of runs: a folder either holds a complete run of this schema or is refused with the reason."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from storm_lab.tuplelog.schema import SCHEMA_VERSION, TABLES, tables_of
 
 
 class Problem(StrEnum):
-    """Why a folder is no run that may be read."""
+    """Why a folder cannot be read as a run."""
 
     INCOMPLETE = "incomplete"
     FOREIGN_SCHEMA = "foreign schema"
@@ -29,13 +29,13 @@ class Problem(StrEnum):
 
 
 class RunRefused(UserError):
-    """A run folder that is not read: ``folder`` and ``problem`` say which and why, the text in a line."""
+    """Raised for a folder that cannot be read as a run; ``folder`` and ``problem`` say which and why."""
 
     def __init__(self, folder: Path, problem: Problem, detail: str) -> None:
         self.folder = folder
         self.problem = problem
         self.detail = detail
-        # Nobody is told to delete what is no folder of ours.
+        # Advise to delete a folder only if it holds a run.
         remedy = "give the folder of a run, or run the experiment again"
         with suppress(OSError, ValueError):
             if (folder / MANIFEST_NAME).exists():
@@ -48,7 +48,7 @@ class RunRefused(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A whole run on disk, checked when it was opened."""
+    """A complete run on disk, checked when it was opened."""
 
     folder: Path
     manifest: Manifest
@@ -60,30 +60,33 @@ class Run:
 
     @property
     def rows(self) -> int:
-        """Rows of all tables together, as the manifest says."""
+        """Number of rows of all tables together, according to the manifest."""
         return sum(facts.rows for facts in self.manifest.tables.values())
 
     def path(self, table: str) -> Path:
-        """File of a table. Raises `KeyError` for an unknown table."""
+        """Return the file of a table; raise `KeyError` for an unknown table."""
         if table not in TABLES:
             raise KeyError(f"no table {table} in a tuple log; there are {', '.join(TABLES)}")
         return self.folder / f"{table}.parquet"
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-        """A table in memory; meant for the short ones (nodes, placements, control, traffic, cpu, counts)."""
+        """Read a table; meant for the short ones (nodes, placements, control, traffic, cpu, counts)."""
         return pq.read_table(self.path(name), columns=None if columns is None else list(columns))
 
     def names(self, table: str, column: str) -> set[str]:
-        """The different names in a column of a short table."""
+        """Return the distinct names in a column of a short table."""
         return set(pq.ParquetFile(self.path(table)).read([column])[column].unique().to_pylist())
 
 
 def open_run(folder: Path | str, *, verify: bool = False) -> Run:
-    """Check a run folder and return it.
+    """Check a run folder and return its run.
 
     The manifest, its schema version, and the presence, size, columns, row count and ownership of every table
-    are checked; with ``verify`` the SHA-256 of every file as well, which reads them all. Raises `RunRefused`,
-    and `UserError` for what can be no folder.
+    are checked. With ``verify``, the SHA-256 of every file is checked as well, which reads all files.
+
+    Raises:
+        RunRefused: a check fails.
+        UserError: ``folder`` is not a path.
     """
     if not isinstance(folder, str | os.PathLike):
         raise UserError("is no folder", field="run folder", value=folder, remedy="give the folder of a run")
@@ -100,25 +103,26 @@ def open_run(folder: Path | str, *, verify: bool = False) -> Run:
         _check_table(folder, name, schemas[name], facts, manifest.identity.run_key)
         if verify and _sha256(folder / f"{name}.parquet") != facts.sha256:
             raise RunRefused(folder, Problem.TRUNCATED, f"{name}.parquet was changed after it was written")
-    # A run of the control plane alone has decisions and no tuple.
+    # A run of the control plane alone has decisions but no tuples.
     if not any(manifest.tables[name].rows for name in ("roots", "executions", "counts", "control")):
         raise RunRefused(folder, Problem.EMPTY, "nothing happens in it")
     return Run(folder, manifest)
 
 
 def find_runs(root: Path, *, verify: bool = False) -> tuple[list[Run], list[RunRefused]]:
-    """All runs under ``root``, and the folders that were refused, as `open_runs` has them.
+    """Return all runs under ``root``, and the folders that were refused, as `open_runs` does.
 
-    The layout is ``root/<experiment>/<run>/``. Hidden folders are runs being written and are passed over.
+    The layout is ``root/<experiment>/<run>/``. Hidden folders hold runs that are being written and are
+    skipped.
     """
     return open_runs((run for home in _folders(root) for run in _folders(home)), verify=verify)
 
 
 def open_runs(folders: Iterable[Path], *, verify: bool = False) -> tuple[list[Run], list[RunRefused]]:
-    """The runs in some folders, opened as by `open_run`, and those that were refused; both in path order.
+    """Return the runs in ``folders``, opened as by `open_run`, and the refused ones, both in path order.
 
-    Of several folders that hold the same run the one with the run's name counts, else the first; the others
-    are refused as duplicated.
+    If several folders hold the same run, the one that has the run's name is kept, otherwise the first. The
+    others are refused as duplicated.
     """
     runs: list[Run] = []
     refused: list[RunRefused] = []

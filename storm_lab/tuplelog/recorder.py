@@ -1,4 +1,4 @@
-"""Who takes the rows of a run."""
+"""The interface of objects that take the rows of a run."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ class Recorder(Protocol):
     """Takes rows of the tuple log's tables, as `storm_lab.tuplelog.writer.RunWriter` does."""
 
     def append(self, table: str, columns: Mapping[str, Any]) -> None:
-        """Add rows: every column of the table's schema but ``run``."""
+        """Add rows: every column of the table's schema except ``run``."""

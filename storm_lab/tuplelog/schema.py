@@ -1,13 +1,13 @@
-"""The tuple log: what one run leaves behind, table by table, column by column.
+"""The tables and columns of the tuple log, the record of one run.
 
 A run is one folder of Parquet files with a ``manifest.json``. Times are virtual, in integer nanoseconds since
-the start of the run; sizes in bytes; CPU in milliseconds of one core. Each field's meaning stands in its
-metadata under ``doc`` and is what the documentation prints. Every table starts with the column ``run``, which
-the writer fills: it is the same in every row of a run and names the manifest that the rows belong to, so that
-the logs of many runs can be read as one table.
+the start of the run; sizes are in bytes; CPU is in milliseconds of one core. The meaning of each field is in
+its metadata under ``doc``, which the documentation prints. Every table starts with the column ``run``, which
+the writer fills. It is the same in every row of a run and identifies the manifest that the rows belong to, so
+that the logs of many runs can be read as one table.
 
-Raise ``SCHEMA_VERSION`` whenever a column's name, type or meaning changes: older runs are then refused by
-name.
+Raise ``SCHEMA_VERSION`` whenever a column's name, type or meaning changes; older runs are then refused with
+that reason.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _RUN = _column("run", _LONG, "the run's digest (16 hexadecimal digits) as a sign
 
 
 def _table(*columns: tuple[str, pa.DataType, str] | tuple[str, pa.DataType, str, bool]) -> pa.Schema:
-    """Name, type and meaning of each column, and whether it may be null."""
+    """Make a schema from name, type, meaning and, if given, nullability of each column."""
     return pa.schema([_RUN, *(_column(*column) for column in columns)])
 
 
@@ -133,14 +133,14 @@ TABLES: dict[str, pa.Schema] = {
 EMULATOR = "emulator"
 LIVE = "live"
 RUNTIMES = (EMULATOR, LIVE)
-"""What may have played a run: the emulator, or real Storm."""
+"""What can play a run: the emulator, or real Storm."""
 
 _NOT_OBSERVED = "enqueue_ns"
-"""Column of ``executions`` that real Storm does not tell: it may be null in a live run."""
+"""Column of ``executions`` that real Storm does not report; it may be null in a live run."""
 
 
 def tables_of(runtime: str) -> dict[str, pa.Schema]:
-    """The tables of a run that this runtime has played. Raises `ValueError` for an unknown one."""
+    """Return the tables of a run that this runtime has played; raise `ValueError` for an unknown one."""
     if runtime == EMULATOR:
         return TABLES
     if runtime != LIVE:

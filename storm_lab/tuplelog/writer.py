@@ -1,7 +1,7 @@
-"""Writing one run: rows stream to Parquet in a hidden folder beside its own, and appear whole or not at all.
+"""Writer of one run: rows stream to Parquet files in a hidden folder beside the run's folder.
 
-The manifest is written last, then the folder takes its name in one rename. Memory stays at one row group a
-table, however long the run. The same rows give the same bytes.
+The manifest is written last; then the folder is renamed, so that the run appears complete or not at all.
+Memory stays at one row group per table, however long the run. The same rows give the same bytes.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class RunWriter:
     ...     log.append("roots", {"root_id": ids, "topology": Coded(codes, names), ...})
     ...     manifest = log.finish(duration_ns=600_000_000_000)
 
-    Leaving the block without `finish`, by an error or by Ctrl-C removes everything that was written. A run
-    that stands in ``folder`` already is replaced at the end. Raises `UserError` when the disk is full or the
+    If the block is left without `finish`, by an error or by Ctrl-C, everything written is removed. A run
+    that already exists in ``folder`` is replaced at the end. Raises `UserError` when the disk is full or the
     folder cannot be made.
     """
 
@@ -59,9 +59,10 @@ class RunWriter:
         return self
 
     def append(self, table: str, columns: Mapping[str, Column]) -> None:
-        """Add rows to a table: every column of its schema but ``run``, all of one length. Arrays are copied.
+        """Add rows to a table: every column of its schema except ``run``, all of one length.
 
-        Raises `KeyError` for an unknown table and `ValueError` for columns that do not fit the schema.
+        Arrays are copied. Raises `KeyError` for an unknown table and `ValueError` for columns that do not fit
+        the schema.
         """
         with _disk(self.folder):
             self._buffers[table].append(columns)
@@ -75,12 +76,12 @@ class RunWriter:
         reason: str = "",
         conditions: Mapping[str, Any] | None = None,
     ) -> Manifest:
-        """Close the tables, write the manifest, let the run appear under its name; returns the manifest."""
+        """Close the tables, write the manifest, publish the run under its name and return the manifest."""
         if status is Status.STOPPED and not reason:
             raise ValueError("a stopped run needs a reason")
         with _disk(self.folder):
             facts = {}
-            # The disk takes one table while the next is encoded.
+            # One table is synced to disk while the next is encoded.
             with ThreadPoolExecutor(1) as disk:
                 syncs = []
                 for name, file in self._files.items():
@@ -120,7 +121,7 @@ class RunWriter:
 
 
 class _TableFile:
-    """One Parquet file, opened at the first row group, hashed while it is written."""
+    """One Parquet file. It is opened with the first row group and hashed while it is written."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._path = path
@@ -139,15 +140,15 @@ class _TableFile:
         return TableFacts(self._rows, *self._sink.seal())
 
     def sync(self) -> None:
-        """Bring a closed file to the disk."""
+        """Sync a closed file to disk."""
         assert self._sink is not None
         self._sink.sync()
 
     def abandon(self) -> None:
-        """Let go of the file whatever state it is in; nothing more reaches the disk."""
+        """Abandon the file in whatever state it is; nothing more is written to disk."""
         if self._sink is not None and self._parquet is not None:
             self._sink.abandon()
-            # Arrow would otherwise close it when it is collected, and complain then.
+            # Otherwise Arrow would close it when it is garbage-collected, and complain.
             self._parquet.close()
 
     def _open(self) -> pq.ParquetWriter:
@@ -169,7 +170,7 @@ class _TableFile:
 
 
 class _HashingSink:
-    """The part of a binary file that Arrow writes through, with a running SHA-256."""
+    """The part of a binary file's interface that Arrow writes to, with a running SHA-256."""
 
     def __init__(self, path: Path) -> None:
         self._file: BinaryIO = path.open("wb")
@@ -193,29 +194,29 @@ class _HashingSink:
             self._file.flush()
 
     def seal(self) -> tuple[int, str]:
-        """Hand the last bytes to the system and return size and digest; `sync` is still to come."""
+        """Flush the last bytes to the system and return size and digest; `sync` must follow."""
         self._file.flush()
         return self._bytes, self._hash.hexdigest()
 
     def sync(self) -> None:
-        """Bring the bytes to the disk and close."""
+        """Sync the bytes to disk and close the file."""
         os.fsync(self._file.fileno())
         self._file.close()
 
     def close(self) -> None:
-        """Called by Arrow at the end of the Parquet file; `sync` does the closing."""
+        """Called by Arrow at the end of the Parquet file; `sync` closes the file."""
         self.closed = True
 
     def abandon(self) -> None:
         self._abandoned = True
-        # Nothing is kept, so a flush that fails on a full disk is of no interest.
+        # Nothing is kept, so it does not matter if a flush fails on a full disk.
         with suppress(OSError):
             self._file.close()
 
 
 @contextmanager
 def _disk(folder: Path) -> Iterator[None]:
-    """Say a full disk or a folder that may not be written as a user's error."""
+    """Turn a full disk or a folder without write permission into a `UserError`."""
     try:
         yield
     except OSError as error:
@@ -231,9 +232,9 @@ def _disk(folder: Path) -> Iterator[None]:
 
 
 def remove_leftovers(folder: Path) -> bool:
-    """Remove what killed processes left of this run; a living process keeps its own.
+    """Remove what killed processes left of this run; files of living processes stay.
 
-    Returns whether something is left.
+    Returns whether anything remains.
     """
     leftovers = list(folder.parent.glob(f"{_PARTIAL}{folder.name}-*"))
     for leftover in leftovers:
