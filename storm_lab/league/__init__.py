@@ -1,1 +1,1 @@
-"""The reader's own topology, machines and schedulers."""
+"""Leagues on the user's own topology, machines and schedulers."""

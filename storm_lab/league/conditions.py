@@ -1,4 +1,4 @@
-"""Under which conditions a site is played: what things cost there, what is set, and what goes wrong."""
+"""Conditions under which a site is played: costs, timers, settings, faults and a fixed placement."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ from storm_lab.model.settings import SettingValue
 
 @dataclass(frozen=True)
 class Conditions:
-    """What `storm_lab.emulator.spec.EmulationSpec` lets a reader say beside topology, machines and scheduler.
+    """What may be set for the runs of a site besides topology, machines and scheduler.
+
+    These are parts of a `storm_lab.emulator.spec.EmulationSpec`.
 
     Args:
         cost: costs of the message path.
         times: durations of the control plane.
-        timers: Storm's periods and timeouts; None = those of the version, with the settings.
+        timers: Storm's periods and timeouts; None for those of the version, with the settings applied.
         zookeeper: ZooKeeper's speed and other load.
-        settings: Storm's settings by full key, as ``storm.yaml`` of all machines has them.
-        faults: what happens to the cluster, and when.
-        placement: the first assignment, fixed by hand; a policy on measured load goes on from it.
+        settings: Storm's settings by full key, as in the ``storm.yaml`` of all machines.
+        faults: faults of the cluster and their times.
+        placement: the first assignment, fixed by hand; a policy on measured load starts from it.
     """
 
     cost: CostModel = field(default_factory=CostModel)
@@ -40,13 +42,13 @@ class Conditions:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Conditions:
-        """Conditions by name: the fields above.
+        """Build conditions from values by name; the names are the fields above.
 
-        Cost and times may be the constants that differ, by name, and faults a list of faults or of their rows
-        (`FaultPlan.of_rows`).
+        Cost and times may also be mappings with only the constants that differ, and faults may be a list of
+        faults or of rows as in `FaultPlan.of_rows`.
 
         Raises:
-            UserError: a site does not support this, or there is no such constant or fault.
+            UserError: a site does not support a name, or a constant or fault does not exist.
         """
         known = [item.name for item in fields(cls)]
         for name in given:
@@ -82,7 +84,10 @@ _OPTIONAL = ("timers", "placement")
 
 
 def with_constants(model: Any, given: Mapping[str, float], field: str) -> Any:
-    """A model with constants of one's own, whose ranges are checked at play; `UserError` for others."""
+    """Return ``model`` with some constants replaced; `UserError` for an unknown one.
+
+    Ranges are checked when a run is played.
+    """
     known = [item.name for item in fields(model)]
     for name in given:
         check_known("constant", name, known, type(model).__name__, field=field)

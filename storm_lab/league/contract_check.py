@@ -1,4 +1,4 @@
-"""What every scheduler must hold, as cases that a test of a reader's own scheduler runs through.
+"""The contract of schedulers as test cases, for tests of a user's own scheduler.
 
 >>> from storm_lab.league.contract_check import CASES, check
 >>> from storm_lab.schedulers import make_scheduler
@@ -34,8 +34,8 @@ from storm_lab.schedulers.contract import Scheduler, SchedulingView
 class ContractCase:
     """A question for a scheduler.
 
-    ``says`` is what is special about it. Where there is room for everybody (``roomy``), no answer may leave
-    all of it unused; elsewhere a scheduler may have its reasons to refuse.
+    ``says`` describes what is special about it. A ``roomy`` case has a slot for every worker, so a scheduler
+    must place something. In other cases, a scheduler may refuse to place anything.
     """
 
     says: str
@@ -47,7 +47,7 @@ class ContractCase:
 
 
 def _chain(name: str, workers: int = 2) -> Topology:
-    """Two spouts, three bolts, three bolts by key, and an acker."""
+    """Two executors of a spout, three of a bolt, three of a bolt with a fields grouping, and an acker."""
     return Topology(
         name,
         (
@@ -74,7 +74,7 @@ def _placed(view: SchedulingView, slots: tuple[Slot, ...]) -> Assignment:
 
 
 def _measured(view: SchedulingView) -> MeasuredLoad:
-    """Every executor burns 100 MHz; executors of one component talk to those of the next, unevenly."""
+    """Give every executor 100 MHz, and uneven traffic between executors of successive components."""
     executors = [e for own in view.executors.values() for e in own]
     order = {"spout": "split", "split": "count"}
     traffic = {
@@ -110,11 +110,11 @@ CASES = (
         ),
     ),
 )
-"""From a cold start to a cluster without room."""
+"""All cases, from a cold start to a cluster without room."""
 
 
 def check(scheduler: Scheduler[Any], case: ContractCase) -> None:
-    """Ask the scheduler about a case, twice, and look at the answers.
+    """Ask the scheduler about a case twice and check the answers.
 
     Raises:
         UserError: an answer is refused, two answers to the same question differ, the view was changed, or

@@ -1,8 +1,8 @@
-"""Entrants of a league: the reader's own scheduler, or any that is installed.
+"""Entrants of a league: the user's own scheduler, or any that is installed.
 
-An entrant is Nimbus's own scheduler. One that needs measured load takes T-Storm's place instead: Storm's
-default scheduler and the initial consolidation start it, then the schedule generator runs it every 300 s,
-with the smooth hand-over.
+An entrant is used as Nimbus's own scheduler. One that needs measured load takes T-Storm's place instead:
+Storm's default scheduler and the initial consolidation start the topology; then the schedule generator runs
+the entrant every 300 s, with the smooth hand-over.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from storm_lab.schedulers.storm.default import DefaultScheduler
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Who schedules: Nimbus's scheduler, what is added to Storm, and how executors move."""
+    """Control of a run: Nimbus's scheduler, additional services, and the method of migration."""
 
     scheduler: Scheduler[Any]
     services: tuple[Service, ...]
@@ -34,15 +34,15 @@ class Control:
 
 @dataclass(frozen=True)
 class Entrant:
-    """A scheduler with its name in the table; an ``online`` one runs on measured load, in T-Storm's place."""
+    """A scheduler with its name in the table. An ``online`` one runs on measured load, in T-Storm's place."""
 
     name: str
     scheduler: Scheduler[Any]
     online: bool = False
 
     def control(self, parameters: Parameters) -> Control:
-        """How it plays, with the settings of `storm_lab.experiments.online_scheduling`."""
-        # A copy: what one run leaves in the scheduler must not reach the next.
+        """Return the control of its run, with the settings of `storm_lab.experiments.online_scheduling`."""
+        # A copy, so that the state of the scheduler after one run does not affect the next.
         scheduler = deepcopy(self.scheduler)
         if self.online:
             services = (InitialConsolidation(), generator(scheduler, parameters))
@@ -51,10 +51,10 @@ class Entrant:
 
     @property
     def source_digest(self) -> str:
-        """Digest of the scheduler's code and state, so that a changed scheduler is played anew."""
+        """Digest of the scheduler's code and state, so that a changed scheduler is played again."""
         return value_digest(self.scheduler)
 
     @property
     def in_notebook(self) -> bool:
-        """Whether the class stands in a notebook or script, where other processes cannot find it."""
+        """Whether the class is defined in a notebook or script, where other processes cannot find it."""
         return type(self.scheduler).__module__ == "__main__"

@@ -1,4 +1,4 @@
-"""A small site to play with: sentences are split into words, and words are counted, on a few machines."""
+"""A small example site: a word count on a few machines."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SENTENCES = (
     "snow white and the seven dwarfs",
     "i am at two with nature",
 )
-"""Those of storm-starter's word count."""
+"""The sentences of storm-starter's word count."""
 
 
 class Split(SteadyBolt):
-    """Emits a sentence's words."""
+    """Splits a sentence into words."""
 
     def execute(self, values: Values, emit: Emit) -> None:
-        """Emit the words."""
+        """Emit each word of the sentence."""
         for word in str(values[0]).split():
             emit(word)
 
@@ -34,7 +34,7 @@ class Count(SteadyBolt):
     """Counts words."""
 
     def execute(self, values: Values, emit: Emit) -> None:
-        """Emits nothing."""
+        """Count the word, which emits nothing."""
 
 
 def example_site(
@@ -49,21 +49,21 @@ def example_site(
     replay: bool = False,
     **conditions: Any,
 ) -> Site:
-    """The site with some of its numbers set.
+    """Return the example site with the given numbers.
 
     Args:
-        sentences_per_s: of the one spout.
-        nodes: machines of two cores and two slots each.
-        workers: of the topology.
-        splitters: executors that split.
-        counters: executors that count.
-        split_us: CPU of a sentence at 2000 MHz.
-        count_us: CPU of a word at 2000 MHz.
-        replay: whether the spout emits again what failed.
-        conditions: as `Site.of`.
+        sentences_per_s: rate of the one spout.
+        nodes: number of machines, each with two cores and two slots.
+        workers: number of workers of the topology.
+        splitters: number of executors that split.
+        counters: number of executors that count.
+        split_us: CPU time per sentence at 2000 MHz.
+        count_us: CPU time per word at 2000 MHz.
+        replay: whether the spout emits failed tuples again.
+        conditions: see `Site.of`.
 
     Raises:
-        UserError: as `Site.of`.
+        UserError: see `Site.of`.
     """
     check_whole("the example site", "nodes", nodes, low=1, high=1000)
     topology = Topology(

@@ -1,4 +1,4 @@
-"""The field of a league: all of the project's own policies, each in the place that it was made for."""
+"""The field of a league: entrants by name, and all built-in policies in the role that each was made for."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ BUILT_IN: Mapping[str, bool] = {
     "random": False,
     "optimal": True,
 }
-"""Policy -> whether it runs on measured load, in T-Storm's place; those that place anew what runs do."""
+"""Policy -> whether it runs on measured load in T-Storm's place: true for those that re-assign executors."""
 
 BASELINE = "default"
-"""What gains are taken against where nobody says otherwise."""
+"""Default baseline that gains are measured against."""
 
 _NO_FILE_NAME = "/\\:\0\n"
 
 
 def entrant_of(text: str) -> Entrant:
-    """An entrant: a scheduler as `scheduler_of` takes it, with ``online:`` before it for measured load.
+    """Make an entrant from a scheduler, as `scheduler_of` reads it; prefix ``online:`` for measured load.
 
-    A built-in policy by its bare name plays in the place that it was made for.
+    A built-in policy by its bare name plays in the role that it was made for.
 
     Raises:
         UserError: there is no such scheduler, or it cannot be made.
@@ -47,7 +47,7 @@ def entrant_of(text: str) -> Entrant:
     scheduler = scheduler_of(rest)
     _check_travels(scheduler, text)
     if is_place(rest):
-        # What follows the class are its parameters; two settings of one class are two entrants.
+        # The parameters after the class belong to the name: two settings of one class are two entrants.
         _, _, values = pieces_of(rest)
         label = f"{scheduler.name}-{_plain(values)}" if values else scheduler.name
     else:
@@ -58,8 +58,11 @@ def entrant_of(text: str) -> Entrant:
 
 
 def field(own: Sequence[str], policies: Sequence[str] = tuple(BUILT_IN)) -> tuple[Entrant, ...]:
-    """The reader's schedulers, then built-in policies; `UserError` as `entrant_of`, or two of one name."""
-    # Who names a built-in policy as a scheduler of theirs does not mean it twice.
+    """Return the user's schedulers, then built-in policies.
+
+    Raises `UserError` as `entrant_of` does, or if two entrants have the same name.
+    """
+    # A built-in policy that is also among the own schedulers takes part only once.
     entrants = [entrant_of(text) for text in dict.fromkeys((*own, *policies))]
     names = [entrant.name for entrant in entrants]
     for name in names:
@@ -70,7 +73,7 @@ def field(own: Sequence[str], policies: Sequence[str] = tuple(BUILT_IN)) -> tupl
 
 
 def _check_travels(scheduler: Scheduler[Any], text: str) -> None:
-    """Refuse what no run can be given: every run has a copy, in a process and a folder of its own."""
+    """Refuse a scheduler that cannot be copied for each run, or whose name cannot name the run's files."""
     if any(sign in scheduler.name for sign in _NO_FILE_NAME) or not scheduler.name.strip(" ."):
         message = f"files cannot be called {scheduler.name!r}"
         remedy = 'write another name = "..." into your class, of letters, digits, - and _'

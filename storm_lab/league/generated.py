@@ -1,8 +1,8 @@
-"""Generated instances: topologies and machines that no paper has, drawn from a seed.
+"""Generated instances: random topologies and machines, drawn from a seed, that occur in no paper.
 
-Five families of topologies on three kinds of machines. The rate is set so that the work takes a stated share
-of all cores and no executor more than a stated share of one, so that a good placement has room and a bad one
-has not.
+There are five families of topologies and three kinds of machines. The rate is set so that the work takes a
+stated share of all cores, and no executor more than a stated share of one core. This leaves room for a good
+placement but not for a bad one.
 """
 
 from __future__ import annotations
@@ -17,53 +17,53 @@ from storm_lab.model import Cluster, Component, Grouping, Node, Subscription, To
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 
 RECORDS = 2000
-"""Records of one pass over the input; it is read over and over."""
+"""Number of records of the input, which is read over and over."""
 
 KEYS = 200
-"""Different keys of the input."""
+"""Number of distinct keys of the input."""
 
 CLUSTER_SHARE = 0.35
-"""Share of all cores that the topology's own work takes."""
+"""Share of all cores that the topology's own work takes at most."""
 
 EXECUTOR_SHARE = 0.35
-"""Most of a core of 2000 MHz that a component's executors take on average; skewed keys make some busier."""
+"""Largest share of a 2000 MHz core that a component's executors use on average; skew makes some busier."""
 
 REFERENCE_MHZ = 2000.0
-"""Clock that costs refer to."""
+"""Clock that the costs refer to."""
 
 _FIELDS = ("key", "number")
 
 
 @dataclass(frozen=True)
 class Feed(Spout):
-    """Records with a key; ``skew`` is the exponent of Zipf's law that keys follow."""
+    """A spout of records with keys, which follow Zipf's law with exponent ``skew``."""
 
     seed: int
     skew: float
     cpu_us: float
 
     def records(self) -> Iterator[tuple[object, ...]]:
-        """The input, the same for the same seed."""
+        """Yield the input, which is the same for the same seed."""
         draw = random.Random(f"{self.seed}/keys")
         weights = [1.0 / (rank + 1) ** self.skew for rank in range(KEYS)]
         for number, key in enumerate(draw.choices(range(KEYS), weights, k=RECORDS)):
             yield (f"key{key}", number)
 
     def cost(self, record: tuple[object, ...]) -> Cost:
-        """As declared."""
+        """Return the declared cost."""
         return Cost(self.cpu_us)
 
 
 @dataclass(frozen=True)
 class Step(Bolt):
-    """Passes on ``copies`` tuples for each, 0.5 meaning every other one; a ``last`` step passes on none."""
+    """A bolt that emits ``copies`` tuples per input (0.5: for every other input), or none if ``last``."""
 
     cpu_us: float
     copies: float
     last: bool = False
 
     def execute(self, values: Values, emit: Emit) -> None:
-        """Emit copies."""
+        """Emit the copies of a tuple."""
         if self.last:
             return
         key, number = values
@@ -76,7 +76,7 @@ class Step(Bolt):
             emit(key, number)
 
     def cost(self, values: Values) -> Cost:
-        """As declared."""
+        """Return the declared cost."""
         return Cost(self.cpu_us)
 
 
@@ -121,7 +121,7 @@ FAMILIES: Mapping[str, Callable[[random.Random], Edges]] = {
     "tree": _tree,
     "random": _random,
 }
-"""Family -> edges of one of its topologies; whoever has no incoming edge is a spout."""
+"""For each family, a function that draws the edges of a topology. A name without incoming edge is a spout."""
 
 
 def _equal(draw: random.Random) -> Cluster:
@@ -141,7 +141,7 @@ def _unequal(draw: random.Random) -> Cluster:
 
 def _racks(draw: random.Random) -> Cluster:
     racks, each = draw.randint(2, 3), draw.randint(2, 4)
-    # In the order in which supervisors happened to report: racks are mixed.
+    # Supervisors may report in any order, so nodes of different racks are mixed.
     nodes = [
         Node(f"r{rack}n{number}", rack=f"/rack{rack}", cores=4)
         for rack in range(1, racks + 1)
@@ -156,11 +156,11 @@ MACHINES: Mapping[str, Callable[[random.Random], Cluster]] = {
     "unequal": _unequal,
     "racks": _racks,
 }
-"""Kind -> machines of it."""
+"""For each kind of machines, a function that draws a cluster."""
 
 
 def generated_site(family: str, machines: str, seed: int) -> Site:
-    """One instance, of one of `FAMILIES` and `MACHINES`; the same arguments give the same."""
+    """Generate an instance of one of `FAMILIES` and `MACHINES`; the same arguments give the same instance."""
     draw = random.Random(f"{family}/{machines}/{seed}")
     cluster = MACHINES[machines](draw)
     edges = FAMILIES[family](draw)
@@ -197,7 +197,7 @@ def _subscription(parent: str, draw: random.Random) -> Subscription:
 def _rate(
     topology: Topology, code: Mapping[str, Spout | Bolt], into: Mapping[str, list[str]], cluster: Cluster
 ) -> float:
-    """Records a second of each spout, as `CLUSTER_SHARE` and `EXECUTOR_SHARE` allow."""
+    """Return the records per second of each spout that `CLUSTER_SHARE` and `EXECUTOR_SHARE` allow."""
     tuples: dict[str, float] = {}
     total_us = busiest_us = 0.0
     for component in topology.components:

@@ -1,4 +1,4 @@
-"""Imported topologies and machines as a site of the reader's own."""
+"""Sites made from imported topologies and machines."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from storm_lab.workloads.importers.imported import Imported, Playable, Source
 
 
 def source_plans(playable: Playable) -> dict[str, SourcePlan]:
-    """The sources of an imported topology, as the emulator plays them."""
+    """Return the sources of an imported topology in the emulator's form."""
     return {name: _plan(source) for name, source in playable.sources.items()}
 
 
 def cost_model(links: Links) -> CostModel:
-    """The cost model with what lies between the machines."""
+    """Return the default cost model with the constants of ``links``."""
     return replace(CostModel(), **links.given())
 
 
@@ -32,13 +32,13 @@ def imported_site(
     version: StormVersion | None = None,
     **conditions: Any,
 ) -> Site:
-    """An imported topology on machines: those given, or those that were read with it.
+    """Put an imported topology on the given machines, or on those that were imported with it.
 
     Args:
-        imported: what came of an import.
-        machines: where it runs.
-        version: the Storm version that is played; None: the one that was read.
-        conditions: what `Site.of` takes beside; the machines' own links come before the costs given.
+        imported: the result of an import.
+        machines: the machines to run on.
+        version: the Storm version to play; None for the imported one.
+        conditions: further arguments of `Site.of`. The machines' links take precedence over costs given here.
 
     Raises:
         UserError: something is missing, there are no machines, or as `Site.of`.

@@ -1,8 +1,8 @@
-"""Statistics of many schedulers on many instances: ranks, and which differences are more than chance.
+"""Statistics of schedulers over many instances: ranks, and tests whether differences are significant.
 
-An *instance* is a topology on machines. On each, schedulers are compared by one number, the mean over paired
-seeds; smaller is better, and infinity stands for a failure. Methods are those that Demsar recommends for
-comparing several methods on several data sets (Journal of Machine Learning Research 7, 2006).
+An *instance* is a topology on machines. On each instance, schedulers are compared by one score, the mean over
+paired seeds. Smaller is better, and infinity stands for a failure. The methods are those that Demsar
+recommends for comparing several methods on several data sets (Journal of Machine Learning Research 7, 2006).
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import pandas as pd
 from storm_lab.errors import UserError
 
 LEVEL = 0.05
-"""Level of all tests."""
+"""Significance level of all tests."""
 
 TIE = 0.01
-"""Scores on an instance that differ by no more than this part of the smaller one are a tie."""
+"""Largest relative difference of two scores on an instance that counts as a tie."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankTest:
     """Friedman's test over instances, with Nemenyi's critical difference of mean ranks.
 
-    ``mean_ranks`` has the best first (1 is the best rank). ``p_value`` is None where it cannot be computed:
-    fewer than three schedulers or two instances. Two schedulers whose mean ranks differ by more than
-    ``critical_difference`` differ at the level of 5 %.
+    ``mean_ranks`` is in order from the best (1 is the best rank). ``p_value`` is None where it cannot be
+    computed: with fewer than three schedulers or two instances. Two schedulers whose mean ranks differ by
+    more than ``critical_difference`` differ at the level of 5 %.
     """
 
     instances: int
@@ -40,7 +40,7 @@ class RankTest:
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Runs of schedulers, by rank, that do not differ; longest ones only, those of one left out."""
+        """Groups of two or more schedulers, adjacent by rank, that do not differ; only the longest groups."""
         if self.critical_difference is None:
             return ()
         names, means = list(self.mean_ranks), list(self.mean_ranks.values())
@@ -55,9 +55,9 @@ class RankTest:
 
 
 def ranks(scores: pd.DataFrame) -> pd.DataFrame:
-    """Rank of each scheduler (column) on each instance (row), 1 for the smallest score; equals share ranks.
+    """Rank the schedulers (columns) on each instance (row), 1 for the smallest score; ties share a mean rank.
 
-    Scores within `TIE` of each other are equal; so are all failures (infinite), which come last.
+    Scores within `TIE` of each other are tied. All failures (infinite) are tied and come last.
 
     Raises:
         UserError: a score is missing.
@@ -74,7 +74,7 @@ def _row_ranks(row: pd.Series[float]) -> list[float]:
     start = 0
     while start < len(order):
         stop = start + 1
-        # Equal to the first of the group: a chain of small steps is no tie.
+        # Compare with the first of the group, so that a chain of small steps is not a tie.
         while stop < len(order) and _equal(values[order[start]], values[order[stop]]):
             stop += 1
         found[order[start:stop]] = (start + 1 + stop) / 2
@@ -87,8 +87,8 @@ def _equal(small: float, large: float) -> bool:
 
 
 def rank_test(scores: pd.DataFrame) -> RankTest:
-    """Friedman's test and Nemenyi's critical difference; ``scores`` and errors as in `ranks`."""
-    # Here, for SciPy's statistics take long to import, and a help page needs none.
+    """Run Friedman's test and compute Nemenyi's critical difference; ``scores`` and errors as in `ranks`."""
+    # Imported here because SciPy's statistics are slow to import and a help page does not need them.
     from scipy import stats
 
     table = ranks(scores)
@@ -102,7 +102,7 @@ def rank_test(scores: pd.DataFrame) -> RankTest:
         else:
             statistic, p_value = 0.0, 1.0
     if entrants >= 2 and instances >= 2:
-        # Student's studentised range with infinite degrees of freedom, divided by the root of two.
+        # The studentised range with infinite degrees of freedom, divided by the square root of two.
         q = float(stats.studentized_range.ppf(1 - LEVEL, entrants, np.inf)) / math.sqrt(2)
         critical = q * math.sqrt(entrants * (entrants + 1) / (6 * instances))
     named = {str(name): float(value) for name, value in means.items()}
@@ -110,7 +110,10 @@ def rank_test(scores: pd.DataFrame) -> RankTest:
 
 
 def win_tie_loss(scores: pd.DataFrame, own: str) -> pd.DataFrame:
-    """Instances on which ``own`` is better than, equal to, worse than each: against, wins, ties, losses."""
+    """Count the instances on which ``own`` is better than, equal to and worse than each other scheduler.
+
+    The columns are against, wins, ties and losses.
+    """
     rows = []
     for other in ranks(scores).mean().sort_values(kind="stable").index.drop(own):
         pair = ranks(scores[[own, other]])
@@ -126,7 +129,7 @@ def win_tie_loss(scores: pd.DataFrame, own: str) -> pd.DataFrame:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P values adjusted by Holm's step-down method, in the order given."""
+    """Adjust p values with Holm's step-down method; the order stays as given."""
     given = np.asarray(p_values, dtype=float)
     order = np.argsort(given, kind="stable")
     steps = np.arange(len(given), 0, -1) * given[order]
@@ -136,12 +139,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def against_baseline(scores: pd.DataFrame, baseline: str) -> pd.DataFrame:
-    """Each scheduler against the baseline: median gain, and Wilcoxon's signed-rank test with Holm's method.
+    """Compare each scheduler with the baseline: median gain, and Wilcoxon's test with Holm's method.
 
-    Gains are ``100 * (1 - own / baseline)`` per instance, so that more is better; instances on which either
-    failed have none, and count in the test as the largest difference there is. Columns: scheduler, instances,
+    Gains are ``100 * (1 - own / baseline)`` per instance, so more is better. Instances on which one of the
+    two failed have no gain; in the test they count as the largest difference. Columns: scheduler, instances,
     gain_percent, low_percent and high_percent (quartiles), p_value, p_holm, differs. P values are empty for
-    fewer than five instances, of which no difference could be called one.
+    fewer than five instances, where no difference could be significant.
 
     Raises:
         UserError: no scheduler has the baseline's name.
@@ -177,7 +180,7 @@ def against_baseline(scores: pd.DataFrame, baseline: str) -> pd.DataFrame:
 
 
 def _gains(own: pd.Series[float], base: pd.Series[float]) -> pd.Series[float]:
-    """Per cent; infinite where one of the two failed, 0 where both did."""
+    """Return the gains in per cent; infinite where one of the two failed, 0 where both did."""
     with np.errstate(invalid="ignore"):
         gains = 100 * (1 - own / base)
     gains = gains.mask(np.isinf(base), np.inf)
@@ -185,7 +188,7 @@ def _gains(own: pd.Series[float], base: pd.Series[float]) -> pd.Series[float]:
 
 
 def _signed_rank(gains: pd.Series[float]) -> float:
-    """P value of Wilcoxon's test, two-sided; zeros are shared out (Pratt)."""
+    """Return the two-sided p value of Wilcoxon's signed-rank test; zeros are handled by Pratt's method."""
     from scipy import stats
 
     if len(gains) < 5:

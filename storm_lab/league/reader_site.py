@@ -1,7 +1,7 @@
-"""A reader's own site: their topology with its input, on their machines, under any schedulers.
+"""The user's own site: a topology with its input on machines, to try schedulers on.
 
-The schedulers play as `storm_lab.league.entrant` says: as Nimbus's own, or, on measured load, in T-Storm's
-place. Machines, topology and input are the reader's.
+The schedulers play as described in `storm_lab.league.entrant`: as Nimbus's own scheduler or, on measured
+load, in T-Storm's place. The user provides topology, input and machines.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from storm_lab.workloads.usercode import Bolt, Spout
 
 @dataclass(frozen=True)
 class Site:
-    """A topology with what flows through it, and the machines that it runs on; make one with `Site.of`."""
+    """A topology with its input, and the machines that it runs on; make one with `Site.of`."""
 
     plan: TopologyPlan
     cluster: Cluster
@@ -41,9 +41,9 @@ class Site:
     conditions: Conditions = field(default_factory=Conditions)
 
     declared: ClassVar = PARAMETERS
-    """Seeds, length, and the settings of monitors and schedule generator."""
+    """Seeds, duration, and the settings of monitors and schedule generator."""
     sample_every: ClassVar = SAMPLE_EVERY
-    """That of all leagues."""
+    """The same for all leagues."""
 
     @classmethod
     def of(
@@ -57,21 +57,21 @@ class Site:
         max_spout_pending: int | None = None,
         **conditions: Any,
     ) -> Site:
-        """A site; the user code runs here, once.
+        """Make a site. This executes the user code once.
 
         Args:
-            topology: components, groupings and how many workers are asked for.
+            topology: components, groupings and the number of workers asked for.
             code: user code by component.
             cluster: the worker nodes; Nimbus and ZooKeeper have machines of their own.
             sources: by spout, the lines per second of all its executors together, or a plan.
-            version: the Storm version that is played.
-            max_spout_pending: tuples of a spout's task that may be pending; None = what the topology says.
+            version: the Storm version to play.
+            max_spout_pending: limit of pending tuples per spout task; None keeps the topology's own.
             conditions: costs, settings, faults and more, by the names of
                 `storm_lab.league.conditions.Conditions`.
 
         Raises:
-            UserError: the parts do not fit, or a site does not support something; names the component, the
-                spout, the node or the condition.
+            UserError: the parts do not fit together, or a site does not support something; names the
+                component, the spout, the node or the condition.
         """
         check_slots(cluster)
         under = Conditions.of(conditions)
@@ -90,21 +90,22 @@ class Site:
             raise UserError("the spout has no source", field="sources", value=missing[0], remedy=remedy)
         flow = TopologyPlan(topology, build_trace(topology, code, version), plans)
         site = cls(flow, cluster, version, under)
-        # Now, not when a league plays: faults are looked at again then, for its runs end earlier.
+        # Report errors now and not when a league plays. Faults are checked again then, because its runs are
+        # shorter.
         check_spec(site._spec(Control(DefaultScheduler(), (), Restart()), LONGEST_S))
         return site
 
     @cached_property
     def digest(self) -> str:
-        """Digest of topology, input, sources and machines, so that a changed site is played anew."""
+        """Digest of topology, input, sources and machines, so that a changed site is played again."""
         return value_digest((self.plan, self.cluster, self.version, self.conditions))
 
     def inputs(self, parameters: Parameters) -> Mapping[str, str]:
-        """Digest of the site."""
+        """Return the digest of the site."""
         return {"site": self.digest}
 
     def files(self, parameters: Parameters) -> Mapping[str, str]:
-        """None: the user code has run already."""
+        """Return no files: the user code has been executed already."""
         return {}
 
     def describe(self, entrant: Entrant, spec: RunSpec) -> SettledRun:
@@ -117,7 +118,7 @@ class Site:
             sample_every=spec.sample_every,
             warm_up_s=min(STEADY_S, duration_s / 2),
         )
-        # What a fault moves is no doing of the scheduler's.
+        # Moves that a fault causes are not the scheduler's choice, so they do not delay the measurement.
         return SettledRun(described, None if described.faults.faults else SETTLE_S)
 
     def _spec(self, control: Control, duration_s: float) -> EmulationSpec:

@@ -1,4 +1,4 @@
-"""A run that is measured once its scheduler has settled: when that is, is known when it has been played."""
+"""Runs that are measured once their scheduler has settled, which is known only after the run."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state.names import NS_PER_S
 
 SETTLE_S = 100.0
-"""Time after a re-assignment that no longer counts to it when schedulers are compared.
+"""Time after a re-assignment that is left out when schedulers are compared.
 
-The hand-over takes half of it, and what new worker processes cost at first decays with their calls
+The hand-over takes half of it. The initial extra cost of new worker processes decays with their calls
 (`CostModel.warm_up_calls`).
 """
 
 LEAST_WINDOW_S = 60.0
-"""Shortest steady state that schedulers are compared by."""
+"""Shortest steady state by which schedulers are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettledRun:
-    """A description whose steady state begins ``settle_s`` after the last re-assignment at the earliest.
+    """A run description whose steady state begins at least ``settle_s`` after the last re-assignment.
 
-    Of a run that never settles, that is past its end. None: where the description says, whatever moves.
+    If a run never settles, its steady state begins after its end. With ``settle_s`` None, the steady state
+    begins where the description says, regardless of re-assignments.
     """
 
     spec: EmulationSpec
     settle_s: float | None = SETTLE_S
 
     def warm_up_ns(self, decisions: Sequence[Decision]) -> int:
-        """Where the steady state begins; ``decisions`` are those of the whole run."""
+        """Return when the steady state begins; ``decisions`` are those of the complete run."""
         least_ns = round(self.spec.warm_up_s * NS_PER_S)
         moved_ns = last_move(decisions)
         if self.settle_s is None or moved_ns is None:
@@ -40,10 +41,10 @@ class SettledRun:
 
 
 def last_move(decisions: Sequence[Decision]) -> int | None:
-    """When something last moved, in nanoseconds; None: never.
+    """Return the time of the last move in nanoseconds, or None if there was none.
 
-    That is when an executor of a topology that had an assignment was given another slot, or spouts were
-    switched off for a rebalance.
+    A move is a new slot for an executor of a topology that already had an assignment, or a rebalance, which
+    switches off the spouts.
     """
     assigned: set[str] = set()
     last = None

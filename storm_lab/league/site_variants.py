@@ -1,4 +1,4 @@
-"""The same site with another load, other machines, workers or costs: what advice plays beside the present."""
+"""Variants of a site with other load, machines, workers or costs, which advice plays for comparison."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from storm_lab.league.reader_site import Site
 from storm_lab.model import executors_of
 
 MESSAGE_COSTS = ("serialise_us", "deserialise_us", "transfer_us", "receive_us", "read_us", "write_us")
-"""Constants of a message's way from worker to worker."""
+"""Constants of a message's path from worker to worker."""
 
 
 def check_advisable(site: Site) -> None:
-    """Refuse what there is no advice on: no present load, completion that nobody sees, a changed world.
+    """Refuse a site for which no advice is possible.
+
+    Advice needs a present load and anchored tuples, whose completion is known. It sets placement and faults
+    itself.
 
     Raises:
         UserError: names the spout or the condition.
@@ -46,12 +49,12 @@ def check_advisable(site: Site) -> None:
 
 
 def present_load(site: Site) -> float:
-    """Records a second of all spouts together."""
+    """Return the records per second of all spouts together."""
     return sum(source.rate_per_s for source in site.plan.sources.values())
 
 
 def worker_counts(site: Site) -> list[int]:
-    """Numbers of workers worth a try: one, one a node, two a node, and the topology's own."""
+    """Return the numbers of workers worth trying: one, one per node, two per node, and the topology's own."""
     nodes = len(site.cluster.nodes)
     slots = sum(len(node.ports) for node in site.cluster.nodes)
     executors = len(executors_of(site.plan.topology, site.version))
@@ -60,18 +63,18 @@ def worker_counts(site: Site) -> list[int]:
 
 
 def with_workers(site: Site, count: int) -> Site:
-    """With another number of workers asked for."""
+    """Return the site with another number of workers asked for."""
     topology = replace(site.plan.topology, workers=count)
     return replace(site, plan=replace(site.plan, topology=topology))
 
 
 def with_nodes(site: Site, count: int) -> Site:
-    """On the first nodes of the cluster."""
+    """Return the site on only the first ``count`` nodes of the cluster."""
     return replace(site, cluster=replace(site.cluster, nodes=site.cluster.nodes[:count]))
 
 
 def with_load(site: Site, factor: float) -> Site:
-    """With so many times the load on every spout."""
+    """Return the site with the load of every spout multiplied by ``factor``."""
     sources = {
         name: replace(source, rate_per_s=source.rate_per_s * factor)
         for name, source in site.plan.sources.items()
@@ -80,7 +83,7 @@ def with_load(site: Site, factor: float) -> Site:
 
 
 def with_message_costs(site: Site, factor: float) -> Site:
-    """With so many times the costs of messages between workers, inside the constants' ranges."""
+    """Return the site with the costs of messages between workers times ``factor``, within their ranges."""
     cost = site.conditions.cost
     ranges = {item.name: item for item in constants_of(CostModel())}
     values = {

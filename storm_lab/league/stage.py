@@ -1,4 +1,4 @@
-"""Stages of a league: what the entrants schedule, and how a run of one of them is described."""
+"""Stages of a league: what the entrants schedule, and the description of a run on a stage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from storm_lab.league.settled import SettledRun
 from storm_lab.model import StormVersion
 
 EXPERIMENT = "scheduler-league"
-"""Folder of these runs; no paper's experiment, so no claims."""
+"""Folder of these runs. It is not a paper's experiment, so there are no claims."""
 
 SAMPLE_EVERY = 20
 
@@ -23,35 +23,35 @@ class Stage(Protocol):
 
     @property
     def declared(self) -> tuple[Parameter, ...]:
-        """Its parameters, the seeds among them."""
+        """The parameters of the stage, including the seeds."""
 
     @property
     def version(self) -> StormVersion:
-        """The Storm version that is played."""
+        """The Storm version to play."""
 
     @property
     def sample_every(self) -> int:
-        """The executions of one root tuple in so many are logged."""
+        """The executions of one root tuple in this number are logged."""
 
     def inputs(self, parameters: Parameters) -> Mapping[str, str]:
-        """Digests of what is read, by name."""
+        """Return the digests of the inputs, by name."""
 
     def files(self, parameters: Parameters) -> Mapping[str, str]:
-        """Where that lies, by the parameter that says so."""
+        """Return the input files, by the parameter that names them."""
 
     def describe(self, entrant: Entrant, spec: RunSpec) -> SettledRun:
         """Describe the run of an entrant."""
 
 
 def stage_parameters(stage: Stage, given: Mapping[str, object]) -> Parameters:
-    """Parameters of a league on a stage; `UserError`: unknown name, wrong type or out of range."""
+    """Return the parameters of a league on a stage; `UserError` for an unknown name or a refused value."""
     return check_parameters(stage.declared, given, EXPERIMENT)
 
 
 def stage_runs(
     stage: Stage, entrants: Sequence[Entrant], parameters: Parameters, setting: str = ""
 ) -> tuple[RunSpec, ...]:
-    """One run for every entrant and seed; ``setting`` stands before the entrants' names, where there is one.
+    """Return one run per entrant and seed; ``setting``, if not empty, is put before the entrants' names.
 
     Raises:
         UserError: the input cannot be read.
@@ -64,7 +64,7 @@ def stage_runs(
             variant=f"{setting}-{entrant.name}" if setting else entrant.name,
             seed=seed,
             parameters=values.changed(online=entrant.online),
-            # An experiment's runs are played as they are described; these are measured in another window.
+            # A cast, because a league's runs also decide when their steady state begins.
             describe=cast(Describe, partial(stage.describe, entrant)),
             storm_version=stage.version,
             inputs={**inputs, "scheduler": entrant.source_digest},

@@ -1,6 +1,6 @@
-"""The command ``storm-lab new``: a scheduler of the reader's own to start from, its test, its entry point.
+"""The command ``storm-lab new``, which writes a scheduler to start from, its test and its entry point.
 
-Their texts are the files in ``templates``.
+The texts are the files in ``templates``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from storm_lab.machine.options import Commands, answer, examples, json_option
 
 
 def starter_files(name: str) -> dict[str, str]:
-    """File names and texts of a new scheduler; `UserError` if nothing can have this name."""
+    """Return file names and texts of a new scheduler; `UserError` if the name is not allowed."""
     module = name.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,60}", module) or keyword.iskeyword(module):
         remedy = "use small letters, digits, - and _, a letter first: my-idea"
@@ -47,12 +47,12 @@ def starter_files(name: str) -> dict[str, str]:
 
 
 def write_starter(name: str, folder: Path) -> tuple[Path, ...]:
-    """Write the files of a new scheduler; none is ever written over.
+    """Write the files of a new scheduler; existing files are never overwritten.
 
-    A ``pyproject.toml`` that is there already stays as it is, and is left out of the answer.
+    An existing ``pyproject.toml`` stays as it is and is not among the returned paths.
 
     Raises:
-        UserError: nothing can have this name, or a file of it is there already.
+        UserError: the name is not allowed, or a file of the scheduler already exists.
     """
     files = starter_files(name)
     for file in files:
@@ -68,7 +68,7 @@ def write_starter(name: str, folder: Path) -> tuple[Path, ...]:
 
 @click.group(cls=Commands, epilog=examples("storm-lab new scheduler my-idea"))
 def new() -> None:
-    """Begin something of your own."""
+    """Create something of your own."""
 
 
 @new.command(

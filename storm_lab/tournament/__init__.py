@@ -1,1 +1,1 @@
-"""Schedulers against one another over a suite of cases: played, ranked, reported."""
+"""Tournaments of schedulers over a suite of cases: play, ranking and report."""

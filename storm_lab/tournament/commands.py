@@ -75,7 +75,7 @@ _SUITE_OPTIONS = (
 
 
 def suite_options(command: Callable[..., None]) -> Callable[..., None]:
-    """What is played, with which seeds, for how long and where: as the league takes it."""
+    """Add the options of the league that choose cases, seeds, duration and machine."""
     for option in reversed(_SUITE_OPTIONS):
         command = option(command)
     return command
@@ -113,9 +113,9 @@ def league(
 ) -> None:
     """Rank schedulers on many topologies and machines, with paired seeds and tests.
 
-    What was played before is not played again, and after an interruption the same command goes on. A
-    scheduler that fails loses the case; the others go on. The folder that is printed at the end holds all
-    tables as CSV and LaTeX, the critical-difference diagram and a notebook.
+    Runs that have been played before are not played again; after an interruption, the same command continues.
+    A scheduler that fails loses the case, and the others continue. The folder that is printed at the end
+    holds all tables as CSV and LaTeX, the critical-difference diagram and a notebook.
     """
     entrants = field(schedulers, list(BUILT_IN) if policies is None else names_of(policies))
     known = [entrant.name for entrant in entrants]
@@ -176,7 +176,7 @@ def compare(
 ) -> None:
     """Say in one page whether scheduler A is better than B, where, and by how much.
 
-    A and B as the league takes them. Exit status 0 whatever comes out.
+    A and B are given as in the league. The exit status is 0 whatever the result.
     """
     entrants = field((one, other), ())
     cases = suite(suite_name, only=only, instances=instances, seed=suite_seed, duration_s=duration_s)

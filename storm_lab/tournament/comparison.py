@@ -1,4 +1,4 @@
-"""Whether one scheduler is better than another: on each case by paired seeds, and over all cases."""
+"""Comparison of two schedulers: on each case by paired seeds, and over all cases."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ BETTER, WORSE, EQUAL, UNCLEAR = "better", "worse", "equal", "unclear"
 
 @dataclass(frozen=True)
 class Comparison:
-    """A against B.
+    """The comparison of scheduler A (``first``) with scheduler B (``second``).
 
-    ``cases`` has a row for each case: case, objective, a and b (the score as it is measured: milliseconds or
-    tuples a second), gain_percent with low_percent and high_percent (95 % over paired seeds, positive where A
-    is better) and verdict. ``p_value`` is Wilcoxon's over the cases' mean gains, None for fewer than five.
-    ``entrants`` has both schedulers' quantities (`storm_lab.tournament.quantities.entrants_table`), and
-    ``means`` says over which cases.
+    ``cases`` has one row per case: case, objective, a and b (the score in its own unit: milliseconds or
+    tuples per second), gain_percent with low_percent and high_percent (95 % over paired seeds, positive where
+    A is better), verdict and note. ``p_value`` is that of Wilcoxon's test over the mean gains of the cases,
+    None for fewer than five. ``entrants`` has the quantities of both schedulers
+    (`storm_lab.tournament.quantities.entrants_table`), and ``means`` says which cases they cover.
     """
 
     first: str
@@ -38,7 +38,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """One sentence."""
+        """The result in one sentence."""
         counts = self.cases["verdict"].value_counts()
         better, worse = int(counts.get(BETTER, 0)), int(counts.get(WORSE, 0))
         finite = self.cases["gain_percent"].replace([np.inf, -np.inf], np.nan).dropna()
@@ -54,7 +54,7 @@ class Comparison:
         return f"neither {self.first} nor {self.second} is better over all: {self.first} is better {on}{sure}"
 
     def document(self) -> dict[str, Any]:
-        """The same as JSON objects; infinite gains are null, the verdict says which it is."""
+        """Return the comparison as JSON objects. Infinite gains become null; the verdict says which it is."""
         cases = self.cases.replace([np.inf, -np.inf], np.nan)
         return {
             "a": self.first,
@@ -90,7 +90,7 @@ def _case(case: str, one: pd.DataFrame, other: pd.DataFrame) -> dict[str, object
         gain = math.nan if all(lost) else -math.inf if lost[0] else math.inf
         verdict = UNCLEAR if all(lost) else WORSE if lost[0] else BETTER
         row |= {"gain_percent": gain, "low_percent": None, "high_percent": None, "verdict": verdict}
-        # The first of each is enough on a page.
+        # The first problem of each scheduler is enough on a page.
         problems = [next((text for text in side["problem"] if text), "") for side in (one, other)]
         return row | {"note": "; ".join(filter(None, problems))}
     gains = [float(value) for value in 100 * (1 - pair["a"] / pair["b"])]
@@ -108,7 +108,7 @@ def _case(case: str, one: pd.DataFrame, other: pd.DataFrame) -> dict[str, object
 
 
 def _shown(scores: pd.Series[float], objective: str) -> float:
-    """The mean score as it is measured."""
+    """Return the mean score in the unit in which it was measured."""
     mean = float(scores.mean())
     if not math.isfinite(mean):
         return math.nan
@@ -116,7 +116,7 @@ def _shown(scores: pd.Series[float], objective: str) -> float:
 
 
 def comparison_text(found: Comparison) -> str:
-    """The page."""
+    """Return the comparison as a page of text."""
     lines = []
     for row in found.cases.to_dict("records"):
         unit = "ms" if row["objective"] == "latency" else "tuples/s"

@@ -1,8 +1,8 @@
-"""A league of schedulers: one topology and cluster under each, and one table with intervals over seeds.
+"""A league of schedulers: one topology and cluster under each of them, and a table with intervals over seeds.
 
-A run is measured over its steady state: from the second half on (at the latest from
-`storm_lab.experiments.online_scheduling.STEADY_S`), and not before `storm_lab.league.settled.SETTLE_S` have
-passed since the last re-assignment. What comes between is reported as the transition.
+A run is measured over its steady state. This begins after half of the run (at the latest at
+`storm_lab.experiments.online_scheduling.STEADY_S`), but not before `storm_lab.league.settled.SETTLE_S` have
+passed since the last re-assignment. The time between is reported as the transition.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COLUMNS = {
     "nodes": "nodes in use",
     "inter_node_percent": "tuples between nodes, %",
 }
-"""Columns of the results that are measured in the steady state, and what they mean."""
+"""Result columns that are measured in the steady state, with their meaning."""
 
 TRANSITION = {
     "measured_from_s": "measured from, s",
@@ -42,7 +42,7 @@ TRANSITION = {
     "moved": "executors moved",
     "transition_ms": "worst 10 s of the transition, ms",
 }
-"""Columns of the results that say when the steady state began and what came before it."""
+"""Result columns that say when the steady state began and what happened before it."""
 
 _STEADY = (
     "processing_ms",
@@ -53,16 +53,16 @@ _STEADY = (
     "nodes",
     "inter_node_percent",
 )
-"""What `measured_runs` has of a steady state."""
+"""Steady-state columns of `measured_runs`."""
 
 METRICS = ("steady", "steady_latency", "steady_traffic_share", "occupancy", "events", "spikes", "control")
-"""The metric tables that results are made of."""
+"""The metric tables that the results are computed from."""
 
 KEEPS_UP = 0.9
 """Share of the most lines per second that an entrant must complete to be ranked by its time."""
 
 IDLE = "completed nothing in its steady state"
-"""Why a run that came to its end is not measured."""
+"""Why a run that ran to its end is not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +82,21 @@ class League:
         given: Mapping[str, object] | None = None,
         machine: Constants | None = None,
     ) -> League:
-        """A league on a stage, with some of its parameters set, and a measured machine's constants if given.
+        """Make a league on a stage, optionally with some parameters and a measured machine's constants.
 
-        A stage is `storm_lab.league.reader_site.Site`, or one of a paper, such as T-Storm's Word Count on
-        its ten blades (`storm_lab.papers.tstorm.word_count_stage.STAGE`).
+        A stage is a `storm_lab.league.reader_site.Site` or a stage of a paper, such as T-Storm's Word Count
+        on its ten blades (`storm_lab.papers.tstorm.word_count_stage.STAGE`).
 
         Raises:
-            UserError: two entrants of one name, or a parameter that does not fit.
+            UserError: two entrants have the same name, or a parameter is refused.
         """
         check_distinct("a league", "entrant", [entrant.name for entrant in entrants])
         return cls(tuple(entrants), stage, stage_parameters(stage, given or {}), machine)
 
     def play(self, *, show_progress: bool = False) -> tuple[PlayedRun, ...]:
-        """Have all runs on disk, and say on stderr how many lay there already.
+        """Play all runs that are not yet on disk, and print how many were reused.
 
-        Schedulers written in a notebook play in this process.
+        Schedulers defined in a notebook play in this process.
 
         Raises:
             StormLabError: a run is refused or fails.
@@ -109,20 +109,21 @@ class League:
             runs = on_machine(stage_runs(self.stage, entrants, self.parameters), self.machine)
             played += play_all(runs, jobs=jobs, show_progress=show_progress)
         if any(run.reused for run in played):
-            # A result, not a complaint: notebooks show what goes to stderr as one.
+            # Printed to stdout, because notebooks show stderr as an error and this is none.
             print(reused_by_variant(played))
         return tuple(played)
 
     def metrics(self) -> MetricTables:
-        """The metric tables of all runs, through PySpark; `StormLabError` as `play`, or without Java."""
+        """Compute the metric tables of all runs by PySpark; `StormLabError` as `play`, or without Java."""
         return metrics_of([run.folder for run in self.play()])
 
 
 def results(tables: MetricTables) -> pd.DataFrame:
-    """One row a run: variant, seed, the columns of `COLUMNS` and `TRANSITION`, and ``unranked``.
+    """Return one row per run: variant, seed, the columns of `COLUMNS` and `TRANSITION`, and ``unranked``.
 
-    ``unranked`` says why a run has no steady state to measure, and its columns are empty then; it is empty
-    for all others. ``transition_ms`` is the highest mean of 10 s within two minutes of a re-assignment.
+    ``unranked`` says why a run has no steady state to measure; the steady-state columns are then empty. For
+    all other runs, ``unranked`` is empty. ``transition_ms`` is the highest mean of 10 s within two minutes of
+    a re-assignment.
     """
     rows = measured_runs(tables)
     renamed = rows.rename(columns={"processing_p99_ms": "p99_ms", "throughput": "lines_per_s"})
@@ -131,12 +132,12 @@ def results(tables: MetricTables) -> pd.DataFrame:
 
 
 def measured_runs(tables: MetricTables) -> pd.DataFrame:
-    """One row a run, over all of its topologies.
+    """Return one row per run, over all of its topologies.
 
     Columns: run, variant, seed; then, in the steady state, processing_ms, processing_p99_ms, complete_ms,
-    complete_p99_ms, throughput, nodes, inter_node_percent (empty for a run without one); those of
-    `TRANSITION`, and unranked. Throughput is root tuples acked a second, and where none are anchored, tuples
-    executed a second by the bolts.
+    complete_p99_ms, throughput, nodes and inter_node_percent (empty for a run without a steady state); those
+    of `TRANSITION`; and unranked. Throughput is the root tuples acked per second, or, if none are anchored,
+    the tuples executed per second by the bolts.
     """
     latency = dict(iter(tables.steady_latency.groupby("run")))
     rates = dict(iter(tables.steady.groupby("run")))
@@ -157,7 +158,7 @@ def measured_runs(tables: MetricTables) -> pd.DataFrame:
             own = latency[run]
             for kind in ("processing", "complete"):
                 found[f"{kind}_ms"] = _weighted(own[f"{kind}_mean_ms"], own["tuples"])
-                # Of several topologies the worst: percentiles cannot be averaged.
+                # Percentiles cannot be averaged, so this is the worst of several topologies.
                 found[f"{kind}_p99_ms"] = float(own[f"{kind}_p99_ms"].max())
         if run in sent:
             found["inter_node_percent"] = 100 * _weighted(sent[run]["inter_node_share"], sent[run]["tuples"])
@@ -180,11 +181,12 @@ def _weighted(values: pd.Series[float], weights: pd.Series[float]) -> float:
 
 
 def league_table(rows: pd.DataFrame, baseline: str = "") -> pd.DataFrame:
-    """Mean and 95 % interval over seeds for every variant, quickest first; columns as texts.
+    """Return a table of texts with mean and 95 % interval over seeds for every variant, quickest first.
 
-    With a ``baseline``, one of the variants, there is also what each variant's processing time is above or
-    below that one's, seed by seed. Variants that complete fewer than nine tenths of the most lines come after
-    the others, for who drops load is quick; last come those with a run that cannot be ranked.
+    With a ``baseline``, one of the variants, a column gives the difference of each variant's processing time
+    from the baseline's, seed by seed. Variants that complete fewer than nine tenths of the most lines come
+    after the others, because a scheduler that drops load is quick. Variants with a run that cannot be ranked
+    come last.
 
     Raises:
         UserError: no variant has the baseline's name.
@@ -219,7 +221,7 @@ def league_table(rows: pd.DataFrame, baseline: str = "") -> pd.DataFrame:
 
 
 def _transition(tables: MetricTables) -> pd.DataFrame:
-    """Of each run with a re-assignment: when the last one was, executors moved, and the worst 10 s after."""
+    """Return each run's last re-assignment, executors moved, and worst 10 s; runs without one have no row."""
     moves = tables.events[tables.events["kind"].isin(["re-assignment", "rebalance"])]
     last = moves.groupby("run", as_index=False).agg(reassigned_s=("time_s", "max"))
     own = moves.loc[moves["kind"] == "re-assignment", ["run", "event"]]
@@ -230,7 +232,7 @@ def _transition(tables: MetricTables) -> pd.DataFrame:
 
 
 def _moved(tables: MetricTables) -> pd.DataFrame:
-    """Executors that each run's assignments moved, after the first of each topology."""
+    """Count the executors moved by each run's assignments, without the first one of each topology."""
     assigned = tables.control[tables.control["action"] == "assign"]
     assigned = assigned.sort_values(["run", "subject", "time_s", "detail"])
     later = assigned[assigned.duplicated(["run", "subject"])]
@@ -239,7 +241,7 @@ def _moved(tables: MetricTables) -> pd.DataFrame:
 
 
 def _unranked(facts: Mapping[str, Any], reassigned_s: float, throughput: float) -> str:
-    """Why a run has no steady state to measure; empty where it has."""
+    """Return why a run has no steady state to measure; empty if it has one."""
     duration_s = float(facts["duration_s"])
     if facts["status"] != Status.COMPLETE.value:
         return f"ended at {duration_s:.0f} s ({facts['reason']})"
@@ -252,7 +254,7 @@ def _unranked(facts: Mapping[str, Any], reassigned_s: float, throughput: float) 
 
 
 def _against(rows: pd.DataFrame, name: str, baseline: str) -> pd.Series[float]:
-    """Per cent by which the variant's time differs from the baseline's, by seed; NaN where one has none."""
+    """Return by how many per cent the variant's time exceeds the baseline's, by seed; NaN if unknown."""
     times = rows.pivot(index="seed", columns="variant", values="processing_ms").astype(float)
     return 100 * (times[name] / times[baseline] - 1)
 

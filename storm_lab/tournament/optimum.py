@@ -1,8 +1,8 @@
-"""How far placements are from the least inter-node traffic, where that can be computed.
+"""The distance of placements from the least inter-node traffic, where that can be computed.
 
-Of each case, the traffic between executors is taken from the log of one run: all placements are judged
-by the same. The least traffic between nodes that any placement under T-Storm's constraints has is what the
-policy ``optimal`` proves; larger cases, in which nothing is proven, are left out.
+For each case, the traffic between executors is taken from the log of one run, so that all placements are
+compared by the same traffic. The policy ``optimal`` proves the least traffic between nodes of any placement
+under T-Storm's constraints. Larger cases, in which it proves nothing, are left out.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from storm_lab.schedulers.baselines.optimal import OptimalParameters, OptimalSch
 from storm_lab.schedulers.contract import SchedulingView
 
 EFFORT = 3.0
-"""Effort for the exact solver, about seconds a case."""
+"""Effort of the exact solver, roughly seconds per case."""
 
 METRICS = ("executor_traffic", "stays")
-"""The metric tables that this reads."""
+"""The metric tables that this module reads."""
 
 Place = tuple[str, str, int]
 """Topology, component and first task of an executor."""
@@ -31,7 +31,7 @@ def least_traffic(
     version: StormVersion,
     traffic: Mapping[tuple[Place, Place], float],
 ) -> float | None:
-    """The least tuples a second between nodes; None where it is not proven."""
+    """Return the least traffic between nodes in tuples per second, or None if it is not proven."""
     view = SchedulingView(tuple(topologies), cluster, version)
     executors = {(e.topology, e.component, e.start): e for own in view.executors.values() for e in own}
     pairs = {
@@ -39,7 +39,7 @@ def least_traffic(
         for (source, target), rate in traffic.items()
         if source in executors and target in executors
     }
-    # Half a minute a case for the exact solver would be most of a short league.
+    # With half a minute per case, the exact solver would take most of the time of a short league.
     policy = OptimalScheduler(OptimalParameters(effort=EFFORT))
     result = policy.schedule(replace(view, load=MeasuredLoad(traffic=pairs)))
     if result.notes.get("proven") != "yes":
@@ -48,7 +48,7 @@ def least_traffic(
 
 
 def traffic_of(tables: MetricTables, run: str) -> dict[tuple[Place, Place], float]:
-    """Tuples a second from executor to executor in the steady state of a run."""
+    """Return the tuples per second from executor to executor in the steady state of a run."""
     rows = tables.executor_traffic[tables.executor_traffic["run"] == run].to_dict("records")
     return {
         (
@@ -60,7 +60,7 @@ def traffic_of(tables: MetricTables, run: str) -> dict[tuple[Place, Place], floa
 
 
 def nodes_of(tables: MetricTables, run: str) -> dict[Place, str]:
-    """The node of each executor at the end of a run."""
+    """Return the node of each executor at the end of a run."""
     stays = tables.stays[tables.stays["run"] == run].sort_values("from_s").to_dict("records")
     return {(row["topology"], row["component"], row["start_task"]): row["node"] for row in stays}
 
@@ -68,9 +68,10 @@ def nodes_of(tables: MetricTables, run: str) -> dict[Place, str]:
 def excess_percent(
     traffic: Mapping[tuple[Place, Place], float], nodes: Mapping[Place, str], least: float
 ) -> float:
-    """What a placement sends between nodes beyond the least, in per cent of all tuples sent.
+    """Return the inter-node traffic of a placement above the least, in per cent of all tuples sent.
 
-    Negative where it breaks T-Storm's constraints, and packs executors closer than they allow.
+    It is negative for a placement that breaks T-Storm's constraints by packing executors closer than they
+    allow.
     """
     total = sum(traffic.values())
     between = sum(rate for (a, b), rate in traffic.items() if nodes.get(a) != nodes.get(b))

@@ -1,4 +1,4 @@
-"""The measured quantities of a tournament, and the one table that shows them with their intervals."""
+"""The measured quantities of a tournament, and the table that shows them with their intervals."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ MEASURES = {
     "measured_from_s": "measured from, s",
     "reassigned_s": "last re-assigned at, s",
 }
-"""Columns of a tournament's rows that are measured, and what they mean."""
+"""Measured columns of a tournament's rows, with their meaning."""
 
 _OF_MOVES = ("transition_ms", "reassigned_s")
-"""What only those have that re-assign."""
+"""Quantities that only schedulers with re-assignments have."""
 
 WIDTH = 110
-"""Characters in a line of a terminal."""
+"""Characters per line of a terminal."""
 
 
 def averages(rows: pd.DataFrame) -> dict[str, float]:
-    """Of every measure its mean over cases and, as ``<measure>_half``, half of its 95 % interval over runs.
+    """Return each measure's mean over cases and, as ``<measure>_half``, half of its 95 % interval over runs.
 
-    Each case counts the same; the interval is that of the mean of the cases' means (Welch, Satterthwaite). It
-    is empty where a case has a single run.
+    Each case has the same weight; the interval is that of the mean of the cases' means (Welch,
+    Satterthwaite). It is empty if a case has a single run.
     """
     found: dict[str, float] = {}
     for measure in MEASURES:
@@ -48,7 +48,7 @@ def averages(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def _half(squares: pd.Series[float], freedom: pd.Series[int]) -> float:
-    """Half of the interval of a mean of means, from the squares of their standard errors."""
+    """Return half of the interval of a mean of means, from the squares of their standard errors."""
     if squares.empty or squares.isna().any():
         return math.nan
     total = float(squares.sum())
@@ -59,7 +59,7 @@ def _half(squares: pd.Series[float], freedom: pd.Series[int]) -> float:
 
 
 def cases_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row a case and scheduler: case, scheduler, seeds, losses, and the `averages` of the other runs."""
+    """Return one row per case and scheduler: case, scheduler, seeds, losses, `averages` of other runs."""
     return pd.DataFrame(
         {"case": case, "scheduler": name, "seeds": own["seed"].nunique()}
         | {"losses": int((own["problem"] != "").sum())}
@@ -69,10 +69,10 @@ def cases_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def shared_cases(rows: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """The cases that all came through, with every seed, and the schedulers that this leaves out.
+    """Return the cases without a loss, and the schedulers that are left out of this comparison.
 
-    Only means over the same cases can be compared; but one that loses more than half of them must not take
-    them from the others.
+    Only means over the same cases can be compared. A scheduler that loses more than half of the cases is left
+    out, because it would otherwise remove these cases for all others.
     """
     lost = (rows["problem"] != "").groupby([rows["case"], rows["scheduler"]]).any().unstack()
     out = lost.mean() > 0.5
@@ -81,9 +81,10 @@ def shared_cases(rows: pd.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def entrants_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row a scheduler, the index: `averages` over the `shared_cases`.
+    """Return one row per scheduler, the index, with `averages` over the `shared_cases`.
 
-    Of each quantity over those of them in which all have it, but for what only re-assignments have.
+    The average of a quantity covers only the cases in which all schedulers have it, except for quantities
+    that only re-assignments have.
     """
     shared, out = shared_cases(rows)
     own = rows[rows["case"].isin(shared) & ~rows["scheduler"].isin(out)].copy()
@@ -99,7 +100,7 @@ def entrants_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def means_note(rows: pd.DataFrame) -> str:
-    """What the numbers of the table are."""
+    """Describe which cases the means of the table cover."""
     shared, out = shared_cases(rows)
     but = f" but {', '.join(out)}" if out else ""
     cases = f"{len(shared)} of {rows['case'].nunique()} cases"
@@ -107,7 +108,7 @@ def means_note(rows: pd.DataFrame) -> str:
 
 
 def cells(table: pd.DataFrame, labels: Mapping[str, str] = MEASURES) -> pd.DataFrame:
-    """The columns of ``labels`` as texts under these, with the interval where there is one."""
+    """Return the columns of ``labels`` as texts under these labels, with the interval where there is one."""
     empty = [math.nan] * len(table)
     return pd.DataFrame(
         {
@@ -122,7 +123,7 @@ def cells(table: pd.DataFrame, labels: Mapping[str, str] = MEASURES) -> pd.DataF
 
 
 def cell(value: object, half: float = math.nan) -> str:
-    """A number with three digits, or as many as its interval deserves; ``-`` where there is none."""
+    """Format a number with three digits, or as many as its interval justifies; ``-`` if there is none."""
     if not isinstance(value, float):
         return str(value)
     if math.isnan(value):
@@ -136,7 +137,7 @@ def cell(value: object, half: float = math.nan) -> str:
 
 
 def blocks(table: pd.DataFrame) -> Sequence[pd.DataFrame]:
-    """A table of texts in parts of as many columns as fit side by side."""
+    """Split a table of texts into parts with as many columns as fit side by side."""
     left = max(map(len, map(str, table.index)), default=0)
     found: list[list[str]] = [[]]
     used = left
@@ -151,5 +152,5 @@ def blocks(table: pd.DataFrame) -> Sequence[pd.DataFrame]:
 
 
 def printed(table: pd.DataFrame) -> str:
-    """A table of texts for a terminal."""
+    """Format a table of texts for a terminal."""
     return "\n\n".join(part.to_string() for part in blocks(table))

@@ -1,4 +1,4 @@
-"""What a tournament leaves on disk: tables as CSV and LaTeX, the diagram, a page of text, and a notebook."""
+"""The results of a tournament on disk: tables as CSV and LaTeX, a diagram, a page of text and a notebook."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from storm_lab.tournament.quantities import (
 from storm_lab.tournament.tournament import score_table
 
 if TYPE_CHECKING:
-    # Matplotlib takes long to import, and who only plays draws nothing.
+    # Matplotlib takes long to import and is needed only for drawing.
     from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
 class LeagueReport:
-    """The findings of a tournament.
+    """The results of a tournament.
 
     Attributes:
-        rows: one row a run (`storm_lab.tournament.tournament.Tournament.play`).
-        own: the entrants that the reader brought.
-        baseline: what gains are taken against.
+        rows: one row per run (`storm_lab.tournament.tournament.Tournament.play`).
+        own: the user's own entrants.
+        baseline: the scheduler that gains are measured against.
     """
 
     rows: pd.DataFrame
@@ -45,7 +45,7 @@ class LeagueReport:
 
     @property
     def scores(self) -> pd.DataFrame:
-        """Cases by schedulers; cases that nobody finished are left out."""
+        """Scores of cases by schedulers, without the cases that no scheduler finished."""
         table = score_table(self.rows)
         finished: pd.DataFrame = table.loc[np.isfinite(table.to_numpy()).any(axis=1)]
         return finished
@@ -57,7 +57,7 @@ class LeagueReport:
 
     @property
     def standing(self) -> pd.DataFrame:
-        """One row a scheduler, best mean rank first; all that the table shows, as numbers.
+        """One row per scheduler, best mean rank first: the numbers of the table.
 
         Columns: scheduler, mean_rank, best_on and lost_on (cases), gain_percent (median against the baseline)
         with p_holm, wins, ties and losses against the baseline, and
@@ -68,7 +68,7 @@ class LeagueReport:
         found["best_on"] = scores.eq(scores.min(axis=1), axis=0).sum()
         found["lost_on"] = np.isinf(scores).sum()
         gains = against_baseline(scores, self.baseline).set_index("scheduler")
-        # From the baseline's side: what it loses, the other wins.
+        # Counted for the baseline, then reversed: its losses are the other scheduler's wins.
         met = win_tie_loss(scores, self.baseline).set_index("against").rename(columns=_TURNED)
         found = found.join(gains[["gain_percent", "p_holm"]]).join(
             met[["wins", "ties", "losses"]].astype("Int64")
@@ -77,7 +77,7 @@ class LeagueReport:
 
     @property
     def table(self) -> pd.DataFrame:
-        """The one table, as texts: a row for each quantity, a column for each scheduler."""
+        """The main table as texts: a row for each quantity, a column for each scheduler."""
         found = self.standing.set_index("scheduler")
         met = [
             "-" if pd.isna(own["wins"]) else f"{own['wins']}/{own['ties']}/{own['losses']}"
@@ -89,22 +89,22 @@ class LeagueReport:
 
     @property
     def cases(self) -> pd.DataFrame:
-        """One row a case and scheduler, as `storm_lab.tournament.quantities.cases_table`."""
+        """One row per case and scheduler, as in `storm_lab.tournament.quantities.cases_table`."""
         return cases_table(self.rows)
 
     @property
     def problems(self) -> pd.DataFrame:
-        """Losses: case, scheduler, seeds and the reason."""
+        """The losses: case, scheduler, seeds and the reason."""
         lost = self.rows[self.rows["problem"] != ""]
         found = lost.groupby(["case", "scheduler", "problem"], sort=False)["seed"]
         return found.agg(lambda seeds: ",".join(map(str, seeds))).reset_index(name="seeds")
 
     def text(self) -> str:
-        """The report as plain text, a page or two."""
+        """Return the report as plain text of a page or two."""
         return f"{printed(self.table)}\n\n{self.notes()}"
 
     def notes(self) -> str:
-        """What stands below the table: how to read it, the tests, and the reasons of losses."""
+        """Return the text below the table: how to read it, the tests, and the reasons of losses."""
         ranking = self.ranking
         parts = [f"gain and win/tie/loss: against {self.baseline}, by cases\n{means_note(self.rows)}"]
         if ranking.p_value is not None:
@@ -127,7 +127,7 @@ class LeagueReport:
         return "\n\n".join(parts)
 
     def write(self, folder: Path) -> tuple[Path, ...]:
-        """Write all of it; `UserError` if the folder cannot be written."""
+        """Write all files; `UserError` if the folder cannot be written."""
         about = {"own": list(self.own), "baseline": self.baseline}
         table = self.cases[["case", "scheduler"]].join(cells(self.cases))
         files = {
@@ -161,12 +161,12 @@ class LeagueReport:
         return tuple(paths)
 
     def _draw(self, folder: Path) -> list[Path]:
-        # As above.
+        # Imported here because it takes long.
         from matplotlib import rc_context
 
         figure = diagram(self)
         svg, pdf = folder / "critical-difference.svg", folder / "critical-difference.pdf"
-        # The same results, the same bytes.
+        # The same results must give the same bytes.
         with rc_context({"svg.hashsalt": "storm-lab"}):
             figure.savefig(svg, metadata={"Date": None})
         figure.savefig(pdf, metadata={"CreationDate": None})
@@ -174,11 +174,12 @@ class LeagueReport:
 
 
 def read_report(folder: Path) -> LeagueReport:
-    """The report that `LeagueReport.write` left in a folder; `UserError` if there is none of this form."""
+    """Read the report that `LeagueReport.write` wrote to a folder; `UserError` if there is no valid one."""
     try:
         about = json.loads((folder / "league.json").read_text(encoding="utf-8"))
         rows = pd.read_csv(folder / "runs.csv", dtype={"case": str, "scheduler": str, "run": str})
-        # An earlier version may have measured less; what nothing can be told without is a KeyError.
+        # An earlier version may have fewer measures, which become empty; a missing necessary column is a
+        # KeyError.
         rows = rows[list(_NEEDED)].join(rows.reindex(columns=list(MEASURES)).astype(float))
         rows["problem"] = rows["problem"].fillna("")
         return LeagueReport(rows, tuple(about["own"]), about["baseline"])
@@ -189,7 +190,7 @@ def read_report(folder: Path) -> LeagueReport:
 
 
 def diagram(report: LeagueReport) -> Figure:
-    """The critical-difference diagram."""
+    """Draw the critical-difference diagram."""
     from storm_lab.reporting.figures.critical_difference import critical_difference
 
     ranking = report.ranking
@@ -214,7 +215,7 @@ _TURNED = {"losses": "wins", "ties": "ties", "wins": "losses"}
 
 
 def latex(table: pd.DataFrame, caption: str, label: str, *, pages: bool = False) -> str:
-    """A table of texts for LaTeX, with the rules of booktabs; ``pages``: one that may go over several."""
+    """Format a table of texts for LaTeX, with the rules of booktabs; with ``pages``, as a longtable."""
     text = table.to_latex(
         index=False,
         escape=True,
@@ -240,7 +241,7 @@ _CELLS = (
 
 
 def notebook() -> str:
-    """A notebook that shows the tables beside it; without outputs."""
+    """Return a notebook, without outputs, that shows the tables in its folder."""
     cells: list[dict[str, object]] = [
         {"cell_type": "markdown", "id": "league-0", "metadata": {}, "source": _INTRODUCTION}
     ]

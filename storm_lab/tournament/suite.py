@@ -1,4 +1,4 @@
-"""Suites of a league: the papers' topologies on their machines, generated ones, or those of a file."""
+"""Suites of a league: the papers' topologies on their machines, generated cases, or cases of a file."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from storm_lab.workloads.importers.importing import import_topology
 from storm_lab.workloads.importers.place import Notes
 
 DURATION_S = 420.0
-"""Virtual length of a league's runs where nothing else is asked for."""
+"""Default virtual duration of a league's runs."""
 
 GENERATION_S = 60.0
-"""Period of the schedule generator there, instead of T-Storm's 300 s, so that short runs settle."""
+"""Period of the schedule generator in these runs, instead of T-Storm's 300 s, so that short runs settle."""
 
 INSTANCES = 1
-"""Instances of each family on each kind of machines where nothing else is asked for."""
+"""Default number of instances of each family on each kind of machines."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """An instance: its name, what it belongs to (a paper or a family), its stage and the settings of it."""
+    """One case of a suite: its name, its group (a paper or a family), its stage and the stage's settings."""
 
     name: str
     group: str
@@ -44,17 +44,17 @@ def suite(
     seed: int = 1,
     duration_s: float = DURATION_S,
 ) -> tuple[Case, ...]:
-    """The cases of ``papers``, ``generated`` or a file.
+    """Return the cases of ``papers``, ``generated`` or a file.
 
     Args:
-        text: which suite.
-        only: names to keep, or beginnings of names; all without any.
-        instances: of generated ones, how many of each family on each kind of machines.
-        seed: from which those are drawn.
-        duration_s: virtual length of the runs.
+        text: the suite.
+        only: names, or beginnings of names, of the cases to keep; empty keeps all.
+        instances: for generated cases, the number per family and kind of machines.
+        seed: the first seed of generated cases.
+        duration_s: virtual duration of the runs.
 
     Raises:
-        UserError: no such suite, file or name, or a file that cannot be read.
+        UserError: there is no such suite, file or name, or a file cannot be read.
     """
     if text == "papers":
         cases = [Case(name.replace("/", "-"), name.partition("-")[0], paper_stage(name)) for name in PAPERS]
@@ -98,16 +98,16 @@ _KEYS = frozenset({"name", "topology", "machines", "overlay"})
 
 
 def _beside(path: Path, name: str) -> str:
-    """A file beside the suite's, or the name as it is: machines have presets."""
+    """Return a file in the folder of the suite's file, or the name itself, since machines have presets."""
     file = path.parent / name
     return str(file) if file.exists() else name
 
 
 def _of_file(path: Path) -> list[Case]:
-    """Cases of a YAML file.
+    """Read the cases of a YAML file.
 
-    It lists ``name``, ``topology`` (a file to import), and what `import_topology` takes as ``machines`` and
-    ``overlay``.
+    Each has a ``name``, a ``topology`` (a file to import), and what `import_topology` takes as ``machines``
+    and ``overlay``.
     """
     document = yaml_part(read_bounded(path, field="suite"), path.name, Notes()).plain()
     rows = document.get("cases") if isinstance(document, dict) else None

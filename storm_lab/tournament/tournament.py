@@ -1,7 +1,7 @@
-"""A tournament: every entrant on every case of a suite, with paired seeds; resumable, and nothing ends it.
+"""A tournament: every entrant on every case of a suite, with paired seeds.
 
-A run that is refused or fails is kept as a loss with its reason. What a reader's scheduler raises is named
-with its line, and the others go on.
+It can be resumed, and no failing run ends it. A run that is refused or fails is kept as a loss with its
+reason. If the user's scheduler raises an exception, the reason names its line, and the others continue.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from storm_lab.tournament.quantities import MEASURES
 from storm_lab.tournament.suite import Case
 
 SEEDS = (1, 2, 3, 4, 5)
-"""Seeds where nothing else is asked for: each is played by every entrant."""
+"""Default seeds; every entrant plays each of them."""
 
 _REPEATS = 3
 _QUICK_S = 0.5
 _IMPORT_S = 5.0
-"""What a first answer may take to be asked for again: it imports what the scheduler needs."""
+"""Longest first answer, in seconds, that is repeated; the first answer includes the scheduler's imports."""
 _PATIENCE_S = 60.0
 
 
 class Answer(NamedTuple):
-    """How long an answer takes, in ms, and why it places not all; empty where it does."""
+    """How long an answer takes, in ms, and why it does not place everything; empty if it does."""
 
     ms: float
     refusal: str
@@ -55,7 +55,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Tournament:
-    """Entrants, cases and seeds; with the constants of a measured machine if there is one."""
+    """Entrants, cases and seeds, optionally with the constants of a measured machine."""
 
     entrants: tuple[Entrant, ...]
     cases: tuple[Case, ...]
@@ -63,7 +63,7 @@ class Tournament:
     machine: Constants | None = None
 
     def specs(self) -> dict[str, tuple[RunSpec, ...]]:
-        """The runs of each case."""
+        """Return the runs of each case."""
         found = {}
         for case in self.cases:
             parameters = stage_parameters(case.stage, {**case.given, "seeds": list(self.seeds)})
@@ -71,15 +71,15 @@ class Tournament:
         return found
 
     def play(self, *, jobs: int = JOBS, on_spark: bool = False, show_progress: bool = True) -> pd.DataFrame:
-        """Play what is missing, and measure all of it; one row for each case, entrant and seed.
+        """Play the missing runs and measure all; return one row per case, entrant and seed.
 
         Columns: case, group, scheduler, seed, run, those of `MEASURES`, objective (``latency`` or
-        ``throughput``: what the case is about), score (smaller is better, infinite for a loss) and problem
-        (why it is a loss, else empty).
+        ``throughput``: what the case measures), score (smaller is better, infinite for a loss) and problem
+        (the reason of a loss, else empty).
 
         Raises:
-            StormLabError: no run came out, or there is no Java for Spark.
-            KeyboardInterrupt: what was whole by then is kept.
+            StormLabError: no run succeeded, or there is no Java for Spark.
+            KeyboardInterrupt: runs that are complete by then are kept.
         """
         failures: dict[str, str] = {}
 
@@ -99,7 +99,7 @@ class Tournament:
         return self.with_answers(self.rows(tables, failures), jobs=jobs)
 
     def rows(self, tables: MetricTables, failures: Mapping[str, str]) -> pd.DataFrame:
-        """The rows of `play` from the metrics of all runs; ``failures`` maps the others to the reason."""
+        """Make the rows of `play` from the metrics of all runs; ``failures`` says why the others failed."""
         names = {"complete_p99_ms": "p99_ms", "unranked": "problem"}
         measured = measured_runs(tables).rename(columns=names).set_index("run")
         measured["per_node"] = measured["throughput"] / measured["nodes"]
@@ -122,7 +122,7 @@ class Tournament:
         return scored(frame)
 
     def with_answers(self, rows: pd.DataFrame, *, jobs: int = JOBS) -> pd.DataFrame:
-        """The rows with ``answer_ms``, and the reason of a scheduler that refuses to place anything."""
+        """Add ``answer_ms`` to the rows, and the reason of a scheduler that refuses to place anything."""
         answers = self.answers(jobs=jobs)
         online = {entrant.name for entrant in self.entrants if entrant.online}
         rows = rows.copy()
@@ -131,27 +131,28 @@ class Tournament:
             if answer is None:
                 continue
             rows.loc[row.Index, "answer_ms"] = answer.ms
-            # One on measured load finds its topologies placed by another.
+            # An online scheduler finds its topologies already placed by another.
             if row.problem == IDLE and answer.refusal and row.scheduler not in online:
                 rows.loc[row.Index, "problem"] = f"refused to place it: {answer.refusal}"
         return rows
 
     def answers(self, *, jobs: int = JOBS) -> dict[tuple[str, str, int], Answer]:
-        """What is said to a cold start and how long that takes on this machine, by case, scheduler and seed.
+        """Time the answers to a cold start on this machine, by case, scheduler and seed.
 
-        The smallest of three times where it is quick. A scheduler that fails has none on that case. One that
-        has taken a minute is asked about no further case, and there with two seeds at most. Another process
-        asks, one for all, so that no crash ends this one; with ``jobs`` 0 this process does.
+        The time is the smallest of three if the scheduler is quick. A scheduler that fails on a case has no
+        answer there. One that has taken more than a minute in total is asked about no further case, and about
+        at most two seeds of the current one. One other process asks all questions, so that a crash does not
+        end this one; with ``jobs`` 0, this process asks.
         """
         questions = []
         for case in self.cases:
             parameters = stage_parameters(case.stage, {**case.given, "seeds": list(self.seeds)})
-            # What is seen at first is the same for all.
+            # The first view is the same for all entrants.
             views = {run.seed: _view(run) for run in stage_runs(case.stage, self.entrants[:1], parameters)}
             questions += [_Question(case.name, own.name, own.scheduler, views) for own in self.entrants]
         ask = _Asking()
         if jobs and not any(entrant.in_notebook for entrant in self.entrants):
-            # Who dies has lost, which the runs tell about.
+            # A scheduler that crashes the process has lost, as its runs show.
             answered = Pool(1, ask, name=_name_of).do(questions, fail=lambda question, error: None)
         else:
             answered = {number: ask(question) for number, question in enumerate(questions)}
@@ -163,7 +164,7 @@ class Tournament:
 
 
 class _Question(NamedTuple):
-    """What an entrant is asked about a case: the view of each seed."""
+    """A question about a case to an entrant: the view of each seed."""
 
     case: str
     entrant: str
@@ -176,7 +177,7 @@ def _name_of(question: _Question) -> str:
 
 
 class _Asking:
-    """Asks one question after another, and keeps in mind how long each entrant has taken by now."""
+    """Asks one question after another and keeps the total time that each entrant has taken."""
 
     def __init__(self) -> None:
         self._taken: dict[str, float] = {}
@@ -193,7 +194,7 @@ class _Asking:
             except (Exception, SystemExit) as error:
                 if asked_to_end(error):
                     raise
-                # A loss, which the runs tell about.
+                # A loss, as its runs show.
                 break
             self._taken[who] = self._taken.get(who, 0.0) + sum(times)
             found[seed] = Answer(1000 * min(times), refusal)
@@ -201,7 +202,7 @@ class _Asking:
 
 
 def _asked(scheduler: Scheduler[Any], view: SchedulingView, quick_s: float) -> tuple[list[float], str]:
-    """How long each of some answers took, and why the last places not all, if so."""
+    """Return the time of each answer, and why the last does not place everything, if so."""
     times: list[float] = []
     while len(times) < _REPEATS and sum(times) < quick_s:
         fresh = deepcopy(scheduler)
@@ -213,14 +214,14 @@ def _asked(scheduler: Scheduler[Any], view: SchedulingView, quick_s: float) -> t
 
 
 def _view(spec: RunSpec) -> SchedulingView:
-    """What a scheduler sees at first."""
+    """Return the first view that a scheduler gets in a run."""
     run = cast(SettledRun, spec.describe(spec)).spec
     topologies = tuple(plan.topology for plan in run.topologies)
     return SchedulingView(topologies, run.cluster, run.version, seed=run.seed)
 
 
 def _excess(rows: pd.DataFrame, specs: Mapping[str, RunSpec], tables: MetricTables) -> dict[str, float]:
-    """By run: how far its placement is from the least traffic between nodes, where that is proven."""
+    """Return, by run, the excess of its placement over the least inter-node traffic, where that is proven."""
     found: dict[str, float] = {}
     for _, own in rows[rows["problem"] == ""].groupby("case", sort=False):
         traffic = traffic_of(tables, own["run"].iloc[0])
@@ -233,11 +234,11 @@ def _excess(rows: pd.DataFrame, specs: Mapping[str, RunSpec], tables: MetricTabl
 
 
 def scored(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with ``objective`` and ``score``, the number that schedulers are ranked by on a case.
+    """Return the rows with ``objective`` and ``score``, the number by which schedulers are ranked on a case.
 
-    Where all that came through have a complete latency, and sources that are no bottleneck, it is the
-    latency; those that complete fewer than nine tenths of the most tuples lose, for who drops load is quick.
-    Elsewhere it is the throughput, as its reciprocal. A loss is infinite.
+    The score is the latency if all runs that did not lose have a complete latency and the sources are no
+    bottleneck. A run that completes fewer than nine tenths of the most tuples then loses, because a scheduler
+    that drops load is quick. Otherwise the score is the reciprocal of the throughput. A loss is infinite.
     """
     rows = rows.copy()
     rows["objective"], rows["score"] = "", np.inf
@@ -247,7 +248,8 @@ def scored(rows: pd.DataFrame) -> pd.DataFrame:
             continue
         most = good.groupby("scheduler")["throughput"].mean().max()
         timed = good["complete_ms"].notna().all()
-        # Saturated sources give all that goes through, so that latency tells the length of queues.
+        # Saturated sources emit as much as passes through, so that the latency shows only the length of
+        # queues.
         steady = good.groupby("scheduler")["throughput"].mean().median() >= KEEPS_UP * most
         objective = "latency" if timed and steady else "throughput"
         rows.loc[own.index, "objective"] = objective
@@ -261,6 +263,6 @@ def scored(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def score_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Cases by schedulers: the mean score over seeds; a scheduler that lost one seed has lost the case."""
+    """Return the mean score over seeds, cases by schedulers; a loss with one seed is a loss of the case."""
     table = rows.pivot_table(index="case", columns="scheduler", values="score", aggfunc="mean", sort=False)
     return table[list(dict.fromkeys(rows["scheduler"]))]
