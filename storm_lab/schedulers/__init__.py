@@ -1,4 +1,4 @@
-"""Scheduling policies behind one contract: a read-only view in; assignment, status and reasons out."""
+"""Scheduling policies. All take a read-only view and return assignment, status and reasons."""
 
 from storm_lab.schedulers.contract import (
     Candidate,

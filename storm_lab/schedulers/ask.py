@@ -1,4 +1,4 @@
-"""Asking a policy, and refusing what is no answer: anybody may write a policy."""
+"""Asks a policy for a schedule and checks the answer, because users may write policies."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _REMEDY = "mend the scheduler or choose another"
 
 
 def ask(scheduler: Scheduler[Any], view: SchedulingView, *, case: str = "") -> SchedulingResult:
-    """The policy's answer, as `Scheduler.schedule` promises it; ``case`` says in messages what was asked.
+    """Return the policy's checked answer; ``case`` names the question in error messages.
 
     Raises:
-        UserError: the policy raised, called ``sys.exit``, returned something else, or an assignment that no
-            cluster could run; names policy, case, executor and slot. An exception of one of the project's own
-            policies, which is a defect, passes as it is.
+        UserError: the policy raised an exception, called ``sys.exit``, or returned something else or an
+            assignment that no cluster could run; names policy, case, executor and slot. An exception from one
+            of the project's own policies is a defect and is passed on unchanged.
     """
     about = f", {case}" if case else ""
     try:
@@ -42,7 +42,7 @@ def ask(scheduler: Scheduler[Any], view: SchedulingView, *, case: str = "") -> S
 
 
 def _check_types(result: object) -> None:
-    """Refuse what only looks like an answer: a tuple is equal to a slot, and has no node."""
+    """Refuse values of other types that only look right: a plain tuple equals a slot but has no node."""
     if not isinstance(result, SchedulingResult):
         raise InvalidAssignmentError(f"schedule returned {_kind(result)}, not a SchedulingResult")
     assignment: object = result.assignment

@@ -1,7 +1,8 @@
-"""What a scheduling policy is: a read-only view in; assignment, status and reasons out.
+"""The contract of a scheduling policy: its input, a read-only view, and its output, a result with reasons.
 
-A policy knows no clock and no emulator. Measured load reaches it through the view, or does not (cold start).
-Where it needs chance it draws from :meth:`SchedulingView.random`, so the same view gives the same answer.
+A policy does not know the clock or the emulator. Measured load is part of the view, or absent at a cold
+start. A policy that needs random numbers takes them from :meth:`SchedulingView.random`, so that the same view
+gives the same answer.
 """
 
 from __future__ import annotations
@@ -39,20 +40,20 @@ _ACKER_SETTINGS_SINCE = (1, 1, 0)
 
 @dataclass(frozen=True)
 class SchedulingView:
-    """Everything a policy may look at in one scheduling round.
+    """Everything that a policy may use in one scheduling round.
 
     Args:
         topologies: submitted topologies, in the order in which Nimbus learned of them.
-        cluster: the nodes with a recent heartbeat; a node that is down is simply absent.
-        version: the Storm version whose behaviour the version-dependent policies follow.
-        present: executors that are alive, and their slots. Slots may lie on absent nodes.
-        load: the monitors' averages, or None while nothing has been measured (cold start).
+        cluster: the nodes with a recent heartbeat; a node that is down is absent.
+        version: the Storm version that version-dependent policies follow.
+        present: executors that are alive, and their slots. Slots may be on absent nodes.
+        load: the monitors' averages, or None if nothing has been measured yet (cold start).
         blacklisted_hosts: hosts that may get no new executors.
         dead_slots: slots hidden for this round because a worker has just died there.
         user_pools: guaranteed resources per topology owner (resource-aware scheduling).
         isolated: machines per topology *name* (isolation scheduling).
-        seed: start of the random numbers of policies that draw some.
-        explain: record a reason for every executor; costs time and memory, so off by default.
+        seed: seed of the random numbers.
+        explain: record a reason for every executor; off by default, because it costs time and memory.
     """
 
     topologies: tuple[Topology, ...]
@@ -69,22 +70,22 @@ class SchedulingView:
 
     @cached_property
     def executors(self) -> Mapping[str, tuple[Executor, ...]]:
-        """Topology id to its executors, ackers included, in order of their first task."""
+        """Executors by topology id, ackers included, in order of their first task."""
         return {topology.id: executors_of(topology, self.version) for topology in self.topologies}
 
     @cached_property
     def nodes(self) -> Mapping[str, Node]:
-        """Node id to node."""
+        """Nodes by id."""
         return {node.id: node for node in self.cluster.nodes}
 
     @cached_property
     def topology(self) -> Mapping[str, Topology]:
-        """Topology id to topology."""
+        """Topologies by id."""
         return {topology.id: topology for topology in self.topologies}
 
     @cached_property
     def usable_slots(self) -> tuple[Slot, ...]:
-        """Slots of live nodes that are neither blacklisted nor hidden, used or not, node by node."""
+        """Slots of live nodes, used or not, that are neither blacklisted nor hidden, node by node."""
         return tuple(
             slot
             for node in self.cluster.nodes
@@ -100,16 +101,17 @@ class SchedulingView:
         return tuple(slot for slot in self.usable_slots if slot not in used)
 
     def unplaced(self, topology_id: str) -> tuple[Executor, ...]:
-        """Executors of the topology that have no slot on a live node, in order of their first task."""
+        """Return the topology's executors without a slot on a live node, in order of their first task."""
         held = self.present.slots
         nodes = self.nodes
         return tuple(e for e in self.executors[topology_id] if e not in held or held[e].node not in nodes)
 
     def demand(self, executor: Executor) -> Resources:
-        """CPU points (100 = one core) and memory in MB that the executor asks for (Storm 1.0 and later).
+        """Return the CPU points (100 = one core) and memory in MB that the executor asks for (Storm 1.0 on).
 
-        A component's own figures win over the topology's settings, which win over Storm's defaults; ackers
-        have settings of their own, but for Storm 1.0. `UserError`: the topology has no such component.
+        A component's own figures take precedence over the topology's settings, and these over Storm's
+        defaults. Ackers have settings of their own, except in Storm 1.0. Raises `UserError` if the topology
+        has no such component.
         """
         key = (executor.topology, executor.component)
         demand = self._demands.get(key)
@@ -146,25 +148,25 @@ class SchedulingView:
         return Resources(cpu, onheap, offheap) if declared is None else declared
 
     def traffic_of(self, topology_id: str) -> Mapping[tuple[Executor, Executor], float]:
-        """The measured traffic that the topology's executors send; empty when nothing was measured."""
+        """Return the measured traffic that the topology's executors send; empty if nothing was measured."""
         return self._traffic.get(topology_id, {})
 
     @cached_property
     def _traffic(self) -> dict[str, dict[tuple[Executor, Executor], float]]:
-        # Once for all topologies: a pass over all the traffic for each of them grows with their product.
+        # Grouped once, because a pass over all traffic for each topology would be quadratic.
         grouped: dict[str, dict[tuple[Executor, Executor], float]] = {}
         for pair, rate in (self.load.traffic if self.load is not None else {}).items():
             grouped.setdefault(pair[0].topology, {})[pair] = rate
         return grouped
 
     def random(self, purpose: str) -> random.Random:
-        """A fresh generator that depends on the seed and on ``purpose`` only."""
+        """Return a new generator that depends only on the seed and on ``purpose``."""
         return random.Random(f"{self.seed}/{purpose}")
 
 
 @dataclass(frozen=True, slots=True)
 class TopologyStatus:
-    """What became of one topology in a round; ``message`` is one line for people."""
+    """The outcome for one topology in a round; ``message`` is one line for people."""
 
     scheduled: bool
     message: str
@@ -172,7 +174,7 @@ class TopologyStatus:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A slot that was considered: its score, or the constraint that ruled it out."""
+    """A slot that was considered, with its score or the constraint that ruled it out."""
 
     slot: Slot
     score: float | None = None
@@ -181,9 +183,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Why an executor is where it is. ``choice`` None means that it found no place.
+    """The reason for an executor's slot. ``choice`` None means that no slot was found.
 
-    ``score_name`` says what the candidates' scores are, unit and better direction included.
+    ``score_name`` says what the candidates' scores are, including the unit and which direction is better.
     """
 
     executor: Executor
@@ -195,13 +197,13 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class SchedulingResult:
-    """The answer of a round.
+    """The result of a round.
 
     Args:
         assignment: all executors that have a slot after the round, kept and new ones.
         status: topology id to status, one entry per topology of the view.
-        decisions: in the order in which the policy decided; empty unless the view asked for reasons.
-        notes: figures about the whole schedule, such as a lower bound on its inter-node traffic.
+        decisions: in the order in which the policy decided; empty unless the view asks for reasons.
+        notes: figures about the schedule as a whole, such as a lower bound on its inter-node traffic.
     """
 
     assignment: Assignment
@@ -213,7 +215,7 @@ class SchedulingResult:
 class Journal:
     """Collects decisions if, and only if, the view asks for them.
 
-    Policies guard the building of candidates with ``if journal.wanted`` so that nobody pays for silence.
+    Policies build candidates only ``if journal.wanted``, so that a round without reasons costs nothing extra.
     """
 
     def __init__(self, view: SchedulingView) -> None:
@@ -229,13 +231,13 @@ class Journal:
         score_name: str = "",
         note: str = "",
     ) -> None:
-        """Note one decision."""
+        """Record one decision."""
         if self.wanted:
             self._decisions.append(Decision(executor, choice, tuple(candidates), score_name, note))
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """What was recorded, in order."""
+        """The recorded decisions, in order."""
         return tuple(self._decisions)
 
 
@@ -247,7 +249,7 @@ class NoParameters:
 class Scheduler(ABC, Generic[P]):
     """A scheduling policy.
 
-    A subclass sets ``name`` (what users type), ``version`` (changes when its answers change) and
+    A subclass sets ``name`` (which users type), ``version`` (changed whenever its answers change) and
     ``Parameters`` (a frozen dataclass whose fields all have defaults), and implements :meth:`schedule`.
     """
 
@@ -255,15 +257,15 @@ class Scheduler(ABC, Generic[P]):
     version: ClassVar[str]
     Parameters: ClassVar[type] = NoParameters
     rename_invariant: ClassVar[bool] = False
-    """Whether renaming the nodes changes nothing but names (Storm's own schedulers leak hash orders)."""
+    """Whether renaming the nodes changes only names. Storm's own schedulers depend on hash orders."""
 
     def __init__(self, parameters: P | None = None) -> None:
         self.parameters: P = self.Parameters() if parameters is None else parameters
 
     @abstractmethod
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Place the view's topologies. Infeasible is a status, not an exception.
+        """Place the view's topologies. If one cannot be placed, its status says so; this is not an exception.
 
-        A `UserError` names what no schedule can be made of (a negative demand, a topology without components,
-        ...).
+        A `UserError` names input for which no schedule can be made (a negative demand, a topology without
+        components, ...).
         """

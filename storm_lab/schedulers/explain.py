@@ -1,4 +1,4 @@
-"""Why each executor is where it is: as a table for people, and as a data frame for notebooks."""
+"""Reasons for the slot of each executor, as text for people and as a data frame for notebooks."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ COLUMNS = (
 
 
 def explained(scheduler: Scheduler[Any], view: SchedulingView) -> SchedulingResult:
-    """The policy's answer with a reason for every decision, checked as `storm_lab.schedulers.ask` does."""
+    """Return the policy's answer with a reason for every decision, checked as in `ask`."""
     return ask(scheduler, dataclasses.replace(view, explain=True))
 
 
 def explanation(result: SchedulingResult) -> pd.DataFrame:
-    """Decisions in order, one row per candidate slot (columns: :data:`COLUMNS`).
+    """Return the decisions in order, one row per candidate slot (columns: :data:`COLUMNS`).
 
-    ``order`` counts decisions from 1; ``score`` is in the unit that ``score_name`` names, missing where the
-    slot was ruled out before it was scored. A decision without candidates has one row without a slot.
+    ``order`` counts decisions from 1. ``score`` is in the unit that ``score_name`` names; it is missing if
+    the slot was ruled out before it was scored. A decision without candidates has one row without a slot.
     """
     rows: list[tuple[object, ...]] = []
     for order, decision in enumerate(result.decisions, start=1):
@@ -45,7 +45,7 @@ def explanation(result: SchedulingResult) -> pd.DataFrame:
 
 
 def explanation_document(case: str, policy: str, result: SchedulingResult) -> dict[str, object]:
-    """The decisions of one case as JSON has them: rows of :func:`explanation`; what is missing is null."""
+    """Return the decisions of one case as a JSON object: rows of :func:`explanation`, null for missing."""
     return {
         "case": case,
         "scheduler": policy,
@@ -58,7 +58,7 @@ def explanation_document(case: str, policy: str, result: SchedulingResult) -> di
 
 
 def explanation_text(result: SchedulingResult, *, most: int = 12) -> Iterable[str]:
-    """The decisions as lines of text, at most ``most`` candidates each: best first, ruled-out last."""
+    """Yield the decisions as lines of text, at most ``most`` candidates each: best first, ruled-out last."""
     if not result.decisions:
         yield "Nothing had to be decided."
     for order, decision in enumerate(result.decisions, start=1):

@@ -1,4 +1,4 @@
-"""What policies share: a round at work, and keeping what is there."""
+"""Shared parts of policies: the state of a round, and keeping present assignments."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ T = TypeVar("T")
 
 
 class Round:
-    """One round of a policy while it works: who has a slot, what is said of each topology, and the reasons.
+    """The state of a policy's round: placed executors, the status of each topology, and the reasons.
 
-    Executors in ``placed`` have a slot from the start. `UserError` if no schedule can be made of the view.
+    Executors in ``placed`` have a slot from the start. Raises `UserError` if no schedule can be made for the
+    view.
     """
 
     def __init__(self, view: SchedulingView, placed: Mapping[Executor, Slot] | None = None) -> None:
@@ -28,7 +29,7 @@ class Round:
 
     @classmethod
     def of_complete(cls, view: SchedulingView) -> Round:
-        """A round in which the topologies that lack no executor stay; the others are still to be placed."""
+        """Begin a round in which complete topologies keep their slots and the others are yet to be placed."""
         todo = set(incomplete_topologies(view))
         begun = cls(view, {e: s for e, s in kept(view).items() if e.topology not in todo})
         for topology in view.topologies:
@@ -37,20 +38,20 @@ class Round:
         return begun
 
     def scheduled(self, topology_id: str, message: str = "Fully Scheduled") -> None:
-        """Say that the topology is placed."""
+        """Set the topology's status to scheduled."""
         self._status[topology_id] = TopologyStatus(True, message)
 
     def failed(self, topology_id: str, message: str) -> None:
-        """Say why the topology is not placed."""
+        """Set the topology's status to not scheduled, with the reason."""
         self._status[topology_id] = TopologyStatus(False, message)
 
     def result(self, notes: Mapping[str, float | str] | None = None) -> SchedulingResult:
-        """The answer, topologies and executors in the view's order."""
+        """Return the result, with topologies and executors in the view's order."""
         placed = in_view_order(self.view, self.placed)
         return SchedulingResult(placed, self._status, self.journal.decisions, notes or {})
 
     def without_change(self, message: str) -> SchedulingResult:
-        """No new schedule: the present assignment stays, and every topology's status says why."""
+        """Return the present assignment unchanged, with ``message`` as the status of every topology."""
         self.placed = kept(self.view)
         for topology in self.view.topologies:
             self.failed(topology.id, message)
@@ -58,24 +59,24 @@ class Round:
 
 
 class Held:
-    """Who holds which slot while a round of Storm's own schedulers goes on, by topology."""
+    """Executors and their slots, by topology, during a round of Storm's own schedulers."""
 
     def __init__(self, view: SchedulingView) -> None:
         self.view = view
         self.held: dict[str, dict[Executor, Slot]] = {topology.id: {} for topology in view.topologies}
 
     def unassigned(self, topology: Topology) -> list[Executor]:
-        """Executors without a slot, in order of their first task."""
+        """Return the executors without a slot, in order of their first task."""
         held = self.held[topology.id]
         return [executor for executor in self.view.executors[topology.id] if executor not in held]
 
     def assignment(self) -> Assignment:
-        """The slots as an assignment, topologies in the view's order and executors by first task."""
+        """Return the slots as an assignment: topologies in the view's order, executors by first task."""
         return in_view_order(self.view, {e: s for held in self.held.values() for e, s in held.items()})
 
 
 def kept(view: SchedulingView) -> dict[Executor, Slot]:
-    """The present assignment as far as its nodes are alive and its topologies known."""
+    """Return the part of the present assignment whose nodes are alive and whose topologies are known."""
     nodes, topologies = view.nodes, view.topology
     return {
         executor: slot
@@ -85,7 +86,7 @@ def kept(view: SchedulingView) -> dict[Executor, Slot]:
 
 
 def in_view_order(view: SchedulingView, slots: Mapping[Executor, Slot]) -> Assignment:
-    """The slots as an assignment: topologies in the view's order, executors by first task."""
+    """Return the slots as an assignment: topologies in the view's order, executors by first task."""
     return Assignment.of(
         (executor, slots[executor])
         for topology in view.topologies
@@ -95,7 +96,7 @@ def in_view_order(view: SchedulingView, slots: Mapping[Executor, Slot]) -> Assig
 
 
 def incomplete_topologies(view: SchedulingView) -> list[str]:
-    """Ids of topologies with an executor that has no slot on a live node, in the view's order."""
+    """Return the ids of topologies with an executor that has no slot on a live node, in the view's order."""
     alive = kept(view)
     return [
         topology.id
@@ -105,5 +106,5 @@ def incomplete_topologies(view: SchedulingView) -> list[str]:
 
 
 def interleaved(groups: Iterable[Sequence[T]]) -> list[T]:
-    """First member of each group, then the second of each group that has one, and so on."""
+    """Return the first member of each group, then the second of each group that has one, and so on."""
     return [member for turn in zip_longest(*groups) for member in turn if member is not None]

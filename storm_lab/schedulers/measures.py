@@ -1,4 +1,4 @@
-"""Figures of a placement that need no clock: nodes used, traffic between nodes, memory over capacity."""
+"""Static figures of a placement: nodes used, traffic between nodes, memory over capacity."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from storm_lab.schedulers.graph.traffic import inter_node_traffic
 
 @dataclass(frozen=True, slots=True)
 class PlacementMeasures:
-    """What a placement costs.
+    """Figures of a placement.
 
-    ``nodes`` and ``workers`` in use; ``inter_node_traffic`` in tuples/s; ``most_executors`` on any node
-    in use; ``nodes_over_memory``: nodes whose executors ask for more than is offered.
+    ``nodes`` and ``workers`` count those in use. ``inter_node_traffic`` is in tuples/s. ``most_executors`` is
+    the largest number on a node. ``nodes_over_memory`` counts nodes whose executors ask for more than is
+    offered.
     """
 
     nodes: int
@@ -25,12 +26,12 @@ class PlacementMeasures:
 
 
 def nodes_used(assignment: Assignment) -> int:
-    """Number of nodes with at least one executor."""
+    """Return the number of nodes with at least one executor."""
     return len(assignment.nodes_used())
 
 
 def measure(view: SchedulingView, assignment: Assignment) -> PlacementMeasures:
-    """The figures of an assignment for the view's cluster, demands and (if measured) traffic."""
+    """Return the figures of an assignment for the view's cluster, demands and, if measured, traffic."""
     load = view.load or MeasuredLoad()
     per_node: dict[str, int] = {}
     memory: dict[str, float] = {}

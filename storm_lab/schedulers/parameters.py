@@ -1,6 +1,6 @@
-"""A policy's parameters: a frozen dataclass whose fields have defaults, and ranges beside them.
+"""Parameters of policies: frozen dataclasses whose fields have defaults and allowed values.
 
-See :func:`parameter`; the command line gives them as ``key=value`` texts.
+Fields are made by :func:`parameter`; the command line gives values as ``key=value`` texts.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ def parameter(
     high: float | None = None,
     choices: tuple[str, ...] = (),
 ) -> Any:
-    """A field with what it means and, for a number or a text, which values there are."""
+    """Declare a field with its default, its meaning and its allowed values (for a number or a text)."""
     allowed = Allowed(type(default), low, high, choices=choices)
     return dataclasses.field(default=default, metadata={"allowed": allowed, "doc": doc})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicyParameters:
-    """Parameters whose values are checked: a subclass is a frozen dataclass of fields made by `parameter`.
+    """Base of checked parameters: a subclass is a frozen dataclass of fields made by `parameter`.
 
-    A `UserError` names parameter, value and range where a field does not allow its value.
+    Raises `UserError` with parameter, value and range if a field does not allow its value.
     """
 
     def __post_init__(self) -> None:
@@ -43,8 +43,8 @@ class PolicyParameters:
 def parse_parameters(kind: type, texts: Iterable[str], *, owner: str) -> Any:
     """Build the parameter object ``kind`` from ``key=value`` texts such as ``gamma=1.7``; later ones win.
 
-    All fields of ``kind`` have defaults; ``owner`` is the policy's name, for messages. `UserError` for a text
-    without ``=``, an unknown key, a value of the wrong type or out of range.
+    All fields of ``kind`` have defaults; ``owner`` is the policy's name, for messages. Raises `UserError` for
+    a text without ``=``, an unknown key, or a value of the wrong type or out of range.
     """
     hints = typing.get_type_hints(kind)
     known = {field.name for field in dataclasses.fields(kind)}

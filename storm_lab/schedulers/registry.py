@@ -1,7 +1,8 @@
-"""Finding policies by name.
+"""Lookup of policies by name.
 
-The project's own policies stand in a table here, so that a plain checkout has them, too. An outside package
-adds one by declaring an entry point of the group ``storm_lab.schedulers``, whose name is the policy's name.
+The project's own policies are in a table here, so that they are found in a plain checkout, too. Another
+package adds a policy by declaring an entry point of the group ``storm_lab.schedulers`` with the policy's
+name.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ _OWN = {
     "random": "baselines.random_placement:RandomScheduler",
     "optimal": "baselines.optimal:OptimalScheduler",
 }
-"""The project's own policies, by name: where each class stands below `storm_lab.schedulers`."""
+"""The project's own policies: for each name, module and class below `storm_lab.schedulers`."""
 
 
 def _known() -> dict[str, EntryPoint]:
     known = {name: EntryPoint(name, f"storm_lab.schedulers.{place}", GROUP) for name, place in _OWN.items()}
-    # Two copies of an outside package on the path may declare the very same policy.
+    # Two copies of a package on the path may declare the very same policy.
     outside = {(point.name, point.value): point for point in entry_points(group=GROUP)}
     for point in outside.values():
         if point.value.startswith("storm_lab."):
@@ -49,12 +50,12 @@ def _known() -> dict[str, EntryPoint]:
 
 
 def scheduler_names() -> list[str]:
-    """Names of all policies that are installed, sorted; `UserError` if two packages offer the same."""
+    """Return the sorted names of all installed policies; `UserError` if two packages offer the same name."""
     return sorted(_known())
 
 
 def scheduler_class(name: str) -> type[Scheduler[Any]]:
-    """The policy class of that name; `UserError` if there is none or two, or it is no scheduler."""
+    """Return the policy class of that name; `UserError` if there is none or two, or it is not a scheduler."""
     known = _known()
     check_known("scheduler", name, known, "storm_lab")
     point = known[name]
@@ -69,9 +70,9 @@ def scheduler_class(name: str) -> type[Scheduler[Any]]:
 
 
 def make_scheduler(name: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
-    """The policy ``name`` with parameters given as ``key=value`` texts.
+    """Make the policy ``name`` with parameters given as ``key=value`` texts.
 
-    `UserError` for an unknown name or key, or a value of the wrong type or out of range.
+    Raises `UserError` for an unknown name or key, or a value of the wrong type or out of range.
     """
     policy = scheduler_class(name)
     return policy(parse_parameters(policy.Parameters, parameters, owner=name))

@@ -1,7 +1,7 @@
-"""Schedulers as a reader names them: ``default``, ``my_idea.py:MyIdea`` or ``package.module:MyIdea``.
+"""Schedulers by name or place: ``default``, ``my_idea.py:MyIdea`` or ``package.module:MyIdea``.
 
-Shells complete the names. Files are the shell's own to complete, which it does when it gets an item of the
-type ``file``.
+The module also completes such names in shells. Files are completed by the shell itself when it gets an item
+of type ``file``.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from storm_lab.schedulers.registry import make_scheduler, scheduler_names
 
 @contextmanager
 def prints_aside() -> Iterator[None]:
-    """In this block, what a reader's code prints goes to standard error; standard output is for answers."""
+    """Redirect what a user's code prints to standard error, because standard output is for results."""
     with redirect_stdout(sys.stderr):
         yield
 
 
 def is_place(text: str) -> bool:
-    """Whether a text names a file or a module with a class, and not an installed scheduler."""
+    """Return whether a text names a file or a module with a class, rather than an installed scheduler."""
     place, colon, name = text.partition(":")
     return place.endswith(".py") or bool(colon and name.isidentifier() and "=" not in name)
 
 
 def pieces_of(text: str) -> tuple[str, str, str]:
-    """The file or module of such a text, the class, and the parameters; empty where it has none."""
+    """Split such a text into file or module, class, and parameters; missing ones are empty."""
     place, _, rest = text.partition(":")
     name, _, given = rest.partition(":")
     return (place, "", rest) if "=" in name else (place, name, given)
@@ -48,13 +48,13 @@ def pieces_of(text: str) -> tuple[str, str, str]:
 
 @prints_aside()
 def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
-    """A scheduler by name or from a file.
+    """Make a scheduler from a name, a file or a module.
 
-    The text is ``NAME``, ``FILE.py``, ``FILE.py:CLASS`` or ``MODULE:CLASS``, each with
-    ``:KEY=VALUE,KEY=VALUE`` behind it; further ``parameters`` are ``KEY=VALUE`` each.
+    The text is ``NAME``, ``FILE.py``, ``FILE.py:CLASS`` or ``MODULE:CLASS``, each optionally followed by
+    ``:KEY=VALUE,KEY=VALUE``. Further ``parameters`` are ``KEY=VALUE`` each.
 
-    The folder of the file, or the working folder, goes onto the module path, so that the scheduler may import
-    what stands beside it, and processes that play runs can find it. Importing it runs the reader's code.
+    The folder of the file, or the working folder, is put on the module path. The scheduler may then import
+    its neighbours, and processes that play runs can find it. Importing it executes the user's code.
 
     Raises:
         UserError: there is no such file, module, class or scheduler, or it cannot be imported.
@@ -139,7 +139,7 @@ def _class_of(module: ModuleType, name: str, text: str) -> type[Scheduler[Any]]:
 def complete_scheduler(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """The schedulers whose names begin so; files where none does."""
+    """Complete the name of a scheduler; complete files if no name matches."""
     online = "online:" if incomplete.startswith("online:") else ""
     names = [f"{online}{name}" for name in scheduler_names()]
     found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
@@ -149,7 +149,7 @@ def complete_scheduler(
 def complete_policies(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """The last of a list of schedulers: those whose names begin so, without those that are there already."""
+    """Complete the last of a list of schedulers; those that are already in the list are left out."""
     before, comma, _ = incomplete.rpartition(",")
     there = before.split(",")
     names = [f"{before}{comma}{name}" for name in scheduler_names() if name not in there]
@@ -157,17 +157,17 @@ def complete_policies(
 
 
 def schedulers_option(what: str, form: str = "FILE.py:CLASS[:K=V,...]") -> Option:
-    """The option ``--scheduler`` of a command that takes several, its argument ``schedulers``."""
+    """Return the option ``--scheduler`` of a command that takes several; its argument is ``schedulers``."""
     return click.option(
         "--scheduler", "schedulers", metavar=form, multiple=True, shell_complete=complete_scheduler, help=what
     )
 
 
 def policies_option(what: str) -> Option:
-    """The option ``--policies``, a list of built-in ones; `names_of` reads it."""
+    """Return the option ``--policies``, a list of built-in policies, which `names_of` reads."""
     return click.option("--policies", metavar="NAME,NAME", shell_complete=complete_policies, help=what)
 
 
 def names_of(policies: str) -> list[str]:
-    """The names in a list with commas."""
+    """Return the names in a comma-separated list."""
     return [name.strip() for name in policies.split(",") if name.strip()]

@@ -1,6 +1,6 @@
-"""Which slots are still to be had, for policies that decide between nodes and use one worker per node.
+"""Available slots, for policies that choose nodes and use one worker per node.
 
-A topology gets at most one worker per node; its slot there is the one it already has, else a free one.
+A topology gets at most one worker per node. Its slot there is the one it already has, otherwise a free one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from storm_lab.schedulers.contract import SchedulingView
 class SlotBook:
     """The usable slots of a view, handed out node by node. Nodes are numbered in cluster order.
 
-    Topologies whose ids are ``movable`` are placed anew; the others keep their slots.
+    Topologies whose ids are in ``movable`` are placed from scratch; the others keep their slots.
     """
 
     def __init__(self, view: SchedulingView, movable: Iterable[str]) -> None:
@@ -34,19 +34,20 @@ class SlotBook:
         self._own: dict[tuple[str, int], Slot] = {}
 
     def free_count(self, node: int) -> int:
-        """Number of slots of the node that nobody has."""
+        """Return the number of free slots of the node."""
         return len(self._free[node])
 
     def has(self, topology_id: str, node: int) -> bool:
-        """Whether the topology has its slot on the node already."""
+        """Return whether the topology already has its slot on the node."""
         return (topology_id, node) in self._own
 
     def peek(self, topology_id: str, node: int) -> Slot | None:
-        """The slot that the topology has or would get on the node; None if the node is full."""
+        """Return the slot that the topology has or would get on the node; None if the node is full."""
         own = self._own.get((topology_id, node))
         if own is not None:
             return own
-        # Staying where one runs now saves a restart; taking what another runs in now would cost two.
+        # A worker that stays in its slot saves a restart; taking another topology's slot would cost two
+        # restarts.
         free = self._free[node]
         if not free:
             return None
@@ -59,7 +60,7 @@ class SlotBook:
         )
 
     def take(self, topology_id: str, node: int) -> Slot:
-        """The topology's slot on the node, taken now if it has none yet; `LookupError` if it is full."""
+        """Return the topology's slot on the node, taking one if it has none; `LookupError` if it is full."""
         slot = self.peek(topology_id, node)
         if slot is None:
             raise LookupError(f"node {self.nodes[node]} has no slot left for {topology_id!r}")
@@ -69,17 +70,17 @@ class SlotBook:
         return slot
 
     def take_new(self, topology_id: str, node: int) -> Slot:
-        """A further slot on the node, for policies with several workers a node; `LookupError` if full."""
+        """Take a further slot on the node, for several workers per node; `LookupError` if it is full."""
         self._own.pop((topology_id, node), None)
         return self.take(topology_id, node)
 
     def release(self, topology_id: str, node: int) -> None:
-        """Give the topology's slot on the node back, as if it had never been taken."""
+        """Release the topology's slot on the node, as if it had never been taken."""
         self._free[node].append(self._own.pop((topology_id, node)))
         self._free[node].sort(key=lambda slot: slot.port)
 
     def reserve(self, slot: Slot, executor: Executor) -> None:
-        """Note that a staying or kept executor's topology has this slot."""
+        """Mark the slot as taken by the topology of an executor that stays in it."""
         node = self.index[slot.node]
         self._own.setdefault((executor.topology, node), slot)
         if slot in self._free[node]:

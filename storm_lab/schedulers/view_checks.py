@@ -1,4 +1,4 @@
-"""Refusing views that no schedule can be made of, and answers that no cluster could run."""
+"""Checks of views for which no schedule can be made, and of answers that no cluster could run."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from storm_lab.schedulers.contract import SchedulingResult, SchedulingView
 
 
 def check_view(view: SchedulingView) -> None:
-    """Refuse impossible input with an error that names it.
+    """Refuse an impossible view with an error that names the fault.
 
-    What a topology or a node cannot be is refused where it is made; here is what they cannot be together.
+    Topologies and nodes check themselves when they are made; this checks that they fit together.
 
     Raises:
-        UserError: no slots at all, a topology without executors, a duplicate id, or a slot with two
-            topologies.
+        UserError: no slots at all, a topology without executors, a duplicate id, a slot with two topologies,
+            or a placed executor of an unknown topology or component.
     """
     check_distinct("the view", "topology", [topology.id for topology in view.topologies])
     check_slots(view.cluster)
@@ -52,8 +52,8 @@ def check_view(view: SchedulingView) -> None:
 def check_result(view: SchedulingView, result: SchedulingResult) -> None:
     """Refuse an answer that no cluster could run.
 
-    Checks that every topology has a status, that a scheduled topology is complete, that executors exist, that
-    slots serve one topology each, and that they exist; an executor may stay on a slot that is hidden now. The
+    Every topology must have a status, and a scheduled topology must be complete. Executors and slots must
+    exist, and each slot may serve only one topology. An executor may stay on a slot that is hidden now. The
     `InvalidAssignmentError` names the executor and the slot.
     """
     slots = result.assignment.slots
@@ -81,9 +81,10 @@ def check_result(view: SchedulingView, result: SchedulingResult) -> None:
 
 
 def check_memory(view: SchedulingView, result: SchedulingResult) -> None:
-    """Refuse an answer in which some node's executors ask for more memory than the node offers.
+    """Refuse an answer in which a node's executors ask for more memory than the node offers.
 
-    For policies that treat memory as a hard limit. The `InvalidAssignmentError` names executor and slot.
+    This is for policies that treat memory as a hard limit. The `InvalidAssignmentError` names executor and
+    slot.
     """
     used: dict[str, float] = {}
     for executor, slot in sorted(result.assignment.slots.items()):

@@ -1,1 +1,1 @@
-"""Points of reference: random placement, graph partitioning, and the optimum."""
+"""Baseline policies for comparison: random placement, graph partitioning, and the optimum."""

@@ -1,8 +1,8 @@
 """Exact placement with OR-tools' CP-SAT solver: least inter-node traffic under T-Storm's constraints.
 
-Two models: executors that are interchangeable (same topology, load and traffic) are only counted per node,
-which solves far larger instances; otherwise one variable per executor and node. Single-threaded with a
-deterministic time limit, so that the same input gives the same answer.
+There are two models. The first only counts, per node, executors that are interchangeable (same topology, load
+and traffic); it solves far larger instances. The second has one variable per executor and node. The solver is
+single-threaded with a deterministic time limit, so that the same input gives the same answer.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _SCALE = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class ExactAnswer:
-    """What the solver knows: the best placement (None: none found), a lower bound, and whether it is proven.
+    """The solver's answer: the best placement (None: none found), a lower bound, and whether it is optimal.
 
-    ``infeasible`` is a proof that no placement exists. Costs are tuples per second.
+    ``infeasible`` means a proof that no placement exists. Costs are tuples per second.
     """
 
     place: list[int] | None
@@ -32,8 +32,8 @@ class ExactAnswer:
 
 
 def solve(problem: PlacementProblem, effort: float, hint: Sequence[int] | None = None) -> ExactAnswer:
-    """Solve, giving up after ``effort`` units of deterministic time (about seconds)."""
-    # The import costs half a second and is needed here only.
+    """Solve the problem, giving up after ``effort`` units of deterministic time (roughly seconds)."""
+    # Imported here because the import takes half a second and is needed only here.
     from ortools.sat.python import cp_model
 
     classes = interchangeable(problem)
@@ -58,7 +58,7 @@ def solve(problem: PlacementProblem, effort: float, hint: Sequence[int] | None =
 
 
 def interchangeable(problem: PlacementProblem) -> list[list[int]]:
-    """Executors in classes whose members can trade places without changing anything."""
+    """Return classes of executors that can be exchanged without changing the problem."""
     near = [dict(row) for row in problem.graph.near]
     classes: list[list[int]] = []
     by_key: dict[tuple[object, ...], list[list[int]]] = {}
@@ -98,11 +98,12 @@ class _Base:
         return round(rate * self.scale)
 
     def limit_nodes(self, count: Sequence[Any], mhz: Sequence[Any]) -> None:
-        """Cap and CPU per node (CPU in thousandths of MHz), and equal nodes in order of their counts."""
+        """Limit executors and CPU per node (in thousandths of MHz), and order equal nodes by their counts."""
         for n in range(self.problem.nodes):
             self.model.add(count[n] <= self.problem.cap)
             self.model.add(mhz[n] <= int(self.problem.capacity[n] * 1000))
-        # The contents of nodes of equal capacity and slots can be exchanged.
+        # Ordering removes equivalent solutions: nodes of equal capacity and slots can exchange their
+        # contents.
         alike = grouped(
             range(self.problem.nodes), lambda n: (self.problem.capacity[n], self.problem.slots[n])
         )
@@ -112,7 +113,7 @@ class _Base:
 
 
 class _Counted(_Base):
-    """Variables: how many executors of a class are on a node."""
+    """Model with the number of executors of each class on each node as variables."""
 
     def __init__(self, cp_model: Any, problem: PlacementProblem, classes: list[list[int]]) -> None:
         super().__init__(cp_model, problem)
@@ -141,7 +142,8 @@ class _Counted(_Base):
                     most = min(len(first), problem.cap) * min(len(classes[b]), problem.cap)
                     both = self.model.new_int_var(0, most, "")
                     self.model.add_multiplication_equality(both, [self.x[a][n], self.x[b][n]])
-                    # x * (x - 1) / 2 pairs inside a class: twice the gain, halved by the scale of the others.
+                    # A class has x * (x - 1) / 2 pairs inside; all terms are doubled to avoid the half, so
+                    # the scale is, too.
                     pairs = both - self.x[a][n] if a == b else 2 * both
                     gains.append(self.whole(rate) * pairs)
         self.model.maximize(sum(gains))
@@ -158,7 +160,7 @@ class _Counted(_Base):
 
 
 class _Single(_Base):
-    """Variables: whether an executor is on a node, and whether a pair shares one."""
+    """Model with variables for whether an executor is on a node and whether a pair shares a node."""
 
     def __init__(self, cp_model: Any, problem: PlacementProblem, hint: Sequence[int] | None) -> None:
         super().__init__(cp_model, problem)

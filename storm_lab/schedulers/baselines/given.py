@@ -1,4 +1,4 @@
-"""A placement that somebody gives: by hand, from a cluster's UI, or from another program."""
+"""A fixed placement that is given by hand, from a cluster's UI, or by another program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from storm_lab.schedulers.keeping import Round, kept
 
 
 class GivenPlacement(Scheduler[NoParameters]):
-    """Puts every executor where the assignment says; one whose slot is gone or taken finds no place.
+    """Places every executor as in the given assignment, except those whose slot is gone or taken.
 
     Args:
         assignment: a slot for every executor.
@@ -22,7 +22,7 @@ class GivenPlacement(Scheduler[NoParameters]):
         self.assignment = assignment
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Place the missing executors of topologies where the assignment has them."""
+        """Place the topologies' missing executors in their slots of the given assignment."""
         work = Round(view, kept(view))
         usable = set(view.usable_slots)
         for topology in view.topologies:

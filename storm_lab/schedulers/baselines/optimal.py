@@ -1,7 +1,7 @@
-"""The least inter-node traffic that any policy could reach, to measure heuristics against.
+"""The least inter-node traffic that any policy could reach, as a reference for heuristics.
 
-Small instances are solved exactly; larger ones get the best placement that local search finds and a lower
-bound, and say so in status and notes. Constraints are T-Storm's, with the same parameters.
+Small instances are solved exactly. For larger ones, local search finds the best placement it can, with a
+lower bound; status and notes say so. The constraints are T-Storm's, with the same parameters.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PROVEN = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class OptimalParameters(PolicyParameters):
-    """T-Storm's constraints, and how hard to try."""
+    """T-Storm's constraints, and the effort of the search."""
 
     gamma: float = parameter(1.7, low=1.0, doc="consolidation factor, as T-Storm's")
     capacity_fraction: float = parameter(
@@ -36,7 +36,7 @@ class OptimalParameters(PolicyParameters):
 
 
 class OptimalScheduler(Scheduler[OptimalParameters]):
-    """All topologies placed anew with the least inter-node traffic found."""
+    """Places all topologies from scratch, with the least inter-node traffic that is found."""
 
     name = "optimal"
     version = "1"
@@ -44,7 +44,7 @@ class OptimalScheduler(Scheduler[OptimalParameters]):
     rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Search; the notes hold ``inter-node traffic``, ``lower bound`` (tuples/s) and ``proven``.
+        """Search; the notes hold ``inter-node traffic``, ``lower bound`` (both in tuples/s) and ``proven``.
 
         Raises `UserError` if nothing was measured and a topology has a cycle.
         """
@@ -71,7 +71,7 @@ class OptimalScheduler(Scheduler[OptimalParameters]):
         )
 
     def _solve(self, view: SchedulingView, problem: PlacementProblem) -> tuple[list[int] | None, float, bool]:
-        """The best placement, a lower bound, and whether the placement (or that there is none) is proven."""
+        """Return the best placement, a lower bound, and whether the placement (or its absence) is proven."""
         bound = problem.lower_bound()
         restarts = self.parameters.restarts if problem.executors <= 1000 else min(2, self.parameters.restarts)
         found = search(problem, view.random("optimal"), restarts)
@@ -94,7 +94,7 @@ class OptimalScheduler(Scheduler[OptimalParameters]):
 
 
 def _place_all(work: Round, problem: PlacementProblem, place: list[int]) -> None:
-    """Take a slot for every executor on its node; the reasons show what it would exchange elsewhere."""
+    """Take a slot on its node for every executor, and record its traffic for each other node."""
     book = SlotBook(work.view, [topology.id for topology in work.view.topologies])
     executors = problem.graph.executors
     for executor, node in zip(executors, place, strict=True):

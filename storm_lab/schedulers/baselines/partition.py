@@ -1,7 +1,7 @@
-"""Graph partitioning of the measured traffic: as many parts as machines, little traffic between them.
+"""Graph partitioning of the measured traffic: as many parts as machines, with little traffic between them.
 
-Source: Fischer and Bernstein, as MF-Storm and R-Storm describe it: the communication graph is cut into
-balanced parts (they use METIS), and computing resources are ignored. Here one part becomes one worker.
+Source: Fischer and Bernstein, as described by MF-Storm and R-Storm. The communication graph is cut into
+balanced parts (they use METIS), and computing resources are ignored. Here, each part becomes a worker.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PartitionParameters(PolicyParameters):
 
 
 class PartitionScheduler(Scheduler[PartitionParameters]):
-    """Balanced graph partitioning; cold starts use the traffic that the topology suggests."""
+    """Balanced graph partitioning; cold starts use traffic estimated from the topology."""
 
     name = "partition"
     version = "1"
@@ -36,9 +36,10 @@ class PartitionScheduler(Scheduler[PartitionParameters]):
     rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Cut every topology into parts and put them on the nodes with fewest executors.
+        """Cut every topology into parts and put them on the nodes with the fewest executors.
 
-        Raises `UserError` if nothing was measured and a topology has a cycle: no traffic can be guessed.
+        Raises `UserError` if nothing was measured and a topology has a cycle, because traffic cannot be
+        estimated.
         """
         work = Round(view)
         book = SlotBook(view, [topology.id for topology in view.topologies])
@@ -68,7 +69,7 @@ class PartitionScheduler(Scheduler[PartitionParameters]):
 
 
 def cut_topology(view: SchedulingView, topology: Topology, parts: int) -> list[list[Executor]]:
-    """The executors in ``parts`` parts of equal size (within one), with little traffic between them."""
+    """Divide the executors into ``parts`` parts of equal size (within one), with little traffic between."""
     executors = view.executors[topology.id]
     graph = Neighbours.of(executors, expected_traffic(view, topology))
     place = parts_of_equal_size([dict(row) for row in graph.near], min(parts, len(executors)))
@@ -81,7 +82,7 @@ def cut_topology(view: SchedulingView, topology: Topology, parts: int) -> list[l
 def _explain(
     view: SchedulingView, topology: Topology, chosen: Sequence[tuple[Slot, list[Executor]]], journal: Journal
 ) -> None:
-    """Each executor's traffic with every part: what it would save there, were it not for the equal sizes."""
+    """Record each executor's traffic with every part: what it would save there if sizes were free."""
     part_of = {executor: slot for slot, part in chosen for executor in part}
     exchanged: dict[Executor, dict[Slot, float]] = {executor: {} for executor in part_of}
     for (source, target), rate in expected_traffic(view, topology).items():

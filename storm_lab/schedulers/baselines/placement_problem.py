@@ -1,8 +1,8 @@
-"""Placement as an optimisation problem, and local search for it: little traffic under T-Storm's constraints.
+"""Placement as an optimisation problem under T-Storm's constraints, and a local search for little traffic.
 
-The constraints are those of T-Storm's Algorithm 1: at most one slot per topology and node, CPU within a
-share of the node's MHz, and at most ``cap`` executors per node. The search starts somewhere, and moves or
-swaps single executors while that saves traffic.
+The constraints are those of T-Storm's Algorithm 1: at most one slot per topology and node, CPU within a share
+of the node's MHz, and at most ``cap`` executors per node. The search starts from a greedy placement and moves
+or swaps single executors while that saves traffic.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ _MAX_ROUNDS = 60
 
 @dataclass(frozen=True, slots=True)
 class PlacementProblem:
-    """An instance. Executors, topologies and nodes are numbered.
+    """A placement problem. Executors, topologies and nodes are numbered.
 
-    ``capacity`` and ``load`` in MHz, ``slots`` usable slots per node, ``cap`` executors per node.
+    ``capacity`` and ``load`` are in MHz, ``slots`` is the number of usable slots per node, and ``cap`` is the
+    largest number of executors per node.
     """
 
     graph: Neighbours
@@ -37,7 +38,10 @@ class PlacementProblem:
 
     @classmethod
     def of(cls, view: SchedulingView, parameters: TStormParameters) -> PlacementProblem:
-        """The instance of a view; unmeasured traffic is guessed (`UserError` on a cycle), CPU load nil."""
+        """Make the problem of a view.
+
+        Without measurements, traffic is estimated (`UserError` on a cycle) and CPU load is zero.
+        """
         executors = [e for topology in view.topologies for e in view.executors[topology.id]]
         number = {topology.id: i for i, topology in enumerate(view.topologies)}
         traffic = {
@@ -71,14 +75,14 @@ class PlacementProblem:
         return len(self.slots)
 
     def cost(self, place: Sequence[int]) -> float:
-        """Traffic between nodes in tuples per second, for a complete placement."""
+        """Return the traffic between nodes, in tuples per second, of a complete placement."""
         crossing = sum(
             rate for i, row in enumerate(self.graph.near) for j, rate in row if i < j and place[i] != place[j]
         )
         return float(crossing)
 
     def lower_bound(self) -> float:
-        """No placement has less inter-node traffic: at most ``cap - 1`` others are beside an executor."""
+        """Return a lower bound of the cost: an executor shares its node with at most ``cap - 1`` others."""
         bound = 0.0
         for row in self.graph.near:
             rates = sorted((rate for _, rate in row), reverse=True)
@@ -87,7 +91,7 @@ class PlacementProblem:
 
 
 class LocalSearch:
-    """One placement of a problem, improved in place. Traffic with each node is kept per executor."""
+    """One placement of a problem, improved in place. It keeps the traffic of each executor with each node."""
 
     def __init__(self, problem: PlacementProblem) -> None:
         self._p = problem
@@ -99,7 +103,7 @@ class LocalSearch:
         self._with: list[dict[int, float]] = [{} for _ in range(problem.executors)]
 
     def start_greedily(self, order: Sequence[int]) -> bool:
-        """Place executors in this order, each where it has most traffic; False if one fits nowhere."""
+        """Place executors in this order, each where it has most traffic; return False if one fits nowhere."""
         for i in order:
             fitting = [n for n in range(self._p.nodes) if self._fits(i, n)]
             if not fitting:
@@ -108,7 +112,7 @@ class LocalSearch:
         return True
 
     def improve(self, draw: random.Random) -> float:
-        """Move and swap until nothing helps; returns the traffic between nodes, tuples per second."""
+        """Move and swap until nothing helps; return the traffic between nodes in tuples per second."""
         order = list(range(self._p.executors))
         for _ in range(_MAX_ROUNDS):
             draw.shuffle(order)
@@ -134,7 +138,7 @@ class LocalSearch:
         return False
 
     def _swap_partner(self, i: int, home: int, node: int, gain: float) -> int | None:
-        """The executor on ``node`` with which a swap saves most traffic and keeps all constraints."""
+        """Return the executor on ``node`` with which a swap saves most traffic and keeps all constraints."""
         rate_with = dict(self._p.graph.near[i])
         best, best_gain = None, _LEAST_GAIN
         for j in sorted(self._members[node]):
@@ -196,9 +200,9 @@ class LocalSearch:
 
 
 def search(problem: PlacementProblem, draw: random.Random, restarts: int) -> tuple[list[int], float] | None:
-    """The best placement over several starts and its traffic; None if no start was feasible.
+    """Return the best placement over several starts and its traffic; None if no start was feasible.
 
-    Starts are ``restarts`` greedy ones in random orders, after one in order of traffic.
+    The first start places executors in order of traffic; ``restarts`` further ones use random orders.
     """
     by_traffic = sorted(range(problem.executors), key=lambda i: -problem.graph.total(i))
     best: tuple[list[int], float] | None = None

@@ -1,7 +1,7 @@
-"""Random placement: the reference point below which no policy should fall.
+"""Random placement: the reference below which no policy should fall.
 
-Every executor draws one of the topology's workers; the workers are drawn among all free slots. The draw
-depends on the view's seed and the topology's id only.
+The topology's workers are drawn from all free slots, and each executor draws one of these workers. The draw
+depends only on the view's seed and the topology's id.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from storm_lab.schedulers.keeping import Round, incomplete_topologies, kept
 
 
 class RandomScheduler(Scheduler[NoParameters]):
-    """Uniformly random workers, and executors over them. Topologies that are complete stay."""
+    """Draws workers and the worker of each executor uniformly. Complete topologies keep their slots."""
 
     name = "random"
     version = "1"
     rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Place the missing executors of the topologies that lack some."""
+        """Place the missing executors of incomplete topologies."""
         work = Round(view, kept(view))
         todo = set(incomplete_topologies(view))
         free = list(view.free_slots)

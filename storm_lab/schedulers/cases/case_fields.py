@@ -1,6 +1,6 @@
-"""Reading single values out of a case's JSON.
+"""Checked reading of single values from a case's JSON.
 
-Each function raises a `UserError` that names the place, ``what`` or ``owner``, and the value.
+Each function raises a `UserError` that names the value and its place (``what`` or ``owner``).
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ _MOST = 1 << 63
 
 
 def a_mapping(raw: Any, what: str) -> Mapping[str, Any]:
-    """A JSON object."""
+    """Check that ``raw`` is a JSON object and return it."""
     if not isinstance(raw, dict):
         raise UserError("must be a JSON object", field=what, value=raw)
     return raw
 
 
 def a_sequence(raw: Any, what: str) -> list[Any]:
-    """A JSON list."""
+    """Check that ``raw`` is a JSON list and return it."""
     if not isinstance(raw, list):
         raise UserError("must be a JSON list", field=what, value=raw)
     return raw
 
 
 def required(raw: Mapping[str, Any], key: str, owner: str) -> Any:
-    """The value of a key that must be there."""
+    """Return the value of a required key."""
     if key not in raw:
         raise UserError(f"{owner} lacks it", field=key)
     return raw[key]
 
 
 def a_name(raw: Any, what: str) -> str:
-    """A text that is not empty, or a whole number, which stands for its digits."""
+    """Return a text that is not empty; a whole number is converted to a text."""
     if isinstance(raw, bool) or not isinstance(raw, str | int) or raw == "":
         raise UserError("must be a text", field=what, value=raw if raw is not None else "null")
     text = str(raw)
@@ -48,7 +48,7 @@ def a_name(raw: Any, what: str) -> str:
 
 
 def a_row(raw: Any, length: int, what: str, shape: str) -> list[Any]:
-    """A list of just so many values; ``shape`` says which."""
+    """Return a list of exactly ``length`` values; ``shape`` describes them in errors."""
     row = a_sequence(raw, what)
     if len(row) != length:
         raise UserError(f"a row must be {shape}", field=what, value=row)
@@ -56,14 +56,14 @@ def a_row(raw: Any, length: int, what: str, shape: str) -> list[Any]:
 
 
 def a_whole(raw: Any, what: str) -> int:
-    """A whole number of at most 63 bits."""
+    """Return a whole number of at most 63 bits."""
     if isinstance(raw, bool) or not isinstance(raw, int | float) or raw % 1 != 0 or abs(raw) >= _MOST:
         raise UserError("must be a whole number", field=what, value=raw)
     return int(raw)
 
 
 def an_amount(raw: Any, what: str) -> float:
-    """A finite number that is not negative."""
+    """Return a finite number that is not negative."""
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         raise UserError("must be a number", field=what, value=raw)
     if not 0 <= raw <= MOST_AMOUNT:
@@ -72,9 +72,9 @@ def an_amount(raw: Any, what: str) -> float:
 
 
 class Fields:
-    """The fields of one thing in a case, which errors call ``owner``. Absent ones have their defaults.
+    """The fields of one object in a case, which errors call ``owner``. Missing fields have defaults.
 
-    Raises `UserError` for a key that nobody reads: most are misspelt.
+    Raises `UserError` for an unknown key, which is usually a misspelling.
     """
 
     def __init__(self, raw: Mapping[str, Any], owner: str, known: Set[str]) -> None:
@@ -84,25 +84,25 @@ class Fields:
             check_known("key", key, known, owner)
 
     def name(self, key: str, default: str) -> str:
-        """A text."""
+        """Return a text."""
         return a_name(self.raw.get(key, default), f"{key} of {self._owner}")
 
     def whole(self, key: str, default: int) -> int:
-        """A whole number."""
+        """Return a whole number."""
         return a_whole(self.raw.get(key, default), f"{key} of {self._owner}")
 
     def whole_or_none(self, key: str) -> int | None:
-        """A whole number, or None where there is none."""
+        """Return a whole number, or None if there is none."""
         return None if self.raw.get(key) is None else self.whole(key, 0)
 
     def amount(self, key: str, default: float) -> float:
-        """A number that is not negative."""
+        """Return a number that is not negative."""
         return an_amount(self.raw.get(key, default), f"{key} of {self._owner}")
 
     def items(self, key: str) -> list[Any]:
-        """A list, empty where there is none."""
+        """Return a list, empty if there is none."""
         return a_sequence(self.raw.get(key, []), f"{key} of {self._owner}")
 
     def mapping(self, key: str) -> Mapping[str, Any]:
-        """An object, empty where there is none."""
+        """Return an object, empty if there is none."""
         return a_mapping(self.raw.get(key, {}), f"{key} of {self._owner}")

@@ -1,7 +1,7 @@
-"""Scheduling cases as JSON: a cluster, topologies, who runs where, and measured load.
+"""Scheduling cases as JSON: a cluster, topologies, the present assignment, and measured load.
 
-One case is one JSON object; ``docs/schedulers.md`` documents every key. Anything wrong is refused with one
-line that names it.
+One case is one JSON object; ``docs/schedulers.md`` documents every key. Faulty input is refused with one line
+that names the fault.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _INPUT_OF_COMPONENT_KEYS = {"from", "grouping", "stream", "fields"}
 _CPU_OFFER = "supervisor.cpu.capacity"
 _MEMORY_OFFER = "supervisor.memory.capacity.mb"
 _MEMORY_OFFER_UNTIL_1 = 3072.0
-"""MB that a supervisor offers unless its configuration says otherwise, before Storm 2."""
+"""Default memory offer of a supervisor in MB, before Storm 2."""
 _USER_POOLS = "resource.aware.scheduler.user.pools"
 _ISOLATED = "isolation.scheduler.machines"
 _PRIORITY = "topology.priority"
@@ -72,13 +72,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class RefusedCase:
-    """A line that is no case, by its name or number, and what is wrong with it."""
+    """A line that is not a valid case, with its name or number and the error."""
 
     name: str
     error: StormLabError
 
     def named(self) -> StormLabError:
-        """The error, which names the case."""
+        """Return the error with the name of the case."""
         error = self.error
         if not isinstance(error, UserError):
             return error
@@ -87,13 +87,16 @@ class RefusedCase:
 
 
 def read_cases(lines: Iterable[str], version: StormVersion) -> Iterator[Case | RefusedCase]:
-    """The cases, one JSON object a line; empty lines are skipped, others go by their number if not JSON."""
+    """Yield the cases, one JSON object per line.
+
+    Empty lines are skipped. A line that is not JSON is named by its number.
+    """
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         name = f"line {number}"
         try:
-            # Python reads neither numbers of thousands of digits nor a tower of lists.
+            # Python refuses numbers of thousands of digits and deeply nested lists.
             raw = json.loads(line)
         except (ValueError, RecursionError) as error:
             yield RefusedCase(name, UserError(f"line {number} is not JSON: {error}", field="cases"))
@@ -107,7 +110,7 @@ def read_cases(lines: Iterable[str], version: StormVersion) -> Iterator[Case | R
 
 
 def read_case(raw: Any, name: str, version: StormVersion) -> Case:
-    """One case from its JSON object; `UserError` names what is wrong."""
+    """Read one case from its JSON object; `UserError` names the fault."""
     case = a_mapping(raw, "case")
     raw_input = a_mapping(required(case, "input", "the case"), "input")
     given = Fields(raw_input, "the input", _INPUT_KEYS)
@@ -140,7 +143,7 @@ def read_case(raw: Any, name: str, version: StormVersion) -> Case:
 
 
 class _TaskBook:
-    """Which executor runs a task, for the rows of a case that name tasks."""
+    """Finds the executor of a task, for the rows of a case that name tasks."""
 
     def __init__(self, topologies: Iterable[Topology], version: StormVersion) -> None:
         self._by_task: dict[str, dict[int, Executor]] = {}
@@ -198,10 +201,10 @@ def _topology(raw: Any) -> Topology:
     given = Fields(topology, owner, _TOPOLOGY_KEYS)
     conf = dict(given.mapping("conf"))
     priority = a_whole(conf.pop(_PRIORITY, topology.get("priority", 29)), _PRIORITY)
-    # It caps the executors at submission, and a case has those that came out.
+    # This caps the executors at submission; a case lists the executors after that.
     conf.pop(_MOST_EXECUTORS, None)
     check_topology_settings(owner, conf)
-    # What a component leaves out comes from the topology's settings, and then from Storm's defaults.
+    # A component's missing figures come from the topology's settings, then from Storm's defaults.
     defaults = Resources(
         number_of(conf, CPU, DEFAULT_DEMAND.cpu_points),
         number_of(conf, ONHEAP, DEFAULT_DEMAND.memory_mb),

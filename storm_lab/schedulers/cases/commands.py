@@ -38,10 +38,10 @@ _parameters = param_option("A parameter of the policy; may be repeated.")
 @_version
 @_parameters
 def schedule(cases: str, scheduler: str, storm_version: str | None, parameters: tuple[str, ...]) -> None:
-    """Schedule cases, one JSON object a line (- reads standard input), and print one answer a line.
+    """Schedule cases, one JSON object per line (- reads standard input), and print one answer per line.
 
-    The format is described in docs/schedulers.md. A case that is refused has an answer that says why; where
-    all are, the command fails.
+    The format is described in docs/schedulers.md. The answer to a refused case says why it is refused. If all
+    cases are refused, the command fails.
     """
     loaded = _load(cases, storm_version)
     refused: list[RefusedCase] = []
@@ -77,7 +77,7 @@ def explain(
     as_csv: bool,
     as_json: bool,
 ) -> None:
-    """Show for each executor in order: candidate slots, scores, what ruled slots out, and the choice."""
+    """Show for each executor in order: candidate slots, scores, why slots were ruled out, and the choice."""
     if as_csv and as_json:
         raise UserError("only one of the two forms", field="--json", value="--csv")
     policy = scheduler_of(scheduler, parameters)
@@ -113,7 +113,7 @@ def explain(
 
 
 def _tell(refused: Sequence[RefusedCase], cases: int) -> None:
-    """Count the refused cases on standard error; without any other case they are the command's failure."""
+    """Print the number of refused cases to standard error; fail if all cases are refused."""
     if refused and len(refused) == cases:
         raise refused[0].named()
     if refused:
@@ -121,7 +121,7 @@ def _tell(refused: Sequence[RefusedCase], cases: int) -> None:
 
 
 def _load(path: str, storm_version: str | None) -> list[Case | RefusedCase]:
-    """The cases of a file, or of standard input for ``-``, and its lines that are none."""
+    """Read the cases of a file, or of standard input for ``-``, including lines that are not valid cases."""
     version = DEFAULT_STORM_VERSION if storm_version is None else StormVersion.parse(storm_version)
     try:
         with nullcontext(sys.stdin) if path == "-" else Path(path).open(encoding="utf-8") as lines:
@@ -136,11 +136,11 @@ def _load(path: str, storm_version: str | None) -> list[Case | RefusedCase]:
 def schedule_cases(
     cases: Iterable[Case | RefusedCase], scheduler: str, parameters: Iterable[str] = ()
 ) -> Iterator[tuple[dict[str, object], StormLabError | None]]:
-    """Each case's answer: ``name``, ``assignments`` and ``status``; see ``docs/schedulers.md``.
+    """Yield each case's answer: ``name``, ``assignments`` and ``status``; see ``docs/schedulers.md``.
 
-    A case that cannot be scheduled at all, or whose assignment no cluster could run, has an answer too, with
-    the reason under ``refused``; the error comes with it. `UserError` for an unknown scheduler or parameter,
-    or as `storm_lab.schedulers.scheduler_file.scheduler_of`.
+    A case that cannot be scheduled, or whose assignment no cluster could run, also has an answer, with the
+    reason under ``refused``, together with the error. Raises `UserError` for an unknown scheduler or
+    parameter, or as `storm_lab.schedulers.scheduler_file.scheduler_of` does.
     """
     policy = scheduler_of(scheduler, parameters)
     for case in cases:
@@ -161,7 +161,7 @@ def _view_of(case: Case | RefusedCase) -> SchedulingView:
 
 
 def _answer(name: str, view: SchedulingView, result: SchedulingResult) -> dict[str, object]:
-    """Per topology its slots with rows ``[startTask, endTask, component]``, and its status."""
+    """Return each topology's slots with rows ``[startTask, endTask, component]``, and its status."""
     assignments: dict[str, dict[str, list[list[object]]]] = {t.id: {} for t in view.topologies}
     for executor, slot in result.assignment.slots.items():
         rows = assignments[executor.topology].setdefault(str(slot), [])
@@ -177,7 +177,7 @@ def _answer(name: str, view: SchedulingView, result: SchedulingResult) -> dict[s
 
 
 def to_line(answer: dict[str, object]) -> str:
-    """One line of JSON; the same answer gives the same bytes."""
+    """Return one line of JSON; the same answer gives the same bytes."""
     text = json.dumps(answer, ensure_ascii=False)
-    # Half of a surrogate pair, which JSON can spell and no encoding can write.
+    # Half of a surrogate pair is valid in JSON but cannot be encoded, so it is escaped.
     return text if text.isprintable() else json.dumps(answer)

@@ -1,8 +1,8 @@
-"""Cutting weighted graphs: balanced multilevel bisection, and its use for parts of equal size.
+"""Cuts of weighted graphs: balanced multilevel bisection, and division into parts of equal size.
 
-The method is the one METIS made common: merge strongly tied vertices until the graph is small, cut that, and
-undo the merging step by step while single vertices move to the better side (Fiduccia and Mattheyses).
-Deterministic. Time grows as edges times the logarithm of the vertices.
+The method is the one that METIS made common. It merges strongly tied vertices until the graph is small, cuts
+the small graph, and undoes the merging step by step while single vertices move to the better side (Fiduccia
+and Mattheyses). It is deterministic. Time grows as edges times the logarithm of the vertices.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _LEAST_GAIN = 1e-9
 
 
 def cut_weight(near: Adjacency, part: Sequence[int]) -> float:
-    """Weight of the edges between different parts."""
+    """Return the weight of the edges between different parts."""
     return float(sum(w for i, row in enumerate(near) for j, w in row.items() if i < j and part[i] != part[j]))
 
 
 def parts_of_equal_size(near: Adjacency, parts: int) -> list[int]:
-    """Divide the vertices into parts whose sizes differ by at most one; returns each vertex's part."""
+    """Divide the vertices into parts whose sizes differ by at most one; return each vertex's part."""
     place = [0] * len(near)
     _divide(near, list(range(len(near))), parts, 0, place)
     return place
@@ -49,15 +49,15 @@ def _divide(near: Adjacency, members: list[int], parts: int, first: int, place: 
 
 
 def induced(near: Adjacency, members: Sequence[int]) -> list[dict[int, float]]:
-    """The graph on ``members`` only, renumbered in their order."""
+    """Return the subgraph of ``members``, renumbered in their order."""
     number = {vertex: i for i, vertex in enumerate(members)}
     return [{number[j]: w for j, w in near[v].items() if j in number} for v in members]
 
 
 def bisect(near: Adjacency, size: Sequence[int], left_size: int) -> list[int]:
-    """Cut into sides 0 and 1 with little weight between them; side 0 gets total size ``left_size``.
+    """Cut into sides 0 and 1 with little weight between them; side 0 gets the total size ``left_size``.
 
-    Exact when all sizes are one; otherwise as close as whole vertices allow.
+    The size is exact if all vertices have size one, otherwise as close as the vertices allow.
     """
     if len(near) > _SMALL:
         merged = _Merged.of(near, size, limit=max(1, sum(size) // 16))
@@ -79,14 +79,14 @@ def _left(side: Sequence[int], size: Sequence[int]) -> int:
 
 
 def _seeds(near: Adjacency) -> Iterable[int]:
-    """A few different vertices to grow a side from: the first, the busiest, and some in between."""
+    """Return a few vertices to grow a side from: the first, the busiest, and some in between."""
     count = len(near)
     busiest = max(range(count), key=lambda v: (sum(near[v].values()), -v), default=0)
     return dict.fromkeys([0, busiest, *(i * count // _SEEDS for i in range(_SEEDS))]) if count else ()
 
 
 def _grown(near: Adjacency, size: Sequence[int], seed: int, left_size: int) -> list[int]:
-    """Side 0 grown from ``seed``, always taking in the vertex most tied to it."""
+    """Grow side 0 from ``seed``, always adding the vertex with the strongest ties to it."""
     side = [1] * len(near)
     tie = [0.0] * len(near)
     heap = [(0.0, seed)]
@@ -115,7 +115,7 @@ def refined(near: Adjacency, size: Sequence[int], side: list[int], left_size: in
 
 
 def _improve(near: Adjacency, size: Sequence[int], side: list[int], left_size: int, slack: int) -> bool:
-    """One pass: move each vertex at most once, best first, and keep the best state on the way."""
+    """Do one pass: move each vertex at most once, best first, and keep the best state on the way."""
     gain = [sum(w if side[j] != side[v] else -w for j, w in row.items()) for v, row in enumerate(near)]
     heaps: tuple[list[tuple[float, int]], list[tuple[float, int]]] = ([], [])
     for v, g in enumerate(gain):
@@ -158,7 +158,7 @@ def _next_move(
     excess: int,
     slack: int,
 ) -> int | None:
-    """The unlocked vertex of most gain on a side that may lose one, given the left side's ``excess`` size."""
+    """Return the unlocked vertex with most gain on a side that may lose one; ``excess`` is side 0's."""
     tops: list[tuple[float, int, int]] = []
     for s in (0, 1):
         heap = heaps[s]
@@ -176,7 +176,7 @@ def _next_move(
 
 @dataclass(frozen=True, slots=True)
 class _Merged:
-    """A coarser graph: pairs of strongly tied vertices made one. ``into[v]`` is where ``v`` went."""
+    """A coarser graph with pairs of strongly tied vertices merged; ``into[v]`` is the new vertex of ``v``."""
 
     near: list[dict[int, float]]
     size: list[int]
@@ -184,7 +184,7 @@ class _Merged:
 
     @classmethod
     def of(cls, near: Adjacency, size: Sequence[int], limit: int) -> _Merged | None:
-        """Match each vertex with its heaviest free neighbour; None if hardly any pair was found."""
+        """Match each vertex with its heaviest free neighbour; return None if hardly any pair is found."""
         count = len(near)
         into = [-1] * count
         merged = 0

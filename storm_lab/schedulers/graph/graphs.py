@@ -1,4 +1,4 @@
-"""networkx graphs and tables of topologies, executors and placements, one call away in a notebook."""
+"""networkx graphs and tables of topologies, executors and placements, for notebooks."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from storm_lab.schedulers.graph.traffic import estimated_traffic
 
 
 def topology_graph(topology: Topology) -> Any:
-    """Components and streams as a ``MultiDiGraph``.
+    """Return components and streams as a ``MultiDiGraph``.
 
-    Nodes have ``kind`` (spout or bolt), ``executors`` and ``tasks``; edges have stream as key, and
+    Nodes have ``kind`` (spout or bolt), ``executors`` and ``tasks``. Edges have the stream as key, and
     ``grouping``.
     """
     graph = nx.MultiDiGraph(name=topology.name or topology.id)
@@ -50,11 +50,11 @@ def topology_graph(topology: Topology) -> Any:
 def executor_graph(
     topology: Topology, version: StormVersion, load: MeasuredLoad | None = None, *, ackers: bool = True
 ) -> Any:
-    """Executors and the traffic between them as a ``DiGraph``.
+    """Return executors and the traffic between them as a ``DiGraph``.
 
-    Nodes are :class:`Executor` objects with ``component`` and, if measured, ``cpu_mhz``; edges carry ``rate``
-    in tuples per second, measured, or guessed from the topology when ``load`` is None (`UserError` if it has
-    a cycle then).
+    Nodes are :class:`Executor` objects with ``component`` and, if measured, ``cpu_mhz``. Edges have ``rate``
+    in tuples per second: measured, or estimated from the topology if ``load`` is None (`UserError` if the
+    topology then has a cycle).
     """
     executors = [e for e in executors_of(topology, version) if ackers or e.component != ACKER]
     graph = nx.DiGraph(name=topology.name or topology.id)
@@ -70,7 +70,7 @@ def executor_graph(
 
 
 def placement_graph(cluster: Cluster, assignment: Assignment) -> Any:
-    """Racks, nodes, slots and executors as a tree-like ``DiGraph``; nodes carry ``kind``."""
+    """Return racks, nodes, slots and executors as a tree-like ``DiGraph``; nodes have ``kind``."""
     graph = nx.DiGraph()
     for node in cluster.nodes:
         graph.add_node(("rack", node.rack), kind="rack")
@@ -91,7 +91,7 @@ PLACEMENT_COLUMNS = (
 
 
 def placement_table(cluster: Cluster, assignment: Assignment) -> pd.DataFrame:
-    """One row per placed executor, ordered by machine (in cluster order), port, topology and first task.
+    """Return one row per placed executor, by machine (in cluster order), port, topology and first task.
 
     Executors on nodes that the cluster does not have come last, with rack None.
     """
@@ -112,9 +112,10 @@ def _by_machine(cluster: Cluster, assignment: Assignment) -> list[tuple[Executor
 
 
 def traffic_matrix(cluster: Cluster, assignment: Assignment, load: MeasuredLoad) -> pd.DataFrame:
-    """Traffic from executor (row) to executor (column) in tuples per second, both ordered by machine.
+    """Return the traffic from executor (row) to executor (column) in tuples per second, ordered by machine.
 
-    Index and columns are two-level: node id, and topology with executor. Square, zero where nothing flows.
+    Index and columns have two levels: node id, and topology with executor. The matrix is square, with zeros
+    where there is no traffic.
     """
     ordered = _by_machine(cluster, assignment)
     position = {executor: i for i, (executor, _) in enumerate(ordered)}

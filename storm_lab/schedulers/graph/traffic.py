@@ -1,6 +1,7 @@
-"""Executor-to-executor traffic as sparse lists, measured or estimated from the topology.
+"""Traffic between executors as sparse lists, measured or estimated from the topology.
 
-Executors are numbered; only pairs with traffic are stored, so memory and time grow with the pairs that talk.
+Executors are numbered. Only pairs with traffic are stored, so memory and time grow with the number of such
+pairs.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Neighbours:
 
     @classmethod
     def of(cls, executors: Sequence[Executor], traffic: Pairs) -> Neighbours:
-        """Collect the traffic among ``executors``; other pairs, and self-loops, are left out."""
+        """Collect the traffic among ``executors``, without other pairs and self-loops."""
         index = {executor: i for i, executor in enumerate(executors)}
         sums: list[dict[int, float]] = [{} for _ in executors]
         for (source, target), rate in traffic.items():
@@ -40,12 +41,12 @@ class Neighbours:
         return cls(tuple(executors), tuple(tuple(sorted(row.items())) for row in sums))
 
     def total(self, i: int) -> float:
-        """All traffic of executor ``i``, in and out."""
+        """Return all traffic of executor ``i``, in and out."""
         return sum(rate for _, rate in self.near[i])
 
 
 def inter_node_traffic(slots: Mapping[Executor, Slot], traffic: Pairs) -> float:
-    """Tuples per second between executors on different nodes; executors without a slot count for nothing."""
+    """Return the tuples per second between nodes; executors without a slot are ignored."""
     total = 0.0
     for (source, target), rate in traffic.items():
         if source in slots and target in slots and slots[source].node != slots[target].node:
@@ -54,14 +55,14 @@ def inter_node_traffic(slots: Mapping[Executor, Slot], traffic: Pairs) -> float:
 
 
 def expected_traffic(view: SchedulingView, topology: Topology) -> Pairs:
-    """The traffic that its executors send: measured, or else estimated, with a `UserError` on a cycle."""
+    """Return the traffic that the topology sends: measured, or else estimated (`UserError` on a cycle)."""
     if view.load is None:
         return estimated_traffic(topology, view.executors[topology.id])
     return view.traffic_of(topology.id)
 
 
 def component_order(topology: Topology) -> list[str]:
-    """Component ids so that sources come before consumers; among free ones, in order of declaration.
+    """Return the component ids with sources before consumers, otherwise in order of declaration.
 
     A `UserError` names the components of a cycle of streams.
     """
@@ -88,10 +89,10 @@ def _a_cycle(waiting: Mapping[str, set[str]]) -> str:
 def estimated_traffic(
     topology: Topology, executors: Sequence[Executor]
 ) -> dict[tuple[Executor, Executor], float]:
-    """Traffic to expect from the topology alone, for cold starts; `UserError` if it has a cycle.
+    """Estimate the traffic from the topology alone, for cold starts; `UserError` if it has a cycle.
 
     Every spout executor emits one tuple per second, every bolt emits on each stream what it receives, and
-    groupings spread evenly (global: all to the first). Acker traffic is left out.
+    groupings distribute tuples evenly (global: all to the first executor). Acker traffic is left out.
     """
     members = grouped((e for e in executors if e.component != ACKER), lambda e: e.component)
     rate: dict[Executor, float] = {e: 0.0 for group in members.values() for e in group}
