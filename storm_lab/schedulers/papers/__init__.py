@@ -1,1 +1,1 @@
-"""The schedulers that the papers propose, and those that they compare with."""
+"""Schedulers that the papers propose or compare with."""

@@ -1,8 +1,8 @@
-"""Aniello et al.'s offline scheduler: neighbouring components share slots; blind to load.
+"""Aniello et al.'s offline scheduler: neighbouring components share slots; load is ignored.
 
-Source: as T-Storm and R-Storm describe it (Aniello, Baldoni, Querzoni, DEBS 2013): the components are put
-into a line so that sources come before consumers; executors of a component go to the slots that hold most
-executors it reads from; slots are then dealt round robin to nodes.
+Source: as described by T-Storm and R-Storm (Aniello, Baldoni, Querzoni, DEBS 2013). The components are put
+in a linear order with sources before consumers. Executors of a component go to the slots with most executors
+that it reads from. The slots are then assigned to nodes round robin.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from storm_lab.schedulers.parameters import PolicyParameters, parameter
 
 @dataclass(frozen=True, slots=True)
 class AnielloOfflineParameters(PolicyParameters):
-    """The two knobs of the offline scheduler."""
+    """The two parameters of the offline scheduler."""
 
     alpha: float = parameter(
         0.0, low=0.0, high=1.0, doc="share of the line after which empty slots must be used"
@@ -32,7 +32,7 @@ class AnielloOfflineParameters(PolicyParameters):
 
 
 class AnielloOfflineScheduler(Scheduler[AnielloOfflineParameters]):
-    """Placement by the topology's shape alone."""
+    """Places executors by the shape of the topology alone."""
 
     name = "aniello-offline"
     version = "1"
@@ -40,7 +40,7 @@ class AnielloOfflineScheduler(Scheduler[AnielloOfflineParameters]):
     rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Place topologies that lack executors as wholes; the others stay. `UserError` if one has a cycle."""
+        """Place incomplete topologies from scratch; the others stay. `UserError` if one has a cycle."""
         work = Round.of_complete(view)
         for topology_id in incomplete_topologies(view):
             topology = view.topology[topology_id]
@@ -70,8 +70,8 @@ class AnielloOfflineScheduler(Scheduler[AnielloOfflineParameters]):
             sources = [s.source for s in topology.component(component).inputs] if component != ACKER else []
             for executor in (e for e in executors if e.component == component):
                 empty = [i for i, there in enumerate(inside) if not there]
-                # Every slot is to be used; from the given point on, or when the rest just suffices, fill
-                # empty ones.
+                # Every slot must be used: fill empty ones from the given position on, or when no more
+                # executors are left than empty slots.
                 must_open = bool(empty) and (position >= empty_from > 0 or left <= len(empty))
                 pool = empty if must_open else [i for i, there in enumerate(inside) if there.total() < limit]
                 ties = {i: sum(inside[i][source] for source in sources) for i in pool}
@@ -93,7 +93,7 @@ class AnielloOfflineScheduler(Scheduler[AnielloOfflineParameters]):
 
 
 def _spread(view: SchedulingView, placed: dict[Executor, Slot]) -> list[Slot]:
-    """Free slots, one of each node in turn; nodes with fewer workers come first."""
+    """Return the free slots, one of each node in turn; nodes with fewer workers come first."""
     used = set(placed.values())
     workers = Counter(slot.node for slot in used)
     groups = grouped((slot for slot in view.usable_slots if slot not in used), lambda slot: slot.node)

@@ -1,8 +1,9 @@
-"""Aniello et al.'s online scheduler: the pairs that talk most are put together first, within load limits.
+"""Aniello et al.'s online scheduler: pairs of executors with most traffic first, within load limits.
 
-Source: as the papers describe it (Aniello, Baldoni, Querzoni, DEBS 2013). Two phases: executors to workers,
-by traffic between executors; workers to nodes, by traffic between workers. A pair goes to the least loaded
-place, or to a place that one of the two already has, whichever leaves least traffic between places.
+Source: as described by the papers (Aniello, Baldoni, Querzoni, DEBS 2013). There are two phases: executors to
+workers, by traffic between executors; then workers to nodes, by traffic between workers. In both, a pair goes
+to the least loaded place or to a place that one of the two already has, whichever leaves the least traffic
+between places.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class AnielloOnlineParameters(PolicyParameters):
 
 
 class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
-    """Greedy pairing by measured traffic; the offline scheduler while nothing has been measured."""
+    """Greedy pairing by measured traffic; until something is measured, the offline scheduler."""
 
     name = "aniello-online"
     version = "1"
@@ -41,7 +42,7 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
     rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Place every executor anew; `UserError` if nothing was measured and a topology has a cycle."""
+        """Place every executor from scratch; `UserError` if nothing was measured and a topology is cyclic."""
         if view.load is None:
             return AnielloOfflineScheduler().schedule(view)
         work = Round(view)
@@ -76,7 +77,7 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
         return work.result()
 
     def _workers(self, view: SchedulingView) -> tuple[list[list[int]], list[int], Neighbours]:
-        """Phase one: non-empty workers as executor numbers, each executor's worker, the traffic."""
+        """Do phase one: return non-empty workers as executor numbers, each executor's worker, the traffic."""
         assert view.load is not None
         everybody = [e for topology in view.topologies for e in view.executors[topology.id]]
         graph = Neighbours.of(everybody, view.load.traffic)
@@ -86,7 +87,7 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
         first = 0
         for position, topology in enumerate(view.topologies):
             executors = view.executors[topology.id]
-            # Leave at least one slot for each topology still to come.
+            # Leave at least one slot for each later topology.
             allowed = max(1, budget - (len(view.topologies) - position - 1))
             count = min(topology.workers, len(executors), allowed)
             budget -= count
@@ -115,10 +116,10 @@ def _between(graph: Neighbours, worker_of: Sequence[int], workers: int) -> list[
 
 
 class _Pairing:
-    """Items to places, pair by pair in order of traffic; sums per item and place are kept up to date.
+    """Assignment of items to places, pair by pair in order of traffic, with running sums per item and place.
 
-    ``near`` has for each item its neighbours and rates, ``load`` its load. An item must not bring a place
-    above ``limit``; a place takes ``room`` items at most, if that is limited.
+    ``near`` has the neighbours and rates of each item, ``load`` its load. An item must not bring a place
+    above ``limit``. ``room``, if given, is the largest number of items of a place.
     """
 
     def __init__(
@@ -135,11 +136,11 @@ class _Pairing:
         self._count = [0] * places
         self._place = [-1] * len(load)
         self._with: list[dict[int, float]] = [{} for _ in load]
-        # Least loaded places first; entries that are no longer true are dropped when they come up.
+        # A heap with the least loaded place first; outdated entries are dropped when they reach the top.
         self._by_load = [(0.0, 0, place) for place in range(places)]
 
     def run(self) -> list[int]:
-        """The place of every item."""
+        """Return the place of every item."""
         pairs = [(-rate, i, j) for i, row in enumerate(self._near) for j, rate in row if i < j]
         pairs.sort()
         for lost, i, j in pairs:
@@ -161,8 +162,8 @@ class _Pairing:
                 if not self._possible(i, j, a, b):
                     continue
                 kept = self._with[i].get(a, 0.0) + self._with[j].get(b, 0.0)
-                # What i and j exchange is counted for both where the other is now; count it once, where it
-                # will be.
+                # The sums count the traffic between i and j for both at their present places; count it once,
+                # at the new ones.
                 kept -= rate * ((homes[1] == a) + (homes[0] == b))
                 kept += rate * (a == b)
                 key = (-kept, self._used[a] + self._used[b], a, b)
@@ -177,7 +178,7 @@ class _Pairing:
         self._move(j, best[3])
 
     def _possible(self, i: int, j: int, a: int, b: int) -> bool:
-        """Whether both may be at these places, seen from the present ones."""
+        """Return whether both items may move to these places from their present ones."""
         for item, place, other, other_place in ((i, a, j, b), (j, b, i, a)):
             used, count = self._used[place], self._count[place]
             for one in (item, other):
@@ -194,7 +195,7 @@ class _Pairing:
         return used + self._load[item] <= self._limit[place]
 
     def _least_loaded(self, item: int) -> int:
-        """The place with least load that takes the item; if none does, the least loaded with room."""
+        """Return the least loaded place that fits the item; if none fits, the least loaded one with room."""
         heap = self._by_load
         while heap:
             used, count, place = heap[0]
@@ -202,7 +203,7 @@ class _Pairing:
                 break
             heapq.heappop(heap)
         else:
-            # All places are full, so the item has one.
+            # All places are full, so the item already has one.
             return self._place[item]
         if self._fits(item, place, used):
             return place

@@ -1,7 +1,7 @@
-"""MF-Storm: partitions by maximum flow and minimum cut, filled into the strongest nodes first.
+"""MF-Storm: partitions by maximum flow and minimum cut, put on the strongest nodes first.
 
 Source: MF-Storm (PeerJ CS 2022), Algorithms 1 and 2. The paper does not say how cuts yield exactly the
-required number of partitions; the reading here is recursive bisection from the spouts to the sinks.
+required number of partitions. The reading here is recursive bisection from the spouts to the sinks.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from storm_lab.schedulers.slot_book import SlotBook
 
 Edges = Mapping[tuple[int, int], float]
 
-# Flows are 32-bit whole numbers; rates are scaled so that all of them together stay far below that.
+# Flows are 32-bit whole numbers; rates are scaled so that their sum stays far below that limit.
 _WHOLE_FLOW = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
 class MFStormParameters(PolicyParameters):
-    """Readings of what MF-Storm leaves open."""
+    """Parameters for what MF-Storm leaves open."""
 
     balance: str = parameter(
         "even",
@@ -43,12 +43,12 @@ class MFStormParameters(PolicyParameters):
 
 
 def processing_power(cores: int, ghz: float, flops_per_cycle: float) -> float:
-    """The index that the paper calls GFLOPS (Table 3): cores x GHz x "FLOPs per cycle"."""
+    """Return the index that the paper calls GFLOPS (Table 3): cores x GHz x "FLOPs per cycle"."""
     return cores * ghz * flops_per_cycle
 
 
 class MFStormScheduler(Scheduler[MFStormParameters]):
-    """Max-flow min-cut partitions of each unassigned topology, mapped by processing power."""
+    """Max-flow min-cut partitions of each unassigned topology, mapped to nodes by processing power."""
 
     name = "mfstorm"
     version = "1"
@@ -56,7 +56,7 @@ class MFStormScheduler(Scheduler[MFStormParameters]):
     rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Partition topologies that lack executors and fill node after node. Others stay where they are.
+        """Partition incomplete topologies and fill node after node; the others stay where they are.
 
         Raises `UserError` if a topology has a cycle.
         """
@@ -97,9 +97,10 @@ class MFStormScheduler(Scheduler[MFStormParameters]):
 
 
 def partitions(view: SchedulingView, topology: Topology, count: int, even: bool) -> list[list[Executor]]:
-    """The topology's executors in ``count`` parts (fewer if there are fewer executors), busiest part first.
+    """Divide the topology's executors into ``count`` parts (or one per executor), busiest part first.
 
-    Ackers are no part of the topology's graph; they join the smallest parts. `UserError` if it has a cycle.
+    Ackers are not part of the topology's graph and join the smallest parts. Raises `UserError` if it has a
+    cycle.
     """
     component_order(topology)
     executors = view.executors[topology.id]
@@ -127,7 +128,7 @@ def partitions(view: SchedulingView, topology: Topology, count: int, even: bool)
 def recursive_bisection(vertices: int, edges: Edges, parts: int, even: bool) -> list[list[int]]:
     """Cut vertices ``0..vertices-1`` into ``parts`` groups by repeated minimum cuts from sources to sinks.
 
-    Without ``even`` the largest group is cut each time; with it, groups get sizes that differ by at most one.
+    Without ``even``, the largest group is cut each time. With it, group sizes differ by at most one.
     """
     out: list[dict[int, float]] = [{} for _ in range(vertices)]
     near: list[dict[int, float]] = [{} for _ in range(vertices)]
@@ -164,10 +165,10 @@ def _divide_evenly(
 
 
 def minimum_cut(out: Sequence[Mapping[int, float]], members: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Cut ``members`` between those without input and those without output, at least traffic across.
+    """Cut ``members`` between those without input and those without output, with least traffic across.
 
-    Members that exchange nothing with the others go where there are fewer. Both sides are non-empty if there
-    are at least two members.
+    Members without traffic to the others join the smaller side. Both sides are non-empty if there are at
+    least two members.
     """
     number = {v: i for i, v in enumerate(members)}
     arcs = [(number[v], number[w], weight) for v in members for w, weight in out[v].items() if w in number]

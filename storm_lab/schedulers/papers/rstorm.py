@@ -1,7 +1,8 @@
-"""R-Storm as the paper prints it: tasks in breadth-first order, each to the nearest node in resource space.
+"""R-Storm as in the paper: tasks in breadth-first order, each to the nearest node in resource space.
 
-Source: R-Storm (Middleware 2015), Algorithms 1 to 4. Memory is hard, CPU soft, network distance counts from
-one reference node. Defaults are the recommended reading; ``docs/schedulers.md`` has the printed one.
+Source: R-Storm (Middleware 2015), Algorithms 1 to 4. Memory is a hard constraint and CPU a soft one; network
+distance is measured from one reference node. Defaults are the recommended reading; ``docs/schedulers.md`` has
+the printed one.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class RStormParameters(PolicyParameters):
 
 
 class RStormScheduler(Scheduler[RStormParameters]):
-    """R-Storm with one worker per topology and node. Topologies that are complete stay where they are."""
+    """R-Storm with one worker per topology and node. Complete topologies stay where they are."""
 
     name = "rstorm"
     version = "1"
@@ -69,7 +70,7 @@ class RStormScheduler(Scheduler[RStormParameters]):
     rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Place the topologies that lack executors, one after the other, each wholly or not at all."""
+        """Place the incomplete topologies, one after the other, each completely or not at all."""
         work = Round(view, kept(view))
         todo = set(incomplete_topologies(view))
         nodes = _Nodes(view, work.placed, self.parameters)
@@ -98,8 +99,8 @@ class RStormScheduler(Scheduler[RStormParameters]):
 def breadth_first(topology: Topology, siblings: str = "java7") -> list[str]:
     """Algorithm 2: component ids breadth first from the first spout, along streams in both directions.
 
-    The neighbours of a component come in the order that ``siblings`` names. Components that are not connected
-    with the first spout follow in the same way. `UserError` if the topology has no spout.
+    ``siblings`` sets the order of a component's neighbours. Components that are not connected with the first
+    spout follow in the same way. Raises `UserError` if the topology has no spout.
     """
     if not topology.spouts:
         raise UserError("the topology has no spout to start from", field="topology", value=topology.id)
@@ -124,7 +125,7 @@ def breadth_first(topology: Topology, siblings: str = "java7") -> list[str]:
 def task_selection(
     topology: Topology, executors: tuple[Executor, ...], siblings: str = "java7"
 ) -> list[Executor]:
-    """Algorithm 3: one executor of each component in turn, until all are ordered; ackers go last."""
+    """Algorithm 3: order the executors by taking one of each component in turn; ackers come last."""
     of_component: dict[str, list[Executor]] = {c: [] for c in breadth_first(topology, siblings)}
     rest: list[Executor] = []
     for executor in executors:
@@ -133,7 +134,7 @@ def task_selection(
 
 
 class _Nodes:
-    """Algorithm 4 over vectors of what the nodes have left."""
+    """Algorithm 4 on vectors of the resources left on the nodes."""
 
     def __init__(
         self, view: SchedulingView, placed: dict[Executor, Slot], parameters: RStormParameters
@@ -167,9 +168,9 @@ class _Nodes:
     def plan(
         self, topology: Topology, executors: list[Executor], held: list[Slot], journal: Journal
     ) -> tuple[dict[Executor, Slot], Executor | None]:
-        """Algorithm 1: a slot for each of the topology's executors in turn, and the first that found none.
+        """Algorithm 1: choose a slot for each executor in turn; also return the first one without a slot.
 
-        The reference node is unset at first, or the node that holds most of the topology already.
+        The reference node is unset at first, or is the node that already holds most of the topology.
         """
         self._opened: list[tuple[str, int]] = []
         on = [self._book.index[slot.node] for slot in held]
@@ -191,7 +192,7 @@ class _Nodes:
         return plan, None
 
     def select(self, executor: Executor, journal: Journal) -> Slot | None:
-        """The slot for the executor, its resources taken; None if no node has the memory."""
+        """Choose the executor's slot and take its resources; return None if no node has the memory."""
         demand = self._view.demand(executor)
         if self._p.memory_rule == "more-than":
             has_memory = self._memory > demand.total_memory_mb
@@ -225,7 +226,7 @@ class _Nodes:
         return slot
 
     def _richest_node(self) -> int:
-        """The node with most resources in the rack with most; among equal ones the first."""
+        """Return the node with most resources in the rack with most; the first one of equals."""
         usable = self._has_slot
         share = self._share(self._cpu, self._cpu_offer.max()) + self._share(
             self._memory, self._memory_offer.max()

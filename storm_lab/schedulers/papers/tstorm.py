@@ -1,15 +1,16 @@
 """T-Storm's Algorithm 1: traffic-aware online scheduling with consolidation.
 
-Executors in order of traffic, each to the feasible node with which it already exchanges most. ``gamma``
-bounds the executors per node: the larger, the fewer nodes. Source: T-Storm (ICDCS 2014), section IV-C.
-Whether a new schedule is adopted is for the schedule generator to say, not for this policy.
+Executors are placed in order of decreasing traffic, each on the feasible node with which it exchanges most so
+far. ``gamma`` bounds the executors per node: the larger, the fewer nodes. Source: T-Storm (ICDCS 2014),
+section IV-C. The schedule generator decides whether a new schedule is adopted, not this policy.
 
-The paper says of gamma that a larger one gives fewer nodes. Algorithm 1 keeps that promise where the cap on
-executors is what binds, for an executor goes to a used node whenever one is feasible. Where CPU or slots bind
-it is a greedy packing of unequal items, which may need a node more, or find no schedule at all, when given
-more room. But a schedule under a smaller cap is one under a larger cap too. So of the schedules that
-Algorithm 1 makes with the caps up to that of ``gamma`` the policy takes one with fewest nodes, and of those
-the one of the largest cap: mostly that of ``gamma`` itself. Parameter ``monotone`` false switches that off.
+According to the paper, a larger gamma gives fewer nodes. This holds for Algorithm 1 if only the cap on
+executors is binding, because an executor goes to a used node whenever one is feasible. If CPU or slots are
+binding, it is a greedy packing of unequal items: given more room, it may need one more node or find no
+schedule at all. But a schedule under a smaller cap is also valid under a larger cap. So the policy considers
+the schedules of Algorithm 1 under all caps up to that of ``gamma``. It takes one with the fewest nodes and,
+among these, the one with the largest cap, which is mostly that of ``gamma`` itself. The parameter
+``monotone`` = false switches this off.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class TStormParameters(PolicyParameters):
     monotone: bool = parameter(True, "whether a smaller gamma's schedule is taken where it needs fewer nodes")
 
     def executors_per_node(self, executors: int, nodes: int) -> int:
-        """The cap of constraint 3 for ``N_e`` executors on ``K`` nodes."""
+        """Return the cap of constraint 3 for ``N_e`` executors on ``K`` nodes."""
         even = executors / nodes
         exact = self.gamma * even
         floor = math.floor(exact + _ROUNDING_SLACK)
@@ -73,7 +74,7 @@ class TStormParameters(PolicyParameters):
 
 
 class TStormScheduler(Scheduler[TStormParameters]):
-    """Algorithm 1 over all topologies at once; the initial assignment while nothing has been measured."""
+    """Algorithm 1 over all topologies at once; until something is measured, the initial assignment."""
 
     name = "tstorm"
     version = "1"
@@ -81,7 +82,7 @@ class TStormScheduler(Scheduler[TStormParameters]):
     rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Place every executor anew. If one has no feasible slot there is no new schedule, and all stays."""
+        """Place every executor from scratch; if one has no feasible slot, the present assignment stays."""
         if view.load is None:
             return TStormInitialScheduler().schedule(view)
         work = Round(view)
@@ -109,7 +110,7 @@ class TStormScheduler(Scheduler[TStormParameters]):
 
 
 class Caps:
-    """The caps on executors per node that may be tried, and how few nodes each can do with."""
+    """The caps on executors per node that may be tried, and the fewest nodes possible under each."""
 
     def __init__(
         self, view: SchedulingView, parameters: TStormParameters, executors: Sequence[Executor]
@@ -119,29 +120,29 @@ class Caps:
         available = sum(book.free_count(n) > 0 for n in range(len(book.nodes)))
         self._counted = sum(parameters.count_ackers or e.component != ACKER for e in executors)
         self.asked = parameters.executors_per_node(self._counted, available) if available else 0
-        # Every cap that some gamma of at least 1 stands for, as far as all executors fit below it.
+        # Every cap that corresponds to a gamma of at least 1 and has room for all executors.
         low = replace(parameters, gamma=1.0).executors_per_node(self._counted, available) if available else 0
         self.smallest = max(low, -(-self._counted // available) if available else 0, 1)
         loads = [view.load.cpu_mhz.get(executor, 0.0) for executor in executors]
         capacities = sorted(
             (n.capacity_mhz * parameters.capacity_fraction for n in view.cluster.nodes), reverse=True
         )
-        # With some slack: a bound that is one too high would hide a schedule.
+        # With some slack, because a bound that is too high by one would hide a schedule.
         needed = sum(loads) * (1.0 - _BOUND_SLACK)
         self._fewest = next((n for n, sum_ in enumerate(accumulate(capacities), 1) if sum_ >= needed), 0)
         self.hopeless = not self._fewest or max(loads, default=0.0) * (1.0 - _BOUND_SLACK) > capacities[0]
-        """Whether the CPU is too little under any cap."""
+        """Whether the CPU is insufficient under any cap."""
 
     def fewest_nodes(self, cap: int) -> int:
-        """A bound from below on the nodes of any schedule under this cap."""
+        """Return a lower bound on the nodes of any schedule under this cap."""
         return max(self._fewest, -(-self._counted // max(1, cap)))
 
 
 def fewest_nodes(asked: Attempt, caps: Caps, attempt: Callable[[int, int | None], Attempt]) -> Attempt:
-    """Of the attempts with all caps up to the one asked for, one with fewest nodes; ties to the larger cap.
+    """Try all caps up to the one asked for; return the attempt with fewest nodes, the largest cap on a tie.
 
-    Caps that cannot do better are left out: those above the fullest node of an attempt would repeat it, and
-    those below ``N_e / (nodes - 1)`` need as many nodes at least.
+    Caps that cannot be better are skipped: those above the fullest node of an attempt would repeat it, and
+    those below ``N_e / (nodes - 1)`` need at least as many nodes.
     """
     best, cap = asked, asked.next_cap
     while cap >= caps.smallest:
@@ -156,7 +157,7 @@ def fewest_nodes(asked: Attempt, caps: Caps, attempt: Callable[[int, int | None]
 
 
 class Attempt:
-    """One run of Algorithm 1 under one cap; given up once it uses more than ``most_nodes`` nodes."""
+    """One run of Algorithm 1 under one cap. It stops as soon as it uses more than ``most_nodes`` nodes."""
 
     def __init__(
         self,
@@ -183,11 +184,11 @@ class Attempt:
 
     @property
     def next_cap(self) -> int:
-        """The largest smaller cap that may lead to anything else: one that this attempt ran into."""
+        """The largest smaller cap that may give another result: one that this attempt has reached."""
         return min(self.cap - 1, self.nodes.fullest)
 
     def why_not(self) -> str:
-        """Which executor had no place, and what was in the way."""
+        """Return which executor has no slot, and which constraints prevent one."""
         assert self.failed is not None
         return (
             f"no new schedule: executor {self.failed} of {self.failed.topology} has no feasible slot "
@@ -196,7 +197,7 @@ class Attempt:
 
 
 class Nodes:
-    """Load, count and slots of the nodes as vectors, so that one executor costs one pass over the nodes."""
+    """Load, count and slots of the nodes as vectors, so that an executor costs one pass over the nodes."""
 
     def __init__(self, view: SchedulingView, parameters: TStormParameters, cap: int) -> None:
         assert view.load is not None
@@ -219,29 +220,29 @@ class Nodes:
         return self._parameters.count_ackers or executor.component != ACKER
 
     def used_count(self) -> int:
-        """Number of nodes with at least one executor."""
+        """Return the number of nodes with at least one executor."""
         return int(np.count_nonzero(self._inhabited))
 
     def used_count_with(self, node: int) -> int:
-        """As `used_count`, with one more executor on the node."""
+        """Return the number of used nodes with one more executor on ``node``."""
         return self.used_count() + (not self._inhabited[node])
 
     @property
     def fullest(self) -> int:
-        """Executors, of those that count, on the node that has most."""
+        """Largest number of counted executors on a node."""
         return int(self._count.max()) if len(self._count) else 0
 
     def _constraints(
         self, executor: Executor
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Per node: has a slot for the executor, has the CPU, is below the cap."""
+        """Return per node whether it has a slot for the executor, has the CPU, and is below the cap."""
         slot = self._worker[executor.topology] | (self._free > 0)
         cpu = self._load + self._cpu_of.get(executor, 0.0) <= self._capacity * (1.0 + _ROUNDING_SLACK)
         below = self._count + self._counts(executor) <= self.cap
         return slot, cpu, below
 
     def _traffic_with(self, near: Sequence[tuple[int, float]]) -> NDArray[np.float64]:
-        """Traffic of an executor with those already on each node, tuples per second."""
+        """Return an executor's traffic with the executors on each node, in tuples per second."""
         local = np.zeros(len(self._count))
         for peer, rate in near:
             if peer in self._place:
@@ -251,7 +252,7 @@ class Nodes:
     def choose(
         self, executor: Executor, near: Sequence[tuple[int, float]], journal: Journal | None
     ) -> int | None:
-        """The feasible node that adds least inter-node traffic, or None."""
+        """Return the feasible node that adds the least inter-node traffic, or None."""
         slot, cpu, below = self._constraints(executor)
         feasible = slot & cpu & below
         local = self._traffic_with(near)
@@ -264,7 +265,7 @@ class Nodes:
         if not feasible.any():
             return None
         most = float(local[feasible].max())
-        # Sums in another order differ in their last digits; that must not decide.
+        # Sums in another order differ in their last digits, which must not decide.
         tied = np.flatnonzero(feasible & (local >= most - _ROUNDING_SLACK * max(1.0, most)))
         if self._parameters.ties == "lowest-index":
             return int(tied[0])
@@ -273,7 +274,7 @@ class Nodes:
         return int(tied[pick])
 
     def put(self, executor: Executor, number: int, node: int) -> Slot:
-        """Place an executor on a node; returns its slot."""
+        """Place an executor on a node and return its slot."""
         worker = self._worker[executor.topology]
         slot = self._book.take(executor.topology, node)
         if not worker[node]:
@@ -286,7 +287,7 @@ class Nodes:
         return slot
 
     def why_not(self, executor: Executor) -> str:
-        """How many nodes each constraint rules out."""
+        """Return how many nodes each constraint rules out, as a text."""
         slot, cpu, below = self._constraints(executor)
         return (
             f"of {len(slot)} nodes {int((~slot).sum())} have no slot, {int((~cpu).sum())} lack CPU, "

@@ -1,7 +1,7 @@
-"""T-Storm's initial assignment: Storm's default one with at most one worker per topology and node.
+"""T-Storm's initial assignment: Storm's default, with at most one worker per topology and node.
 
-Source: T-Storm, section IV: before any load is measured, ``min(N_u, N_w)`` workers are used, ``N_u`` being
-the number the user asked for and ``N_w`` the number of nodes with available slots.
+Source: T-Storm, section IV. Before any load is measured, ``min(N_u, N_w)`` workers are used, where ``N_u`` is
+the number that the user asked for and ``N_w`` the number of nodes with available slots.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class TStormInitialScheduler(Scheduler[NoParameters]):
     version = "1"
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Give each topology that lacks executors its initial assignment, one after the other."""
+        """Give each incomplete topology its initial assignment, one after the other."""
         state = ClusterState(view)
         for topology in state.topologies:
             if not state.unassigned(topology):
                 continue
             nodes = {slot.node for slot in state.available_slots()}
             nodes |= {slot.node for slot in state.held[topology.id].values()}
-            # The default number of ackers follows what the user asked for, so fix it before asking for less.
+            # The default number of ackers follows the workers that the user asked for, so it is fixed first.
             asked = dataclasses.replace(
                 topology,
                 workers=max(1, min(topology.workers, len(nodes))),

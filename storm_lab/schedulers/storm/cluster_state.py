@@ -1,7 +1,7 @@
-"""The working state of one scheduling round of Storm's own schedulers, in the map orders Storm would see.
+"""The working state of a round of Storm's own schedulers, with the map orders of Storm.
 
-Storm's schedulers change a cluster object step by step; this is that object. Source: Storm 0.8.2 to 2.8.8,
-``Cluster`` and ``EvenScheduler``.
+Storm's schedulers change a cluster object step by step; this module models that object. Source: Storm 0.8.2
+to 2.8.8, ``Cluster`` and ``EvenScheduler``.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from storm_lab.schedulers.view_checks import check_view
 
 
 class ClusterState(Held):
-    """Who runs where, changed by :meth:`assign` and :meth:`free` while a round goes on, and the reasons.
+    """The assignments and the reasons of a round, changed by :meth:`assign` and :meth:`free`.
 
-    Executors are ``held`` in the order of Storm's map. `UserError`: no schedule can be made of the view.
+    ``held`` has executors in the order of Storm's map. Raises `UserError` if no schedule can be made for the
+    view.
     """
 
     def __init__(self, view: SchedulingView) -> None:
@@ -51,29 +52,29 @@ class ClusterState(Held):
         for topology_id, executors in grouped(slots, lambda executor: executor.topology).items():
             self.held[topology_id] = {e: slots[e] for e in _assigned_order(executors, slots, view.version)}
 
-    # --- asking ---
+    # --- queries ---
 
     def host(self, node: Node) -> str:
-        """The host name of a node; its id when none was given."""
+        """Return the host name of a node, or its id if none was given."""
         return node.host or node.id
 
     def assignable_slots(self, node: Node) -> list[Slot]:
-        """All slots the node reports, in order of its port set; none if its host is blacklisted."""
+        """Return all slots that the node reports, in order of its port set; none on a blacklisted host."""
         return [] if self.host(node) in self.blacklist else self._reported[node.id]
 
     def available_slots(self) -> list[Slot]:
-        """Assignable slots that nobody uses, node by node."""
+        """Return the assignable slots that are not in use, node by node."""
         return [s for node in self.nodes for s in self.assignable_slots(node) if s not in self._used]
 
     def workers(self, topology_id: str) -> dict[Slot, list[Executor]]:
-        """The topology's slots and their executors, slots in the order in which Storm would walk them."""
+        """Return the topology's slots with their executors, slots in the order of Storm's iteration."""
         executors = list(self.held[topology_id])
         if self.version < V2_0_0:
             executors = self.order.collected(executors, self.order.executor)
         return self._by_slot(executors, self.order.slot)
 
     def workers_by_slot(self, topology_id: str) -> dict[Slot, list[Executor]]:
-        """The topology's slots and their executors, in the order of a map keyed by Storm's slot objects."""
+        """Return the topology's slots with their executors, in the order of a map keyed by slot objects."""
         return self._by_slot(self.held[topology_id], slot_hash)
 
     def _by_slot(
@@ -83,27 +84,27 @@ class ClusterState(Held):
         return {slot: inside[slot] for slot in self.order.associated(list(inside), hash_of)}
 
     def needs_scheduling(self, topology: Topology) -> bool:
-        """Storm's test: fewer slots than workers asked for, or an executor without a slot."""
+        """Apply Storm's test: fewer slots than workers asked for, or an executor without a slot."""
         slots = set(self.held[topology.id].values())
         return topology.workers > len(slots) or bool(self.unassigned(topology))
 
     def needy(self) -> list[Topology]:
-        """Topologies that need scheduling, in map order."""
+        """Return the topologies that need scheduling, in map order."""
         return [topology for topology in self.topologies if self.needs_scheduling(topology)]
 
-    # --- changing ---
+    # --- changes ---
 
     def assign(self, slot: Slot, topology_id: str, executors: Iterable[Executor]) -> None:
-        """Start a worker: put the executors into a slot that nobody uses."""
+        """Start a worker: put the executors into a slot that is not in use."""
         held = self.held[topology_id]
         for executor in executors:
             held[executor] = slot
         self._used.add(slot)
-        # New keys fall into the buckets of Storm's map, not to its end.
+        # New keys go to their buckets of Storm's map, not to its end.
         self.held[topology_id] = {e: held[e] for e in hash_map_order(list(held), executor_hash)}
 
     def free(self, slots: Iterable[Slot]) -> None:
-        """Take the slots away from whoever uses them."""
+        """Free the slots, whatever topology uses them."""
         gone = set(slots)
         if not gone:
             return
@@ -113,14 +114,14 @@ class ClusterState(Held):
         self._used -= gone
 
     def used_slots(self) -> set[Slot]:
-        """Slots with a worker."""
+        """Return the slots with a worker."""
         return set(self._used)
 
 
 def _assigned_order(
     executors: list[Executor], slots: Mapping[Executor, Slot], version: StormVersion
 ) -> list[Executor]:
-    """Order of the map of a present assignment: a copy until 1.x; 2.x assigns again, worker by worker."""
+    """Return the map order of a present assignment: until 1.x a copy; 2.x assigns again worker by worker."""
     if version < V2_0_0:
         return built_and_copied_order(executors, executor_hash)
     inside = grouped(hash_map_order(executors, executor_hash), slots.__getitem__)
@@ -134,7 +135,7 @@ def _reported_slots(node: Node, hidden: Collection[Slot]) -> list[Slot]:
 
 
 def sort_slots(slots: Iterable[Slot], version: StormVersion) -> list[Slot]:
-    """Spread slots over nodes, as Storm's even scheduler does (``sortSlots``)."""
+    """Spread slots over nodes as Storm's even scheduler does (``sortSlots``)."""
     groups = grouped(slots, lambda slot: slot.node)
     if version >= V2_0_0:
         ordered = [sorted(groups[node]) for node in sorted(groups)]

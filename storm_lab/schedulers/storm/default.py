@@ -1,4 +1,4 @@
-"""Storm's default scheduler: the even scheduler, after freeing workers that an even spread would not have.
+"""Storm's default scheduler: it frees workers that do not fit an even spread, then calls the even scheduler.
 
 Source: ``DefaultScheduler`` of Storm 0.8.2, 0.9.7 and 2.8.8; the view's version selects the form.
 """
@@ -16,24 +16,24 @@ from storm_lab.schedulers.storm.even import schedule_evenly, storm_result
 
 
 class DefaultScheduler(Scheduler[NoParameters]):
-    """``DefaultScheduler`` of the view's Storm version: what runs when ``storm.scheduler`` is unset."""
+    """``DefaultScheduler`` of the view's Storm version, which is used if ``storm.scheduler`` is unset."""
 
     name = "default"
     version = "1"
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Spread every topology that needs scheduling over as many of its workers as there are slots for."""
+        """Spread every topology that needs scheduling over its workers, as far as there are slots."""
         state = ClusterState(view)
         schedule_by_default(state, state.needy())
         return storm_result(state)
 
 
 def schedule_by_default(state: ClusterState, topologies: list[Topology]) -> None:
-    """Free what stands in the way of an even spread, then schedule evenly, topology by topology."""
+    """Free workers that prevent an even spread, then schedule evenly, topology by topology."""
     for topology in topologies:
         make_way(state, topology)
         if state.version >= V2_0_0:
-            # The even step looks at every needy topology, not only at the one that it is handed.
+            # The even step handles every topology that needs scheduling, not only the given one.
             handed = {t.id for t in topologies}
             needy = [t for t in state.needy() if t.id in handed]
         else:
@@ -42,7 +42,7 @@ def schedule_by_default(state: ClusterState, topologies: list[Topology]) -> None
 
 
 def make_way(state: ClusterState, topology: Topology) -> None:
-    """Free those of the topology's workers that keep it from an even spread."""
+    """Free those of the topology's workers that prevent an even spread."""
     workers = state.workers(topology.id)
     nodes = state.view.nodes
     reassignable = [s for s in workers if s.node in nodes and s in state.assignable_slots(nodes[s.node])]
@@ -53,9 +53,9 @@ def make_way(state: ClusterState, topology: Topology) -> None:
 
 
 def bad_slots(workers: dict[Slot, list[Executor]], executors: int, total: int) -> list[Slot]:
-    """Workers whose size an even spread of ``executors`` over ``total`` slots would not have.
+    """Return workers of a size that an even spread of ``executors`` over ``total`` slots does not have.
 
-    Walks ``workers`` in order; each size is kept as often as the even spread has it.
+    ``workers`` are checked in order; each size is kept as often as it occurs in the even spread.
     """
     if total == 0:
         return []

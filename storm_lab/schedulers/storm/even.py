@@ -1,7 +1,7 @@
 """Storm's even scheduler: executors round robin over slots, slots spread over nodes.
 
 Source: ``EvenScheduler`` of Storm 0.8.2, 0.9.7 and 2.8.8; the view's version selects the form. Existing
-executors never move, and new ones only ever go to new slots.
+executors never move, and new ones go only to new slots.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class EvenScheduler(Scheduler[NoParameters]):
 
 
 def schedule_evenly(state: ClusterState, topologies: list[Topology]) -> None:
-    """Schedule the topologies one after the other; earlier ones eat the slots of later ones."""
+    """Schedule the topologies one after the other; earlier ones may leave no slots for later ones."""
     for topology in topologies:
         executors, available = state.unassigned(topology), state.available_slots()
         held = len(set(state.held[topology.id].values()))
         total = min(topology.workers, len(available) + held)
-        # Storm 2.x throws when more slots are held than asked for; like the older code, take none.
+        # Storm 2.x throws if more slots are held than asked for; take none, like the older code.
         slots = sort_slots(available, state.version)[: max(0, total - held)]
         if not slots:
             for executor in executors:
@@ -71,7 +71,7 @@ def _why_no_slot(state: ClusterState) -> str:
 
 
 def storm_result(state: ClusterState) -> SchedulingResult:
-    """The result of an even-handed round: scheduled when every executor has a slot."""
+    """Return the result of a round; a topology is scheduled if every executor has a slot."""
     status = {}
     for topology in state.view.topologies:
         missing = state.unassigned(topology)

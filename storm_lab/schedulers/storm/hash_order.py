@@ -1,9 +1,8 @@
-"""The orders in which Java and Clojure walk their hash maps.
+"""The iteration orders of Java's and Clojure's hash maps.
 
-Storm's own schedulers leak these orders into their answers. This module is the only place that knows them.
-Java means Java 8 to 17 unless Java 7 is named; all arithmetic is 32-bit two's complement. Java's hash codes
-themselves are those of `storm_lab.model.javahash`, signed; Clojure's Murmur3 hashes are unsigned. An order
-depends on the bits alone.
+The answers of Storm's own schedulers depend on these orders. Only this module models them. Java means Java 8
+to 17 unless Java 7 is named; all arithmetic is 32-bit two's complement. Java's hash codes are those of
+`storm_lab.model.javahash`, signed; Clojure's Murmur3 hashes are unsigned. An order depends only on the bits.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _CLOJURE_ARRAY_MAP_ASSOC = 9
 
 
 def stream_hash(source: str, stream: str) -> int:
-    """Hash of Storm's ``GlobalStreamId``: of its two fields, each behind a flag that says it is set."""
+    """Hash of Storm's ``GlobalStreamId``: its two fields, each after a flag that says that it is set."""
     return list_hash((True, source, True, stream))
 
 
@@ -50,19 +49,19 @@ def _power_of_two(at_least: int) -> int:
 
 
 def grown_capacity(capacity: int, entries: int) -> int:
-    """Capacity of a table of that capacity once it holds so many entries."""
+    """Return the capacity that a table of ``capacity`` has grown to with ``entries`` entries."""
     while entries > capacity * _LOAD_FACTOR:
         capacity *= 2
     return capacity
 
 
 def copied_capacity(entries: int) -> int:
-    """Capacity of a table made from another one of so many entries, as a whole."""
+    """Return the capacity of a table that is copied as a whole from one of ``entries`` entries."""
     return _power_of_two(int(entries / _LOAD_FACTOR + 1.0))
 
 
 def _walk(keys: Iterable[T], hash_of: Hash[T], capacity: int) -> list[T]:
-    """Iteration order of a table of that capacity: by bucket, in a bucket by insertion."""
+    """Return the iteration order of a table of that capacity: by bucket, within a bucket by insertion."""
 
     def bucket(key: T) -> int:
         h = hash_of(key) & _MASK
@@ -72,15 +71,15 @@ def _walk(keys: Iterable[T], hash_of: Hash[T], capacity: int) -> list[T]:
 
 
 def hash_map_order(keys: Sequence[T], hash_of: Hash[T], capacity: int = _DEFAULT_CAPACITY) -> list[T]:
-    """Order of a ``HashMap`` or ``HashSet`` of that initial capacity, filled one by one."""
+    """Order of a ``HashMap`` or ``HashSet`` of that initial capacity, filled key by key."""
     return _walk(keys, hash_of, grown_capacity(_power_of_two(capacity), len(keys)))
 
 
 def java7_map_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
-    """Order of a default ``HashMap`` of Java 6 or 7, filled one by one: the Java of 2014's clusters.
+    """Order of a default ``HashMap`` of Java 6 or 7, the Java of clusters of 2014, filled key by key.
 
-    It spreads a hash over more bits than Java 8 does, puts a new key in front of its bucket, and turns the
-    buckets round whenever the table doubles.
+    It uses more bits of a hash than Java 8 does, puts a new key at the front of its bucket, and reverses the
+    buckets whenever the table doubles.
     """
 
     def spread(key: T) -> int:
@@ -93,7 +92,7 @@ def java7_map_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
     for entries, key in enumerate(keys):
         bucket = table[spread(key) & (capacity - 1)]
         if entries >= capacity * _LOAD_FACTOR and bucket:
-            # It grows once it is full and the next key meets another in its bucket.
+            # The table grows if it is full and the next key meets another key in its bucket.
             capacity *= 2
             grown: list[list[T]] = [[] for _ in range(capacity)]
             for moved in (k for chain in table for k in chain):
@@ -105,7 +104,7 @@ def java7_map_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
 
 
 def copied_map_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
-    """Order of a map that was copied as a whole from one that walks ``keys`` in this order."""
+    """Order of a map that is copied as a whole from one that iterates over ``keys`` in this order."""
     return _walk(keys, hash_of, copied_capacity(len(keys)))
 
 
@@ -116,14 +115,14 @@ def copied_set_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
 
 
 def built_and_copied_order(keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
-    """Order of a default map that was filled one by one, and then copied as a whole."""
+    """Order of a default map that is filled key by key and then copied as a whole."""
     return copied_map_order(hash_map_order(keys, hash_of), hash_of)
 
 
 def handed_over_order(keys: Sequence[T], hash_of: Hash[T], version: StormVersion) -> list[T]:
     """Order of a map that Nimbus fills with ``keys`` and the scheduler's classes copy.
 
-    Nimbus of 0.8 to 1.x fills a default map; in 2.x the order of filling decides among keys of one bucket.
+    Nimbus of 0.8 to 1.x fills a default map. In 2.x, the order of filling decides among keys of one bucket.
     """
     if version >= V2_0_0:
         return copied_map_order(keys, hash_of)
@@ -131,7 +130,7 @@ def handed_over_order(keys: Sequence[T], hash_of: Hash[T], version: StormVersion
 
 
 def free_slot_order(slots: Sequence[Slot]) -> list[Slot]:
-    """Order of 2.x's set of a node's free slots, which is filled by walking a map keyed by ``node:port``."""
+    """Order of 2.x's set of a node's free slots, which is filled from a map keyed by ``node:port``."""
     return hash_map_order(named_slot_order(slots), slot_hash)
 
 
@@ -177,7 +176,7 @@ def _murmur_long(value: int) -> int:
 
 
 class DaemonOrder:
-    """Map orders of the language of a Storm version's daemons: Clojure, and Java from 2.0 on.
+    """Map orders of the language of a version's daemons: Clojure, or Java from 2.0 on.
 
     Clojure 1.4 and 1.5 (Storm 0.8 and 0.9) hash like Java; 1.6 and 1.7 (Storm 0.10 and 1.x) with Murmur3.
     """
@@ -192,7 +191,7 @@ class DaemonOrder:
         return _murmur_int(string_hash(text)) if self._murmur else string_hash(text)
 
     def number(self, number: int) -> int:
-        """Hash of a whole number key that is not negative."""
+        """Hash of a key that is a whole number and not negative."""
         return _murmur_long(number) if self._murmur else integer_hash(number)
 
     def pair(self, first: str | int, second: int) -> int:
@@ -229,7 +228,7 @@ class DaemonOrder:
         return self._trie(keys, hash_of)
 
     def associated(self, keys: Sequence[T], hash_of: Hash[T]) -> list[T]:
-        """Order of a map built by one ``assoc`` after the other from distinct keys in this order."""
+        """Order of a map built by successive ``assoc`` of distinct keys in this order."""
         if self._java:
             return hash_map_order(keys, hash_of)
         if len(keys) > _CLOJURE_ARRAY_MAP_ASSOC:

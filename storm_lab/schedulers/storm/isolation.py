@@ -1,8 +1,8 @@
-"""Storm's isolation scheduler: chosen topologies get machines of their own, the rest is scheduled by default.
+"""Storm's isolation scheduler: some topologies get their own machines; the default scheduler does the rest.
 
-Source: ``IsolationScheduler`` of Storm 0.8.2 to 2.x. Which hosts are chosen is random in Storm too; here the
-draw comes from the view's seed. Apart from the draw the answer is Storm's, to the slot. Where Storm throws
-(fewer executors than workers leave it without a worker to place) this one places what there is.
+Source: ``IsolationScheduler`` of Storm 0.8.2 to 2.x. The hosts are chosen at random in Storm, too; here the
+draw comes from the view's seed. Apart from the draw, the answer equals Storm's, slot by slot. Where Storm
+throws (because fewer executors than workers leave no worker to place), this scheduler places what there is.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Spec = frozenset[Executor]
 
 @dataclass(frozen=True, slots=True)
 class IsolationParameters(PolicyParameters):
-    """Which topologies are isolated; what the view says (``isolation.scheduler.machines``) holds as well."""
+    """The isolated topologies, in addition to those of the view (``isolation.scheduler.machines``)."""
 
     machines: str = parameter("", "topology names and their numbers of machines: name:2,other:1")
 
@@ -51,7 +51,7 @@ class IsolationParameters(PolicyParameters):
         self.as_mapping()
 
     def as_mapping(self) -> dict[str, int]:
-        """Topology name to machines; `UserError` if an entry is not ``name:number``, from one on."""
+        """Return machines by topology name; `UserError` if an entry is not ``name:number`` with 1 or more."""
         found: dict[str, int] = {}
         for entry in filter(None, (part.strip() for part in self.machines.split(","))):
             name, _, number = entry.rpartition(":")
@@ -62,16 +62,16 @@ class IsolationParameters(PolicyParameters):
 
 
 class IsolationScheduler(Scheduler[IsolationParameters]):
-    """Dedicated machines for some topologies. With none named it is the default scheduler."""
+    """Dedicated machines for some topologies. If none is named, it equals the default scheduler."""
 
     name = "isolation"
     version = "2"
     Parameters = IsolationParameters
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Keep what is right, give hosts to isolated topologies, then schedule the others on the rest.
+        """Keep correct hosts, give hosts to isolated topologies, then schedule the others on the rest.
 
-        `UserError` for a number of machines below one.
+        Raises `UserError` for a number of machines below one.
         """
         state = ClusterState(view)
         machines = {**view.isolated, **self.parameters.as_mapping()}
@@ -99,14 +99,14 @@ class _Wanted:
 
     def __init__(self, state: ClusterState, topology: Topology, machines: int) -> None:
         self.specs = _worker_specs(state, topology)
-        # Storm divides the workers asked for, even if there are too few executors to fill them.
+        # Storm divides the number of workers asked for, even if there are too few executors for them.
         self.hosts = Counter(integer_divided(topology.workers, machines))
         del self.hosts[0]
         self.machines = machines
 
 
 def _worker_specs(state: ClusterState, topology: Topology) -> list[Spec]:
-    """Even shares of the executors, dealt component by component, in the order in which they get slots."""
+    """Divide the executors evenly, component by component; the shares are in the order of getting slots."""
     executors = built_and_copied_order(state.view.executors[topology.id], executor_hash)
     by_component = grouped(executors, lambda executor: executor.component)
     components = state.order.associated(list(by_component), state.order.string)
@@ -115,12 +115,12 @@ def _worker_specs(state: ClusterState, topology: Topology) -> list[Spec]:
         buckets = state.order.collected(buckets[: len(executors)], state.order.number)
     line = [executor for component in components for executor in by_component[component]]
     specs = [frozenset(line[i :: topology.workers]) for i in buckets if i < len(line)]
-    # A set of Java or Clojure has the sum of its members' hashes.
+    # The hash of a set in Java or Clojure is the sum of its members' hashes.
     return copied_set_order(specs, lambda spec: int32(sum(map(executor_hash, spec))))
 
 
 def _host_of(state: ClusterState, slot: Slot) -> str:
-    """The slot's host. Storm knows none of nodes that are gone, and takes them all for one machine."""
+    """Return the slot's host. For nodes that are gone, Storm has no host and treats them as one machine."""
     node = state.view.nodes.get(slot.node)
     return state.host(node) if node is not None else ""
 
@@ -130,9 +130,9 @@ def _in_map_order(state: ClusterState, topologies: list[Topology]) -> list[Topol
 
 
 def _left_over(state: ClusterState, wanted: Mapping[str, _Wanted]) -> list[Topology]:
-    """Topologies for the default scheduler, in order.
+    """Return the topologies for the default scheduler, in order.
 
-    2.x means to leave the isolated ones out, and forgets to: those with fewer workers than they asked for are
+    2.x intends to leave out the isolated ones but does not: those with fewer workers than they asked for are
     scheduled once more, outside of their own hosts.
     """
     if state.version >= V2_0_0:
@@ -143,7 +143,7 @@ def _left_over(state: ClusterState, wanted: Mapping[str, _Wanted]) -> list[Topol
 
 
 def _keep_what_is_right(state: ClusterState, wanted: Mapping[str, _Wanted]) -> None:
-    """Step 1: hosts with just the right workers of one isolated topology stay; others lose theirs."""
+    """Step 1: keep hosts that hold exactly the right workers of one isolated topology; free the others."""
     on_host: dict[str, list[tuple[Slot, str, Spec]]] = {}
     for topology in state.topologies:
         for slot, executors in state.workers_by_slot(topology.id).items():
@@ -168,7 +168,7 @@ def _keep_what_is_right(state: ClusterState, wanted: Mapping[str, _Wanted]) -> N
 
 
 def _place_on_own_hosts(state: ClusterState, isolated: list[Topology], wanted: Mapping[str, _Wanted]) -> None:
-    """Step 2: hosts in random order; the one at the head serves the largest need it is big enough for."""
+    """Step 2: take hosts in random order; the first serves the largest need for which it has enough slots."""
     hosts: dict[str, list[Slot]] = {}
     for node in state.nodes:
         slots = state.assignable_slots(node)
@@ -201,7 +201,7 @@ _SCORE = "turn of the host in the draw (lowest wins)"
 def _candidates(
     hosts: Mapping[str, Sequence[Slot]], queue: Sequence[str], chosen: Slot, size: int
 ) -> list[Candidate]:
-    """Slots of the hosts that are still to be had, the host at the head first."""
+    """Return the slots of the hosts that are still available, those of the first host first."""
     found = []
     for turn, host in enumerate(queue):
         for slot in hosts[host]:

@@ -1,6 +1,6 @@
 """Storm's resource-aware scheduler (RAS), which packs executors by declared CPU and memory.
 
-1.0.x is R-Storm as merged into Storm, 2.x the search with backtracking of the newest release. RAS ignores the
+1.0.x has R-Storm as merged into Storm; 2.x has the backtracking search of the newest release. RAS ignores the
 number of workers asked for.
 """
 
@@ -22,7 +22,8 @@ class ResourceAwareScheduler(Scheduler[NoParameters]):
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Place topologies in order of users' shares and priorities.
 
-        `UserError` where the view's Storm version has no resource-aware scheduler, or one that is not built.
+        Raises `UserError` if the view's Storm version has no resource-aware scheduler, or one that is not
+        built.
         """
         check_view(view)
         if view.version >= V2_0_0:

@@ -1,7 +1,7 @@
 """A round of the resource-aware scheduler of Storm 1.0.x: users, priorities and eviction.
 
 Source: ``ResourceAwareScheduler``, ``DefaultSchedulingPriorityStrategy`` and ``DefaultEvictionStrategy`` of
-    1.0.6.
+1.0.6.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OVERDRAWN = (
 
 
 def schedule_round(view: SchedulingView) -> SchedulingResult:
-    """Give turns to the neediest users' most important topologies until nothing is pending."""
+    """Let the most important topology of the neediest user take its turn until none is pending."""
     this_round = _Round(view)
     while (topology := this_round.next_topology()) is not None:
         this_round.take_turn(topology)
@@ -48,10 +48,10 @@ class _Round:
                 self.status[topology.id] = TopologyStatus(True, "Fully Scheduled")
         self.owners = owners(view)
 
-    # --- whose turn ---
+    # --- order of turns ---
 
     def next_topology(self) -> Topology | None:
-        """The most important pending topology of the user that uses least of its guarantee."""
+        """Return the most important pending topology of the user that uses least of its guarantee."""
         best: str | None = None
         least = float("inf")
         for owner in self.owners:
@@ -72,7 +72,7 @@ class _Round:
         return self.view.user_pools.get(owner, Resources())
 
     def _share(self, owner: str) -> float:
-        """The user's guarantee as a share of the whole cluster."""
+        """Return the user's guarantee as a share of the cluster."""
         cpu = sum(node.offer.cpu_points for node in self.state.nodes.values())
         memory = sum(node.offer.total_memory_mb for node in self.state.nodes.values())
         guarantee = self._guarantee(owner)
@@ -81,7 +81,7 @@ class _Round:
         ) / 2.0
 
     def _use(self, owner: str) -> tuple[float, float]:
-        """What the user's running topologies ask for, as shares of its guaranteed CPU and memory."""
+        """Return the demand of the user's running topologies as shares of its guaranteed CPU and memory."""
         cpu = memory = 0.0
         for topology in self._topologies(owner, self.running):
             asked = self.state.request(self.view.executors[topology.id])
@@ -93,7 +93,7 @@ class _Round:
         )
 
     def average_use(self, owner: str) -> float:
-        """Mean of the CPU and memory shares in use; huge for a user without a guarantee."""
+        """Return the mean of the CPU and memory shares in use; huge for a user without a guarantee."""
         cpu, memory = self._use(owner)
         return cpu / 2.0 + memory / 2.0
 
@@ -106,7 +106,7 @@ class _Round:
         while True:
             trial = self.state.copy()
             if len(trial.alive) < len(trial.nodes) or (trial.overdrawn and not before[0].overdrawn):
-                # Storm 1.0's strategy fails as a whole on a blacklisted node, whoever else is there.
+                # A single blacklisted node makes Storm 1.0's strategy fail, whatever other nodes exist.
                 self._give_up(before, topology, _INVALID)
                 return
             if not trial.nodes:
@@ -150,7 +150,7 @@ class _Round:
         self.status[topology.id] = TopologyStatus(False, message)
 
     def _victim(self, topology: Topology) -> Topology | None:
-        """The running topology to evict for this one, if the rules allow one."""
+        """Return the running topology to evict for this one, if the rules allow one."""
         guarantee = self._guarantee(topology.owner)
         if not guarantee.cpu_points or not guarantee.memory_mb:
             return None
@@ -167,7 +167,7 @@ class _Round:
         return next((other for other in own if other.priority > topology.priority), None)
 
     def _user_furthest_over(self) -> str | None:
-        """The user with running topologies that is furthest over its guarantee, if any is."""
+        """Return the user with running topologies that is furthest over its guarantee, if any."""
         worst, most = None, 0.0
         for owner in self.owners:
             over = self.average_use(owner) - 1.0

@@ -1,9 +1,10 @@
-"""What Storm 1.0.x's resource-aware scheduler believes its nodes have left, to the last bit.
+"""The resources left on nodes as computed by Storm 1.0.x's resource-aware scheduler, exact to the last bit.
 
-Storm 1.0 subtracts each executor's demand from its node, one after the other, and rebuilds all nodes from the
-assignments before each attempt, in the order of Java's hash maps. With demands such as 33.3 the order decides
-whether two nodes are equally far away. Storm's checks against overdrawn nodes are kept for the same reason.
-Source: ``RAS_Node``, ``RAS_Nodes``, ``SchedulingState`` and ``SchedulerAssignmentImpl`` of 1.0.6.
+Storm 1.0 subtracts each executor's demand from its node, one after the other. Before each attempt, it
+rebuilds all nodes from the assignments in the order of Java's hash maps. With demands such as 33.3, this
+order decides whether two nodes are equally far away. Storm's checks against overdrawn nodes are kept for the
+same reason. Source: ``RAS_Node``, ``RAS_Nodes``, ``SchedulingState`` and ``SchedulerAssignmentImpl`` of
+1.0.6.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ Plan = Mapping[Slot, Sequence[Executor]]
 
 @dataclass(slots=True)
 class _Table:
-    """A topology's map of executor to slot: its keys in the order in which Java walks them."""
+    """A topology's map of executor to slot: its keys in Java's iteration order."""
 
     executors: list[Executor]
     capacity: int
 
     @classmethod
     def copy_of(cls, executors: Sequence[Executor]) -> _Table:
-        """The map of a ``SchedulerAssignmentImpl`` made from one that walks the executors in this order."""
+        """Make the map of a ``SchedulerAssignmentImpl`` copied from one with the executors in this order."""
         return cls(copied_map_order(executors, executor_hash), copied_capacity(len(executors)))
 
     def add(self, executors: Iterable[Executor]) -> None:
@@ -51,9 +52,9 @@ class _Table:
 
 
 class Ras1State(RasState):
-    """Placed executors and what the nodes have left by Storm 1.0's own arithmetic.
+    """Placed executors, and the resources left on the nodes by Storm 1.0's own arithmetic.
 
-    ``overdrawn``: an executor was placed on a node that, by that arithmetic, had too little left.
+    ``overdrawn`` says that an executor was placed on a node with too little left by that arithmetic.
     """
 
     def __init__(self, view: SchedulingView) -> None:
@@ -66,33 +67,33 @@ class Ras1State(RasState):
         self._rebuild()
 
     def copy(self) -> Self:
-        """An independent state whose nodes are rebuilt from the assignments, as Storm's are."""
+        """Return an independent state whose nodes are rebuilt from the assignments, as in Storm."""
         twin = super().copy()
         order = hash_map_order(list(self._tables), string_hash, 1)
         twin._tables = {i: _Table.copy_of(self._tables[i].executors) for i in order}
         twin._rebuild()
         return twin
 
-    # --- asking ---
+    # --- queries ---
 
     def available_cpu(self, node_id: str) -> float:
-        """CPU points left on the node; none on a blacklisted one."""
+        """Return the CPU points left on the node; 0 on a blacklisted one."""
         return self._left[node_id][0]
 
     def available_memory(self, node_id: str) -> float:
-        """Memory left on the node in MB; none on a blacklisted one."""
+        """Return the memory left on the node in MB; 0 on a blacklisted one."""
         return self._left[node_id][1]
 
     def request(self, executors: Iterable[Executor]) -> tuple[float, float]:
-        """CPU points and memory in MB that the executors ask for together; Storm adds up the heaps apart."""
+        """Return the CPU points and memory in MB that the executors ask for; heaps are summed apart."""
         order = handed_over_order(list(executors), executor_hash, self.view.version)
         cpu, heap, offheap = demanded(self.view, order)
         return cpu, heap + offheap
 
-    # --- changing ---
+    # --- changes ---
 
     def apply(self, topology_id: str, plan: Plan) -> bool:
-        """Place a finished plan; False (and a spoilt state) if that overdraws a node."""
+        """Place a finished plan; return False, with a spoilt state, if that overdraws a node."""
         table = self._tables.setdefault(topology_id, _Table([], 1))
         self.overdrawn = False
         for slot in hash_map_order(list(plan), slot_hash):
@@ -104,9 +105,10 @@ class Ras1State(RasState):
         return True
 
     def evict(self, topology_id: str) -> None:
-        """Take all executors of a topology out of their slots and give their nodes back what they used.
+        """Remove all executors of a topology from their slots and return their resources to the nodes.
 
-        Storm gives nothing back to a node if that would be more than the node has, be it by a rounding error.
+        Storm returns nothing to a node that would then have more than its offer, even if only by a rounding
+        error.
         """
         table = self._tables[topology_id]
         for slot, executors in self._workers_of(table, topology_id).items():
@@ -127,7 +129,7 @@ class Ras1State(RasState):
         table.executors = []
 
     def place(self, executor: Executor, slot: Slot) -> None:
-        """Put an executor, which must not be placed, into a slot; its node has that much less left."""
+        """Put an unplaced executor into a slot and subtract its demand from the node."""
         super().place(executor, slot)
         if slot.node in self._left:
             self._consume(executor, slot.node)
@@ -139,7 +141,7 @@ class Ras1State(RasState):
             self.overdrawn = True
         self._left[node_id] = (max(0.0, cpu - demand.cpu_points), max(0.0, memory - demand.total_memory_mb))
 
-    # --- rebuilding ---
+    # --- rebuild ---
 
     def _offered(self, node_id: str) -> tuple[float, float]:
         if node_id not in self.alive:
@@ -148,7 +150,7 @@ class Ras1State(RasState):
         return offer.cpu_points, offer.total_memory_mb
 
     def _rebuild(self) -> None:
-        """Start from what the nodes offer and subtract all that is placed, in Storm's order."""
+        """Start from the nodes' offers and subtract the demands of all placed executors, in Storm's order."""
         self._left: dict[str, tuple[float, float]] = {i: self._offered(i) for i in self.nodes}
         self.overdrawn = False
         assigned = hash_map_order(list(self._tables), string_hash, 1)
@@ -160,7 +162,7 @@ class Ras1State(RasState):
                         self._consume(executor, slot.node)
 
     def _workers_of(self, table: _Table, topology_id: str) -> dict[Slot, list[Executor]]:
-        """The topology's workers, those of one node in the order in which Storm walks them."""
+        """Return the topology's workers; those of one node are in the order of Storm's iteration."""
         held = self.held[topology_id]
         inside = grouped(table.executors, held.__getitem__)
         by_node = grouped(hash_map_order(list(inside), slot_hash), lambda slot: slot.node)

@@ -1,9 +1,8 @@
 """R-Storm as merged into Storm: the strategy of the resource-aware scheduler of 1.0.x.
 
-Executors are dealt out component by component in breadth-first order; each goes to the node at the smallest
-distance in (CPU, memory, network) from what it needs and from the node used last. Memory *and* CPU are hard
-here.
-Source: ``DefaultResourceAwareStrategy`` of Storm 1.0.6.
+Executors are taken one of each component in turn, in breadth-first order of the components. Each goes to the
+node at the smallest distance in (CPU, memory, network) from its demand and from the node used last. Both
+memory *and* CPU are hard constraints here. Source: ``DefaultResourceAwareStrategy`` of Storm 1.0.6.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _OTHER_RACK = 1.0
 
 
 def component_ranks(topology: Topology) -> list[str]:
-    """Component ids in the order of R-Storm's breadth-first walk, which goes against the streams as well."""
+    """Return component ids in R-Storm's breadth-first order, which follows streams in both directions."""
     spouts = hash_map_order([c.id for c in topology.spouts], string_hash)
     bolts = hash_map_order([c.id for c in topology.bolts], string_hash)
     children: dict[str, list[str]] = {component.id: [] for component in topology.components}
@@ -68,7 +67,7 @@ def component_ranks(topology: Topology) -> list[str]:
 
 
 class Strategy:
-    """R-Storm's node choice for one topology; the node used last is remembered over several attempts."""
+    """R-Storm's choice of nodes for one topology; the node used last is kept over several attempts."""
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
@@ -78,9 +77,9 @@ class Strategy:
         self.plan: dict[Slot, list[Executor]] = {}
 
     def place_all(self, state: Ras1State) -> bool:
-        """Place all unassigned executors into ``state``; False (and a spoilt state) if some had no place.
+        """Place all unassigned executors into ``state``; return False, with a spoilt state, if that fails.
 
-        ``plan`` holds the new workers afterwards, with their executors in the order of placing.
+        Afterwards, ``plan`` holds the new workers, with their executors in the order of placing.
         """
         self.decisions, self.plan = [], {}
         self._state = state
@@ -90,7 +89,7 @@ class Strategy:
         self._rack = np.repeat(np.arange(len(self._racks)), [len(nodes) for nodes in self._racks.values()])
         self._cpu = np.array([state.available_cpu(node) for node in self._nodes])
         self._memory = np.array([state.available_memory(node) for node in self._nodes])
-        # A slot counts as free, and a worker's heap as empty, until the finished plan is applied.
+        # Until the finished plan is applied, a slot counts as free and a worker's heap as empty.
         self._free = {node: named_slot_order(state.free_slots(state.nodes[node])) for node in self._nodes}
         self._has_slot = np.array([bool(self._free[node]) for node in self._nodes], dtype=bool)
         executors = handed_over_order(
@@ -124,11 +123,11 @@ class Strategy:
     def _nearest_slot(
         self, executor: Executor, eligible: NDArray[np.bool_], distance: NDArray[np.float64]
     ) -> Slot | None:
-        """The first slot with heap left on the nearest node that has one."""
+        """Return the first slot with enough heap on the nearest node that has one."""
         near_first = np.flatnonzero(eligible)
         near_first = near_first[np.argsort(distance[near_first], kind="stable")]
         for rank, position in enumerate(near_first):
-            # Of nodes at the same distance only the last one survives in Storm's sorted map.
+            # Of nodes at the same distance, only the last remains in Storm's sorted map.
             if rank + 1 < len(near_first) and distance[near_first[rank + 1]] == distance[position]:
                 continue
             for slot in self._free[self._nodes[position]]:
@@ -137,7 +136,7 @@ class Strategy:
         return None
 
     def _distances(self, executor: Executor) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Which nodes have a free slot, the memory and the CPU; and the distance of every node."""
+        """Return which nodes have a free slot, the memory and the CPU; and the distance of every node."""
         demand = self._state.view.demand(executor)
         cpu, memory = self._cpu, self._memory
         eligible = self._has_slot & (memory >= demand.total_memory_mb) & (cpu >= demand.cpu_points)
@@ -155,7 +154,7 @@ class Strategy:
         return eligible, np.sqrt(by_cpu * by_cpu + by_memory * by_memory + by_network * by_network)
 
     def _in_best_rack(self) -> NDArray[np.bool_]:
-        """Nodes of the first rack with most memory and CPU available; all if nothing is left."""
+        """Mark the nodes of the first rack with most memory and CPU available; all if nothing is left."""
         best, most = None, 0.0
         for number, nodes in enumerate(self._racks.values()):
             available = 0.0
@@ -166,7 +165,7 @@ class Strategy:
         return np.ones(len(self._rack), dtype=bool) if best is None else self._rack == best
 
     def _heap_left(self, slot: Slot, executor: Executor) -> float:
-        """Heap of the slot's worker in MB after the executor has come; negative if it does not fit."""
+        """Return the worker's heap in MB left after adding the executor; negative if it does not fit."""
         demand = self._state.view.demand
         inside = self._state.workers.get(slot, ())
         used = sum(demand(e).total_memory_mb for e in inside)
@@ -195,7 +194,7 @@ class Strategy:
 
 
 def racks_of(state: Ras1State) -> dict[str, list[str]]:
-    """Rack to node ids, both in the order in which Storm 1.0 walks them: one node per host name."""
+    """Return node ids by rack, both in Storm 1.0's iteration order, with one node per host name."""
     node_of_host: dict[str, str] = {}
     rack_of_host: dict[str, str] = {}
     for node_id in hash_map_order(list(state.nodes), string_hash):

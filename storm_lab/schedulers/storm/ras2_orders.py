@@ -1,8 +1,8 @@
-"""The two orders of Storm 2.x's resource-aware search, executors and nodes rack by rack, and its strategies.
+"""The orders of executors and of nodes in Storm 2.x's resource-aware search, and its strategies.
 
-Source: ``ExecSorterByConnectionCount`` and ``NodeSorterHostProximity`` of Storm 2.8.8; of
-``org.apache.storm.scheduler.resource.strategies.scheduling`` of 2.8.3 the answers. Generic resources are not
-built; without them the default and the generic strategy differ in name only.
+Source: ``ExecSorterByConnectionCount`` and ``NodeSorterHostProximity`` of Storm 2.8.8. The strategies follow
+the answers of ``org.apache.storm.scheduler.resource.strategies.scheduling`` of 2.8.3. Generic resources are
+not built; without them, the default and the generic strategy differ only in name.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from storm_lab.schedulers.storm.hash_order import hash_map_order
 from storm_lab.schedulers.storm.ras2_state import Ras2State
 
 _ORDERS_KEPT = 1 << 10
-"""A search that steps back meets the same few hundred offers again and again."""
+"""Number of orders that are cached; a search that steps back meets the same few hundred offers repeatedly."""
 
 
 def neighbours(topology: Topology) -> dict[str, set[str]]:
-    """Component id to the ids of the components it exchanges tuples with."""
+    """Return, by component id, the ids of the components that it exchanges tuples with."""
     near: dict[str, set[str]] = {component.id: set() for component in topology.components}
     for component in topology.components:
         for subscription in component.inputs:
@@ -36,9 +36,10 @@ def neighbours(topology: Topology) -> dict[str, set[str]]:
 
 
 def executor_order(state: Ras2State, topology: Topology) -> list[Executor]:
-    """Unassigned executors as 2.x takes them: busiest component first, with its neighbours; ackers last.
+    """Return unassigned executors in 2.x's order: busiest component first, with its neighbours; ackers last.
 
-    What makes a component busy are the pairs of executors, unassigned or not, with those of its neighbours.
+    How busy a component is depends on the number of pairs of its executors, unassigned or not, with those of
+    its neighbours.
     """
     size = Counter(executor.component for executor in state.view.executors[topology.id])
     unassigned = state.unassigned(topology)
@@ -53,7 +54,7 @@ def executor_order(state: Ras2State, topology: Topology) -> list[Executor]:
             waiting[executor.component].append(executor)
     ordered: list[Executor] = []
     for component in sorted(near, key=lambda c: (-connections(c), c)):
-        # 2.x deals to the neighbour with the fewest connections first; 1.1 and 1.2 to the one with the most.
+        # 2.x starts with the neighbour of fewest connections; 1.1 and 1.2 with the one of most.
         group = [component, *sorted(near[component], key=lambda c: (size[c] * size[component], c))]
         while any(waiting[c] for c in group):
             for c in group:
@@ -67,9 +68,10 @@ def executor_order(state: Ras2State, topology: Topology) -> list[Executor]:
 
 
 class Rank(Enum):
-    """Which of two places with as many executors of the topology comes first: the one with the larger share.
+    """Criterion for two places with equally many executors of the topology: the larger share comes first.
 
-    Of what is available on all places of a level, in per cent: the average over CPU and memory, or the least.
+    It is the share, in per cent, of what is available on all places of a level: the average over CPU and
+    memory, or the smaller one.
     """
 
     AVERAGE_THEN_LEAST = "COMMON"
@@ -79,10 +81,10 @@ class Rank(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """How a topology's executors look for places.
+    """How the search places a topology's executors.
 
-    ``rank`` orders the nodes; ``sorts_again`` says whether they are sorted anew on the way. ``goes_round``:
-    each executor goes on at the node after the one before, instead of starting at the first one again.
+    ``rank`` orders the nodes; ``sorts_again`` says whether they are sorted again during the search. With
+    ``goes_round``, each executor continues at the node after the last one used, not at the first node.
     """
 
     name: str
@@ -105,9 +107,9 @@ _DEFAULT = "DefaultResourceAwareStrategy"
 
 
 def strategy_of(topology: Topology) -> Strategy:
-    """The strategy that the topology asks for, or Storm's default.
+    """Return the strategy that the topology asks for, or Storm's default.
 
-    `UserError` if it, or the order of executors that the topology asks for, is not built.
+    Raises `UserError` if the strategy, or the order of executors that the topology asks for, is not built.
     """
     name = str(topology.settings.get(STRATEGY, _DEFAULT)).rsplit(".", 1)[-1]
     owner = f"topology {topology.id!r} asks for a strategy that is not built: storm_lab"
@@ -119,11 +121,11 @@ def strategy_of(topology: Topology) -> Strategy:
 
 
 class NodeOrder:
-    """Nodes in the order in which one executor tries them.
+    """The order in which one executor tries the nodes.
 
-    Racks are ranked at once, the hosts of a rack and the nodes of a host when the walk first gets there, and
-    then kept: a walk repeated later sees old ranks. Better is: more executors of the topology there, then the
-    share of what is available that `Rank` looks at, then the smaller name.
+    Racks are ranked immediately. The hosts of a rack and the nodes of a host are ranked when an iteration
+    first reaches them. Ranks are then kept, so a later iteration uses old ranks. A place is better if it has
+    more executors of the topology, then by the share that `Rank` names, then by the smaller name.
     """
 
     def __init__(
@@ -132,7 +134,7 @@ class NodeOrder:
         self._state = state
         self._places = places
         self._rank = rank
-        # A copy: walks that are repeated later see the numbers of now.
+        # A copy, so that later iterations still use the numbers of this moment.
         self._on_node = dict(state.executors_on(topology_id))
         self._racks = self._ranked(
             places.nodes_of_rack, lambda rack: sum(map(self._on, places.in_rack[rack]))
@@ -160,7 +162,7 @@ class NodeOrder:
         return self._on_node.get(node, 0)
 
     def _ranked(self, members: Mapping[str, list[str]], executors_on: Callable[[str], int]) -> Iterable[str]:
-        """The places in order of preference, from the nodes of each in the order in which they add up."""
+        """Return the places in order of preference; the nodes of each are added up in the given order."""
         if len(members) == 1:
             return members
         available = self._state.available
@@ -177,12 +179,12 @@ class NodeOrder:
 
 @lru_cache(_ORDERS_KEPT)
 def _best_first(offers: tuple[tuple[str, int, float, float], ...], rank: Rank) -> tuple[str, ...]:
-    """Places in order of preference.
+    """Return the places in order of preference.
 
     Args:
-        offers: per place, in the order of adding up: its name, the topology's executors there, and the CPU
-            points and memory in MB that are available.
-        rank: which shares of what is available count.
+        offers: for each place its name, the topology's executors there, and the available CPU points and
+            memory in MB; in the order of summation.
+        rank: which shares of the available resources count.
     """
     all_cpu = all_memory = 0.0
     for _, _, cpu, memory in offers:
@@ -209,13 +211,13 @@ def _best_first(offers: tuple[tuple[str, int, float, float], ...], rank: Rank) -
 
 
 class Places:
-    """Which live nodes are on which host, and which hosts in which rack; in Storm's order of adding up."""
+    """The live nodes of each host and the hosts of each rack, in the order of Storm's summation."""
 
     def __init__(self, state: Ras2State) -> None:
         self.alone: dict[str, dict[str, list[str]]] = {}
-        """Per host, its nodes; each with a list of itself."""
+        """For each host, its nodes, each with a list of only itself."""
         self.in_rack: dict[str, list[str]] = {}
-        """Per rack, the nodes that are in it themselves."""
+        """For each rack, the nodes that are in this rack."""
         hosts_of: dict[str, dict[str, None]] = {}
         for node_id in hash_map_order(list(state.nodes), string_hash):
             if node_id not in state.alive:
@@ -229,9 +231,9 @@ class Places:
             rack: {host: list(self.alone[host]) for host in hash_map_order(list(hosts_of[rack]), string_hash)}
             for rack in hash_map_order(list(hosts_of), string_hash)
         }
-        """Per rack, its hosts; per host, all its nodes."""
+        """For each rack its hosts, and for each host all its nodes."""
         self.nodes_of_rack: dict[str, list[str]] = {
             rack: [node for nodes in hosts.values() for node in nodes]
             for rack, hosts in self.nodes_of_host.items()
         }
-        """Per rack, all nodes of its hosts, wherever the hosts' other nodes are."""
+        """For each rack, all nodes of its hosts, even those that are in other racks."""

@@ -1,4 +1,4 @@
-"""A round of Storm 2.x's resource-aware scheduler: whose turn it is, and who is evicted for whom.
+"""A round of Storm 2.x's resource-aware scheduler: the order of topologies, and eviction.
 
 Source: ``ResourceAwareScheduler`` and ``DefaultSchedulingPriorityStrategy`` of Storm 2.8.8.
 """
@@ -17,11 +17,11 @@ from storm_lab.schedulers.storm.ras_state import Sums, demanded, importance, own
 _MAX_ATTEMPTS = 5
 
 _Amounts = tuple[float, float, float]
-"""CPU points, memory in MB, and memory in MB as Storm adds it up over workers."""
+"""CPU points, memory in MB, and memory in MB as Storm sums it over workers."""
 
 
 def schedule_round(view: SchedulingView) -> SchedulingResult:
-    """Try every topology in order of priority, evicting later ones where that is needed."""
+    """Try every topology in order of priority, evicting later ones if necessary."""
     state = Ras2State(view)
     order = topology_order(view)
     status: dict[str, TopologyStatus] = {}
@@ -38,7 +38,7 @@ def schedule_round(view: SchedulingView) -> SchedulingResult:
 
 
 def topology_order(view: SchedulingView) -> list[Topology]:
-    """All topologies, by simulating users: again and again the one furthest below its guarantee."""
+    """Order all topologies by a simulation that repeatedly takes the user furthest below its guarantee."""
     cpu = math.fsum(node.offer.cpu_points for node in view.cluster.nodes)
     memory = math.fsum(node.offer.total_memory_mb for node in view.cluster.nodes)
     users = [_User(owner, view) for owner in owners(view)]
@@ -57,7 +57,7 @@ def topology_order(view: SchedulingView) -> list[Topology]:
 
 
 def requested(view: SchedulingView, topology: Topology) -> Sums:
-    """What the topology's executors ask for together, added up in Storm's order."""
+    """Return the total demand of the topology's executors, summed in Storm's order."""
     return demanded(view, handed_over_order(view.executors[topology.id], executor_hash, view.version))
 
 
@@ -69,7 +69,7 @@ class _User:
         self._cpu = self._memory = 0.0
 
     def score(self, cpu: float, memory: float) -> float:
-        """How far over its guarantee the user's next topology would bring it, as a share of what is left."""
+        """Return how far the user's next topology would exceed its guarantee, as a share of what is left."""
         if not self.waiting or cpu <= 0 or memory <= 0:
             return float("inf")
         _, (asked_cpu, heap, offheap) = self.waiting[0]
@@ -120,9 +120,9 @@ class _Turn:
                 message = result.message
                 self.decisions = result.decisions
             elif self._work.view.explain:
-                # Storm does not search at all here; these are the reasons a search would have met.
+                # Storm does not search at all here; these are the reasons that a search would find.
                 self.decisions = search_for(trial.copy(), self._topology).refusals()
-            # Storm counts what a search that ran out of states had placed as scheduled already.
+            # If a search ran out of states, Storm counts the executors that it had placed as scheduled.
             self._scheduled = _held(trial, self._topology)
             self._missing = _less(self._required, self._scheduled)
             if not self._evict_later_ones():
@@ -136,7 +136,7 @@ class _Turn:
         return self._missing is None or max(self._missing) <= 0
 
     def _evict_later_ones(self) -> bool:
-        """Free later topologies from the end of the order until the request might fit."""
+        """Evict later topologies, from the end of the order, until the request might fit."""
         evicted = False
         for topology in reversed(self._later):
             if not self._work.held[topology.id]:
@@ -166,10 +166,10 @@ class _Turn:
 
 
 def _held(state: Ras2State, topology: Topology) -> _Amounts:
-    """The amounts of the topology's placed executors."""
+    """Return the amounts of the topology's placed executors."""
     return (*state.request(state.held[topology.id]), state.memory_of_workers(topology.id))
 
 
 def _less(amounts: _Amounts, others: _Amounts) -> _Amounts:
-    """What is left of the amounts; of the first two never less than nothing."""
+    """Return the difference of the amounts; the first two are at least 0."""
     return (max(0.0, amounts[0] - others[0]), max(0.0, amounts[1] - others[1]), amounts[2] - others[2])

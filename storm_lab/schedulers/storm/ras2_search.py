@@ -1,7 +1,7 @@
-"""Storm 2.x's resource-aware search: first fit in node order, stepping back when an executor fits nowhere.
+"""Storm 2.x's resource-aware search: first fit in node order, with backtracking if an executor fits nowhere.
 
-Source: ``BaseResourceAwareStrategy`` and ``SchedulingSearcherState`` of Storm 2.8.8. As there, the moment
-to sort the nodes anew is when the component is the *same* as before; their order is reused when it changes.
+Source: ``BaseResourceAwareStrategy`` and ``SchedulingSearcherState`` of Storm 2.8.8. As there, the nodes are
+sorted again if the component is the *same* as before; if it changes, the old order is used.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ _CLUSTER_STATE_LIMIT = 100_000
 _SCORE = "rank of the node (lowest wins)"
 
 _Obstacle = tuple[str] | tuple[str, float, float]
-"""What keeps an executor off a slot: a text, and the figures to be put into it when somebody reads it."""
+"""What prevents the use of a slot: a text, and the figures to format into it when it is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Whether every executor was placed; if not, whether resources (not the topology) are to blame."""
+    """Whether every executor was placed; if not, whether resources (not the topology) are the reason."""
 
     success: bool
     message: str
     lacks_resources: bool = False
     decisions: tuple[Decision, ...] = ()
     failure: str = "FAIL_OTHER"
-    """Storm's name for the failure, where resources are not to blame."""
+    """Storm's name for the failure if resources are not the reason."""
 
 
 class Search:
-    """One attempt at one topology. Changes ``state``; give it a copy."""
+    """One attempt at one topology. It changes ``state``, so give it a copy."""
 
     def __init__(self, state: Ras2State, topology: Topology) -> None:
         self._state, self._topology = state, topology
@@ -59,8 +59,8 @@ class Search:
         self._ackers_per_worker = int(number_of(topology.settings, ACKERS_PER_WORKER, 1))
         limit = number_of(topology.settings, STATE_LIMIT, _DEFAULT_STATE_LIMIT)
         self._limit = int(min(limit, _CLUSTER_STATE_LIMIT))
-        # Slots that are free now stay candidates although the search fills them; the topology's own old ones
-        # do not.
+        # Slots that are free now stay candidates although the search fills them. The topology's own old slots
+        # are no candidates.
         self._free = {i: free_slot_order(state.free_slots(node)) for i, node in state.alive.items()}
         self._states = self._steps_back = 0
         self._placed: list[Executor] = []
@@ -71,7 +71,7 @@ class Search:
         self._dead_end: tuple[Decision, ...] = ()
 
     def run(self) -> SearchResult:
-        """Place all unassigned executors, or say why not."""
+        """Place all unassigned executors, or return why that is impossible."""
         unassigned = self._state.unassigned(self._topology)
         if not unassigned:
             return SearchResult(True, f"Fully Scheduled by {self._strategy.name}")
@@ -99,8 +99,8 @@ class Search:
         return SearchResult(False, message, True, self._dead_end)
 
     def _place_all(self, order: list[Executor]) -> tuple[int, bool]:
-        """Walk the executors; returns the index that was reached and whether the last one got its place."""
-        tried = [-1] * len(order)  # per executor: index of the last candidate slot it has tried
+        """Place the executors in order; return the index reached and whether the last one has a slot."""
+        tried = [-1] * len(order)  # per executor: index of the last candidate slot tried
         nodes: NodeOrder | None = None
         k = 0
         while True:
@@ -128,7 +128,7 @@ class Search:
             nodes = None
             self._note_dead_end(executor, k)
             if k == 0:
-                # Storm takes the end of the walk for success: a lone executor without a place counts too.
+                # Storm takes the end of the loop for success, even if a single executor has no slot.
                 return 0, len(order) == 1
             tried[k] = -1
             k -= 1
@@ -159,7 +159,7 @@ class Search:
         return None
 
     def _obstacle(self, executor: Executor, slot: Slot) -> _Obstacle | None:
-        """The constraint that keeps the executor off the slot, or None if it fits."""
+        """Return the constraint that rules out the slot for the executor, or None if it fits."""
         state = self._state
         left_cpu, left_memory = state.available(slot.node)
         cpu, heap, offheap = state.sums_of(executor)
@@ -196,7 +196,7 @@ class Search:
             self._bound_ackers.add(acker)
 
     def _ackers_to_bind(self, executor: Executor, slot: Slot) -> int:
-        """How many ackers come along with the executor into a worker that has none bound yet."""
+        """Return how many ackers join the executor in a worker that has no bound ackers yet."""
         if (
             self._one_executor
             or self._one_component
@@ -226,7 +226,7 @@ class Search:
     # --- reasons ---
 
     def refusals(self) -> tuple[Decision, ...]:
-        """One walk over the executors without stepping back; nobody has a place in the end."""
+        """Return the reasons from one pass over the executors without backtracking; no executor is placed."""
         found = []
         for executor in executor_order(self._state, self._topology):
             candidates = self._candidates(executor)
@@ -240,7 +240,7 @@ class Search:
         return tuple(found)
 
     def _lacking(self, executor: Executor) -> str:
-        """Which node lacks what for the executor, in one line."""
+        """Return which node lacks what for the executor, in one line."""
         demand, lacking = self._state.view.demand(executor), []
         for node_id, slots in self._free.items():
             cpu, memory = self._state.available(node_id)
@@ -255,7 +255,7 @@ class Search:
         return "; ".join(lacking) or "there is no node"
 
     def _note_dead_end(self, executor: Executor, k: int) -> None:
-        """Keep what the executor saw that got furthest and then fitted nowhere."""
+        """Keep the candidates of the executor at which the search got furthest and failed."""
         if self._state.view.explain and k > self._deepest:
             self._deepest = k
             candidates, note = self._candidates(executor), "the furthest the search got"
@@ -274,7 +274,7 @@ class Search:
         return tuple(found)
 
     def _explanations(self, order: list[Executor]) -> tuple[Decision, ...]:
-        """Replay the found plan and note what each executor saw: final choices, without dead ends."""
+        """Replay the plan and record each executor's candidates: final choices, without dead ends."""
         plan = {executor: self._state.held[executor.topology][executor] for executor in order}
         for executor in order:
             self._state.remove(executor)
@@ -288,10 +288,10 @@ class Search:
 
 
 class RoundRobin(Search):
-    """Storm's round robin: every executor on the node after the one before, without stepping back.
+    """Storm's round robin: every executor on the node after the previous one, without backtracking.
 
-    It uses nodes that no other topology is on. Source: ``RoundRobinResourceAwareStrategy`` of Storm 2.8.3, by
-    its answers, with its quirks: an executor of the *same* component as the one before begins at the first
+    It uses only nodes without other topologies. Source: the answers of ``RoundRobinResourceAwareStrategy`` of
+    Storm 2.8.3, with its quirks: an executor of the *same* component as the previous one starts at the first
     node again, and a last executor that fits nowhere counts as scheduled.
     """
 
@@ -317,7 +317,7 @@ class RoundRobin(Search):
 
     @cached_property
     def _own_nodes(self) -> list[str]:
-        """What it goes around: nodes without another topology, at most ``topology.isolate.machines``."""
+        """Nodes to use: those without another topology, at most ``topology.isolate.machines``."""
         mine = self._topology.id
         shared = {
             slot.node
@@ -329,7 +329,7 @@ class RoundRobin(Search):
         return own[:most] if most else own
 
     def _candidates(self, executor: Executor) -> tuple[Candidate, ...]:
-        # The one whose turn it is gets the executor, so nothing is better or worse.
+        # The next node in turn gets the executor, so no candidate is better than another.
         return tuple(
             candidate
             if candidate.slot.node in self._own_nodes
@@ -339,5 +339,5 @@ class RoundRobin(Search):
 
 
 def search_for(state: Ras2State, topology: Topology) -> Search:
-    """An attempt at the topology, in the way that it asks for."""
+    """Return an attempt at the topology with the strategy that it asks for."""
     return (RoundRobin if strategy_of(topology).goes_round else Search)(state, topology)

@@ -1,11 +1,11 @@
-"""What Storm 2.x's resource-aware scheduler counts as used and as left on its nodes, to the last bit.
+"""Resources used and left on nodes by the arithmetic of Storm 2.x's RAS, exact to the last bit.
 
-Storm 2 adds up the executors of a worker anew whenever one comes or goes, then the workers of the node, in
-the order of Java's hash tables. With demands such as 33.3 that order decides about exact fits and ties.
-Source: ``Cluster``, ``RasNode`` and ``NormalizedResources`` of Storm 2.8.3.
+Whenever an executor joins or leaves a worker, Storm 2 sums the worker's executors again, then the workers of
+the node, in the order of Java's hash tables. With demands such as 33.3, this order decides about exact fits
+and ties. Source: ``Cluster``, ``RasNode`` and ``NormalizedResources`` of Storm 2.8.3.
 
-A search that steps back sees the same contents of workers thousands of times, so what a worker is with or
-without an executor is kept.
+A search with backtracking meets the same workers thousands of times, so workers with one executor more or
+less are cached.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from storm_lab.schedulers.storm.hash_order import executor_hash, hash_map_order,
 from storm_lab.schedulers.storm.ras_state import RasState, Sums, demanded
 
 _CHANGES_KEPT = 1 << 14
-"""Of each kind; more than a search within Storm's 10,000 states asks for anew, and a few megabytes."""
+"""Cached changes of each kind: more than a search within Storm's 10,000 states needs, and a few megabytes."""
 
 
 class Worker:
-    """A worker's executors in Storm's order and what they ask for together. Must not be changed."""
+    """A worker's executors in Storm's order and their total demand. Must not be changed."""
 
     __slots__ = ("before", "executors", "sums")
 
@@ -34,11 +34,11 @@ class Worker:
         self.executors = executors
         self.sums = sums
         self.before = before
-        """What it was until the last executor joined, if that is known."""
+        """The worker before the last executor joined, if known."""
 
 
 NOBODY = Worker([], (0.0, 0.0, 0.0))
-"""A slot without a worker."""
+"""The value for a slot without a worker."""
 
 
 def _with(view: SchedulingView, worker: Worker, executor: Executor) -> Worker:
@@ -51,20 +51,20 @@ def _without(view: SchedulingView, worker: Worker, executor: Executor) -> Worker
     if not rest:
         return NOBODY
     executors = hash_map_order(rest, executor_hash)
-    # The same object again, for which more is known.
+    # The same object again, which knows its own predecessor.
     if worker.before is not None and worker.before.executors == executors:
         return worker.before
     return Worker(executors, demanded(view, executors))
 
 
 class Ras2State(RasState):
-    """Placed executors, and use and rest of the nodes by Storm 2's own arithmetic."""
+    """Placed executors, and the resources used and left on the nodes by Storm 2's own arithmetic."""
 
     def __init__(self, view: SchedulingView) -> None:
         super().__init__(view)
-        # Copies of the state share what is known about demands and about workers' contents.
+        # Copies of the state share these caches of demands and of workers.
         self.sums_of = cache(lambda executor: demanded(view, [executor]))
-        """``sums_of(executor)``: what it asks for."""
+        """``sums_of(executor)`` is the executor's demand."""
         self._joined = lru_cache(_CHANGES_KEPT)(partial(_with, view))
         self._deserted = lru_cache(_CHANGES_KEPT)(partial(_without, view))
         self._inside: dict[Slot, Worker] = {}
@@ -81,7 +81,7 @@ class Ras2State(RasState):
             self._enter(slot, Worker(executors, demanded(view, executors)))
 
     def copy(self) -> Self:
-        """An independent state of the same view."""
+        """Return an independent state of the same view."""
         twin = super().copy()
         twin._inside = dict(self._inside)
         twin._of_node = {node: dict(workers) for node, workers in self._of_node.items()}
@@ -89,10 +89,10 @@ class Ras2State(RasState):
         twin._executors_on = {topology_id: on.copy() for topology_id, on in self._executors_on.items()}
         return twin
 
-    # --- asking ---
+    # --- queries ---
 
     def available(self, node_id: str) -> tuple[float, float]:
-        """CPU points and memory in MB left on the node, never below zero."""
+        """Return the CPU points and memory in MB left on the node, never below zero."""
         left = self._left.get(node_id)
         if left is None:
             cpu, memory = self._used(node_id)
@@ -102,11 +102,11 @@ class Ras2State(RasState):
         return left
 
     def executors_on(self, topology_id: str) -> Mapping[str, int]:
-        """Node id to the number of the topology's executors there; nodes without any may be missing."""
+        """Return the number of the topology's executors by node id; nodes without any may be missing."""
         return self._executors_on[topology_id]
 
     def available_in_all(self) -> tuple[float, float]:
-        """CPU points and memory in MB left on all live nodes together."""
+        """Return the CPU points and memory in MB left on all live nodes together."""
         cpu = memory = 0.0
         for node_id in self.alive:
             used_cpu, used_memory = self._used(node_id)
@@ -116,32 +116,32 @@ class Ras2State(RasState):
         return cpu, memory
 
     def request(self, executors: Iterable[Executor]) -> tuple[float, float]:
-        """CPU points and memory in MB that the executors ask for together."""
+        """Return the CPU points and memory in MB that the executors ask for together."""
         cpu, heap, offheap = demanded(self.view, hash_map_order(list(executors), executor_hash))
         return cpu, heap + offheap
 
     def memory_of_workers(self, topology_id: str) -> float:
-        """Memory in MB of the topology's workers, as Storm adds it up: worker by worker."""
+        """Return the memory in MB of the topology's workers, summed worker by worker as in Storm."""
         slots = dict.fromkeys(self.held[topology_id].values())
         used = (self._inside[slot].sums for slot in slots)
         return math.fsum(heap + offheap for _, heap, offheap in used)
 
     def added_by(self, executor: Executor, slot: Slot) -> tuple[float, float, float]:
-        """What the executor adds to the worker's CPU points and memory in MB, and the worker's heap then."""
+        """Return the CPU points and memory in MB that the executor adds to the worker, and the new heap."""
         now = self._inside.get(slot, NOBODY)
         before, after = now.sums, self._joined(now, executor).sums
         return after[0] - before[0], (after[2] + after[1]) - (before[2] + before[1]), after[1]
 
-    # --- counting ---
+    # --- changes ---
 
     def place(self, executor: Executor, slot: Slot) -> None:
-        """Put an executor, which must not be placed, into a slot."""
+        """Put an unplaced executor into a slot."""
         self.held[executor.topology][executor] = slot
         self._executors_on[executor.topology][slot.node] += 1
         self._enter(slot, self._joined(self._inside.get(slot, NOBODY), executor))
 
     def remove(self, executor: Executor) -> None:
-        """Take a placed executor out of its slot."""
+        """Remove a placed executor from its slot."""
         slot = self.held[executor.topology].pop(executor)
         self._executors_on[executor.topology][slot.node] -= 1
         self._enter(slot, self._deserted(self._inside[slot], executor))

@@ -1,4 +1,4 @@
-"""Who holds which slot while a resource-aware round goes on; each version counts resources its own way."""
+"""The assignments during a resource-aware round. The versions count resources differently, in subclasses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Sums = tuple[float, float, float]
 
 
 def demanded(view: SchedulingView, executors: Iterable[Executor]) -> Sums:
-    """What the executors ask for together, added up in this order."""
+    """Return the executors' total demand, summed in this order."""
     cpu = heap = offheap = 0.0
     for executor in executors:
         demand = view.demand(executor)
@@ -31,18 +31,18 @@ def demanded(view: SchedulingView, executors: Iterable[Executor]) -> Sums:
 
 
 def max_worker_heap_mb(topology: Topology) -> float:
-    """Heap limit of one worker process, in MB."""
+    """Return the heap limit of one worker process in MB."""
     return number_of(topology.settings, MAX_HEAP, _DEFAULT_MAX_HEAP_MB)
 
 
 def owners(view: SchedulingView) -> list[str]:
-    """The topologies' owners, in the order in which Storm walks them."""
+    """Return the topologies' owners, in Storm's iteration order."""
     ids = handed_over_order([t.id for t in view.topologies], string_hash, view.version)
     return hash_map_order(list(dict.fromkeys(view.topology[i].owner for i in ids)), string_hash)
 
 
 def importance(topology: Topology) -> tuple[int, float, str]:
-    """Sorts a user's topologies, the most important one first."""
+    """Sort key of a user's topologies, the most important one first."""
     return (topology.priority, topology.launch_time_s, topology.id)
 
 
@@ -62,28 +62,28 @@ class RasState(Held):
             RasState.place(self, executor, slot)
 
     def copy(self) -> Self:
-        """An independent state of the same view."""
+        """Return an independent state of the same view."""
         twin = copy.copy(self)
         twin.held = {topology_id: dict(held) for topology_id, held in self.held.items()}
         twin.workers = {slot: list(executors) for slot, executors in self.workers.items()}
         return twin
 
-    # --- asking ---
+    # --- queries ---
 
     def free_slots(self, node: Node) -> list[Slot]:
-        """Slots of the node that are not hidden and have no worker, in order of declaration."""
+        """Return the slots of the node that are not hidden and have no worker, in order of declaration."""
         hidden = self.view.dead_slots
         return [slot for slot in node.slots if slot not in hidden and slot not in self.workers]
 
-    # --- changing ---
+    # --- changes ---
 
     def place(self, executor: Executor, slot: Slot) -> None:
-        """Put an executor, which must not be placed, into a slot."""
+        """Put an unplaced executor into a slot."""
         self.held[executor.topology][executor] = slot
         self.workers.setdefault(slot, []).append(executor)
 
     def remove(self, executor: Executor) -> None:
-        """Take a placed executor out of its slot."""
+        """Remove a placed executor from its slot."""
         slot = self.held[executor.topology].pop(executor)
         inside = self.workers[slot]
         inside.remove(executor)
@@ -91,6 +91,6 @@ class RasState(Held):
             del self.workers[slot]
 
     def evict(self, topology_id: str) -> None:
-        """Take all executors of a topology out of their slots."""
+        """Remove all executors of a topology from their slots."""
         for executor in list(self.held[topology_id]):
             self.remove(executor)
