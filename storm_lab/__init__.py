@@ -9,17 +9,17 @@ From a topology to a figure, in a notebook::
 
     import storm_lab as sl
 
-    site = sl.example_site(50.0)  # or a topology, its code and machines of yours: sl.Site.of
+    site = sl.example_site(50.0)  # sl.Site.of takes your own topology, code and machines
     view = sl.SchedulingView((site.plan.topology,), site.cluster, version=site.version)
-    sl.make_scheduler("rstorm").schedule(view)  # who goes where
+    sl.make_scheduler("rstorm").schedule(view)  # the slot of every executor
     entrants = [sl.Entrant(name, sl.make_scheduler(name)) for name in ("default", "rstorm")]
     league = sl.League.of(entrants, site, {"seeds": [1, 2, 3], "duration_s": 300.0})
-    rows = sl.results(league.metrics())  # plays what was not played before
+    rows = sl.results(league.metrics())  # plays only what was not played before
     shown = {"processing_ms": "processing time, ms", "nodes": "nodes in use"}
     sl.comparison(rows, shown, about=sl.About(seeds=3, warm_up_s=None, baseline="default"))
 
-What a reader needs stands here under one name. It is imported when it is first asked for, so that
-``import storm_lab`` takes no time.
+All public names are available here. Each is imported on first use, so that ``import storm_lab`` takes no
+time.
 """
 
 import sys
@@ -65,7 +65,7 @@ _HOMES = {
     "storm_lab.tuplelog.chrome_trace": ("write_chrome_trace",),
     "storm_lab.workloads.importers.importing": ("import_topology",),
 }  # fmt: skip
-"""Module -> the public names that stand in it."""
+"""Module -> its public names."""
 
 _PLACES = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -81,15 +81,16 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    # What this file imports for itself is no name to be led to.
+    # The names that this file imports for itself are not part of the public interface.
     return sorted({*globals(), *__all__} - {"Any", "import_module", "sys"})
 
 
 def _show_in_notebooks() -> None:
-    """In a notebook, let topologies, clusters and assignments be seen as what they are."""
+    """In a notebook, show topologies, clusters and assignments as HTML."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is not None:
-        # Its name is put together, for what a notebook shows is no part of what a run's name depends on.
+        # The module's name is composed at run time, so that the names of runs do not depend on the display
+        # code.
         display = import_module(f"{__name__}.reporting.display")
         display.show_richly(shell.display_formatter.formatters["text/html"])
 

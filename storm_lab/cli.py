@@ -1,8 +1,8 @@
 """The command ``storm-lab``.
 
-What a user did wrong is one line on stderr and exit status 2; other failures of a run are status 1; Ctrl-C is
-130. Commands live with their subjects and are imported when they are asked for, so that ``--help`` answers at
-once.
+An error of the user is reported as one line on stderr with exit status 2. Other failures of a run exit with
+status 1, Ctrl-C with 130. Commands are defined beside their subjects and imported only when they are called,
+so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ _ELSEWHERE = {
     "calibrate": ("calibration.command", "Fit the constants of the cost model."),
     "recordings": ("calibration.recordings_command", "Predict recorded runs of a cluster."),
 }
-"""Commands that live with their subject: the modules of the package that hold them, and what they do."""
+"""Commands defined elsewhere in the package: the module that holds each, and its short help."""
 
 _COMPLETE = "_STORM_LAB_COMPLETE"
-"""The environment variable through which a shell asks; click derives it from the program's name."""
+"""Environment variable by which a shell asks for completions; click derives it from the program's name."""
 
 
 class _Commands(Commands):
-    """A group with commands of other modules, imported when they are asked for."""
+    """A group that imports the commands of other modules when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *_ELSEWHERE]
@@ -69,20 +69,20 @@ class _Commands(Commands):
         return next(command for command in commands if command.name == cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        # Not through get_command: a help page must not import the schedulers.
+        # Without get_command, because a help page must not import the schedulers.
         helps = {name: command.get_short_help_str(60) for name, command in self.commands.items()}
         helps |= {name: what for name, (_, what) in _ELSEWHERE.items()}
         with formatter.section("Commands"):
             formatter.write_dl(sorted(helps.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        # Not through get_command, as above.
+        # Without get_command, as above.
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
         return [*map(CompletionItem, names), *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 class _Benches(click.Group):
-    """A group with the command of every module of `storm_lab.bench`, under the module's name."""
+    """A group with one command for every module of `storm_lab.bench`, named after the module."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         folder = Path(__file__).parent / "bench"
@@ -118,8 +118,8 @@ def cli(context: click.Context) -> None:
 @cli.command(epilog=examples("storm-lab doctor"))
 @json_option
 def doctor(as_json: bool) -> None:
-    """Tell what this machine has and what is wrong with it; exit status 1 when something will not work."""
-    # Each command imports its own: help comes at once.
+    """Check whether this machine has what storm-lab needs; exit status 1 if something will not work."""
+    # Every command imports what it needs, so that help is shown at once.
     from storm_lab.machine.doctor import print_findings, run_checks
 
     print_findings(run_checks(), as_json)
@@ -128,7 +128,7 @@ def doctor(as_json: bool) -> None:
 @cli.command(epilog=examples('eval "$(storm-lab completion bash)"', "storm-lab completion fish | source"))
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the lines that teach a shell to complete commands, options and experiments."""
+    """Print the script that lets a shell complete commands, options and experiments."""
     kind = get_completion_class(shell)
     assert kind is not None
     click.echo(kind(cli, {}, "storm-lab", _COMPLETE).source())
@@ -136,14 +136,14 @@ def completion(shell: str) -> None:
 
 @cli.group(cls=_Benches, epilog=examples("storm-lab bench --help"))
 def bench() -> None:
-    """Measure the tools and the emulator itself."""
+    """Measure the tools and the emulator themselves."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Entry point of the program: runs a command and turns what it raises into an exit status."""
-    # What PySpark's gateway logs, it raises, too.
+    """Run a command and turn the exception that it raises into an exit status; the program's entry point."""
+    # PySpark's gateway also raises what it logs.
     logging.getLogger().addFilter(lambda record: Path(record.pathname).parent.name != "py4j")
-    # Asked to end, unwind like Ctrl-C does: half-written runs are removed on the way out.
+    # On SIGTERM unwind as on Ctrl-C, so that incomplete runs are removed.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         status = cli.main(
@@ -165,11 +165,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         click.echo(f"storm-lab: {error}", err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        # The reader of our output has gone, as `head` does. Python would complain once more at exit.
+        # The reader of the output, such as `head`, has closed the pipe. Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except OSError as error:
-        # A folder that is none or may not be written to, a full disk: for the user to put right.
+        # For example a missing or read-only folder, or a full disk, which the user can put right.
         where = f"{error.filename}: " if error.filename else ""
         click.echo(f"storm-lab: {where}{error.strerror or error}", err=True)
         sys.exit(1)

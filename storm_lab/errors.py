@@ -1,7 +1,8 @@
-"""What can go wrong, said so that the reader can mend it.
+"""Exceptions of the project, with messages that say what is wrong and how to put it right.
 
-Every room may import this one. The command line turns a `StormLabError` into one line on stderr and the exit
-status that the error carries; any other exception is a defect of the project and keeps its traceback.
+Every subpackage may import this module. The command line turns a `StormLabError` into one line on stderr and
+the exit status that the error carries. Any other exception is a defect of the project and keeps its
+traceback.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ class StormLabError(Exception):
     """Base of all errors that the project raises on purpose."""
 
     exit_code: ClassVar[int] = 1
-    """Exit status of the process when nobody handles the error."""
+    """Exit status of the process if the error is not handled."""
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in a notebook: the message, without the calls that led to it."""
+        """Return what IPython shows in a notebook: the message without a traceback."""
         return [f"{type(self).__name__}: {self}"]
 
 
 class UserError(StormLabError):
-    """Something handed in is wrong, and the person who handed it in can put it right.
+    """Some input is wrong, and the person who gave it can put it right.
 
-    `str(error)` is one line: `field = value: message; remedy`, with the parts that are known. Line ends in
-    any part become blanks, and a long value loses its middle, so that the line stays a line.
+    `str(error)` is one line: `field = value: message; remedy`, with the parts that are known. Line breaks in
+    any part become blanks, and the middle of a long value is left out.
 
     Args:
         message: what is wrong, without a full stop.
@@ -52,7 +53,7 @@ class UserError(StormLabError):
         super().__init__(self._line())
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Runs happen in worker processes, and the default way of pickling would drop the keyword arguments.
+        # Runs happen in worker processes, and default pickling would drop the keyword arguments.
         return partial(type(self), self.message, field=self.field, value=self.value, remedy=self.remedy), ()
 
     def _line(self) -> str:
@@ -66,7 +67,7 @@ class UserError(StormLabError):
 def refused_by_system(
     message: str, *, field: str, value: str | None = None, remedy: str | None = None
 ) -> Iterator[None]:
-    """In this block, what the system refuses (an `OSError`) becomes a `UserError`, with the reason added."""
+    """Turn an `OSError` raised in this block into a `UserError` that states the reason."""
     try:
         yield
     except OSError as error:
@@ -79,13 +80,13 @@ _OTHERS = tuple(
     str(Path(folder).resolve())
     for folder in (str(Path(__file__).parent), *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
 )
-"""Folders whose code is not the reader's own."""
+"""Folders whose code is not the user's own."""
 
 _LONGEST_TEXT = 200
 
 
 def said_by(error: BaseException) -> str:
-    """What an exception of a reader's own code says, with the last line of that code that led to it.
+    """Return the message of an exception and the last line of the user's own code that led to it.
 
     For example ``ZeroDivisionError: division by zero (my_idea.py, line 12)``.
     """
@@ -101,7 +102,7 @@ def said_by(error: BaseException) -> str:
 
 
 def is_own_code(kind: type) -> bool:
-    """Whether a class is the project's own; what others write may raise anything."""
+    """Whether a class belongs to the project; classes of other authors may raise anything."""
     return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
@@ -111,9 +112,9 @@ _MOST_NAMES = 60
 def unknown_name(
     noun: str, name: object, known: Iterable[object], owner: str, *, field: str | None = None
 ) -> UserError:
-    """The error for a name that ``owner`` does not have: a guess when one is close, and those that there are.
+    """Return the error for a name that ``owner`` does not have; suggests a similar name and lists all.
 
-    ``field`` says where the name stood; without one it is called after the ``noun``.
+    ``field`` says where the name was given; it defaults to the ``noun``.
     """
     names = sorted(map(str, known))
     close = difflib.get_close_matches(str(name), names, n=1)
@@ -126,7 +127,7 @@ def unknown_name(
 def check_known(
     noun: str, name: object, known: Collection[object], owner: str, *, field: str | None = None
 ) -> None:
-    """Raise `unknown_name` unless the name is one of the known."""
+    """Raise `unknown_name` unless ``name`` is among the known names."""
     if name not in known:
         raise unknown_name(noun, name, known, owner, field=field)
 
@@ -135,14 +136,14 @@ _LONGEST_VALUE = 160
 
 
 def shown(value: object) -> str:
-    """A value as messages show it: its `repr`, of which a long one loses its middle."""
+    """Return a value as messages show it: its `repr`, without the middle if it is long."""
     try:
         text = repr(value)
-    except Exception as error:  # A reader's own class may raise anything, and this is for messages.
+    except Exception as error:  # A user's class may raise anything, and this is only for a message.
         return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
     if len(text) <= _LONGEST_VALUE:
         return text
-    # Out of the middle: of a path the end says most.
+    # The middle is cut because the end of a path says most.
     kept = (_LONGEST_VALUE - 3) // 2
     return f"{text[:kept]}...{text[-kept:]}"
 

@@ -1,3 +1,3 @@
-"""The version of the product, in one place; `pyproject.toml` reads it from here."""
+"""The version of the project, defined only here; `pyproject.toml` reads it from this file."""
 
 __version__ = "0.2.0"

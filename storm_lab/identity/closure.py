@@ -1,24 +1,27 @@
 """The code that some definitions use, followed from name to name, and its digest.
 
-From a function or class (a root) the closure takes the names that it uses of its module, what those use, and
-so on, through ``from a import b`` into ``a`` for ``b`` alone. Followed are imports inside functions too, the
-classes that annotations name (what is handed in is of such a class, or of one that somebody reached makes),
-classes whole with their bases, ``module.name`` into that module, and a module that is passed about whole.
-Besides, of each module that is reached, the statements that do something when it is imported (registrations,
-settings), and of strings in code that is reached
+A closure starts from functions or classes, its roots. It takes the names that a root uses of its module, the
+names that those use, and so on; ``from a import b`` leads into ``a`` for ``b`` alone. It also follows
 
-* the dotted name of a module inside a room of the package: that module, or all of a package, as a registry
-  imports it by name;
-* the key of a table of definitions (``"name": "module:Class"``, relative to the table's package) that is
-  reached, or, with the name of a group of entry points, the name of one: what it stands for, as a scheduler
-  that is made by name; the rest of the table does not count;
-* the name of a data file beside the module, or in a folder of data there: its bytes.
+* imports inside functions;
+* the classes that annotations name: an argument has such a class, or one that other reached code creates;
+* classes as a whole, with their bases;
+* ``module.name`` into that module, and a module that is passed about as a whole.
 
-``import_module("helper")`` counts as an import. Not followed are this room itself, which only tells code
-apart, names that are put together at run time,
-``getattr``, imports of modules of which no name is used, and other distributions, whose versions are locked.
-A reader's own modules are taken whole, with the modules of the same package, or beside the file, that they
-import.
+Of each module that is reached, the closure includes the statements that do something on import
+(registrations, settings). Strings in reached code add more:
+
+* the dotted name of a module inside a subpackage of `storm_lab` adds that module, or all of a package, as a
+  registry imports it by name;
+* the key of a reached table of definitions (``"name": "module:Class"``, relative to the table's package) adds
+  what it stands for, such as a scheduler that is made by name; so does the name of an entry point if the name
+  of its group is reached as well. The rest of the table does not count;
+* the name of a data file beside the module, or in a folder of data there, adds its bytes.
+
+``import_module("helper")`` counts as an import. Not followed are this subpackage itself, which only
+distinguishes code, names that are put together at run time, ``getattr``, imports of modules of which no name
+is used, and other distributions, whose versions are locked. A user's own modules count as a whole, with the
+modules that they import from the same package or from beside the file.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ from storm_lab.identity.source import Source, Statement, Target
 PACKAGE = Path(__file__).resolve().parents[1]
 
 Root = tuple[str, str | None]
-"""A definition by module and name; a whole module where the name is None."""
+"""A definition by module and name; the whole module if the name is None."""
 
 _THIS = f".{__name__.rpartition('.')[0]}."
 _MODULE_INSIDE_A_ROOM = re.compile(r"\w+\.\w+(\.\w+)+")
@@ -47,7 +50,7 @@ _MODULE_INSIDE_A_ROOM = re.compile(r"\w+\.\w+(\.\w+)+")
 
 @dataclass(frozen=True)
 class _Module:
-    """A module where it was found; ``whole``: not one of the package, so taken as a whole."""
+    """A module and its file; ``whole`` is true outside the package, where a module counts as a whole."""
 
     source: Source
     path: Path
@@ -56,7 +59,7 @@ class _Module:
 
 
 class Closure:
-    """What some roots reach; `digest` is that of code and data files."""
+    """Everything that some roots reach; `digest` covers its code and data files."""
 
     def __init__(self, code: Code, roots: Iterable[Root]) -> None:
         self._code = code
@@ -71,12 +74,12 @@ class Closure:
 
     @property
     def definitions(self) -> frozenset[tuple[str, str | None]]:
-        """Module and name of all that was reached; None stands for a whole module."""
+        """Module and name of every definition that was reached; None stands for a whole module."""
         return frozenset(self._done)
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of all that was reached, in hex."""
+        """SHA-256 of everything that was reached, in hex."""
         return hashlib.sha256("\n".join(sorted(self._lines)).encode()).hexdigest()
 
     @property
@@ -91,7 +94,7 @@ class Closure:
         while self._waiting:
             while self._waiting:
                 self._reach(*self._waiting.pop())
-            # Only now all strings are known.
+            # Only now are all strings known.
             offers = self.offers
             chosen = offers.keys() & self._texts - made
             made |= chosen
@@ -125,7 +128,7 @@ class Closure:
             self._waiting.append((found, f"{name}.{attribute}", None))
 
     def _enter(self, name: str, module: _Module) -> None:
-        """What happens when a module is imported."""
+        """Add what happens when a module and the packages above it are imported."""
         if name in self._modules:
             return
         self._modules.add(name)
@@ -152,7 +155,7 @@ class Closure:
 
 @dataclass(frozen=True)
 class _Links:
-    """What a statement contributes to a closure, and where it leads."""
+    """What a statement adds to a closure, and the definitions that it leads to."""
 
     lines: frozenset[str]
     texts: frozenset[str]
@@ -161,11 +164,11 @@ class _Links:
 
 
 class Code:
-    """The modules of the package, and of readers, each parsed once.
+    """The modules of the package and of users, each parsed once.
 
     Args:
-        read: how a file is read.
-        parsed: how a module of the package is parsed.
+        read: function that reads a file.
+        parsed: function that parses a module of the package.
     """
 
     def __init__(
@@ -183,7 +186,7 @@ class Code:
 
     @cached_property
     def groups(self) -> Mapping[str, Mapping[str, Root]]:
-        """The package's groups of entry points, each with what other distributions offer under which name."""
+        """The package's groups of entry points, each with the entry points of other distributions by name."""
         return {
             group: {
                 point.name: (point.module, point.attr.split(".")[0] or None)
@@ -195,17 +198,17 @@ class Code:
         }
 
     def closure(self, roots: Iterable[Root]) -> Closure:
-        """What the roots reach."""
+        """Return everything that the roots reach."""
         wanted = frozenset(roots)
         if not all(self._is_own(name) for name, _ in wanted):
-            # A reader edits while we run.
+            # Not cached, because users edit their files while this process runs.
             return Closure(self, wanted)
         if wanted not in self._closures:
             self._closures[wanted] = Closure(self, wanted)
         return self._closures[wanted]
 
     def module(self, name: str, asker: _Module | None = None) -> _Module | None:
-        """The module of that name, as ``asker`` would import it; None for one of another distribution."""
+        """Return a module as ``asker`` would import it; None for a module of another distribution."""
         if self._is_own(name):
             if name not in self._modules:
                 self._modules[name] = self._own(name)
@@ -221,7 +224,7 @@ class Code:
         return self._parsed(name, path, asker.home) if path else None
 
     def definition(self, name: str, attributes: tuple[str, ...], asker: _Module | None) -> Root:
-        """What ``name.a.b`` stands for, ``name`` being a module."""
+        """Return the definition that ``name.a.b`` stands for, ``name`` being a module."""
         found = self.module(name, asker)
         if not attributes or found is None:
             return name, None
@@ -230,11 +233,11 @@ class Code:
             return name, first
         if found.source.is_package and self.module(f"{name}.{first}", asker) is not None:
             return self.definition(f"{name}.{first}", attributes[1:], asker)
-        # Such as __name__ or __file__, which every module has.
+        # A name such as __name__ or __file__, which every module has.
         return name, first
 
     def links(self, module: _Module, statement: Statement) -> _Links:
-        """Where a statement of a module leads; looked up once."""
+        """Return where a statement of a module leads; computed once."""
         if statement not in self._links:
             self._links[statement] = self._linked(module, statement)
         return self._links[statement]
@@ -265,7 +268,7 @@ class Code:
     def led_to(
         self, asker: _Module, targets: Iterable[Target], attributes: tuple[str, ...]
     ) -> Iterator[Root]:
-        """The definitions that ``name.a.b`` stands for, the name being imported from these targets."""
+        """Yield the definitions that ``name.a.b`` stands for if ``name`` is imported from these targets."""
         for name, attribute in targets:
             rest = attributes if attribute is None else (attribute, *attributes)
             root = self.definition(name, rest, asker)
@@ -273,7 +276,7 @@ class Code:
                 yield root
 
     def modules_named(self, text: str) -> tuple[str, ...]:
-        """The module of that dotted name with all below it, where it stands inside a room of the package."""
+        """Return the module of a dotted name and all modules below it, if it is inside a subpackage."""
         if text not in self._named:
             inside = _MODULE_INSIDE_A_ROOM.fullmatch(text) and self._is_own(text)
             self._named[text] = tuple(self._below(text)) if inside else ()
@@ -299,7 +302,7 @@ class Code:
         return _Module(source, path, PACKAGE.parent, whole=False)
 
     def _of_reader(self, name: str) -> _Module | None:
-        """A reader's module, by the file that it was imported from."""
+        """Return a user's module, read from the file that it was imported from."""
         path = source_file(name)
         if path is None:
             return None
@@ -317,7 +320,7 @@ class Code:
 
 @cache
 def own_code() -> Code:
-    """The code that this process runs."""
+    """Return the code that this process runs."""
     return Code(parsed=kept_source)
 
 

@@ -1,6 +1,6 @@
-"""Sources as they were read, in the user's cache: reading them takes most of what an identity takes.
+"""A cache of parsed sources in the user's cache folder: parsing takes most of the time of an identity.
 
-What lies there is taken for the same text alone, read by the same code under the same Python.
+A cached source is used only for the same text, parsed by the same code under the same Python.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ def sources_folder() -> Path:
 
 
 def kept_source(name: str, text: str, *, is_package: bool = False) -> Source:
-    """As `Source.parsed`, from the cache where it lies there; who cannot write there reads again."""
+    """Do what `Source.parsed` does, with the cache; without write access, parse every time."""
     place = sources_folder() / f"{name}.pickle"
     asked = f"{_read_by()}\n{name}\n{is_package}\n{text}".encode("utf-8", "surrogatepass")
     try:
         digest, content = place.read_bytes().split(b"\n", 1)
     except (OSError, ValueError):
         digest, content = b"", b""
-    # Of the text and of the bytes, so that neither an older text's nor a damaged file is loaded.
+    # The digest covers the text and the stored bytes, so that neither an outdated nor a damaged file is
+    # loaded.
     if digest == _digest(asked, content):
         found: Source = pickle.loads(content)
         return found

@@ -1,7 +1,7 @@
 """Where code comes from, and the data files that it names.
 
-A module comes from the package, a reader's file, an installed library, or nothing but memory. Data files
-decide what code does as its constants do.
+A module comes from the package, a user's file, an installed library, or only from memory. Data files affect
+what code does just as its constants do, so they count as well.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DATA_FILE = re.compile(r"[\w-]+(\.[\w-]+)*\.(json|ya?ml|c|csv|txt|j2|css)\b")
 
 
 class Origin(Enum):
-    """Whose code it is."""
+    """Where code comes from."""
 
     PACKAGE = "the package"
     READER = "a file of a reader's"
@@ -29,7 +29,7 @@ class Origin(Enum):
 
 
 def origin(module: str) -> Origin:
-    """Where the module of that name comes from."""
+    """Return where the module of that name comes from."""
     first = module.split(".")[0]
     if first == "storm_lab":
         return Origin.PACKAGE
@@ -46,13 +46,13 @@ def origin(module: str) -> Origin:
 
 
 def source_file(module: str) -> Path | None:
-    """The Python file that a module was, or would be, imported from; None where there is none."""
+    """Return the Python file that a module was, or would be, imported from; None if there is none."""
     file = None if module == "__main__" else module_file(module)
     return file if file is not None and file.suffix == ".py" and file.is_file() else None
 
 
 def module_file(module: str) -> Path | None:
-    """The file that a module was, or would be, imported from."""
+    """Return the file that a module was, or would be, imported from; None if there is none."""
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None and module not in sys.modules:
         try:
@@ -65,22 +65,22 @@ def module_file(module: str) -> Path | None:
 
 @cache
 def libraries() -> frozenset[Path]:
-    """Folders of installed packages, where what stands beside a module is not its reader's own."""
+    """Return the folders of installed packages, where the files beside a module are not the user's own."""
     kinds = ("stdlib", "platstdlib", "purelib", "platlib")
     return frozenset(Path(sysconfig.get_path(kind)).resolve() for kind in kinds)
 
 
 @cache
 def _data_folders(folder: Path) -> tuple[Path, ...]:
-    """A folder of modules with those folders inside that hold no modules."""
+    """Return a folder of modules and those of its subfolders that contain no modules."""
     inside = (path for path in sorted(folder.iterdir()) if path.is_dir() and path.name != "__pycache__")
     return (folder, *(path for path in inside if not any(path.glob("*.py"))))
 
 
 def data_files(place: Path, text: str) -> Iterator[str]:
-    """Name and digest of the data file of that name that belongs to the modules in a folder.
+    """Yield name and digest of each data file called ``text`` that belongs to the modules in a folder.
 
-    A template brings those along that it includes.
+    A template adds the files that it includes.
     """
     if not _DATA_FILE.fullmatch(text):
         return

@@ -1,7 +1,7 @@
-"""A module's source as its definitions: what each top-level statement binds, does and refers to.
+"""A module's source as definitions: what each top-level statement binds, does and refers to.
 
-Statements are compared as syntax trees without positions, comments, docstrings and imports; where an
-imported name leads to is compared instead.
+Statements are compared as syntax trees without positions, comments, docstrings and imports. The target of an
+imported name is compared instead of the import.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TypeGuard
 
 Target = tuple[str, str | None]
-"""What an import binds: a module, or a name in one."""
+"""The target of an import: a module, or a name in a module."""
 
 _CONSTANT: Target = ("storm_lab.emulator.constant", "constant")
 _PLACE = re.compile(r"\w+(\.\w+)*:\w+")
@@ -26,10 +26,10 @@ _BLOCKS = (ast.If, ast.Try, ast.With, ast.For, ast.While)
 
 @dataclass(frozen=True)
 class Reading:
-    """What a statement says.
+    """What a statement contains.
 
-    A digest of its tree, the dotted names that it takes from outside, its strings, and what imports inside it
-    bind.
+    The digest of its tree, the dotted names that it uses from outside, its strings, and the names that
+    imports inside it bind.
     """
 
     digest: str
@@ -39,7 +39,7 @@ class Reading:
 
 
 class Statement:
-    """One top-level statement; ``acts`` says that it does something beside binding names."""
+    """One top-level statement; ``acts`` means that it does something besides binding names."""
 
     def __init__(self, node: ast.stmt, package: str, acts: bool, constant: str) -> None:
         self._node = node
@@ -48,12 +48,12 @@ class Statement:
         self.acts = acts
 
     def __getstate__(self) -> dict[str, object]:
-        """What it says, without its tree, which is larger and of no more use."""
+        """Return the results of reading, without the tree, which is larger and no longer needed."""
         return {"acts": self.acts, "table": self.table, "reading": self.reading}
 
     @cached_property
     def table(self) -> dict[str, str]:
-        """Names and ``module:Class`` of what is made by name; empty where it is not a table of such."""
+        """Names and ``module:Class`` of the entries of a table of definitions; empty for other statements."""
         value = self._node.value if isinstance(self._node, ast.Assign | ast.AnnAssign) else None
         if not isinstance(value, ast.Dict):
             return {}
@@ -68,7 +68,7 @@ class Statement:
 
     @cached_property
     def reading(self) -> Reading:
-        """What it says; read when somebody asks."""
+        """What the statement contains, read on first use."""
         reader = _Reader(self._package, self._constant)
         reader.visit(self._node, frozenset())
         return Reading(
@@ -81,7 +81,7 @@ class Statement:
 
 @dataclass
 class Source:
-    """A module's top-level statements, by the names that they bind; ``imports`` are the module's own."""
+    """A module's top-level statements, also by the names that they bind, and its top-level ``imports``."""
 
     name: str
     is_package: bool
@@ -91,7 +91,7 @@ class Source:
 
     @classmethod
     def parsed(cls, name: str, text: str, *, is_package: bool = False) -> Source:
-        """The module of that dotted name with this text; `SyntaxError` if it is no Python."""
+        """Parse the text of a module with a dotted name; `SyntaxError` if it is not Python."""
         source = cls(name, is_package)
         package = name if is_package else name.rpartition(".")[0]
         modules: set[str] = set()
@@ -113,7 +113,7 @@ class Source:
 
 
 def imports_of(text: str) -> set[Target]:
-    """What code imports, wherever the imports stand; `SyntaxError` if it is no Python."""
+    """Return what code imports, wherever the imports are; `SyntaxError` if it is not Python."""
     found: dict[str, list[Target]] = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
@@ -124,14 +124,14 @@ def imports_of(text: str) -> set[Target]:
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Top-level statements, without what only type checkers or a direct call of the file see."""
+    """Yield top-level statements, without those for type checkers or a direct call of the file only."""
     for node in tree.body:
         if _is_text(node):
             continue
         if isinstance(node, ast.If):
             asked = ast.unparse(node.test)
             if asked in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
-                # The names stand in annotations, and say which classes are handed in.
+                # Annotations use these names and tell which classes are passed in.
                 yield from (item for item in node.body if isinstance(item, ast.Import | ast.ImportFrom))
                 yield from node.orelse
                 continue
@@ -149,10 +149,10 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _acts(node: ast.stmt, imported: set[str]) -> bool:
-    """Whether a statement does something beside binding names.
+    """Whether a statement does something besides binding names.
 
-    That is a call, a change of something that is there, or a decorator that is a method of an object, as
-    registrations are.
+    Such a statement is a call, a change of an existing object, or has a decorator that is a method of an
+    object, as registrations are.
     """
     if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
         called = [item.func if isinstance(item, ast.Call) else item for item in node.decorator_list]
@@ -171,7 +171,7 @@ def _acts(node: ast.stmt, imported: set[str]) -> bool:
 
 
 def _bound(nodes: Iterable[ast.AST]) -> set[str]:
-    """Names that statements bind in their own scope; those that imports bind are not among them."""
+    """Return the names that statements bind in their own scope, except by imports."""
     found: set[str] = set()
     free: set[str] = set()
     waiting = [node for node in nodes if _may_bind(node)]
@@ -182,7 +182,7 @@ def _bound(nodes: Iterable[ast.AST]) -> set[str]:
         elif isinstance(node, ast.Lambda):
             pass
         elif isinstance(node, _COMPREHENSIONS):
-            # Their targets are their own, but := binds outside.
+            # The targets of a comprehension are local to it, but := binds outside.
             found |= {item.target.id for item in ast.walk(node) if isinstance(item, ast.NamedExpr)}
         elif isinstance(node, ast.Global):
             free |= set(node.names)
@@ -198,7 +198,7 @@ def _bound(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _may_bind(node: ast.AST) -> bool:
-    """Whether a node can bind a name: most expressions cannot, and there are many."""
+    """Whether a node can bind a name; most expressions cannot, and skipping them saves time."""
     if isinstance(node, ast.Constant | ast.Attribute):
         return False
     return not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load)
@@ -222,12 +222,12 @@ def _note_import(node: ast.Import | ast.ImportFrom, package: str, into: dict[str
 
 
 def _name_of_constant(imports: dict[str, list[Target]]) -> str:
-    """What a module calls the function that declares physical constants; empty where it has none."""
+    """Return the module's name for the function that declares physical constants; empty if there is none."""
     return next((name for name, targets in imports.items() if _CONSTANT in targets), "")
 
 
 def _imported_by_name(node: ast.Call) -> str:
-    """The module that a call such as ``import_module("helper")`` names; empty where it is no such call."""
+    """Return the module that a call such as ``import_module("helper")`` names; empty for any other call."""
     called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if called not in ("import_module", "__import__") or not node.args:
         return ""
@@ -236,7 +236,7 @@ def _imported_by_name(node: ast.Call) -> str:
 
 
 class _Reader:
-    """Walks one statement once; ``said`` becomes its digest."""
+    """Walks one statement once; ``said`` collects the text of its digest."""
 
     def __init__(self, package: str, constant: str) -> None:
         self._package = package
@@ -247,7 +247,7 @@ class _Reader:
         self.imports: dict[str, list[Target]] = {}
 
     def visit(self, node: ast.AST, local: frozenset[str]) -> None:
-        """Read a node; ``local`` are the names of the functions around it."""
+        """Read a node; ``local`` holds the local names of the functions around it."""
         if isinstance(node, ast.Import | ast.ImportFrom):
             _note_import(node, self._package, self.imports)
         elif isinstance(node, ast.Name):
@@ -263,7 +263,7 @@ class _Reader:
             if chain[0] not in local:
                 self.uses.add(chain)
         elif self._is_constant(node):
-            # Its unit, range and source say what is known of it, and decide nothing.
+            # Unit, range and source of a constant only describe it and affect no result.
             self.said.append("constant")
             for value in node.args[:1]:
                 self.visit(value, local)
@@ -274,7 +274,7 @@ class _Reader:
             self._visit_fields(node, local)
 
     def _is_constant(self, node: ast.AST) -> TypeGuard[ast.Call]:
-        """Whether it declares a physical constant, its value first."""
+        """Whether a node declares a physical constant, with its value as first argument."""
         return (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
@@ -293,7 +293,7 @@ class _Reader:
         self.said.append(type(node).__name__ + "(")
         for name in node._fields:
             value = getattr(node, name, None)
-            # Decorators and defaults are evaluated outside; annotations name what is outside.
+            # Decorators and defaults are evaluated outside the function; annotations name what is outside it.
             outside = name in ("decorator_list", "args", "returns") and inner is not local
             scope = local if outside else inner
             if isinstance(value, ast.AST):
@@ -313,7 +313,7 @@ class _Reader:
 
 
 def _chain(node: ast.expr) -> tuple[str, ...]:
-    """``a.b.c`` as its names; empty where it does not begin with a name."""
+    """Return the names of ``a.b.c``; empty if the expression does not begin with a name."""
     names: list[str] = []
     while isinstance(node, ast.Attribute):
         names.append(node.attr)

@@ -1,8 +1,9 @@
-"""The identity of live objects: their data by value, and the code that they bring along.
+"""The identity of live objects: their data by value, and the code that they use.
 
-Code of the package counts by what it uses, and a reader's by its modules (`storm_lab.identity.closure`). What
-a notebook or an interactive session defines has no file that could be trusted, so it counts as it is in
-memory: the compiled code, and all that it refers to in its namespace, recursively.
+Code of the package counts by the definitions that it uses, and a user's code by modules
+(`storm_lab.identity.closure`). Code that a notebook or an interactive session defines has no file that could
+be trusted. It counts as it is in memory: the compiled code, and everything in its namespace that it refers
+to, recursively.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ _OF_A_CLASS = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__annotate_func__", "_abc_impl"}
     | {"__firstlineno__", "__static_attributes__"}
 )
-"""Attributes of a class that say nothing about what it does."""
+"""Attributes of a class that do not affect what it does."""
 
 
 def value_digest(value: object, *, words: Iterable[str] = (), code: Code | None = None) -> str:
-    """SHA-256 of an object's data and of the code that it uses.
+    """Return the SHA-256 of an object's data and of the code that it uses.
 
-    ``words`` are names that its code gets from elsewhere; those that name something that is made through a
-    group of entry points, as a scheduler, bring that code along.
+    ``words`` are names that reach its code from elsewhere. A word that names something made through a table
+    or a group of entry points, such as a scheduler, adds the code of that.
     """
     code = code or own_code()
     reader = _Reader()
@@ -49,14 +50,14 @@ def value_digest(value: object, *, words: Iterable[str] = (), code: Code | None 
 
 
 class _Reader:
-    """Takes objects apart; ``roots`` is the code that was met."""
+    """Turns objects into text; ``roots`` collects the code that it meets."""
 
     def __init__(self) -> None:
         self.roots: set[Root] = set()
         self._seen: dict[int, tuple[object, str]] = {}
 
     def said(self, value: Any) -> str:
-        """What an object is, as text; of an object that contains itself, where it was met."""
+        """Return an object as text; inside itself, an object is named by the order in which it was met."""
         if isinstance(value, _PLAIN) and not isinstance(value, enum.Enum):
             return f"{type(value).__name__} {value!r}"
         if id(value) not in self._seen:
@@ -113,7 +114,7 @@ class _Reader:
             parts = [(item.name, self.said(getattr(value, item.name, None))) for item in fields(value)]
             return f"{kind} {parts}"
         try:
-            # As pickle would take it apart.
+            # Take it apart as pickle does.
             state = value.__reduce_ex__(4)
         except (TypeError, AttributeError):
             return kind
@@ -153,7 +154,7 @@ class _Reader:
             return "empty"
 
     def _code(self, code: CodeType, function: FunctionType | None) -> str:
-        """Compiled code without its places in the file, and without the function's docstring."""
+        """Return compiled code as text, without its positions in the file and the function's docstring."""
         constants = list(code.co_consts)
         if function is not None and function.__doc__ is not None and constants[:1] == [function.__doc__]:
             constants[0] = None
@@ -167,7 +168,7 @@ class _Reader:
         return f"module {name}"
 
     def _noted(self, value: Any) -> bool:
-        """Whether its code is that of a file, or of a library, whose versions are locked; notes the file."""
+        """Whether the code is from a file or a library with locked versions; notes the file as a root."""
         module, name = value.__module__ or "", value.__qualname__.split(".")[0]
         where = origin(module)
         ours = isinstance(value, type) and any(
@@ -183,7 +184,7 @@ def _is_slot(value: object) -> bool:
 
 
 def _names(code: CodeType) -> tuple[set[str], set[str]]:
-    """Global names and modules that code, and all code inside it, asks for."""
+    """Return the global names and modules that code, and all code inside it, loads."""
     names: set[str] = set()
     modules: set[str] = set()
     for step in dis.get_instructions(code):

@@ -1,4 +1,4 @@
-"""The machine underneath: Java, folders, and whether all that is needed is there.
+"""The machine that storm-lab runs on: Java, folders, and checks that everything needed is there.
 
-A leaf room: everybody may import it, it imports nothing of the project but the errors and the version.
+Every other subpackage may import this one. It imports nothing of the project but the errors and the version.
 """

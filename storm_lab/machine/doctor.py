@@ -1,6 +1,6 @@
-"""Tell what the machine has and what is wrong with it, before an experiment has to find out.
+"""Check what the machine has and what is wrong with it, before an experiment fails because of it.
 
-Every check looks at one thing, changes nothing, and never raises: what it finds is an answer.
+Every check examines one thing, changes nothing and never raises; it returns what it found.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Level = Literal["ok", "warn", "fail"]
 DISTRIBUTION = "storm-lab"
 OLDEST_PYTHON = (3, 11)
 LITTLE_DISK = 2.0
-"""Below this many GB free a large experiment may not find room for its tuple logs."""
+"""With less free space in GB, a large experiment may not find room for its tuple logs."""
 TOO_LITTLE_DISK = 0.3
-"""Below this many GB free not even a small one does."""
+"""With less free space in GB, not even a small experiment finds room."""
 LITTLE_MEMORY = 3.0
-"""Below this many GB of memory Spark and the emulator together begin to crowd each other."""
+"""With less memory in GB, Spark and the emulator begin to compete for it."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Finding:
     """What one check found."""
 
     level: Level
-    """`ok`; `warn`: works, but not as it was tried; `fail`: something will not work."""
+    """`ok`; `warn`: works, but differs from what was tested; `fail`: something will not work."""
     subject: str
-    """What was looked at, in a word or two."""
+    """What was checked, in a word or two."""
     text: str
     """What was found, in one line."""
     remedy: str | None = None
@@ -51,7 +51,7 @@ class Finding:
 
 
 def run_checks() -> list[Finding]:
-    """All checks, in the order in which their subjects come into play."""
+    """Run all checks, in the order in which their subjects come into play."""
     checks: tuple[Callable[[], list[Finding]], ...] = (
         check_python, check_packages, check_lock, check_java, check_spark_environment,
         check_memory, check_disk, check_write_access, check_numba_cache, check_kernel,
@@ -60,7 +60,7 @@ def run_checks() -> list[Finding]:
 
 
 def print_findings(findings: Sequence[Finding], as_json: bool) -> None:
-    """Print what checks found, for people or for programs; exit status 1 where something will not work."""
+    """Print findings for people or for programs; exit with status 1 if something will not work."""
     if as_json:
         rows = [asdict(finding) | {"remedy": finding.remedy or ""} for finding in findings]
         print_json(rows)
@@ -73,7 +73,7 @@ def print_findings(findings: Sequence[Finding], as_json: bool) -> None:
 
 
 def check_python(version: tuple[int, int, int] = sys.version_info[:3]) -> list[Finding]:
-    """Whether this Python is new enough."""
+    """Check that this Python is new enough."""
     text = f"{'.'.join(map(str, version))} ({sys.executable})"
     if version[:2] < OLDEST_PYTHON:
         oldest = ".".join(map(str, OLDEST_PYTHON))
@@ -82,7 +82,7 @@ def check_python(version: tuple[int, int, int] = sys.version_info[:3]) -> list[F
 
 
 def check_packages(requirements: list[str] | None = None) -> list[Finding]:
-    """Whether every package that the project needs is there, in a version inside its range."""
+    """Check that every required package is installed in a version inside its range."""
     if requirements is None:
         try:
             requirements = metadata.requires(DISTRIBUTION) or []
@@ -105,7 +105,7 @@ def check_packages(requirements: list[str] | None = None) -> list[Finding]:
 
 
 def check_lock(lock: Path | None = None) -> list[Finding]:
-    """Whether the versions are those of the lock, with which the committed results were made."""
+    """Check that the versions are those of the lock file, with which the committed results were made."""
     root = checkout()
     path = lock or (root / "requirements.lock" if root else None)
     if path is None or not path.is_file():
@@ -131,7 +131,7 @@ def check_lock(lock: Path | None = None) -> list[Finding]:
 
 
 def check_java() -> list[Finding]:
-    """Which Java PySpark will run on, and which were passed over."""
+    """Find the Java that PySpark will run on, and those that were passed over."""
     try:
         runtime = find_java()
     except UserError as error:
@@ -148,7 +148,7 @@ def check_java() -> list[Finding]:
 
 
 def check_spark_environment(env: Mapping[str, str] = os.environ) -> list[Finding]:
-    """Whether settings of another Spark on this machine get in the way."""
+    """Check that settings of another Spark on this machine do not interfere."""
     found = []
     if env.get("SPARK_HOME"):
         text = f"SPARK_HOME leads to {env['SPARK_HOME']}, which runs instead of the installed PySpark"
@@ -161,7 +161,7 @@ def check_spark_environment(env: Mapping[str, str] = os.environ) -> list[Finding
 
 
 def check_memory() -> list[Finding]:
-    """How much memory the machine has, in GB of 10^9 bytes."""
+    """Check how much memory the machine has, in GB of 10^9 bytes."""
     try:
         total = memory_bytes() / 1e9
     except (ValueError, OSError):
@@ -172,7 +172,7 @@ def check_memory() -> list[Finding]:
 
 
 def check_disk(folder: Path | None = None) -> list[Finding]:
-    """How much room there is for runs."""
+    """Check how much disk space is free for runs."""
     place = _existing(folder or runs_folder())
     free = shutil.disk_usage(place).free / 1e9
     text = f"{free:.1f} GB free at {place}"
@@ -184,13 +184,14 @@ def check_disk(folder: Path | None = None) -> list[Finding]:
 
 
 def check_write_access(folders: list[Path] | None = None) -> list[Finding]:
-    """Whether runs, reports and temporary files can be written."""
+    """Check that runs, reports and temporary files can be written."""
     places = [runs_folder(), reports_folder(), Path(tempfile.gettempdir())] if folders is None else folders
     found = []
     for folder in places:
         place = _existing(folder)
         try:
-            # The only sure way: access bits say nothing of a full quota or a disk mounted read-only.
+            # Access bits do not show a full quota or a disk mounted read-only, so the only sure way is to
+            # write.
             with tempfile.TemporaryFile(dir=place):
                 pass
         except OSError as error:
@@ -200,7 +201,7 @@ def check_write_access(folders: list[Path] | None = None) -> list[Finding]:
 
 
 def check_numba_cache(env: Mapping[str, str] = os.environ) -> list[Finding]:
-    """Whether the compiled kernel is kept, so that only the first run pays for compiling it."""
+    """Check that compiled kernels are cached, so that only the first run pays for compiling them."""
     if env.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         text = "NUMBA_DISABLE_JIT is set: the emulator gives the same bytes, but many times slower"
         return [Finding("warn", "numba", text, "unset NUMBA_DISABLE_JIT")]
@@ -215,7 +216,7 @@ def check_numba_cache(env: Mapping[str, str] = os.environ) -> list[Finding]:
 
 
 def check_kernel() -> list[Finding]:
-    """Whether notebooks run in this Python."""
+    """Check that notebooks run in this Python."""
     try:
         from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
     except ImportError:
@@ -224,7 +225,7 @@ def check_kernel() -> list[Finding]:
         program = KernelSpecManager().get_kernel_spec("python3").argv[0]
     except (NoSuchKernel, IndexError):
         return [Finding("fail", "notebooks", "there is no kernel named python3", "run: make venv")]
-    # Jupyter itself puts the running Python in the place of a bare name.
+    # Jupyter itself replaces a bare name by the running Python.
     if Path(program).name == program or _same_file(program, sys.executable):
         return [Finding("ok", "notebooks", "kernel python3 is this Python")]
     text = f"kernel python3 is {program}, another Python than this one"
@@ -232,11 +233,11 @@ def check_kernel() -> list[Finding]:
 
 
 def _same_file(one: str, other: str) -> bool:
-    # Not resolved: the Python of a virtual environment is a link, and what it leads to is another Python.
+    # Links are not resolved: the Python of a virtual environment is a link to another Python.
     found = shutil.which(one)
     return found is not None and os.path.normpath(found) == os.path.normpath(other)
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or the nearest above it that is there: what would have to be written to to make it."""
+    """Return the folder or its nearest existing parent, which must be writable to create the folder."""
     return next(place for place in (folder, *folder.parents) if place.exists())

@@ -7,7 +7,7 @@ from importlib import metadata
 
 
 def usable_cores() -> int:
-    """Cores that this process may run on."""
+    """Number of cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -17,7 +17,7 @@ def memory_bytes() -> int:
 
 
 def installed_version(name: str) -> str | None:
-    """The version of an installed distribution; None where it is not there."""
+    """Version of an installed distribution; None if it is not installed."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

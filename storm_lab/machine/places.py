@@ -1,8 +1,9 @@
-"""Where things lie: what comes with the package, and where results land.
+"""Where files are: those that come with the package, and the folders that results are written to.
 
-papermill runs a notebook in the caller's folder, nbval in the notebook's own: what depended on the working
-folder would be two different files. So a checkout is found from the package. Without one, results land in the
-workspace around the working folder (``storm-lab init`` makes one), or else in the working folder itself.
+papermill executes a notebook in the caller's folder, nbval in the notebook's own. Paths relative to the
+working folder would therefore lead to two different files, so a checkout is located from the package instead.
+Without a checkout, results go to the workspace around the working folder (``storm-lab init`` makes one), or
+else to the working folder itself.
 """
 
 from __future__ import annotations
@@ -16,40 +17,40 @@ from pathlib import Path
 from storm_lab.errors import UserError, check_known, refused_by_system
 
 DATA_VARIABLE = "STORM_LAB_DATA"
-"""Environment variable with the folder for runs and caches, in place of the project's ``data``."""
+"""Environment variable that names the folder of runs and caches, instead of the project's ``data``."""
 
 REPORTS_VARIABLE = "STORM_LAB_REPORTS"
-"""Environment variable with the folder for executed notebooks and the report, in place of ``reports``."""
+"""Environment variable that names the folder of executed notebooks and the report, instead of ``reports``."""
 
 PACKAGE = Path(__file__).resolve().parent.parent
 """Folder of the package `storm_lab`."""
 
 WORKSPACE_FILE = "storm-lab.toml"
-"""The file that makes a folder a workspace; says where its data and reports lie."""
+"""The file that makes a folder a workspace; it may name the folders for data and reports."""
 
 _SHIPPED = PACKAGE / "shipped"
-"""What of the checkout a wheel carries inside the package (``setup.py`` puts it there)."""
+"""Files of the checkout that a wheel carries inside the package (``setup.py`` puts them there)."""
 
 
 def checkout() -> Path | None:
-    """The checkout that the package lies in; None where it is installed by itself."""
+    """Return the checkout that contains the package; None if the package is installed without one."""
     root = PACKAGE.parent
     return root if (root / "pyproject.toml").is_file() and (root / "storm_lab") == PACKAGE else None
 
 
 def workspace() -> Path | None:
-    """The workspace that the working folder lies in; None where there is none."""
+    """Return the workspace that contains the working folder; None if there is none."""
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if (folder / WORKSPACE_FILE).is_file()), None)
 
 
 def project_root() -> Path:
-    """Where data and reports lie: workspace around the working folder, else checkout, else that folder."""
+    """Return the workspace around the working folder, else the checkout, else the working folder."""
     return workspace() or checkout() or Path.cwd()
 
 
 def shipped(name: str) -> Path:
-    """A file or folder of the package, by its path in the checkout; `UserError` if it is not whole."""
+    """Return a file or folder of the package by its path in the checkout; `UserError` if it is missing."""
     root = checkout()
     found = (root or _SHIPPED) / name
     if not found.exists():
@@ -58,10 +59,10 @@ def shipped(name: str) -> Path:
 
 
 def data_folder() -> Path:
-    """Where runs, metrics and other things that can be made again lie; never committed.
+    """Return the folder of runs, metrics and other files that can be made again; it is never committed.
 
-    Raises `UserError` if the folder that `DATA_VARIABLE` or a workspace's file names is not there and cannot
-    be made.
+    Raises `UserError` if `DATA_VARIABLE` or a workspace's file names a folder that does not exist and cannot
+    be created.
     """
     given = os.environ.get(DATA_VARIABLE)
     folder = Path(given).resolve() if given else _configured("data")
@@ -79,24 +80,24 @@ def data_folder() -> Path:
 
 
 def user_cache(env: Mapping[str, str] = os.environ) -> Path:
-    """Where all workspaces of a user keep what can be made again."""
+    """Return the folder in which all workspaces of a user cache what can be made again."""
     return Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "storm_lab"
 
 
 def runs_folder() -> Path:
-    """Where runs and their tuple logs land; never committed."""
+    """Return the folder of runs and their tuple logs; it is never committed."""
     return data_folder() / "runs"
 
 
 def reports_folder() -> Path:
-    """Where executed notebooks and the report land."""
+    """Return the folder of executed notebooks and the report."""
     given = os.environ.get(REPORTS_VARIABLE)
     return Path(given).resolve() if given else _configured("reports")
 
 
 @contextmanager
 def variables(values: Mapping[str, str]) -> Iterator[None]:
-    """In this block the environment, also of processes that are started, has these variables."""
+    """Set environment variables in this block, also for the processes that it starts."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -110,7 +111,7 @@ def variables(values: Mapping[str, str]) -> Iterator[None]:
 
 
 def _configured(name: str) -> Path:
-    """A folder of the project, which a workspace's file may put elsewhere."""
+    """Return a folder of the project, which a workspace's file may place elsewhere."""
     home = workspace()
     if home is None:
         return project_root() / name

@@ -1,4 +1,4 @@
-"""How processes end: with the one that started them, and how that is said in words."""
+"""How processes end: together with their parent process, and how messages describe their exit status."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from multiprocessing import connection, parent_process
 
 
 def end_with_parent(grace_s: float = 0.0) -> None:
-    """Watch the process that started this one: once it is gone, however it ended, clean up and end as well.
+    """Watch the parent process; once it has ended, for whatever reason, clean up and end this process too.
 
-    A killed parent cannot ask for it, and a task that computes for minutes reads no pipe meanwhile. Cleaning
-    up may take ``grace_s`` seconds.
+    A killed parent cannot ask its children to end, and a task that computes for minutes reads no pipe
+    meanwhile. Cleaning up on SIGTERM may take ``grace_s`` seconds.
     """
     parent = parent_process()
     assert parent is not None
@@ -28,20 +28,20 @@ def end_with_parent(grace_s: float = 0.0) -> None:
 
 
 def said_of_end(status: int) -> str:
-    """That it was ended by a signal, which one, and what that may mean; or its exit status.
+    """Describe an exit status: the signal that ended the process and its likely cause, or the status itself.
 
-    A program that cleans up behind a signal, as Java does, ends with the signal's number above 128.
+    A program that cleans up after a signal, as Java does, exits with 128 plus the signal's number.
     """
     number = -status if status < 0 else status - 128
     try:
         name = signal.Signals(number).name
     except ValueError:
         return f"ended with status {status}"
-    # The kernel kills so where memory is short; nobody is asked to end for it.
+    # The kernel sends SIGKILL when memory is short. A process that is asked to end gets another signal.
     guess = ", perhaps for want of memory" if number == signal.SIGKILL else ""
     return f"was ended by a signal ({name}{guess})"
 
 
 def asked_to_end(error: BaseException) -> bool:
-    """Whether SIGTERM is the reason of an exception, and not code that raises, or calls ``sys.exit``."""
+    """Whether an exception was caused by SIGTERM, and not by code that raises or calls ``sys.exit``."""
     return isinstance(error, SystemExit) and error.code == 128 + signal.SIGTERM

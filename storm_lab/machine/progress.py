@@ -1,4 +1,4 @@
-"""How far long work is: a bar in a terminal and under a notebook's cell, a line now and then in a log."""
+"""Progress of long work: a bar in a terminal or under a notebook's cell, an occasional line in a log."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from tqdm import tqdm
 _STEPS = 1000
 
 _LINE_S = 30.0
-"""Seconds between two lines about progress in a log."""
+"""Seconds between two progress lines in a log."""
 
 _REDRAW_S = 0.5
-"""Seconds between two pictures of a bar."""
+"""Seconds between two updates of a bar."""
 
 Tell = Callable[[float], None]
-"""Told the share of the work that is done, as often as it changes."""
+"""Called with the completed share of the work, whenever it changes."""
 
 
 @contextmanager
 def progress_bar(
     tasks: int | Sequence[float], show: bool, what: str = "emulating"
 ) -> Iterator[Callable[[int, float], None]]:
-    """A bar over the shares of some tasks, runs as a rule; yields the function that moves it.
+    """Show the progress of some tasks, usually runs; yield the function that sets the share of one task.
 
-    ``tasks`` is how many there are, or how long each is expected to take, in a common unit.
-    In a terminal it is drawn if ``show``; where stderr is a log, a line is printed every `_LINE_S` seconds
-    instead. Under a cell of a notebook that somebody executes by hand it is drawn in any case.
+    ``tasks`` is the number of tasks, or the expected length of each in a common unit. If ``show``, a bar is
+    drawn in a terminal; where stderr is a log, a line is printed every `_LINE_S` seconds instead. Under a
+    notebook's cell that somebody executes by hand, a bar is drawn in any case.
     """
     weights = [1.0] * tasks if isinstance(tasks, int) else tasks
     done, whole = [0.0] * len(weights), sum(weights)
@@ -76,9 +76,10 @@ def _time(seconds: float) -> str:
 
 
 def has_reader() -> bool:
-    """Whether a cell is being executed for somebody who could answer a question.
+    """Whether a notebook's cell is being executed for a person who could answer a question.
 
-    JupyterLab lets a cell ask; papermill, nbval and nbconvert do not, and keep what a cell displays.
+    JupyterLab lets a cell ask for input. papermill, nbval and nbconvert do not, and they keep what a cell
+    displays.
     """
     ipython: Any = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
@@ -87,8 +88,8 @@ def has_reader() -> bool:
 
 @contextmanager
 def _cell_bar(what: str) -> Iterator[Tell]:
-    """A bar in the cell's output, which is empty again at the end."""
-    # Here, for commands need no IPython.
+    """Draw a bar in the cell's output, and remove it at the end."""
+    # Imported here because commands do not need IPython.
     from IPython.display import HTML, display
 
     empty: Any = HTML("")  # type: ignore[no-untyped-call]
@@ -108,9 +109,9 @@ def _cell_bar(what: str) -> Iterator[Tell]:
 
 @contextmanager
 def _ticking(seconds: float, draw: Callable[[float, float], None]) -> Iterator[Tell]:
-    """Draw the share that was told last, and the seconds since now, each time that so many have passed.
+    """Every ``seconds``, draw the share that was reported last and the seconds since the start.
 
-    A thread does it, for work that stands still for long should still be seen to go on.
+    This happens in a thread, so that the time goes on even while the share stands still.
     """
     began_s = time.monotonic()
     share = 0.0

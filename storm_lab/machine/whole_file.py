@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Write files so that they appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from storm_lab.errors import refused_by_system
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A name beside ``path`` to write to; what lies there takes its place at the end, if nothing was raised.
+    """Yield a temporary name beside ``path``; the file written there replaces ``path`` if nothing is raised.
 
-    The folder of ``path`` is made if there is none.
+    The folder of ``path`` is created if it does not exist.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -27,13 +27,13 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file so that nobody ever reads a part of it; text is UTF-8."""
+    """Write a file so that no reader ever sees it incomplete; text is encoded as UTF-8."""
     with whole_file(path) as part:
         part.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def check_folder(folder: Path, *, field: str) -> None:
-    """Make a folder for results, before their long work; `UserError` if it cannot be made or written to."""
+    """Create a folder for results before long work; `UserError` if it cannot be created or written to."""
     with refused_by_system(
         "the results cannot be written",
         field=field,
