@@ -1,1 +1,1 @@
-"""What flows: inputs, and user code that is run once over them and leaves a trace."""
+"""Workloads: inputs, and user code that runs once over them and leaves a trace to replay."""

@@ -1,8 +1,8 @@
-"""One line of a web server's access log: common, combined and W3C extended (IIS) format.
+"""One line of a web server's access log, in the common, combined or W3C extended (IIS) format.
 
-Common and combined are those of Apache's ``mod_log_config``; the W3C extended format names its columns in
-``#Fields`` lines. A line that does not keep to its format raises, with a reason of one or two words that can
-be counted.
+The common and combined formats are those of Apache's ``mod_log_config``. The W3C extended format names its
+columns in ``#Fields`` lines. A line that violates its format raises an error whose reason is one or two
+words, so that reasons can be counted.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-"""English whatever the locale, which strptime would follow."""
+"""English in every locale, unlike those of strptime."""
 
 
 class LogFormat(StrEnum):
-    """How a line is to be read. ``UNKNOWN``: it looks like none of the others."""
+    """The format of a line. ``UNKNOWN``: it looks like none of the others."""
 
     COMMON = "common"
     COMBINED = "combined"
@@ -28,10 +28,10 @@ class LogFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a line says.
+    """The contents of a line.
 
-    ``time_s`` counts from 1970 in UTC; ``size`` is the answer's body in bytes, 0 where the log has none;
-    texts that the log has not are empty.
+    ``time_s`` is seconds since 1970 in UTC. ``size`` is the body of the answer in bytes, 0 if the log does
+    not state it. Texts that the log does not contain are empty.
     """
 
     client: str
@@ -46,7 +46,7 @@ class Access:
 
 
 class MalformedLineError(ValueError):
-    """A line that does not keep to its format; its text is the reason, for counting."""
+    """A line that violates its format; the error text is the reason, for counting."""
 
 
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
@@ -58,7 +58,7 @@ _NEEDED = ("date", "time", "c-ip", "cs-method", "cs-uri-stem", "sc-status")
 
 
 def format_of(line: str, fields: Sequence[str]) -> LogFormat:
-    """The format that a line seems to be in; ``fields`` are the columns of the W3C lines around it, if any.
+    """Return the format that a line seems to have; ``fields`` are the columns of nearby W3C lines, if any.
 
     A line of the combined format ends with a quoted text, one of the common format with a size.
     """
@@ -68,7 +68,7 @@ def format_of(line: str, fields: Sequence[str]) -> LogFormat:
 
 
 def parse_line(line: str, form: LogFormat, fields: Sequence[str] = ()) -> Access:
-    """Read one line, a W3C one by its ``fields``; `MalformedLineError` if it does not keep to the format."""
+    """Read one line, a W3C one by its ``fields``; `MalformedLineError` if it violates the format."""
     match form:
         case LogFormat.COMMON:
             return _of_apache(_COMMON.fullmatch(line))

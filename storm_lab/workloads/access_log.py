@@ -1,8 +1,8 @@
-"""Access logs to stream: a generated one, real ones where they lie beside the checkout, or the reader's file.
+"""Access logs to stream: a generated one, real ones if they are beside the checkout, or the user's own file.
 
-Lines reach the topology as LogStash ships them: each as a JSON event that names its format. Directives of the
-W3C format and blank lines are no events; the columns that a ``#Fields`` line declares travel with the events
-after it, for a bolt sees lines in any order.
+Lines reach the topology as LogStash ships them, each as a JSON event that names its format. Directives of the
+W3C format and blank lines are not events. Each event carries the columns that the last ``#Fields`` line
+declared, because a bolt sees lines in any order.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ IIS = "iis"
 
 _BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "weblogs"
 REAL_LOGS = {APACHE: _BESIDE / "apache_access_10000.log", IIS: _BESIDE / "iis_w3c_extended.log"}
-"""Where the real logs are looked for: in a folder beside the checkout."""
+"""Paths of the real logs, in a folder beside the checkout."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccessLog:
-    """A log's events, in order, each a JSON text."""
+    """The events of a log in order, each a JSON text."""
 
     name: str
     events: tuple[str, ...]
@@ -41,9 +41,10 @@ class AccessLog:
 
 
 def load_log(choice: str, *, field: str = "log") -> AccessLog:
-    """The log that ``choice`` names: ``generated``, ``apache``, ``iis``, or the path of a file.
+    """Return the log that ``choice`` names: ``generated``, ``apache``, ``iis``, or the path of a file.
 
-    A `UserError` names ``field``: the file cannot be read, is too large, is not text or holds no event.
+    Raises a `UserError` about ``field`` if the file cannot be read, is too large, is not text or holds no
+    event.
     """
     if choice == GENERATED:
         return _generated()
@@ -66,7 +67,7 @@ def _generated() -> AccessLog:
 
 
 def ship(lines: Iterable[str]) -> Iterator[str]:
-    """The events that a shipper makes of a log's lines; a damaged line is an event too."""
+    """Yield the events that a shipper makes of a log's lines; a damaged line is an event too."""
     fields: list[str] = []
     for line in lines:
         if line.startswith("#"):

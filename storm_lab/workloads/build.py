@@ -1,8 +1,8 @@
-"""Building a workload trace: user code runs once over its input, and what it did is written down.
+"""Build a workload trace: run user code once over its input and record what it does.
 
 Tuples are executed breadth first within one source record, and the spouts take turns, record by record. A
-stream's tuple is executed once for each subscription, also where the grouping sends copies to several tasks
-(they all do the same).
+tuple is executed once for each subscription to its stream. This holds also where the grouping sends copies to
+several tasks, because all of them do the same.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from storm_lab.workloads.workload_trace import EMISSION, FAILS, RECORD, Workload
 
 REFERENCE_MHZ = 2000.0
 LARGEST_TREE = 1_000_000
-"""Calls of user code that one source record may lead to. A loop that never ends is stopped here."""
+"""Most calls of user code that one source record may cause; this stops an endless loop."""
 LONGEST_INPUT = 1_000_000
-"""Records of a spout. An input that never ends is stopped here."""
+"""Most records of a spout; this stops an endless input."""
 MOST_CALLS = 10_000_000
-"""Calls of user code in all: some gigabytes of memory."""
+"""Most calls of user code in total; their records take some gigabytes of memory."""
 
 _KEYED = (Grouping.DIRECT, Grouping.FIELDS, Grouping.PARTIAL_KEY)
-"""Groupings that look at what is emitted; other copies have no key."""
+"""Groupings that depend on what is emitted; copies through other groupings have no key."""
 _NO_KEY = (0, 0)
 
 
@@ -45,14 +45,15 @@ def build_trace(
     *,
     reference_mhz: float = REFERENCE_MHZ,
 ) -> WorkloadTrace:
-    """Run ``code`` (by component id) through ``topology`` and return what it did.
+    """Run ``code`` (by component id) on ``topology`` and return a trace of what it did.
 
-    ``version`` decides how grouping keys are hashed; ``reference_mhz`` is the clock at which the costs hold.
+    ``version`` decides how grouping keys are hashed. ``reference_mhz`` is the clock rate for which the costs
+    hold.
 
-    A `UserError` names component, stream and record: topology and code do not fit, a grouping names a field
-    that its stream lacks, user code raises or emits on a stream it did not declare or with the wrong number
-    of values, a cost is negative or not a number, a value cannot be hashed or sized, or a loop or an input
-    never ends.
+    Raises a `UserError` that names component, stream and record if topology and code do not fit, a grouping
+    names a field that its stream lacks, user code raises or emits on an undeclared stream or with the wrong
+    number of values, a cost is negative or not a number, a value cannot be hashed or sized, or a loop or an
+    input never ends.
     """
     check_kind("a trace", "topology", topology, Topology)
     check_kind("a trace", "version", version, StormVersion)
@@ -83,7 +84,7 @@ def build_trace(
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """A subscription with what is needed to compute its key."""
+    """A subscription with what is needed to compute its grouping key."""
 
     target: Component
     subscription: Subscription
@@ -92,7 +93,7 @@ class _Route:
 
 
 class _Work(NamedTuple):
-    """A call of user code that is still to be made, the record it fills, and that record's grouping key."""
+    """A pending call of user code, the record that it fills, and the grouping key of that record."""
 
     record: int
     component: str
@@ -101,12 +102,12 @@ class _Work(NamedTuple):
 
 
 _EMPTY = (0, 0, -1, 0, 0, 0, 0, 0)
-"""A record that is still to be filled."""
+"""A record that is not filled yet."""
 
 
 @dataclass(slots=True)
 class _Recording:
-    """The tables while they grow."""
+    """The tables of a trace while they grow."""
 
     topology: Topology
     code: Mapping[str, Spout | Bolt]
@@ -117,11 +118,11 @@ class _Recording:
     sources: dict[str, list[int]] = field(default_factory=dict)
     ticks: dict[str, int] = field(default_factory=dict)
     keys: dict[str, int] = field(default_factory=dict)
-    """Keys of single texts by which tuples were grouped."""
+    """Cached grouping keys of single texts."""
     streams: dict[tuple[str, str], int] = field(init=False)
     routes: dict[tuple[str, str], tuple[_Route, ...]] = field(init=False)
     made: list[Emitted] = field(default_factory=list)
-    """What the present call of user code has emitted."""
+    """What the current call of user code has emitted."""
     emits: dict[str, Emit] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -131,7 +132,7 @@ class _Recording:
         self.emits = {c.id: emit_call(c, self.made) for c in self.topology.components}
 
     def play_source(self, name: str, record: tuple[object, ...]) -> None:
-        """One ``nextTuple`` call and everything that follows from it."""
+        """Run one ``nextTuple`` call and everything that follows from it."""
         spout = self.code[name]
         assert isinstance(spout, Spout)
         row = self._new_rows(1)
@@ -146,7 +147,7 @@ class _Recording:
         self._play_tree(row, name, cost)
 
     def play_tick(self, name: str) -> None:
-        """One tick tuple at a bolt and everything that follows from it."""
+        """Run one tick tuple at a bolt and everything that follows from it."""
         bolt = self.code[name]
         assert isinstance(bolt, Bolt)
         row = self._new_rows(1)
@@ -196,7 +197,7 @@ class _Recording:
         *,
         failed: bool = False,
     ) -> None:
-        """Write down a call that has just been made; what it emitted waits for its receivers."""
+        """Record a call that was just made, and queue what it emitted for the receivers."""
         first, emissions = len(self.emissions), FAILS if failed else len(self.made)
         for emitted in self.made:
             origin = (name, emitted.stream)
@@ -237,7 +238,7 @@ class _Recording:
             raise UserError(str(error), field=_between(route, emitted), remedy=remedy) from None
 
     def _fields_key(self, selected: list[object]) -> int:
-        """`fields_key`, computed once for a text: words come again and again."""
+        """Return `fields_key`, cached for single texts, because words recur often."""
         if len(selected) != 1 or type(text := selected[0]) is not str:
             return fields_key(selected, self.version)
         key = self.keys.get(text)
@@ -255,7 +256,7 @@ class _Recording:
         return first
 
     def trace(self, reference_mhz: float) -> WorkloadTrace:
-        """The finished tables."""
+        """Return the finished tables as a trace."""
         records = np.array(self.records, dtype=RECORD)
         emissions = np.array(self.emissions, dtype=EMISSION)
         sources = {name: np.array(rows, dtype=np.int64) for name, rows in self.sources.items()}
@@ -286,14 +287,14 @@ def _between(route: _Route, emitted: Emitted) -> str:
 
 
 def _told(error: BaseException, component: str, call: str, given: str) -> BaseException:
-    """The one line for an exception of user code; what is none of its own stays as it is."""
+    """Turn an exception of user code into a one-line error; return other exceptions unchanged."""
     if isinstance(error, StormLabError) or asked_to_end(error):
         return error
     return UserError(f"raised {said_by(error)}", field=f"{component}.{call}({given})")
 
 
 def _records(name: str, spout: Spout) -> Iterator[tuple[object, ...]]:
-    """A spout's records, each checked to be one."""
+    """Yield a spout's records, after a check of each."""
     number = 0
     try:
         given: Iterable[object] = spout.records()
@@ -312,7 +313,7 @@ def _records(name: str, spout: Spout) -> Iterator[tuple[object, ...]]:
 
 
 def _routes(topology: Topology, source: str, stream: str) -> tuple[_Route, ...]:
-    """The subscriptions on a stream, in the topology's order of declaration."""
+    """Return the subscriptions to a stream, in the order in which the topology declares them."""
     names = topology.component(source).outputs[stream]
     return tuple(
         _Route(

@@ -1,4 +1,4 @@
-"""What is refused of a topology and its user code: groupings, emits and costs that cannot be played."""
+"""Checks of a topology and its user code: refuse groupings, emits and costs that cannot be played."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from storm_lab.workloads.workload_trace import LARGEST
 
 _LONGEST_US = 3.6e9  # an hour
 MOST_EMITS = 1_000_000
-"""Emits of one call of user code. A call that never ends to emit is stopped here."""
+"""Most emits of one call of user code; this stops a call that emits endlessly."""
 
 
 @dataclass(slots=True)
@@ -28,10 +28,10 @@ class Emitted:
 
 
 def emit_call(component: Component, made: list[Emitted]) -> Emit:
-    """The emit call of a component's user code, which adds to ``made``.
+    """Return the emit function for a component's user code; it adds tuples to ``made``.
 
-    It raises `UserError` for a stream that is not declared, a wrong number of values, a size that is not
-    known or out of range, or more emits than one call may make.
+    It raises `UserError` for a stream that is not declared, a wrong number of values, a size that is unknown
+    or out of range, or more emits than one call may make.
     """
     name, outputs = component.id, component.outputs
 
@@ -64,10 +64,10 @@ def emit_call(component: Component, made: list[Emitted]) -> Emit:
 
 
 def check_cost(name: str, cost: object) -> None:
-    """Refuse what ``cost`` returned unless it is a `Cost` with times from 0 to an hour (`UserError`)."""
+    """Raise `UserError` unless ``cost`` is a `Cost` with times from 0 to an hour."""
     if not isinstance(cost, Cost):
         raise UserError(f"{shown(cost)} is no Cost", field=f"{name}.cost", remedy="return a Cost")
-    # A trace has hundreds of thousands of them.
+    # A trace has hundreds of thousands of costs, so the full check runs only if a type is wrong.
     if type(cost.server) is not str or type(cost.resets_timeout) is not bool:
         check_kinds(f"the cost of a call of {name!r}", cost)
     for time in ("cpu_us", "server_us"):
@@ -90,7 +90,7 @@ def _is_time(value: object) -> bool:
 
 
 def check_code(topology: Topology, code: Mapping[str, Spout | Bolt]) -> None:
-    """Refuse code that does not belong to the topology, or is not there; `UserError` names the component."""
+    """Raise `UserError` for a component without code, or for code that does not belong to the topology."""
     ids = [component.id for component in topology.components]
     for name in code:
         if name not in ids:
@@ -105,7 +105,7 @@ def check_code(topology: Topology, code: Mapping[str, Spout | Bolt]) -> None:
 
 
 def check_groupings(topology: Topology) -> None:
-    """Refuse subscriptions to streams, and groupings by fields, that are not declared (`UserError`)."""
+    """Raise `UserError` for subscriptions to undeclared streams, and groupings by undeclared fields."""
     outputs = {component.id: component.outputs for component in topology.components}
     for component in topology.bolts:
         for subscription in component.inputs:

@@ -1,8 +1,8 @@
-"""Client events (Storm@Twitter, section 3.4): users do things, and the unique ones are counted each second.
+"""Client events (Storm@Twitter, section 3.4): count the unique users of each second.
 
-The spout reads events from Kafka and deserialises them, distributors pass them on, user counters keep the
-users they have seen in the present second and report their number once a second, aggregators add the
-reports up. Events are acked when they have been counted; reports are emitted outside their trees.
+The spout reads events from Kafka and deserialises them, and distributors pass them on. User counters keep the
+users seen in the current second and report their number once a second. Aggregators add up the reports. Events
+are acked when they have been counted; reports are emitted outside the tuple trees of the events.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ REPORT_FIELDS = ("timestamp", "count")
 
 @dataclass(frozen=True, slots=True)
 class ClientEventCosts:
-    """CPU of the user code at the reference clock, microseconds a call, and the size of an event, bytes."""
+    """CPU time of the user code at the reference clock, in microseconds per call, and bytes of an event."""
 
     read_us: float
     distribute_us: float
@@ -28,7 +28,7 @@ class ClientEventCosts:
 
 
 class ReadEvents(SteadySpout):
-    """``events`` events of users drawn evenly from ``users``, a thousand to the second."""
+    """Emits ``events`` events, a thousand to the second, of users drawn uniformly from ``users``."""
 
     def __init__(self, events: int, users: int, seed: int, costs: ClientEventCosts) -> None:
         draw = SplitMix(seed)
@@ -38,24 +38,24 @@ class ReadEvents(SteadySpout):
         self._event_bytes = costs.event_bytes
 
     def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:
-        """Emit an event at its size on the wire."""
+        """Emit an event with its serialised size."""
         emit(*record, size=self._event_bytes)
 
 
 class Distribute(SteadyBolt):
-    """Passes an event on, to the counter of its user."""
+    """Passes an event on to the counter of its user."""
 
     def __init__(self, costs: ClientEventCosts) -> None:
         super().__init__(Cost(costs.distribute_us))
         self._event_bytes = costs.event_bytes
 
     def execute(self, values: Values, emit: Emit) -> None:
-        """Emit the event as it came."""
+        """Emit the event unchanged."""
         emit(*values, size=self._event_bytes)
 
 
 class CountUsers(SteadyBolt):
-    """Counts the users of the present second and reports at a tick."""
+    """Counts the users of the current second and reports at every tick."""
 
     def __init__(self, costs: ClientEventCosts) -> None:
         super().__init__(Cost(costs.count_us))
@@ -63,7 +63,7 @@ class CountUsers(SteadyBolt):
         self.seen: set[object] = set()
 
     def execute(self, values: Values, emit: Emit) -> None:
-        """Note the user; a new second begins with none."""
+        """Add the user; a new second begins without users."""
         second, user = values
         if second != self._second:
             self._second = second
@@ -75,19 +75,19 @@ class CountUsers(SteadyBolt):
         emit(self._second, len(self.seen))
 
     def tick_cost(self) -> Cost:
-        """As an event."""
+        """Return the cost of an event."""
         return self._each
 
 
 class AddReports(SteadyBolt):
-    """Adds the counters' reports up, second by second."""
+    """Adds up the counters' reports, second by second."""
 
     def __init__(self, costs: ClientEventCosts) -> None:
         super().__init__(Cost(costs.aggregate_us))
         self.total: dict[object, int] = {}
 
     def execute(self, values: Values, emit: Emit) -> None:
-        """Add a counter's report to its second."""
+        """Add a counter's report to the total of its second."""
         second, count = values
         assert isinstance(count, int)
         self.total[second] = self.total.get(second, 0) + count

@@ -1,9 +1,9 @@
-"""A generated access log: three servers that write common, combined and W3C extended lines side by side.
+"""A generated access log of three servers, which write the common, combined and W3C extended formats.
 
-It has the shape of real logs: a Zipf law over some 1,500 paths (the first has a twelfth of the requests, most
-are asked for a few times), one request in ten by a robot, nine answers in ten with status 200, and a line in
-two hundred damaged: cut short, or with a time, status or request that is none. Names and addresses mean
-nothing; the addresses are those reserved for documentation (RFC 5737).
+It has the shape of real logs. Some 1,500 paths follow a Zipf law: the first has a twelfth of the requests,
+and most are requested a few times. One request in ten comes from a robot, and nine answers in ten have status
+200. One line in two hundred is damaged: cut short, or with an invalid time, status or request. Names and
+addresses mean nothing; the addresses are those reserved for documentation (RFC 5737).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ W3C_FIELDS = (
     "sc-status sc-substatus sc-win32-status sc-bytes time-taken"
 )
 HEADER_EVERY = 1000
-"""Records between two headers of the W3C server, as after its restarts."""
+"""Records of the W3C server between two of its headers, as after restarts."""
 
 _PATHS = 1500
 _START = datetime(2014, 1, 6, 8, 0, 0, tzinfo=UTC)
@@ -33,7 +33,7 @@ _NAMES = (
     "login map media news note order page photo post press product profile project search service shop "
     "site store style support tag team theme tool topic user video view web wiki"
 )
-"""Of folders and files."""
+"""Names of folders and files."""
 _WORDS = _NAMES.split()
 _ENDINGS = ("", "", ".html", ".png", ".css", ".js", ".jpg", ".aspx")
 _STATUSES = ((200, 913), (304, 44), (404, 21), (301, 16), (206, 4), (500, 2))
@@ -56,7 +56,7 @@ _NETWORKS = ("192.0.2", "198.51.100", "203.0.113")
 
 
 def generated_lines(seed: int = 1, records: int = RECORDS) -> Iterator[str]:
-    """The log's lines: same seed, same bytes, on every machine. Whole numbers only."""
+    """Yield the lines of the log; integer arithmetic gives the same bytes for a seed on every machine."""
     draw = SplitMix(seed)
     paths = _paths(draw)
     # Zipf-Mandelbrot: a weight of 1 / (rank + 1) gives the first path about 8 % of the requests.
@@ -77,7 +77,7 @@ def generated_lines(seed: int = 1, records: int = RECORDS) -> Iterator[str]:
 
 
 class _Request:
-    """One request, and how each of the servers writes it."""
+    """One request, and the line that each of the servers writes for it."""
 
     def __init__(self, draw: SplitMix, moment: datetime, path: str, status: int) -> None:
         self.moment, self.path, self.status = moment, path, status
@@ -101,7 +101,7 @@ class _Request:
         return f'{self.common()} "{self.referrer or "-"}" "{self.agent}"'
 
     def w3c(self) -> str:
-        # The common format's names of months are English everywhere; digits are too.
+        # Digits only, so the line does not depend on the locale.
         return (
             f"{self.moment:%Y-%m-%d %H:%M:%S} 192.0.2.1 {self.method} {self.path} {self.query or '-'} 80 - "
             f"{self.client} {self.agent.replace(' ', '+')} {self.referrer or '-'} {self.status} 0 0 "
@@ -122,7 +122,7 @@ def _damaged(draw: SplitMix, line: str) -> str:
             return line[: 10 + draw.below(len(line) // 2)]
         case 1:  # two writers at once
             return f"{line[: len(line) // 2]}{line}"
-        case _:  # a byte gone wrong
+        case _:  # corrupted characters
             return line.replace(":", "_", 3).replace("-", "_", 2)
 
 

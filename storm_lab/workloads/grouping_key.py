@@ -1,4 +1,4 @@
-"""Grouping keys: what decides, at replay, which task of a subscriber gets a tuple.
+"""Grouping keys, which decide at replay which task of a subscriber gets a tuple.
 
 The target of a fields grouping is ``floorMod(key, tasks)`` with the Java hash of the selected values as key
 (Storm 0.8 to 0.9: ``List.hashCode``; from 0.10 on ``Arrays.deepHashCode``). A partial-key grouping has two
@@ -16,17 +16,17 @@ from storm_lab.model.version import V0_10_0, V1_0_0, V2_0_0, StormVersion
 
 
 def fields_key(selected: Sequence[object], version: StormVersion) -> int:
-    """Key of a fields grouping; `TypeError` for a value without a hash that every JVM shares."""
+    """Return the key of a fields grouping; `TypeError` for a value without a hash that all JVMs share."""
     return list_hash(selected, deep=version >= V0_10_0)
 
 
 def partial_key_candidates(
     selected: Sequence[object], first_value: object, tasks: int, version: StormVersion
 ) -> tuple[int, int]:
-    """The two candidate task indices of a partial-key grouping.
+    """Return the two candidate task indices of a partial-key grouping.
 
-    ``selected`` is empty when no field was named. `TypeError` for a value without a hash or a text that every
-    JVM shares; `ValueError` where this version of Storm has no partial-key grouping.
+    ``selected`` is empty if no field was named. Raises `TypeError` for a value without a hash or a text that
+    is the same in every JVM, and `ValueError` if this version of Storm has no partial-key grouping.
     """
     if version < V0_10_0:
         raise ValueError(f"Storm {version} has no {Grouping.PARTIAL_KEY.value} grouping: it came with 0.10")

@@ -1,9 +1,9 @@
 """User code of Log Stream Processing (T-Storm, section V).
 
-Rules over access-log lines, an index of their words, counts of what was asked for, and a database for both.
-A rule tells what an operator wants to know of a request; which rules the paper has is not printed. These are
-the usual ones: errors, robots, static files, large answers, probes for weak spots; and requests of a load
-balancer that asks whether the server lives, which are dropped.
+It applies rules to access-log lines, indexes their words, counts what was requested, and stores both results
+in a database. A rule states what an operator wants to know about a request. The paper does not print its
+rules; these are the usual ones: errors, robots, static files, large answers and probes for vulnerabilities.
+Requests by which a load balancer checks that the server is alive are dropped.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from storm_lab.workloads.usercode import Bolt, Cost, Emit, SteadyBolt, SteadySpo
 STORE = "mongo"
 """Name of the external server that both stores wait for."""
 MALFORMED = "malformed"
-"""Stream of the reasons why lines could not be read, which are counted like paths."""
+"""Stream of the reasons why lines could not be read; they are counted like paths."""
 
 USUAL_BYTES = 200
-"""Length of the event whose rules cost what is declared."""
+"""Length of an event for which applying the rules costs what is declared."""
 USUAL_TERMS = 12
-"""Terms of the entry whose indexing costs what is declared."""
+"""Number of terms of an entry for which indexing costs what is declared."""
 
 _TERM = re.compile(r"[a-z0-9]{2,}")
 LARGE_BYTES = 1_000_000
@@ -39,7 +39,7 @@ _ALIVE = re.compile(r"/(?:health|ping|alive|status)(?:check)?/?$", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A tag and when it applies; ``drops`` ends the line's way through the topology."""
+    """A tag and the condition under which it applies; ``drops`` stops the processing of the line."""
 
     tag: str
     applies: Callable[[Access], bool]
@@ -60,17 +60,17 @@ RULES: tuple[Rule, ...] = (
 
 
 def tags_of(access: Access) -> tuple[str, ...] | None:
-    """Tags of the rules that apply, in their order; None where one of them drops the line."""
+    """Return the tags of the rules that apply, in their order; None if one of them drops the line."""
     applying = [rule for rule in RULES if rule.applies(access)]
     return None if any(rule.drops for rule in applying) else tuple(rule.tag for rule in applying)
 
 
 @dataclass(frozen=True, slots=True)
 class LogStreamCosts:
-    """What each step costs, in microseconds at the trace's reference clock; server time is not CPU.
+    """Cost of each step, in microseconds at the trace's reference clock; server time is not CPU.
 
-    ``rules_us`` holds for an event of `USUAL_BYTES` and ``index_us`` for an entry of `USUAL_TERMS`; a third
-    of each is due to every tuple, the rest grows with bytes and terms.
+    ``rules_us`` holds for an event of `USUAL_BYTES` and ``index_us`` for an entry of `USUAL_TERMS`. A third
+    of each is the same for every tuple; the rest grows in proportion to bytes or terms.
     """
 
     take_us: float
@@ -82,16 +82,16 @@ class LogStreamCosts:
 
 
 class TakeEvents(SteadySpout):
-    """Emits a log's events."""
+    """Emits the events of a log."""
 
     def __init__(self, log: AccessLog, costs: LogStreamCosts) -> None:
         super().__init__(Cost(costs.take_us), ((event,) for event in log.events))
 
 
 class ApplyRules(Bolt):
-    """Reads the line in an event, tags it, and emits what was asked for with the tagged entry.
+    """Reads the line in an event, tags it, and emits the requested path with the tagged entry.
 
-    A line that cannot be read goes to the stream `MALFORMED`; one that a rule drops goes nowhere.
+    A line that cannot be read goes to the stream `MALFORMED`. A line that a rule drops goes nowhere.
     ``malformed`` counts reasons, ``dropped`` lines.
     """
 
@@ -101,7 +101,7 @@ class ApplyRules(Bolt):
         self.dropped = 0
 
     def execute(self, values: Values, emit: Emit) -> None:
-        """Emit the entry and what it asks for, or the line on the stream of malformed ones."""
+        """Emit the path and the entry, or the reason on the stream of malformed lines."""
         event = json.loads(str(values[0]))
         try:
             access = parse_line(event["message"], LogFormat(event["format"]), event.get("fields", "").split())
@@ -127,7 +127,7 @@ class ApplyRules(Bolt):
         emit(access.path, json.dumps(entry, separators=(",", ":")))
 
     def cost(self, values: Values) -> Cost:
-        """In proportion to the line's length, but for a share that every line costs."""
+        """Return a cost with a fixed part and a part in proportion to the line's length."""
         return Cost(_shared(self._us, len(str(values[0])) / USUAL_BYTES))
 
 
@@ -149,12 +149,12 @@ class IndexEntries(Bolt):
         emit(document, values[0], terms)
 
     def cost(self, values: Values) -> Cost:
-        """In proportion to the number of terms, but for a share that every entry costs."""
+        """Return a cost with a fixed part and a part in proportion to the number of terms."""
         return Cost(_shared(self._us, len(terms_of(str(values[0]), str(values[1]))) / USUAL_TERMS))
 
 
 class CountHits(SteadyBolt):
-    """Counts paths, and reasons of malformed lines, and emits each new count."""
+    """Counts paths and the reasons of malformed lines, and emits each new count."""
 
     def __init__(self, costs: LogStreamCosts) -> None:
         super().__init__(Cost(costs.count_us))
@@ -168,7 +168,7 @@ class CountHits(SteadyBolt):
 
 
 class StoreValues(SteadyBolt):
-    """Writes what it gets into the database, by its first value, and waits for the answer."""
+    """Writes values into the database under the first of them, and waits for the answer."""
 
     def __init__(self, costs: LogStreamCosts) -> None:
         super().__init__(Cost(costs.store_cpu_us, STORE, costs.store_server_us))
@@ -180,7 +180,7 @@ class StoreValues(SteadyBolt):
 
 
 def terms_of(path: str, entry: str) -> list[str]:
-    """Distinct words of two characters or more of a path and of an entry's texts, in order."""
+    """Return the distinct words of at least two characters in a path and in an entry's texts, sorted."""
     found = json.loads(entry)
     texts = (path, found["query"], found["referrer"], found["agent"], found["method"], *found["tags"])
     return sorted({term for text in texts for term in _TERM.findall(text.lower())})

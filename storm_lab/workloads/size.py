@@ -1,7 +1,7 @@
-"""Serialised sizes: the bytes that a tuple's values take on the wire, as Storm's Kryo serialiser writes them.
+"""Serialised sizes: the bytes that Storm's Kryo serialiser writes for a tuple's values.
 
 Kryo writes the list's length, then for each value one byte for its class and the value itself. Ids and
-headers that Storm adds belong to the message, not to the payload, and are counted by the emulator.
+headers that Storm adds belong to the message, not to the payload; the emulator counts them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from storm_lab.model.javahash import JavaLong
 
 
 def payload_bytes(values: Iterable[object]) -> int:
-    """Bytes of a tuple's values; `TypeError` for a class of unknown size: emit it with a size of its own."""
+    """Return the bytes of a tuple's values; `TypeError` for a class of unknown size: emit it with a size."""
     listed = values if type(values) is tuple else tuple(values)
     total = _whole(len(listed)) + len(listed)
     for value in listed:
@@ -53,5 +53,5 @@ def _zigzag(number: int) -> int:
 
 
 def _whole(number: int) -> int:
-    """Bytes of a non-negative whole number in sevens of bits."""
+    """Return the bytes of a non-negative integer, stored with seven bits to a byte."""
     return 1 if number < 128 else -(-number.bit_length() // 7)

@@ -1,4 +1,4 @@
-"""A random number generator in whole numbers: the same draws on every machine, whatever library versions."""
+"""An integer random number generator: the same draws on every machine and with all library versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class SplitMix:
         self._state = seed & _MASK
 
     def next64(self) -> int:
-        """64 random bits, as a number from 0."""
+        """Return 64 random bits as an integer from 0."""
         self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
         mixed = self._state
         mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
@@ -22,5 +22,5 @@ class SplitMix:
         return mixed ^ (mixed >> 31)
 
     def below(self, bound: int) -> int:
-        """A number from 0 to ``bound`` - 1; the bias is below ``bound`` / 2**64."""
+        """Return an integer from 0 to ``bound`` - 1; the bias is below ``bound`` / 2**64."""
         return (self.next64() * bound) >> 64

@@ -1,8 +1,8 @@
-"""Texts to stream: a generated one, the real book if it lies beside the checkout, or the reader's own.
+"""Texts to stream: a generated one, the real book if it is beside the checkout, or the user's own.
 
 The default is generated, so that every machine streams the same bytes. It has the shape of Alice's Adventures
-in Wonderland (T-Storm's Word Count input): about 3,600 lines of which a quarter are blank, 26 to 27 thousand
-words, a Zipf word law and English word lengths. The words themselves mean nothing.
+in Wonderland (T-Storm's Word Count input): about 3,600 lines, a quarter of them blank, 26 to 27 thousand
+words, word frequencies by Zipf's law, and English word lengths. The words themselves mean nothing.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from storm_lab.workloads.splitmix import SplitMix
 GENERATED = "generated"
 BOOK = "book"
 BOOK_FILE = Path(__file__).resolve().parents[3] / "shared" / "data" / "text" / "alice_in_wonderland.txt"
-"""Where the book is looked for: in a folder beside the checkout."""
+"""Path of the book, in a folder beside the checkout."""
 
 LARGEST_FILE = 64 * 1024 * 1024
 FALLBACK_ENCODING = "latin-1"
-"""For files that are not UTF-8: every byte has a character, so the words of 8-bit texts stay apart."""
+"""For files that are not UTF-8: every byte is a character, so distinct words of 8-bit texts stay distinct."""
 
 
 def lines_digest(lines: Iterable[str]) -> str:
@@ -36,7 +36,7 @@ def lines_digest(lines: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Lines to stream, without line ends. ``encoding`` is how the file was read."""
+    """Lines to stream, without line ends. ``encoding`` is the one that the file was read in."""
 
     name: str
     lines: tuple[str, ...]
@@ -44,14 +44,15 @@ class Text:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the lines, whatever file or encoding they came from."""
+        """SHA-256 of the lines, independent of the file and encoding that they came from."""
         return lines_digest(self.lines)
 
 
 def load_text(choice: str, *, field: str = "text") -> Text:
-    """The text that ``choice`` names: ``generated``, ``book``, or the path of a file.
+    """Return the text that ``choice`` names: ``generated``, ``book``, or the path of a file.
 
-    A `UserError` names ``field``: the file cannot be read, is too large, is not text or holds no word.
+    Raises a `UserError` about ``field`` if the file cannot be read, is too large, is not text or holds no
+    word.
     """
     if choice == GENERATED:
         return generated_text()
@@ -64,7 +65,7 @@ def load_text(choice: str, *, field: str = "text") -> Text:
 
 
 def read_text(path: Path, *, name: str, field: str = "text") -> Text:
-    """A file's lines, as UTF-8 or, where that fails, in `FALLBACK_ENCODING`; `UserError` as `load_text`."""
+    """Return a file's lines, read as UTF-8 or else in `FALLBACK_ENCODING`; `UserError` as in `load_text`."""
 
     def refusal(message: str, remedy: str = "give the path of a text file that you may read") -> UserError:
         return UserError(message, field=field, value=str(path), remedy=remedy)
@@ -98,7 +99,8 @@ _VOCABULARY = 9000
 _VOWELS = "aeiou"
 _CONSONANTS = "bcdfghklmnprstvw"
 
-# Word lengths by rank of the word: (ranks up to, weight of length 1, 2, 3, ...). Frequent words are short.
+# Word lengths by a word's rank: (limit of the rank, weights of lengths 1, 2, 3, ...). Frequent words are
+# short.
 _LENGTHS: tuple[tuple[int, tuple[int, ...]], ...] = (
     (12, (1, 4, 7)),
     (120, (0, 3, 7, 8, 3, 1)),
@@ -106,16 +108,17 @@ _LENGTHS: tuple[tuple[int, tuple[int, ...]], ...] = (
     (_VOCABULARY, (0, 0, 1, 4, 7, 8, 8, 6, 5, 3, 2, 1)),
 )
 
-# Lines of a paragraph: weight of 1, 2, 3, ... lines.
+# Lines of a paragraph: weights of 1, 2, 3, ... lines.
 _PARAGRAPH = (27, 29, 13, 13, 5, 4, 2, 2, 3, 1, 1, 1)
 
 
 @cache
 def generated_text(seed: int = 1) -> Text:
-    """The generated text: same seed, same bytes, on every machine. Whole numbers only."""
+    """Return the generated text; integer arithmetic gives the same bytes for a seed on every machine."""
     draw = SplitMix(seed)
     words = _vocabulary(draw)
-    # Zipf-Mandelbrot: the weight of rank r is proportional to 1 / (r + 1.6), as the book's counts fall.
+    # Zipf-Mandelbrot: the weight of rank r is proportional to 1 / (r + 1.6), like the word counts of the
+    # book.
     cumulative = list(accumulate(10**12 // (10 * rank + 16) for rank in range(1, len(words) + 1)))
     paragraph = list(accumulate(_PARAGRAPH))
     lines: list[str] = []
@@ -145,7 +148,7 @@ def _vocabulary(draw: SplitMix) -> list[str]:
         weights = next(weights for limit, weights in _LENGTHS if len(words) < limit)
         cumulative = list(accumulate(weights))
         length = 1 + bisect_right(cumulative, draw.below(cumulative[-1]))
-        # Consonant and vowel in turn; a word of one letter is a vowel.
+        # Consonants and vowels alternate; a word of one letter is a vowel.
         start = draw.below(2) if length > 1 else 1
         word = "".join(
             _VOWELS[draw.below(len(_VOWELS))]

@@ -1,7 +1,7 @@
-"""The Throughput Test (T-Storm, sections III and V): big random tuples through bolts that do next to nothing.
+"""The Throughput Test (T-Storm, sections III and V): large random tuples pass bolts that do almost nothing.
 
-Each spout executor draws an identifier and a random text once, when it opens, and emits the pair over and
-over. Identity bolts pass on what they get, counters count tuples by identifier.
+Each spout executor draws an identifier and a random text once, when it opens, and emits the pair repeatedly.
+Identity bolts pass on what they receive, and counters count tuples by identifier.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 class EmitRandomTexts(SteadySpout):
     """One record per executor: its identifier and its text of ``characters``, drawn from ``seed``.
 
-    The executors take records in turn, so each identifier has an equal share of the tuples, as when equal
-    executors send nothing but their own. Taking the same pair again costs nothing.
+    The executors take records in turn. Each identifier therefore has an equal share of the tuples, as if
+    equal executors sent only their own. Taking the same pair again costs nothing.
     """
 
     def __init__(self, executors: int, characters: int, seed: int) -> None:
@@ -34,13 +34,13 @@ class EmitRandomTexts(SteadySpout):
 
 
 class Identity(SteadyBolt):
-    """Emits what it gets, after ``service_us`` of CPU."""
+    """Emits the values that it receives, after ``service_us`` of CPU."""
 
     def __init__(self, service_us: float = 0.0) -> None:
         super().__init__(Cost(service_us))
 
     def execute(self, values: Values, emit: Emit) -> None:
-        """Emit what came."""
+        """Emit the values unchanged."""
         emit(*values)
 
 

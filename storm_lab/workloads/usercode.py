@@ -1,9 +1,9 @@
-"""User code: what a topology's author writes. It runs for real, once, over real input.
+"""User code: what a topology's author writes. It really runs, once, over real input.
 
-A spout yields what its ``nextTuple`` calls take from their source; a bolt executes tuples. Both emit through
-the function they are handed and say what each call costs. Time does not pass here: costs are declared, and
-played by the emulator. One object serves all tasks of a component, so a stateful bolt must keep its state by
-grouping key, which is what a fields grouping promises the tasks of a real one.
+A spout yields the records that its ``nextTuple`` calls take from their source; a bolt executes tuples. Both
+emit through a function that they are given, and state what each call costs. No time passes here: costs are
+declared, and the emulator plays them. One object serves all tasks of a component. A stateful bolt must
+therefore keep its state by grouping key, as the tasks of a real bolt can under a fields grouping.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Cost:
     """What one call of user code costs.
 
     ``cpu_us`` is CPU time at the trace's reference clock, in microseconds. ``server`` names an external
-    server that the call waits for (a database insert), and ``server_us`` is the service time it asks of it;
-    empty = none. ``resets_timeout``: the call begins with ``collector.resetTimeout`` of its tuple, because it
-    will take long (Storm 1.0 on; ignored before).
+    server that the call waits for (such as a database for an insert); empty = none. ``server_us`` is the
+    service time that the call asks of it. ``resets_timeout``: the call begins with ``collector.resetTimeout``
+    of its tuple, because it will take long (from Storm 1.0; ignored before).
     """
 
     cpu_us: float
@@ -33,18 +33,18 @@ class Cost:
 
 
 class TupleFailedError(Exception):
-    """Raised by a bolt's ``execute`` to fail its tuple; what the call has emitted is not sent."""
+    """Raised by a bolt's ``execute`` to fail its tuple; the tuples emitted by the call are not sent."""
 
 
 class Values(tuple[object, ...]):
-    """A tuple's values, with the component and stream they came from."""
+    """A tuple's values, with the component and the stream that they came from."""
 
     source: str
     stream: str
 
     @classmethod
     def of(cls, values: Iterable[object], source: str, stream: str) -> Values:
-        """Values as an emit of ``source`` on ``stream`` made them."""
+        """Return values with the ``source`` and the ``stream`` that they were emitted on."""
         made = cls(values)
         made.source = source
         made.stream = stream
@@ -52,7 +52,7 @@ class Values(tuple[object, ...]):
 
 
 class Emit(Protocol):
-    """The emit call that user code is handed."""
+    """The emit function that user code is given."""
 
     def __call__(
         self, *values: object, stream: str = DEFAULT_STREAM, size: int | None = None, task: int | None = None
@@ -73,15 +73,15 @@ class Spout(ABC):
 
     @abstractmethod
     def records(self) -> Iterable[tuple[object, ...]]:
-        """What the successive ``nextTuple`` calls take from the source, for one pass over the input."""
+        """Return what successive ``nextTuple`` calls take from the source, for one pass over the input."""
 
     def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:
-        """Turn one record into emits; as it stands, one tuple with the record's values."""
+        """Turn one record into emits; by default one tuple with the record's values."""
         emit(*record)
 
     @abstractmethod
     def cost(self, record: tuple[object, ...]) -> Cost:
-        """What the ``nextTuple`` call of this record costs."""
+        """Return the cost of the ``nextTuple`` call for this record."""
 
 
 class Bolt(ABC):
@@ -91,34 +91,34 @@ class Bolt(ABC):
     def execute(self, values: Values, emit: Emit) -> None:
         """Handle one tuple. Emits are anchored to it, and it is acked when this returns.
 
-        `TupleFailedError` fails it, as after ``collector.fail``.
+        Raise `TupleFailedError` to fail it, as with ``collector.fail``.
         """
 
     @abstractmethod
     def cost(self, values: Values) -> Cost:
-        """What executing this tuple costs; called before `execute`."""
+        """Return the cost of executing this tuple; called before `execute`."""
 
     def tick(self, emit: Emit) -> None:  # noqa: B027 - most bolts have no tick
         """Handle a tick tuple, for components with ``tick_seconds``; called once, after the whole input."""
 
     def tick_cost(self) -> Cost:
-        """What executing a tick tuple costs."""
+        """Return the cost of executing a tick tuple."""
         return Cost(0.0)
 
 
 class SteadySpout(Spout):
-    """A spout of these ``records`` whose calls all cost ``each``."""
+    """A spout of the given ``records`` whose calls all cost ``each``."""
 
     def __init__(self, each: Cost, records: Iterable[tuple[object, ...]] = ()) -> None:
         self._each = each
         self._records = tuple(records)
 
     def records(self) -> Iterable[tuple[object, ...]]:
-        """The records, in order."""
+        """Return the records, in order."""
         return self._records
 
     def cost(self, record: tuple[object, ...]) -> Cost:
-        """The same for every record."""
+        """Return the same cost for every record."""
         return self._each
 
 
@@ -129,5 +129,5 @@ class SteadyBolt(Bolt):
         self._each = each
 
     def cost(self, values: Values) -> Cost:
-        """The same for every tuple."""
+        """Return the same cost for every tuple."""
         return self._each

@@ -1,7 +1,7 @@
-"""Word Count as T-Storm runs it (section V): read a line, split it, count its words, store each count.
+"""Word Count as in T-Storm (section V): read a line, split it, count its words, store each count.
 
-The reader takes lines from a queue server (Redis in the paper), `SplitSentence` emits a line's words,
-`CountWords` keeps a running count per word, `StoreCounts` writes every new count into a document database
+The reader takes lines from a queue server (Redis in the paper). `SplitSentence` emits a line's words,
+`CountWords` keeps a running count per word, and `StoreCounts` writes every new count into a document database
 (MongoDB).
 """
 
@@ -19,7 +19,7 @@ STORE = "mongo"
 
 @dataclass(frozen=True, slots=True)
 class WordCountCosts:
-    """What each step costs, in microseconds at the trace's reference clock; server time is not CPU."""
+    """Cost of each step, in microseconds at the trace's reference clock; server time is not CPU."""
 
     read_us: float
     split_line_us: float
@@ -30,14 +30,14 @@ class WordCountCosts:
 
 
 class ReadLines(SteadySpout):
-    """Emits a text's lines, blank ones too."""
+    """Emits the lines of a text, including blank ones."""
 
     def __init__(self, text: Text, costs: WordCountCosts) -> None:
         super().__init__(Cost(costs.read_us), ((line,) for line in text.lines))
 
 
 class SplitSentence(Bolt):
-    """Emits the words of a line; a blank line has none, and its tuple tree ends here."""
+    """Emits the words of a line; a blank line has none, so its tuple tree ends here."""
 
     def __init__(self, costs: WordCountCosts) -> None:
         self._costs = costs
@@ -48,7 +48,7 @@ class SplitSentence(Bolt):
             emit(word)
 
     def cost(self, values: Values) -> Cost:
-        """A part for the line and one for each word."""
+        """Return a cost with one part for the line and one for each word."""
         words = len(str(values[0]).split())
         return Cost(self._costs.split_line_us + words * self._costs.split_word_us)
 
@@ -68,7 +68,7 @@ class CountWords(SteadyBolt):
 
 
 class StoreCounts(SteadyBolt):
-    """Writes a count into the database and waits for it."""
+    """Writes a count into the database and waits for the answer."""
 
     def __init__(self, costs: WordCountCosts) -> None:
         super().__init__(Cost(costs.store_cpu_us, STORE, costs.store_server_us))

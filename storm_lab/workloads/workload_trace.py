@@ -1,15 +1,15 @@
-"""Workload traces: what user code did with the real input, replayable under any cluster and schedule.
+"""Workload traces: what user code did with the real input, to be replayed on any cluster and schedule.
 
 User code runs once over the input. What it did is kept as two tables:
 
 * a **record** is one call of user code: a spout's ``nextTuple`` or one bolt's ``execute`` of one tuple. It
-  says what the call costs (CPU, and time spent waiting for an external server), which grouping key its input
-  tuple had for this subscriber, and which emissions it made;
-* an **emission** is one emit call: the stream, the size of the tuple, and the record that its *first*
-  subscriber's execute will follow; subscriber *k* of the stream (in the topology's order of declaration)
-  follows record ``first_record + k``. A stream without subscribers has -1 there.
+  states what the call costs (CPU, and time spent waiting for an external server), which grouping key its
+  input tuple had for this subscriber, and which emissions it made;
+* an **emission** is one emit call: the stream, the size of the tuple, and the record of the *first*
+  subscriber's execute. Subscriber *k* of the stream (in the topology's order of declaration) has record
+  ``first_record + k``. A stream without subscribers has -1 there.
 
-A spout's source records are its lines; the emulator takes them one after another and starts again at the end.
+The emulator takes a spout's source records one after another and starts again after the last.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 LARGEST = 2**31 - 1
-"""Most records, and most bytes of a tuple: the tables hold them in 32 bits."""
+"""Largest number of records, and of bytes in a tuple: the tables hold them in 32 bits."""
 
 FAILS = -1
-"""In place of a number of emissions: the call emits nothing and fails its input tuple."""
+"""Stands for a number of emissions: the call emits nothing and fails its input tuple."""
 
 RECORD = np.dtype(
     [
@@ -36,7 +36,7 @@ RECORD = np.dtype(
         ("key2", np.int32),  # partial key: second candidate; else 0
         ("first_emission", np.int32),
         ("emissions", np.int32),  # -1 = the call emits nothing and fails its input tuple
-        ("resets", np.int32),  # 1 = the call begins with resetTimeout of its input tuple (Storm 1.0 on)
+        ("resets", np.int32),  # 1 = the call begins with resetTimeout of its input tuple (from Storm 1.0)
     ],
     align=True,
 )
@@ -53,12 +53,11 @@ EMISSION = np.dtype(
 
 @dataclass(frozen=True, slots=True)
 class WorkloadTrace:
-    """User code's behaviour over one input, for one topology.
+    """The behaviour of user code over one input, for one topology.
 
-    ``streams`` numbers every (component, stream) that is emitted on; ``sources`` maps each spout to the
-    indices of its source records, in order; ``ticks`` maps a bolt to the record of its tick tuple.
-    ``reference_mhz`` is the clock at which ``cpu_ns`` holds. ``digest`` identifies input, user code and
-    costs.
+    ``streams`` lists every declared (component, stream). ``sources`` maps each spout to the indices of its
+    source records, in order; ``ticks`` maps a bolt to the record of its tick tuple. ``reference_mhz`` is the
+    clock rate for which ``cpu_ns`` holds. ``digest`` identifies input, user code and costs.
     """
 
     records: NDArray[np.void]
