@@ -1,6 +1,6 @@
-"""Storm components written in Python, run in a process of their own over real input.
+"""Run Storm components written in Python over real input, in a process of their own.
 
-The process runs `storm_lab.workloads.multilang.main`. It puts modules named `streamparse`, `pystorm` and
-`storm` in place that have the interface of the real ones, so that spouts and bolts run unmodified, and writes
-down what they do. The process that asks for it imports `storm_lab.workloads.multilang.plan` only.
+The process runs `storm_lab.workloads.multilang.main`. It installs modules named `streamparse`, `pystorm` and
+`storm` with the interface of the real ones, so that spouts and bolts run unmodified, and records what they
+do. The process that starts it imports only `storm_lab.workloads.multilang.plan`.
 """

@@ -1,4 +1,4 @@
-"""The time that components see: it goes on by what they sleep and by virtual arrivals, without waiting."""
+"""The virtual time that components see: sleeps and virtual arrivals advance it, without any waiting."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _LONGEST_SLEEP_S = 1e6
 
 
 class TookTooLongError(BaseException):
-    """A call did not come back in its time. Not an `Exception`, so that components do not catch it."""
+    """A call did not return in time. Not an `Exception`, so that components do not catch it."""
 
 
 class VirtualClock:
-    """A clock that sleeps push forward; `slept_s` counts them."""
+    """A clock that sleeps advance; `slept_s` is their total."""
 
     def __init__(self) -> None:
         self.slept_s = 0.0
@@ -30,7 +30,7 @@ class VirtualClock:
         time.monotonic = lambda: self._monotonic() + self._ahead_s
 
     def sleep(self, seconds: float) -> None:
-        """Pass time without waiting."""
+        """Advance virtual time as by a sleep, without waiting."""
         if seconds < 0:
             raise ValueError("sleep length must be non-negative")
         seconds = min(float(seconds), _LONGEST_SLEEP_S)
@@ -38,17 +38,17 @@ class VirtualClock:
         self._ahead_s += seconds
 
     def real(self) -> float:
-        """Seconds that have really passed, from an arbitrary start."""
+        """Return the seconds that have really passed, from an arbitrary start."""
         return self._monotonic()
 
     def pass_s(self, seconds: float) -> None:
-        """Let virtual time pass between calls."""
+        """Advance virtual time between calls."""
         self._ahead_s += seconds
 
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raise `TookTooLongError` in the block when it has not ended in time."""
+    """Raise `TookTooLongError` in the block if it does not end in time."""
 
     def ring(number: int, frame: FrameType | None) -> None:
         raise TookTooLongError

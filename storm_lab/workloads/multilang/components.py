@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Tuple(NamedTuple):
-    """A tuple as a bolt gets it."""
+    """A tuple as a bolt receives it."""
 
     id: str
     component: str
@@ -29,7 +29,7 @@ class Tuple(NamedTuple):
 
 
 class ScriptRanError(BaseException):
-    """A script has made its component and asked it to run: the recorder takes it from here."""
+    """A script has made its component and called ``run``; the recorder takes over from here."""
 
     def __init__(self, component: Any) -> None:
         super().__init__("run() was called")
@@ -56,8 +56,8 @@ class Component:
         self._collector: EmitTaker | None = None
 
     def attach(self, collector: EmitTaker, conf: Mapping[str, Any], context: Mapping[str, Any]) -> None:
-        """Tell the component where it runs, as the handshake does; `initialize` follows."""
-        # Components that do not call the constructor of their base class are met in the wild.
+        """Give the component its configuration and context, as the handshake does; `initialize` follows."""
+        # Some real components do not call the constructor of their base class.
         if not hasattr(self, "logger"):
             Component.__init__(self)
         self._collector = collector
@@ -81,7 +81,7 @@ class Component:
         """Report a metric to Storm."""
 
     def run(self) -> None:
-        """The end of a script that is a component."""
+        """Hand the component to the recorder, at the end of the script that made it."""
         raise ScriptRanError(self)
 
     def _send(
@@ -113,16 +113,16 @@ class Spout(Component):
         raise NotImplementedError
 
     def ack(self, tup_id: Any) -> None:
-        """A tuple has been processed fully."""
+        """Called when a tuple has been processed fully."""
 
     def fail(self, tup_id: Any) -> None:
-        """A tuple has failed."""
+        """Called when a tuple has failed."""
 
     def activate(self) -> None:
-        """The topology has been activated."""
+        """Called when the topology has been activated."""
 
     def deactivate(self) -> None:
-        """The topology has been deactivated."""
+        """Called when the topology has been deactivated."""
 
     def emit(
         self,
@@ -210,7 +210,7 @@ class Bolt(Component):
         direct_task: int | None = None,
         need_task_ids: bool = False,
     ) -> list[int] | None:
-        """Emit a tuple, anchored to the one in hand unless it says otherwise."""
+        """Emit a tuple, anchored to the current one unless ``anchors`` names others."""
         return self._send(tup, stream, None, anchors, direct_task, need_task_ids)
 
     def emit_many(self, tuples: Iterable[Any], **kwargs: Any) -> None:
@@ -219,12 +219,12 @@ class Bolt(Component):
             self.emit(tup, **kwargs)
 
     def ack(self, tup: Any) -> None:
-        """Ack a tuple, or the one of that id."""
+        """Ack a tuple, given itself or by its id."""
         assert self._collector is not None
         self._collector.ack()
 
     def fail(self, tup: Any) -> None:
-        """Fail a tuple, or the one of that id."""
+        """Fail a tuple, given itself or by its id."""
         assert self._collector is not None
         self._collector.fail()
 
@@ -237,7 +237,7 @@ class Bolt(Component):
 
 
 class BatchingBolt(Bolt):
-    """A bolt that keeps tuples by key and processes them batch by batch, at ticks."""
+    """A bolt that collects tuples by key and processes them in batches, at ticks."""
 
     ticks_between_batches: float = 1
 
@@ -251,7 +251,7 @@ class BatchingBolt(Bolt):
             self._tick_counter = 0
 
     def group_key(self, tup: Tuple) -> Any:
-        """Which batch a tuple belongs to."""
+        """Return the key of the batch that a tuple belongs to."""
         return None
 
     def process_batch(self, key: Any, tups: list[Tuple]) -> None:
@@ -259,7 +259,7 @@ class BatchingBolt(Bolt):
         raise NotImplementedError
 
     def process(self, tup: Tuple) -> None:
-        """Put a tuple into the batch of its group."""
+        """Add a tuple to the batch of its group."""
         self._prepare()
         self._batches[self.group_key(tup)].append(tup)
 
@@ -272,7 +272,7 @@ class BatchingBolt(Bolt):
             self._tick_counter = 0
 
     def process_batches(self) -> None:
-        """Handle all batches that are there."""
+        """Handle all batches that have been collected."""
         self._prepare()
         batches, self._batches = self._batches, defaultdict(list)
         for key, tups in batches.items():

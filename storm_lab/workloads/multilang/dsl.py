@@ -1,6 +1,6 @@
 """streamparse's language for topologies: specs, groupings, streams, and the class that holds them.
 
-It is lenient where streamparse is strict: `declared` returns what would be refused there, to be told.
+It is lenient where streamparse is strict: `declared` returns, for the report, what streamparse would refuse.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Grouping:
 
     @classmethod
     def fields(cls, *fields: Any) -> GroupingSpec:
-        """By fields."""
+        """Group by fields."""
         names = fields[0] if len(fields) == 1 and isinstance(fields[0], list | tuple) else fields
         if not names:
             raise ValueError("a fields grouping needs a field")
@@ -52,17 +52,17 @@ class Grouping:
 
     @classmethod
     def custom_object(cls, java_class_name: str, arg_list: Any = ()) -> GroupingSpec:
-        """By a Java class."""
+        """Group by a Java class."""
         return GroupingSpec("custom")
 
     @classmethod
     def custom_serialized(cls, java_serialized: Any) -> GroupingSpec:
-        """By a serialised Java object."""
+        """Group by a serialised Java object."""
         return GroupingSpec("custom")
 
 
 class GlobalStreamId:
-    """A stream of a component, which is given by its spec or its name."""
+    """A stream of a component; the component is given by its spec or its name."""
 
     def __init__(self, componentId: Any = None, streamId: str = DEFAULT_STREAM) -> None:
         self.componentId = componentId
@@ -70,7 +70,7 @@ class GlobalStreamId:
 
 
 class Spec:
-    """A component of a topology as it is declared."""
+    """A component as a topology declares it."""
 
     is_spout = False
 
@@ -127,13 +127,13 @@ class JavaBolt(_Foreign):
 
 
 class ShellSpout(_Foreign):
-    """A spout that is a program."""
+    """A spout that is an external program."""
 
     kind = SpoutSpec
 
 
 class ShellBolt(_Foreign):
-    """A bolt that is a program."""
+    """A bolt that is an external program."""
 
 
 class TopologyType(type):
@@ -162,7 +162,7 @@ class Topology(metaclass=TopologyType):
 
 
 def declared(specs: Iterable[Spec]) -> tuple[list[ComponentSpec], list[str]]:
-    """The components that the specs of a topology declare, and what streamparse would refuse about them."""
+    """Return the components that a topology's specs declare, and what streamparse would refuse about them."""
     faults: list[str] = []
     by_name: dict[str, Spec] = {}
     for spec in specs:

@@ -1,4 +1,4 @@
-"""What components emit, ack and fail, taken as they do it, and to which tasks it goes."""
+"""Collect what components emit, ack and fail, and choose the tasks that tuples go to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from storm_lab.workloads.size import payload_bytes
 class Emitted:
     """An emitted tuple: its values as JSON carries them, their size in bytes, and the tasks it goes to.
 
-    ``targets`` has the indices of tasks for every route of the stream; ``task`` is that of a direct emit.
+    ``targets`` holds the indices of the receiving tasks for each route of the stream; ``task`` is that of a
+    direct emit.
     """
 
     stream: str
@@ -31,12 +32,12 @@ class Emitted:
     tup_id: Any
 
     def row(self) -> list[Any]:
-        """As a recording holds it."""
+        """Return the tuple as a recording stores it."""
         return [self.stream, self.values, self.size, self.task]
 
 
 class EmitTaker:
-    """Takes what components do: between `begin` and `end` it is one component's call."""
+    """Collects what one call of a component does, between `begin` and `end`."""
 
     def __init__(self, specs: Sequence[ComponentSpec], table: TaskTable, out: Recording) -> None:
         self.acked = False
@@ -47,16 +48,16 @@ class EmitTaker:
         self._failed = False
 
     def begin(self) -> None:
-        """A call of a component begins."""
+        """Begin a call of a component."""
         self._emits, self._failed, self.acked = [], False, False
 
     def end(self) -> tuple[list[Emitted], bool]:
-        """The call has ended: what it emitted, and whether it failed its tuple."""
+        """End the call; return what it emitted, and whether it failed its tuple."""
         emits, self._emits = self._emits or [], None
         return emits, self._failed
 
     def given(self, name: str, record: list[Any] | dict[str, Any]) -> list[Emitted]:
-        """The emit of a record that was given in place of a spout's own, a list or values by field."""
+        """Return the emit of a record given in place of a spout's own: a list, or values by field."""
         self.begin()
         stream, fields = next(iter(self._outputs[name].items()), ("default", []))
         values = [record.get(field) for field in fields] if isinstance(record, dict) else record
@@ -72,7 +73,7 @@ class EmitTaker:
         anchors: Iterable[Any] | None,
         direct_task: int | None,
     ) -> list[int]:
-        """Take an emit of a component; returns the tasks that get the tuple."""
+        """Take an emit of a component; return the ids of the tasks that get the tuple."""
         name = str(component.component_name)
         if anchors is not None and not list(anchors):
             self._out.note(name, "emits without anchors: played anchored")
@@ -121,14 +122,14 @@ class EmitTaker:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A subscription to a stream: who reads it, and how its tasks share the tuples."""
+    """A subscription to a stream: the component that reads it, and how its tasks share the tuples."""
 
     target: str
     item: InputSpec
 
 
 class TaskTable:
-    """Task ids as Storm gives them, from 1 in the order of the components' names, and routes.
+    """Task ids as Storm assigns them, from 1 in the order of the components' names, and routes of streams.
 
     ``tasks`` is the number of tasks of each component.
     """
@@ -148,7 +149,7 @@ class TaskTable:
         self._turns: dict[tuple[str, str, str], int] = {}
 
     def component_of(self) -> dict[str, str]:
-        """Component by task id, as the context of a component has it."""
+        """Return the component of each task id, as in the context of a component."""
         return {
             str(first + index): name
             for name, first in self.first.items()
@@ -156,16 +157,16 @@ class TaskTable:
         }
 
     def routes(self, source: str, stream: str) -> list[Route]:
-        """Who subscribed a stream, in the topology's order."""
+        """Return the subscriptions to a stream, in the topology's order."""
         return self._routes.get((source, stream), [])
 
     def index_in(self, route: Route, task: int) -> int | None:
-        """The index of a task id among the tasks of a route's target; None when it is none of them."""
+        """Return the index of a task id among the tasks of a route's target; None if it is none of them."""
         index = task - self.first[route.target]
         return index if 0 <= index < self.tasks[route.target] else None
 
     def chosen(self, route: Route, values: Sequence[Any], direct_task: int | None) -> list[int]:
-        """The indices of the tasks of a route's target that a tuple goes to."""
+        """Return the indices of those tasks of a route's target that a tuple goes to."""
         item = route.item
         count, kind = self.tasks[route.target], item.grouping
         if kind == "direct":

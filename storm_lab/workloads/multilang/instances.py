@@ -1,4 +1,4 @@
-"""The instances of components, one a task, made when their first tuple comes."""
+"""The instances of components, one for each task, made when its first tuple arrives."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from storm_lab.workloads.multilang.loading import Loader, LoadError, said
 from storm_lab.workloads.multilang.plan import ComponentSpec, Plan
 
 MOST_INSTANCES = 64
-"""Instances of a component; further tasks share them."""
+"""Most instances of a component; further tasks share them."""
 START_S = 20.0
 """Seconds that making and initialising an instance may take."""
 
 
 class Instances:
-    """Instances by component and task; ``faults`` says of a component why it cannot be made."""
+    """Instances by component and task; ``faults`` maps a component to the reason why it cannot be made."""
 
     def __init__(self, plan: Plan, specs: Sequence[ComponentSpec], loader: Loader, table: TaskTable) -> None:
         self.table = table
@@ -33,14 +33,14 @@ class Instances:
         self._made: dict[tuple[str, int], Component | None] = {}
 
     def get(self, name: str, task: int) -> Component | None:
-        """The instance of a task; None when it cannot be made."""
+        """Return the instance of a task; None if it cannot be made."""
         key = (name, task % MOST_INSTANCES)
         if key not in self._made:
             self._made[key] = self._make(name, key[1])
         return self._made[key]
 
     def made(self, name: str) -> list[tuple[int, Component | None]]:
-        """The tasks of a component that are there, with their instances; the first one always is."""
+        """Return the tasks of a component that have an instance, always with the first, and the instances."""
         self.get(name, 0)
         return sorted(
             ((task, found) for (owner, task), found in self._made.items() if owner == name),
@@ -48,10 +48,10 @@ class Instances:
         )
 
     def values(self, source: str, stream: str, values: Sequence[Any]) -> Any:
-        """The values of a tuple, by name where the names of its fields allow it."""
+        """Return the values of a tuple, as a named tuple if the names of its fields allow it."""
         fields = tuple(self._specs[source].outputs.get(stream, ()))
         if any(isinstance(value, list | dict) for value in values):
-            # Each receiver has its own copy, which it may change.
+            # Each receiver gets its own copy, which it may change.
             values = json.loads(json.dumps(values))
         kind = _named(fields)
         return tuple(values) if kind is None or len(fields) != len(values) else kind(*values)

@@ -1,6 +1,6 @@
-"""Loading components: classes of modules, scripts, and topology files, also where modules are absent.
+"""Load components from modules, scripts and topology files, even if some of their imports are missing.
 
-Modules of ours are put in place of streamparse, pystorm and storm.
+Modules of this package stand in for streamparse, pystorm and storm.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LoadError(Exception):
 
 
 class Loader:
-    """Loads user code; modules that are not installed are absent, by name in `absent.missed`."""
+    """Loads user code; replaces modules that are not installed, and lists them in `absent.missed`."""
 
     def __init__(self, folders: Sequence[str]) -> None:
         self.absent = AbsentModules()
@@ -42,7 +42,7 @@ class Loader:
         sys.meta_path.append(self.absent)
 
     def topology(self, file: str) -> dsl.TopologyType:
-        """The topology class of a file; `LoadError` if there is none, or it or a component cannot be had."""
+        """Return the topology class of a file; `LoadError` if it is absent or cannot be loaded completely."""
         module = self._attempt(lambda: _module_of(Path(file)), Path(file).name)
         found = [
             value
@@ -59,7 +59,7 @@ class Loader:
         return topology
 
     def make(self, spec: ComponentSpec) -> Component:
-        """A fresh instance of a component; `LoadError` if it cannot be made."""
+        """Make a new instance of a component; `LoadError` if it cannot be made."""
         if "script" in spec.code:
             made = self._attempt(lambda: _run_script(spec.code["script"]), Path(spec.code["script"]).name)
         else:
@@ -74,7 +74,7 @@ class Loader:
         return made
 
     def _attempt(self, load: Callable[[], Any], what: str) -> Any:
-        """Load; a module that is not there is made absent, and everything is loaded again."""
+        """Load something; if a module is missing, put a stand-in in its place and load everything again."""
         for _ in range(_MOST_ABSENT):
             Absent.importing = True
             try:
@@ -95,7 +95,7 @@ class Loader:
         raise LoadError(f"{what} needs too many modules that are not installed")
 
     def _where(self, error: BaseException) -> str:
-        """The innermost line of the user's code that an exception went through; empty if there is none."""
+        """Return the innermost line of user code that an exception passed through; empty if there is none."""
         for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
             path = Path(frame.f_code.co_filename)
             if any(path.resolve().is_relative_to(folder) for folder in self._folders):
@@ -111,7 +111,7 @@ class Loader:
 
 
 def said(error: BaseException) -> str:
-    """An exception in one line of bounded length."""
+    """Return an exception as one line of bounded length."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return text if len(text) <= 300 else f"{text[:297]}..."
 
@@ -142,7 +142,7 @@ def _run_script(path: str) -> Any:
 
 
 def install() -> None:
-    """Put the modules in place; what is imported under their names from here on is ours."""
+    """Install the stand-in modules; later imports of their names find them."""
     bolts = {name: getattr(components, name) for name in _BOLTS}
     spouts = {name: getattr(components, name) for name in _SPOUTS}
     base = {"Component": components.Component, "Tuple": components.Tuple}
@@ -177,10 +177,10 @@ def _module(name: str, content: dict[str, Any]) -> None:
 
 
 class Absent:
-    """A name of a module that is not installed: it can be imported, but not used."""
+    """Stands in for a name of a module that is not installed: it can be imported, but not used."""
 
     importing = False
-    """While modules are imported calls are let pass: decorators and constants of absent modules."""
+    """True during imports: calls are allowed then, for decorators and constants of absent modules."""
 
     def __init__(self, module: str, name: str) -> None:
         self._module = module
@@ -192,7 +192,7 @@ class Absent:
         return Absent(self._module, f"{self._name}.{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Another stand-in while modules are imported; afterwards the module is missed."""
+        """Return another stand-in while modules are imported; raise `ModuleNotFoundError` afterwards."""
         return Absent(self._module, self._name) if Absent.importing else self._miss()
 
     def __getitem__(self, key: Any) -> Any:
@@ -206,22 +206,22 @@ class Absent:
 
 
 def module_of_absent_spec(value: object) -> str | None:
-    """The absent module of a component whose ``spec`` was called while a topology was imported."""
+    """Return the absent module of a component whose ``spec`` was called while a topology was imported."""
     return value._module if isinstance(value, Absent) and value._name.endswith(".spec") else None
 
 
 class AbsentModules:
-    """Finds modules that are not installed, among those whose names are given to it."""
+    """Finds modules that are not installed, if the names of their top-level packages are in `roots`."""
 
     def __init__(self) -> None:
         self.roots: set[str] = set()
         self.missed: set[str] = set()
-        """What is not there: packages by their root, and of packages that are there the modules they lack."""
+        """Names of what is missing: top-level packages, and modules that an installed package lacks."""
 
     def find_spec(
         self, name: str, path: Iterable[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of an absent module."""
+        """Return the spec of an absent module."""
         if name.partition(".")[0] not in self.roots:
             return None
         if self._missed_with(name) == name:
@@ -229,14 +229,14 @@ class AbsentModules:
         return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """A module all of whose names are absent."""
+        """Return a module in which every name is absent."""
         return _AbsentModule(spec.name, self._missed_with(spec.name))
 
     def exec_module(self, module: ModuleType) -> None:
-        """There is nothing to run."""
+        """Do nothing: an absent module has no code."""
 
     def _missed_with(self, name: str) -> str:
-        """The outermost of the missed modules that hold a module: without it this one is not there either."""
+        """Return the outermost missing module that contains a module; the module itself if there is none."""
         parts = name.split(".")
         outer = (".".join(parts[:end]) for end in range(1, len(parts)))
         return next((module for module in outer if module in self.missed), name)

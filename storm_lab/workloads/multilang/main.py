@@ -1,7 +1,7 @@
 """The process that runs Python components: ``python -m storm_lab.workloads.multilang.main PLAN OUTCOME``.
 
-It reads a plan, runs, and writes its outcome as JSON. Its limits of memory and CPU are set by whoever starts
-it.
+It reads a plan, runs it, and writes the outcome as JSON. The plan also sets its limits of memory and CPU
+time.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from storm_lab.workloads.multilang.plan import ComponentSpec, Given, Plan, read_
 from storm_lab.workloads.multilang.recorder import Recorder
 
 LARGEST_FILE = 1 << 30
-"""Bytes of a file that the process may write, its outcome among them."""
+"""Most bytes of a file that the process may write, including its outcome."""
 
 
 def run_plan(plan: Plan) -> dict[str, Any]:
-    """Run the components of a plan; returns the outcome."""
+    """Run the components of a plan; return the outcome."""
     _limit(plan)
     install()
     clock = VirtualClock()
@@ -58,7 +58,7 @@ def run_plan(plan: Plan) -> dict[str, Any]:
 
 
 def _limit(plan: Plan) -> None:
-    """Bounds that the operating system keeps: memory, CPU time, size of files."""
+    """Set the limits that the operating system enforces: memory, CPU time, size of files."""
     for what, most in (
         (resource.RLIMIT_AS, plan.memory_mb * 2**20),
         (resource.RLIMIT_CPU, int(plan.seconds) * 4 + 60),
@@ -105,7 +105,7 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
 
 
 def _seed() -> None:
-    """The same draws in every run."""
+    """Seed random numbers, so that every run draws the same."""
     random.seed(1)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -113,7 +113,7 @@ def _seed() -> None:
 
 
 def _closed(specs: list[ComponentSpec], broken: dict[str, str]) -> list[str]:
-    """The components that can be run, and all whose input comes from such: a bolt wants real tuples."""
+    """Return the components that can run: spouts, and bolts all of whose input comes from such components."""
     names = {spec.name for spec in specs if spec.name not in broken}
     while True:
         kept = {
@@ -125,14 +125,14 @@ def _closed(specs: list[ComponentSpec], broken: dict[str, str]) -> list[str]:
         if kept == names:
             break
         names = kept
-    # A loop without a source holds itself.
+    # Bolts in a loop without a spout would keep each other in the set.
     if not any(spec.is_spout and spec.name in names for spec in specs):
         return []
     return [spec.name for spec in specs if spec.name in names]
 
 
 def main(plan_file: str, outcome_file: str) -> None:
-    """Read the plan, run it, write the outcome, and end at once, whatever threads are left."""
+    """Read the plan, run it, write the outcome, and end at once, even if threads are still running."""
     outcome = run_plan(read_plan(Path(plan_file)))
     partial = Path(f"{outcome_file}.partial")
     partial.write_text(json.dumps(outcome, default=repr, skipkeys=True), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What is handed to the process that runs Python components, and what it hands back; both as JSON."""
+"""The plan for the process that runs Python components, and the components in its outcome; both as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TICK = "topology.tick.tuple.freq.secs"
 
 @dataclass(slots=True)
 class InputSpec:
-    """A subscription: another component's stream and the grouping on it, by the names of the model."""
+    """A subscription: another component's stream and the grouping on it, with the model's names."""
 
     component: str
     stream: str
@@ -25,9 +25,9 @@ class InputSpec:
 class ComponentSpec:
     """A component as its topology declares it.
 
-    ``code`` says where its Python is: ``module`` and ``class``, or ``script``; empty for a component in
-    another language, which ``java`` names. ``outputs`` maps streams to their fields; ``outputs_known`` is
-    false where they could not be read. ``tick_s`` is the period of its tick tuples.
+    ``code`` tells where its Python code is: ``module`` and ``class``, or ``script``. It is empty for a
+    component in another language, which ``java`` names. ``outputs`` maps streams to their fields;
+    ``outputs_known`` is false if they could not be read. ``tick_s`` is the period of its tick tuples.
     """
 
     name: str
@@ -45,7 +45,7 @@ class ComponentSpec:
 
 @dataclass(slots=True)
 class Given:
-    """What somebody said of a component in advance: tasks, rate, or the values that it emits."""
+    """What was specified for a component in advance: tasks, rate, or the values that it emits."""
 
     tasks: int | None = None
     rate_per_s: float | None = None
@@ -56,10 +56,10 @@ class Given:
 class Plan:
     """A run of Python components.
 
-    Either ``topology_file`` is a streamparse topology, which says what there is, or ``components`` does.
-    ``folders`` are where modules are looked for. At most ``records`` are taken of each spout, and at most
-    ``calls`` made in all, in so many seconds and so much address space. ``rate_per_s`` is that of spouts of
-    which nothing is known.
+    Components are declared either by the streamparse topology in ``topology_file`` or by ``components``.
+    Modules are searched in ``folders``. At most ``records`` are taken from each spout and at most ``calls``
+    are made in total, in ``seconds`` of time and ``memory_mb`` of address space. ``rate_per_s`` applies to
+    spouts whose rate is not known.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Plan:
 
 
 def tick_of(config: Mapping[str, Any]) -> float | None:
-    """The period of tick tuples that a configuration sets, in seconds; None if it sets none."""
+    """Return the period of tick tuples that a configuration sets, in seconds; None if it sets none."""
     period = config.get(TICK)
     return float(period) if isinstance(period, int | float) and period > 0 else None
 
@@ -95,7 +95,7 @@ def read_plan(path: Path) -> Plan:
 
 
 def component_of(raw: Mapping[str, Any]) -> ComponentSpec:
-    """A component from its JSON."""
+    """Return a component from its JSON."""
     values = dict(raw)
     values["inputs"] = [InputSpec(**item) for item in values.get("inputs", [])]
     return ComponentSpec(**values)

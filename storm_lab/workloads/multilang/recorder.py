@@ -1,8 +1,8 @@
-"""Running components over their input, and writing down what they do.
+"""Run components over their input and record what they do.
 
-Every task has an instance of its own, which gets the tuples that the groupings send it. A spout's emits are
-source records, one each; what follows from a record runs breadth first, as in
-`storm_lab.workloads.build.build_trace`. Ticks come at their virtual times.
+Every task has its own instance, which gets the tuples that the groupings send to the task. Each emit of a
+spout is a source record. What follows from a record runs breadth first, as in
+`storm_lab.workloads.build.build_trace`. Ticks arrive at their virtual times.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from storm_lab.workloads.multilang.recording import Call, Recording, Tree, add
 CALL_S = 5.0
 """Seconds that one call may take."""
 MOST_EMPTY = 1000
-"""Calls of ``next_tuple`` in a row that emit nothing, after which a source is dry."""
+"""Consecutive calls of ``next_tuple`` that emit nothing, after which a source counts as exhausted."""
 MOST_TICKS = 5000
 LARGEST_TREE = 20_000
 GRACE_S = 5.0
-"""Seconds beyond the end in which a record may still be played to its end."""
+"""Seconds after the end in which the current record may still be completed."""
 IDLE_S = 0.001
 """Storm's pause after a ``next_tuple`` that emitted nothing."""
 _TICK_SOURCE = ("__system", "__tick")
@@ -39,7 +39,7 @@ _TICK_SOURCE = ("__system", "__tick")
 
 @dataclass(slots=True)
 class _Done:
-    """What a call of user code came to: its emits, whether it failed, and its CPU time in ns."""
+    """The result of a call of user code: its emits, whether it failed, and its CPU time in ns."""
 
     emits: list[Emitted]
     failed: bool
@@ -48,7 +48,7 @@ class _Done:
 
 @dataclass(slots=True)
 class _Work:
-    """A tuple that waits for the tasks of one subscription."""
+    """A tuple to be executed by the tasks of one subscription."""
 
     target: str
     tasks: list[int]
@@ -58,7 +58,7 @@ class _Work:
 
 
 class Recorder:
-    """Drives the components of one topology."""
+    """Runs the components of one topology and records their calls."""
 
     def __init__(
         self, plan: Plan, specs: Sequence[ComponentSpec], instances: Instances, clock: VirtualClock
@@ -77,7 +77,7 @@ class Recorder:
         self._end = clock.real() + plan.seconds
 
     def record(self, names: Sequence[str]) -> Recording:
-        """Run the components of these names until their sources are dry, or enough was recorded."""
+        """Run the named components until their sources are exhausted or enough has been recorded."""
         recorded = [self._specs[name] for name in names]
         self._running = {spec.name for spec in recorded}
         periods = {spec.name: spec.tick_s for spec in recorded if not spec.is_spout and spec.tick_s}
@@ -107,7 +107,7 @@ class Recorder:
         return over or bool(self.out.broken)
 
     def _turn(self, name: str) -> float | None:
-        """One turn of a spout; returns the virtual time that it takes, or None when it is at its end."""
+        """Run one turn of a spout; return the virtual time that it takes, or None if it is exhausted."""
         turn = self._turns.get(name, 0)
         self._turns[name] = turn + 1
         given = self._plan.given.get(name, Given())
@@ -129,7 +129,7 @@ class Recorder:
         slept = self._clock.slept_s - slept
         self.out.slept_s[name] = self.out.slept_s.get(name, 0.0) + slept
         if done.failed and not done.emits:
-            # Most often a generator that has come to its end.
+            # Most often a generator that is exhausted.
             if not self.out.trees[name]:
                 reason = (self.out.notes.get(name) or ["its next_tuple fails"])[-1]
                 self.out.broken.setdefault(name, reason)
@@ -142,14 +142,14 @@ class Recorder:
 
     def _passed(self, given: Given, emitted: int, slept: float, tasks: int) -> float:
         if slept > 0 and not given.rate_per_s:
-            # The tasks of a spout sleep side by side.
+            # The tasks of a spout sleep concurrently.
             return slept / tasks
         passed = emitted / (given.rate_per_s or self._plan.rate_per_s) if emitted else IDLE_S
         self._clock.pass_s(passed)
         return passed
 
     def _follow(self, name: str, task: int, emits: list[Emitted], spout: Spout | None) -> None:
-        """What follows from a spout's emits, each a tree of its own; then the spout learns how it went."""
+        """Run what follows from a spout's emits, a tree for each, and ack or fail each at the spout."""
         for emit in emits:
             if emit.tup_id is not None or spout is None:
                 self.out.anchored.add(name)
@@ -168,9 +168,9 @@ class Recorder:
                 return
 
     def _tree(self, root: Call, name: str, task: int, emits: list[Emitted]) -> tuple[Tree | None, bool]:
-        """All calls that follow from one, breadth first, and whether any of them failed its tuple.
+        """Run all calls that follow from one, breadth first; return them and whether any failed its tuple.
 
-        None where they were not played to the end.
+        The calls are None if they were not run to the end.
         """
         calls, any_failed = [root], False
         waiting: deque[_Work] = deque()
@@ -195,7 +195,7 @@ class Recorder:
                     waiting.append(_Work(route.target, tasks, name, task, emit))
 
     def _execute(self, work: _Work) -> _Done:
-        """One subscription's execution of a tuple; of an all grouping every task's, the first one counts."""
+        """Execute a tuple for one subscription; with an all grouping, the result of the first task counts."""
         emit, name = work.emit, work.target
         first = _Done([], False, 0)
         for place, index in enumerate(work.tasks):
@@ -219,13 +219,13 @@ class Recorder:
         return first
 
     def _tick(self, name: str) -> None:
-        """A tick tuple for every task that has had a tuple."""
+        """Deliver a tick tuple to every task that has an instance."""
         for index, bolt in self._instances.made(name):
             if not isinstance(bolt, Bolt):
                 continue
             self._ticked += 1
             tup = Tuple(f"tick{self._ticked}", *_TICK_SOURCE, -1, (1,))
-            # storm.py hands ticks to process like any tuple.
+            # storm.py passes ticks to process like any other tuple.
             plain = isinstance(bolt, storm_module.Bolt | storm_module.BasicBolt)
             done = self._call(name, bolt, partial(bolt.process if plain else bolt.process_tick, tup))
             add(self.out.tick_ns, name, done.spent, 1)

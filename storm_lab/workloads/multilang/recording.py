@@ -1,4 +1,4 @@
-"""What a run of components leaves: trees of calls, costs, and what there is to tell."""
+"""The result of a run of components: trees of calls, costs, and notes for the report."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Call = list[Any]
-"""``[component, source or None, failed, [[stream, values, size, task], ...]]``, as JSON holds it."""
+"""``[component, source or None, failed, [[stream, values, size, task], ...]]``, as stored in JSON."""
 Tree = list[Call]
 """The calls that follow from one, breadth first."""
 Tally = list[int]
-"""A sum, and of how many."""
+"""A sum and the number of its summands."""
 
 _MOST_NOTES = 20
 
@@ -21,8 +21,9 @@ class Recording:
     """A run: ``trees`` by spout, one for each tuple that it emitted, and ``ticks`` by bolt.
 
     CPU times are in ns: ``cost_ns`` by component, ``input_ns`` by component and the stream it reads,
-    ``tick_ns`` of ticks. ``elapsed_s`` is virtual time by spout, ``slept_s`` what it slept of that.
-    ``failures`` counts failed calls. ``broken`` says of a component why it cannot be run after all.
+    ``tick_ns`` of ticks. ``elapsed_s`` is virtual time by spout, and ``slept_s`` the part of it that the
+    spout slept. ``failures`` counts failed calls. ``broken`` maps a component to the reason why it cannot be
+    run after all.
     """
 
     trees: dict[str, list[Tree]] = field(default_factory=dict)
@@ -39,13 +40,13 @@ class Recording:
     broken: dict[str, str] = field(default_factory=dict)
 
     def note(self, component: str, text: str) -> None:
-        """Tell something of a component, once."""
+        """Note something about a component, once."""
         told = self.notes.setdefault(component, [])
         if text not in told and len(told) < _MOST_NOTES:
             told.append(text)
 
     def outcome(self, names: Iterable[str]) -> dict[str, Any]:
-        """The run as JSON holds it; ``names`` are the components that were run."""
+        """Return the run as stored in JSON; ``names`` are the components that were run."""
         return {
             "recorded": list(names),
             "trees": self.trees,
@@ -53,7 +54,7 @@ class Recording:
                 name: {
                     "tree": _median(trees),
                     "emitting": sum(1 for tree in trees if tree[0][3]),
-                    # What comes after the last that emits is a period that has not come to its end.
+                    # Ticks after the last one that emits belong to a period that has not ended.
                     "all": max((n for n, tree in enumerate(trees, start=1) if tree[0][3]), default=0),
                 }
                 for name, trees in self.ticks.items()
@@ -78,7 +79,7 @@ def add(table: dict[Any, Tally], key: Any, amount: int, count: int) -> None:
 
 
 def _median(trees: list[Tree]) -> Tree:
-    """The tree of the tick that emitted the median number of tuples, of those that emitted any."""
+    """Return the tree of the tick that emitted the median number of tuples, among those that emitted any."""
     emitting = [tree for tree in trees if tree[0][3]] or trees[-1:]
     emitting.sort(key=lambda tree: len(tree[0][3]))
     return emitting[(len(emitting) - 1) // 2]

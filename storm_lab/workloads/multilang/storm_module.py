@@ -10,11 +10,11 @@ from storm_lab.workloads.multilang.components import Spout as _Spout
 from storm_lab.workloads.multilang.components import Tuple
 
 _current: list[Any] = []
-"""The component in whose call we are."""
+"""The component whose call is running."""
 
 
 def enter(component: Any) -> None:
-    """The recorder calls the component from here on."""
+    """Set the component that the recorder calls from here on."""
     _current[:] = [component]
 
 
@@ -31,7 +31,7 @@ def emit(
     id: Any = None,
     directTask: int | None = None,
 ) -> list[int] | None:
-    """Emit a tuple; returns the ids of the tasks that it goes to."""
+    """Emit a tuple; return the ids of the tasks that it goes to."""
     component = _here()
     if isinstance(component, _Spout):
         return component.emit(tup, tup_id=id, stream=stream, direct_task=directTask, need_task_ids=True)
@@ -72,7 +72,7 @@ def rpcMetrics(name: str, params: Any) -> None:
 
 
 class Bolt(_Bolt):
-    """A bolt that acks for itself."""
+    """A bolt that acks its tuples itself."""
 
     auto_ack = False
     auto_anchor = False
@@ -89,7 +89,7 @@ class Spout(_Spout):
         """Emit what there is to emit."""
 
     def next_tuple(self) -> None:
-        """Call ``nextTuple``, as this library's spouts name it."""
+        """Call ``nextTuple``, which is the name of this method in ``storm.py``."""
         self.nextTuple()
 
 
