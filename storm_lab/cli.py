@@ -118,7 +118,10 @@ def cli(context: click.Context) -> None:
 @cli.command(epilog=examples("storm-lab doctor"))
 @json_option
 def doctor(as_json: bool) -> None:
-    """Check whether this machine has what storm-lab needs; exit status 1 if something will not work."""
+    """Check whether this machine has what storm-lab needs.
+
+    Exit status 1 if something will not work.
+    """
     # Every command imports what it needs, so that help is shown at once.
     from storm_lab.machine.doctor import print_findings, run_checks
 
@@ -128,7 +131,10 @@ def doctor(as_json: bool) -> None:
 @cli.command(epilog=examples('eval "$(storm-lab completion bash)"', "storm-lab completion fish | source"))
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the script that lets a shell complete commands, options and experiments."""
+    """Print the script for a shell to complete storm-lab.
+
+    It completes commands, options and experiments.
+    """
     kind = get_completion_class(shell)
     assert kind is not None
     click.echo(kind(cli, {}, "storm-lab", _COMPLETE).source())

@@ -1,10 +1,10 @@
-"""Topologies written for real Storm, read from their own formats.
+"""Import topologies that were written for real Storm, from their own formats.
 
-The formats are Flux, storm-loadgen, streamparse, pages of Storm's UI, and a plain YAML of ours.
+The formats are Flux, storm-loadgen, streamparse, pages of Storm's UI, and storm-lab's own YAML.
 
-A file is data: nothing of it is run, unless it is asked for in so many words (`import_topology` with
-``run_python``). What a format does not say comes from an overlay file, from running Python components, or
-from a default; every default is told in the result. What could not be used is told with its place.
+A file is data: none of its code is run unless `import_topology` is called with ``run_python``. What a format
+does not state comes from an overlay file, from running Python components, or from a default. The result lists
+every default, and everything that could not be used with its place.
 """
 
 from storm_lab.workloads.importers.imported import Imported, Playable, Source

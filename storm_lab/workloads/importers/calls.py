@@ -1,11 +1,11 @@
 """What Python components did when they were run over real input, to be replayed as user code.
 
-Recorded calls and given records are kept in a file beside a topology's YAML, compressed JSON, so that no code
-has to run again. What is read from it is bounded and checked like any other file from outside.
+Recorded calls and given records are kept as compressed JSON in a file beside a topology's YAML, so that no
+code has to run again. Like any other file from outside, it is bounded and checked when it is read.
 
-The calls of each component stand in the order in which `storm_lab.workloads.build.build_trace` makes them:
-the spouts take turns, record by record, each record breadth first, and ticks follow at the end. A replay that
-is asked for another order was made for another topology, and says so.
+The calls of each component are in the order in which `storm_lab.workloads.build.build_trace` makes them: the
+spouts take turns, record by record, each record breadth first, and ticks follow at the end. A replay that is
+asked for another order was made for another topology, and raises an error that says so.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Input = tuple[str, str]
 """Component and stream that a tuple came from."""
 KIND = "recording/1"
 LARGEST = 512 * 1024 * 1024
-"""Bytes of it, unpacked."""
+"""Most bytes of a recording, unpacked."""
 Given = Mapping[str, tuple[tuple[object, ...], ...]]
 
 
@@ -44,7 +44,7 @@ class RecordedEmit:
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """One call of user code. ``source``: where its tuple came from; None for a spout's call and a tick."""
+    """One call of user code. ``source`` is where its tuple came from; None for a spout's call and a tick."""
 
     emits: tuple[RecordedEmit, ...]
     source: Input | None = None
@@ -61,11 +61,11 @@ class RecordedCalls:
 
     @property
     def components(self) -> frozenset[str]:
-        """Whose code was run."""
+        """The components whose code was run."""
         return frozenset({*self.spouts, *self.bolts})
 
     def code(self, figures: Mapping[str, Figures]) -> dict[str, Spout | Bolt]:
-        """User code that replays the calls, at the costs of ``figures``."""
+        """Return user code that replays the calls, at the costs of ``figures``."""
         replay = _Replay(self)
         code: dict[str, Spout | Bolt] = {}
         for name, calls in self.spouts.items():
@@ -104,8 +104,8 @@ class RecordedSpout(SteadySpout):
         self._replay = replay
 
     def records(self) -> Iterable[tuple[object, ...]]:
-        """One number for each recorded call."""
-        # All spouts are asked for their records before the first one is played, so this rewinds in time.
+        """Return one number for each recorded call."""
+        # The records of all spouts are requested before the first one is played, so no replay has begun yet.
         self._replay.rewind()
         return super().records()
 
@@ -131,7 +131,7 @@ class RecordedBolt(Bolt):
         _emit_all(call, emit)
 
     def cost(self, values: Values) -> Cost:
-        """The stated cost of tuples of this component and stream."""
+        """Return the stated cost of tuples of this component and stream."""
         figures = self._figures
         cost = figures.input_cost_us.get((values.source, values.stream), figures.cost_us)
         return Cost(cost.mean, figures.server, figures.server_us)
@@ -142,7 +142,7 @@ class RecordedBolt(Bolt):
             _emit_all(self._tick, emit)
 
     def tick_cost(self) -> Cost:
-        """The stated cost of a tick."""
+        """Return the stated cost of a tick."""
         return Cost(self._figures.tick_cost_us)
 
 
@@ -152,7 +152,7 @@ def _emit_all(call: RecordedCall, emit: Emit) -> None:
 
 
 def as_java(value: object) -> object:
-    """The Java value that Storm makes of a value of JSON: every whole number is a Long there."""
+    """Return the Java value that Storm makes of a JSON value; every integer becomes a Long."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -165,7 +165,7 @@ def as_java(value: object) -> object:
 
 
 def recording_bytes(calls: RecordedCalls | None, given: Given) -> bytes:
-    """The file's content: the same for the same calls, on every machine and day."""
+    """Return the content of a recording file: the same for the same calls, on every machine and day."""
     content: dict[str, Any] = {"storm_lab": KIND, "given": {name: list(rows) for name, rows in given.items()}}
     if calls is not None:
         content["spouts"] = {name: [_call(c) for c in items] for name, items in calls.spouts.items()}
@@ -179,7 +179,7 @@ def recording_bytes(calls: RecordedCalls | None, given: Given) -> bytes:
 
 
 def read_recording(path: Path) -> tuple[RecordedCalls | None, dict[str, tuple[tuple[object, ...], ...]]]:
-    """Calls, if any, and given records by spout; `UserError`: no readable recording, or too large."""
+    """Read calls, if any, and given records by spout; `UserError` if it is no recording or too large."""
 
     def refusal(message: str) -> UserError:
         return UserError(message, field="recording", value=str(path), remedy="export the topology anew")
@@ -219,7 +219,7 @@ def _read_call(row: Any) -> RecordedCall:
 
 
 def call_of(source: Any, failed: Any, emits: Any) -> RecordedCall:
-    """A call from JSON, its emits as stream, values, size, task; `TypeError` or `ValueError` if none."""
+    """Return a call from JSON (emits: stream, values, size, task); `TypeError` or `ValueError` if invalid."""
     return RecordedCall(
         emits=tuple(
             RecordedEmit(str(stream), tuple(values), int(size), None if task is None else int(task))

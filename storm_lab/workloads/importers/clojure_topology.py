@@ -1,7 +1,7 @@
 """Topologies of streamparse before version 3, in its Clojure language.
 
-A function returns two maps: component names to ``python-spout-spec`` calls, and to ``python-bolt-spec``
-calls. What Clojure code computes is not computed here, and noted.
+A function returns two maps: component names to ``python-spout-spec`` calls, and component names to
+``python-bolt-spec`` calls. Values that Clojure code computes are not evaluated, but noted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CLOSERS = {"(": ")", "[": "]", "{": "}", "#{": "}"}
 
 
 def read_clojure(text: str, file: str, notes: Notes) -> list[ComponentSpec]:
-    """The components that a Clojure topology declares."""
+    """Return the components that a Clojure topology declares."""
     try:
         forms = _parse_forms(text)
     except _NotClojureError as error:
@@ -39,7 +39,7 @@ def read_clojure(text: str, file: str, notes: Notes) -> list[ComponentSpec]:
 
 
 def _specs(forms: list[Form | Atom]) -> Iterator[tuple[Atom, Form]]:
-    """Names with the calls that specify them, wherever a map holds them, in the order of the file."""
+    """Yield names with the calls that specify them, from all maps, in the order of the file."""
     waiting = list(reversed(forms))
     while waiting:
         form = waiting.pop()
@@ -60,7 +60,7 @@ def _spec(name: str, call: Form, place: Place, notes: Notes) -> ComponentSpec:
     plain = list(call.items[1:])
     options = _taken_options(plain)
     if python and plain and isinstance(plain[0], Atom) and not plain[0].is_text:
-        # The options that the function was called with.
+        # This argument holds the options that the function was called with.
         plain = plain[1:]
     spec = ComponentSpec(name, is_spout)
     if not is_spout:
@@ -94,7 +94,7 @@ def _spec(name: str, call: Form, place: Place, notes: Notes) -> ComponentSpec:
 
 
 def _taken_options(arguments: list[Form | Atom]) -> dict[str, Form | Atom]:
-    """The keyword arguments at the end of a call, taken from its arguments."""
+    """Remove the keyword arguments at the end of a call from its arguments, and return them."""
     options: dict[str, Form | Atom] = {}
     while len(arguments) >= 2:
         key, value = arguments[-2:]
@@ -152,19 +152,19 @@ def _number(atom: Atom) -> str | int | float | bool:
 
 @dataclass(slots=True)
 class Form:
-    """A list, vector, map or set: ``kind`` is its opening bracket."""
+    """A list, vector, map or set; ``kind`` is its opening bracket."""
 
     kind: str
     line: int
     items: list[Form | Atom] = field(default_factory=list)
 
     def pairs(self) -> list[tuple[Form | Atom, Form | Atom]]:
-        """The entries of a map."""
+        """Return the entries of a map."""
         return list(zip(self.items[::2], self.items[1::2], strict=False))
 
     @property
     def called(self) -> str:
-        """The function that a list calls, without its namespace; empty where it calls none by name."""
+        """The function that a list calls, without its namespace; empty if it calls none by name."""
         head = self.items[0] if self.kind == "(" and self.items else None
         return head.text.rpartition("/")[2] if isinstance(head, Atom) else ""
 
@@ -179,11 +179,11 @@ class Atom:
 
 
 class _NotClojureError(Exception):
-    """Brackets do not match, or there is too much of it; the text says where."""
+    """Brackets do not match, or the text is too long or too deep; the message says where."""
 
 
 def _parse_forms(text: str) -> list[Form | Atom]:
-    """The top-level forms; `_NotClojureError` if brackets do not match, or it is too long or too deep."""
+    """Return the top-level forms; `_NotClojureError` if brackets do not match, or it is too long or deep."""
     top = Form("top", 1)
     stack = [top]
     count = 0

@@ -56,10 +56,11 @@ def import_command(
     out_loadgen: str | None,
     as_json: bool,
 ) -> None:
-    """Read a topology written for Storm: Flux, storm-loadgen, streamparse, pages of Storm's UI, or our YAML.
+    """Read a topology written for Storm: Flux, storm-loadgen, streamparse, Storm's UI, or storm-lab YAML.
 
-    Prints what was read, what was assumed and what could not be used. Exit status 0: it can be played; 1:
-    something is missing; 2: the files are none of these. Nothing of the files is run without --run-python.
+    Prints what was read, what was assumed and what could not be used. Exit status 0: the topology can be
+    played; 1: something is missing; 2: the files have none of these formats. Without --run-python no code of
+    the files is run.
     """
     imported = import_topology(
         *files,

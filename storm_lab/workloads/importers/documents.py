@@ -1,8 +1,8 @@
-"""YAML and JSON from anywhere, read as data: nothing of it is run, and size and depth have bounds.
+"""Read YAML and JSON from anywhere as data: no code is run, and size and depth are bounded.
 
 A document becomes a tree of `Part`, each of which knows its line and its path of keys. YAML's aliases are
-followed as long as what they unfold to stays small (the "billion laughs" do not); tags of classes are noted
-and otherwise ignored.
+followed as long as the unfolded document stays small (that of a "billion laughs" file does not). Tags of
+classes are noted and otherwise ignored.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from storm_lab.errors import UserError
 from storm_lab.workloads.importers.place import Notes, Place
 
 LARGEST_FILE = 4 * 1024 * 1024
-"""Bytes of a document: a hundred times the largest topology seen."""
+"""Most bytes of a document: a hundred times the largest topology seen."""
 DEEPEST = 64
-"""Levels of lists and mappings inside each other."""
+"""Most levels of nested lists and mappings."""
 MOST_PARTS = 200_000
-"""Values of a document, those of an alias counted at every use."""
+"""Most values of a document; those of an alias count at every use."""
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN = {
@@ -47,28 +47,28 @@ class Part:
     place: Place
 
     def get(self, key: str) -> Part | None:
-        """The part under a key; None where this is no mapping, or has no such key, or nothing under it."""
+        """Return the part under a key; None if this is no mapping, lacks the key, or has no value there."""
         if not isinstance(self.value, Mapping):
             return None
         found = self.value.get(key)
         return None if found is None or found.value is None else found
 
     def items(self) -> Iterator[tuple[str, Part]]:
-        """Keys and parts of a mapping; nothing for anything else."""
+        """Yield keys and parts of a mapping; nothing for any other value."""
         if isinstance(self.value, Mapping):
             yield from self.value.items()
 
     def under(self, key: str) -> list[Part]:
-        """The parts of the list under a key; none where there is no list."""
+        """Return the parts of the list under a key; none if there is no list."""
         found = self.get(key)
         return [] if found is None else found.parts()
 
     def parts(self) -> list[Part]:
-        """The parts of a list; none for anything else."""
+        """Return the parts of a list; none for any other value."""
         return list(self.value) if isinstance(self.value, list) else []
 
     def plain(self) -> Any:
-        """The value in lists, dictionaries and scalars."""
+        """Return the value as lists, dictionaries and scalars."""
         if isinstance(self.value, Mapping):
             return {key: part.plain() for key, part in self.value.items()}
         if isinstance(self.value, list):
@@ -76,7 +76,7 @@ class Part:
         return self.value
 
     def at(self, path: tuple[str | int, ...]) -> Part:
-        """The part at the end of a path of keys and indices, or as far along it as there are any."""
+        """Return the part at the end of a path of keys and indices, or the last one that exists on it."""
         part = self
         for step in path:
             parts: Any = part.value if isinstance(part.value, list | Mapping) else {}
@@ -88,7 +88,7 @@ class Part:
 
 
 def read_bounded(path: Path, *, field: str = "file", largest: int = LARGEST_FILE) -> str:
-    """A text file's content; `UserError` if it cannot be read, is too large or is not UTF-8."""
+    """Return a text file's content; `UserError` if it cannot be read, is too large or is not UTF-8."""
 
     def refusal(message: str, remedy: str = "give the path of a file that you may read") -> UserError:
         return UserError(message, field=field, value=str(path), remedy=remedy)
@@ -109,7 +109,10 @@ def read_bounded(path: Path, *, field: str = "file", largest: int = LARGEST_FILE
 
 
 def yaml_part(text: str, file: str, notes: Notes) -> Part:
-    """The one document of a YAML text, None if empty; `UserError`: no YAML, several, or beyond a bound."""
+    """Return the document of a YAML text; its value is None if the text is empty.
+
+    Raises `UserError` if the text is not YAML, holds several documents, or exceeds a bound.
+    """
     try:
         _check_events(text, file)
         node = yaml.compose(text, Loader=_LOADER)
@@ -121,7 +124,7 @@ def yaml_part(text: str, file: str, notes: Notes) -> Part:
 
 
 def json_part(text: str, file: str) -> Part:
-    """The value of a JSON text; `UserError` if it is not JSON, or goes beyond a bound."""
+    """Return the value of a JSON text; `UserError` if it is not JSON or exceeds a bound."""
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
@@ -132,12 +135,12 @@ def json_part(text: str, file: str) -> Part:
 
 
 def part_of(value: object, file: str) -> Part:
-    """A plain value (lists, dictionaries, scalars) as a part without lines; `UserError` beyond a bound."""
+    """Return a value (lists, dictionaries, scalars) as a part without lines; `UserError` beyond a bound."""
     return _Unfolding(file, Notes()).plain_part(value, "", 1)
 
 
 def _check_events(text: str, file: str) -> None:
-    """Refuse what would be too deep or too many, before anything is built of it."""
+    """Refuse several documents, and one that is too deep or too large, before anything is built from it."""
     depth = documents = 0
     for number, event in enumerate(yaml.parse(text, Loader=_LOADER)):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -157,14 +160,14 @@ def _check_events(text: str, file: str) -> None:
 
 @dataclass(slots=True)
 class _Unfolding:
-    """Parts made of nodes, counted."""
+    """Turns nodes into parts, and counts them."""
 
     file: str
     notes: Notes
     made: int = 0
 
     def part(self, node: Node, key: str, depth: int, line: int | None = None) -> Part:
-        """A node with all that is below it; ``line`` is that of its key."""
+        """Return a node with everything below it; ``line`` is that of its key."""
         place = Place(self.file, line or node.start_mark.line + 1, key)
         self._count(depth)
         if isinstance(node, MappingNode):
@@ -179,7 +182,7 @@ class _Unfolding:
         return Part(self._scalar(node, place), place)
 
     def plain_part(self, value: object, key: str, depth: int) -> Part:
-        """A value of JSON with all that is below it."""
+        """Return a JSON value with everything below it."""
         place = Place(self.file, None, key)
         self._count(depth)
         if isinstance(value, dict):
@@ -206,7 +209,7 @@ class _Unfolding:
         for name, value in node.value:
             if name.tag != _MERGE:
                 continue
-            # What is merged in counts less than what stands here, and earlier ones more than later ones.
+            # The mapping's own keys override merged ones, and earlier merged ones override later ones.
             for source in value.value if isinstance(value, SequenceNode) else [value]:
                 if isinstance(source, MappingNode):
                     self._count(depth)
@@ -244,7 +247,7 @@ class _Unfolding:
 
 
 def _printable(text: str) -> str:
-    """Halves of surrogate pairs, which no file can hold, become question marks."""
+    """Replace halves of surrogate pairs, which no file can hold, by question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 

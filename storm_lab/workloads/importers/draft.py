@@ -1,7 +1,7 @@
-"""A topology while it is being read: what the format said, with gaps where it said nothing.
+"""A topology while it is being read: what the format stated, with gaps where it stated nothing.
 
-Importers fill a draft, an overlay overrides it, and `storm_lab.workloads.importers.finish` turns it into a
-topology with user code, saying what it had to assume.
+Importers fill a draft, and an overlay overrides it. `storm_lab.workloads.importers.finish` turns it into a
+topology with user code and notes what it had to assume.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from storm_lab.workloads.importers.figures import Keys, Spread
 from storm_lab.workloads.importers.place import Notes, Place
 
 SATURATED = "saturated"
-"""In place of a rate: the source is never empty."""
+"""Stands for a rate: the source is never empty."""
 UNNAMED = "value"
-"""Field of a stream of whose fields nothing is known."""
+"""Field of a stream whose fields are unknown."""
 _LONGEST_ID = 200
 
 Row = list[object] | dict[str, object]
@@ -27,7 +27,7 @@ Row = list[object] | dict[str, object]
 
 @dataclass(slots=True)
 class DraftInput:
-    """A subscription of a bolt; ``cost_us`` is what a tuple of it costs where that is known."""
+    """A subscription of a bolt; ``cost_us`` is the cost of one of its tuples, if known."""
 
     source: str
     place: Place
@@ -39,7 +39,7 @@ class DraftInput:
 
 @dataclass(slots=True)
 class DraftStream:
-    """An output stream; ``fields`` None: nobody said which."""
+    """An output stream; ``fields`` is None if they are not stated."""
 
     fields: tuple[str, ...] | None = None
     per_call: float | None = None
@@ -50,11 +50,12 @@ class DraftStream:
 
 @dataclass(slots=True)
 class DraftComponent:
-    """A spout or a bolt; None stands for what nobody said.
+    """A spout or a bolt; None stands for what is not stated.
 
     ``declared``: ``streams`` holds all its streams, so that a subscription to another one is a mistake.
-    ``rate_per_s``: records a second of all a spout's executors together, or `SATURATED`. ``records``: what a
-    file holds for a spout to emit; ``given``: their values in the order of its fields.
+    ``rate_per_s``: records per second of all executors of a spout together, or `SATURATED`. ``records``: what
+    a file holds for a spout to emit. ``given``: the values of these records in the order of the spout's
+    fields.
     """
 
     id: str
@@ -81,23 +82,23 @@ class DraftComponent:
 
     @property
     def has_cost(self) -> bool:
-        """Whether anybody said what a call costs."""
+        """Whether the cost of a call is stated."""
         return self.cost_us is not None or any(item.cost_us is not None for item in self.inputs)
 
     def stream(self, name: str) -> DraftStream:
-        """The stream of that name, made when it is not there."""
+        """Return the stream of that name; add it if there is none."""
         return self.streams.setdefault(name, DraftStream())
 
 
 @dataclass(slots=True)
 class Draft:
-    """A topology, and what there is to say about it.
+    """A topology, and what is known about it.
 
-    ``settings`` are Storm's, by their full keys. ``version_assumed`` says where a version comes from that
-    nobody gave; empty where somebody did. ``measured`` says where costs come from that hold on a
-    machine of unknown clock; empty where they hold at the reference clock; ``measured_here`` if it is this
-    machine. ``calls`` are those of components whose own code was run. ``files`` were read, and ``machines``
-    were found in them.
+    ``settings`` are Storm's, by their full keys. ``version_assumed`` says where an assumed version comes
+    from; it is empty if the version is stated. ``measured`` says where costs come from that were measured on
+    a machine of unknown clock; it is empty if they hold at the reference clock. ``measured_here`` is true if
+    they were measured on this machine. ``calls`` are those of components whose own code was run. ``files``
+    were read, and ``machines`` were found in them.
     """
 
     format: str
@@ -122,11 +123,11 @@ class Draft:
     machines: Machines | None = None
 
     def say_version(self, version: StormVersion) -> None:
-        """Take the version that was given."""
+        """Take the version that is stated."""
         self.version, self.version_assumed = version, ""
 
     def scale_costs(self, factor: float) -> None:
-        """Bring costs that hold on another clock to the reference clock."""
+        """Convert costs from another clock to the reference clock."""
         for component in self.components.values():
             if component.cost_us is not None:
                 component.cost_us = component.cost_us.scaled(factor)
@@ -137,7 +138,7 @@ class Draft:
                     item.cost_us = item.cost_us.scaled(factor)
 
     def add(self, component: DraftComponent) -> bool:
-        """Add a component, unless one of that id is there or the id is no name; notes why not."""
+        """Add a component, unless its id is invalid or taken, which is noted; return whether it was added."""
         if not component.id or len(component.id) > _LONGEST_ID or not component.id.isprintable():
             self.notes.missing(
                 component.place, "a component", "its id is not a printable text of 1 to 200 characters"
@@ -156,7 +157,7 @@ class Draft:
         return self.calls is not None and component in self.calls.components
 
     def subscriptions(self, source: str, stream: str) -> list[DraftInput]:
-        """The subscriptions to a stream."""
+        """Return the subscriptions to a stream."""
         return [
             item
             for component in self.components.values()
@@ -165,7 +166,7 @@ class Draft:
         ]
 
     def fields_of(self, component: DraftComponent, stream: str) -> tuple[str, ...]:
-        """A stream's fields: those declared, or those that groupings name, or a nameless one."""
+        """Return a stream's fields: those declared, else those of its keys and groupings, else `UNNAMED`."""
         declared = component.streams[stream].fields
         if declared is not None:
             return declared

@@ -1,6 +1,6 @@
-"""What is known of a component in figures: what a call costs, what it emits, and how its keys are spread.
+"""What is known about a component in figures: cost of a call, emits, and distribution of keys.
 
-Formats that hold no code (Flux, storm-loadgen, pages of Storm's UI) say at most this much. Costs hold at the
+Formats without code (Flux, storm-loadgen, pages of Storm's UI) state at most this much. Costs hold at the
 reference clock of workload traces (`storm_lab.workloads.build.REFERENCE_MHZ`).
 """
 
@@ -14,9 +14,9 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A time in microseconds that varies from call to call: normal, cut off at ``low`` and ``high``.
+    """A time in microseconds that varies from call to call: normal, clipped at ``low`` and ``high``.
 
-    storm-loadgen describes rates and latencies so. A ``stddev`` of 0 is a constant.
+    storm-loadgen describes rates and latencies in this way. A ``stddev`` of 0 means a constant.
     """
 
     mean: float
@@ -25,11 +25,11 @@ class Spread:
     high: float = math.inf
 
     def scaled(self, factor: float) -> Spread:
-        """The same on a clock that is slower by ``factor``."""
+        """Return the same times on a clock that is slower by ``factor``."""
         return Spread(self.mean * factor, self.stddev * factor, self.low * factor, self.high * factor)
 
     def written(self) -> dict[str, float]:
-        """By the names that files give its numbers; without ``max`` where there is none."""
+        """Return the numbers under the names that files use; without ``max`` if there is none."""
         entry = {"mean": self.mean, "stddev": self.stddev, "min": self.low}
         return entry if math.isinf(self.high) else {**entry, "max": self.high}
 
@@ -41,16 +41,16 @@ class KeyShape(StrEnum):
     """How often each key of a field occurs."""
 
     UNIFORM = "uniform"
-    """All alike."""
+    """All keys equally often."""
     ZIPF = "zipf"
-    """The key of rank r in proportion to r to the power of minus the exponent."""
+    """The key of rank r occurs in proportion to r to the power of minus the exponent."""
     HALF_NORMAL = "half-normal"
     """storm-loadgen's skewed keys: the rank is half-normal, with a fifth of the number of keys as scale."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The values of a field that a grouping looks at."""
+    """The distribution of a field's values, for a field that a grouping uses."""
 
     distinct: int
     shape: KeyShape = KeyShape.UNIFORM
@@ -61,8 +61,8 @@ class Keys:
 class Emits:
     """What a component emits on one of its streams.
 
-    ``per_call`` tuples on the average for each call of its user code, of ``bytes`` of payload each; ``keys``
-    by field, for the fields that groupings look at.
+    Each call of its user code emits ``per_call`` tuples on average, each with ``bytes`` of payload. ``keys``
+    are by field, for the fields that groupings use.
     """
 
     per_call: float
@@ -74,10 +74,10 @@ class Emits:
 class Figures:
     """A component's behaviour.
 
-    ``cost_us`` is the CPU of one call, and ``input_cost_us`` that of executing a tuple of a (component,
-    stream) where it differs. ``server`` names an external server that every call waits for, ``server_us`` is
-    the service time it asks of it. ``emits`` holds every declared stream. ``tick_cost_us`` and
-    ``tick_emits`` (tuples by stream) tell what a tick tuple does.
+    ``cost_us`` is the CPU time of one call, and ``input_cost_us`` that of executing a tuple of a (component,
+    stream) where it differs. ``server`` names an external server that every call waits for, and ``server_us``
+    is the service time that the call asks of it. ``emits`` holds every declared stream. ``tick_cost_us`` and
+    ``tick_emits`` (tuples by stream) describe a tick tuple.
     """
 
     cost_us: Spread
@@ -91,12 +91,12 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """Figures for components of which nothing is known; an overlay file may give others.
+    """Figures for components about which nothing is known; an overlay file may give others.
 
-    ``cost_us``: CPU of one call at the reference clock; a bolt that parses or counts something small.
-    ``per_call``: tuples on each stream that somebody subscribed. ``bytes``: payload of a tuple, a short
-    record. ``rate_per_s``: records a second of a spout, all its executors together. ``keys``: how a field
-    that a grouping looks at is spread; the number is that of storm-loadgen.
+    ``cost_us``: CPU time of one call at the reference clock, as of a bolt that parses or counts something
+    small. ``per_call``: tuples on each stream that has a subscriber. ``bytes``: payload of a tuple, a short
+    record. ``rate_per_s``: records per second of all executors of a spout together. ``keys``: distribution of
+    a field that a grouping uses; the number of keys is that of storm-loadgen.
     """
 
     cost_us: float = 100.0

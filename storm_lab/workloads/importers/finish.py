@@ -1,6 +1,6 @@
-"""From a draft to a topology that can be played: checks, defaults for what nobody said, and user code.
+"""Turn a draft into a topology that can be played: checks, defaults for what is not stated, and user code.
 
-What Storm would refuse is missing, what it would ignore is left out.
+What Storm would refuse is noted as missing; what it would ignore is left out.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from storm_lab.workloads.importers.scalars import MOST_EXECUTORS
 from storm_lab.workloads.importers.settings import drop_foreign_settings
 
 TRACE_CALLS = 20_000
-"""Calls of user code that a trace made of figures aims at; enough for every key of the default spread."""
+"""Calls of user code in a trace made from figures; enough for every key of the default distribution."""
 MOST_SOURCE_CALLS = 2048
 LEAST_SOURCE_CALLS = 16
 MOST_PER_RECORD = 200_000.0
-"""Calls that one record of a spout may lead to."""
+"""Most calls that one record of a spout may cause."""
 _ROUNDS = 500
 
 MOST_COMPONENTS = 2000
@@ -30,7 +30,7 @@ MOST_ALL_EXECUTORS = 50_000
 
 
 def finish(draft: Draft, defaults: Defaults) -> Playable | None:
-    """The playable topology, or None when something is missing; what was assumed is noted in the draft."""
+    """Return the playable topology, or None if something is missing; note in the draft what was assumed."""
     for component in draft.components.values():
         if component.records and not draft.is_recorded(component.id):
             fit_rows(component, draft)
@@ -83,7 +83,7 @@ def _wire(draft: Draft) -> None:
 
 
 def _leave_out_idle(draft: Draft) -> None:
-    """Leave out bolts that never get a tuple: those without input, and those that read from such only."""
+    """Leave out bolts that never get a tuple: those without input, and those that read only from such."""
     idle = {c.id: c for c in draft.components.values() if not c.is_spout and not c.inputs}
     why = "it has no input"
     while idle:
@@ -119,7 +119,7 @@ def _check_subscriptions(component: DraftComponent, draft: Draft) -> None:
             continue
         if (item.source, item.stream) in seen:
             draft.notes.cannot_use(item.place, what, "it is given twice: the last one counts")
-        # In place of the earlier one, and at its place, as in Storm's map of inputs.
+        # It replaces the earlier one and takes its position, as in Storm's map of inputs.
         seen[item.source, item.stream] = item
         _declare(item, draft, what)
     component.inputs = list(seen.values()) if not component.is_spout else []
@@ -274,7 +274,7 @@ def _source(component: DraftComponent, draft: Draft, defaults: Defaults) -> Sour
 
 
 def _calls_per_record(topology: Topology, figures: Mapping[str, Figures], draft: Draft) -> float | None:
-    """Calls of user code that one record of every spout leads to; None when they never end."""
+    """Return the calls of user code that one record of every spout causes; None if they never end."""
     present = {spout.id: 1.0 for spout in topology.spouts}
     total = float(len(present))
     for _ in range(_ROUNDS):

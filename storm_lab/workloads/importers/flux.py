@@ -1,7 +1,8 @@
 """Flux: Storm's YAML for topologies, with its includes, substitution and multi-language wrappers.
 
-What is read: names, settings, spouts, bolts, their parallelism, tasks and resources, streams with their
-groupings. What Java classes do inside is not in the file; figures for it come from an overlay or defaults.
+The importer reads names, settings, spouts and bolts with their parallelism, tasks and resources, and streams
+with their groupings. What Java classes do is not in the file; figures for it come from an overlay or from
+defaults.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from storm_lab.workloads.multilang.plan import TICK
 
 FORMAT = "Flux"
 BEFORE_APACHE = StormVersion((0, 10, 2))
-"""Played for files whose classes are in packages that Storm had until 0.10."""
+"""Version assumed for files whose classes are in packages that Storm had until 0.10."""
 _BEFORE_APACHE = ("backtype.storm.", "storm.kafka.", "storm.trident.")
 _KEYS = {
     "name", "config", "includes", "components", "spouts", "bolts", "streams", "topologySource", "workerHooks",
@@ -39,13 +40,13 @@ def looks_like_flux(part: Part) -> bool:
     for section in ("spouts", "bolts", "components", "workerHooks"):
         if any(item.get("className") is not None for item in part.under(section)):
             return True
-    # A file of settings alone is for other files to include: what it lacks is told.
+    # A file of settings alone is meant for other files to include; it is read, and what it lacks is reported.
     config = part.get("config")
     return config is not None and any(config.items()) and {key for key, _ in part.items()} <= _SETTINGS_ONLY
 
 
 def read_flux(path: Path, wanted: Wanted, notes: Notes) -> Draft:
-    """The topology of a Flux file; `UserError` if that, or a file of an overlay, cannot be read."""
+    """Return the topology of a Flux file; `UserError` if it, or a file of an overlay, cannot be read."""
     files: list[str] = []
 
     def load(file: Path) -> Part:
@@ -123,7 +124,7 @@ def _component(part: Part, draft: Draft, commands: dict[str, ShellCommand], *, i
 
 
 def _note_windows(part: Part, component: DraftComponent, notes: Notes) -> None:
-    """Note a windowed bolt: when its windows end is not played."""
+    """Note a windowed bolt, because windows are not played."""
     for method in part.under("configMethods"):
         name = a_text(method.get("name")) or ""
         if name in ("withWindow", "withTumblingWindow"):

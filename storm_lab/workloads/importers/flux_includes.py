@@ -1,7 +1,8 @@
-"""Flux's includes: definitions of other files, merged into one.
+"""Flux's includes: merge the definitions of other files into one.
 
-As in Flux, an included file's own includes are not followed; without ``override`` what is there already wins.
-Files are looked for beside the file that names them, and below the folder of the first file only.
+As in Flux, an included file's own includes are not followed, and without ``override`` the existing
+definitions win. Files are searched for beside the file that names them, and only below the folder of the
+first file.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MOST_INCLUDES = 50
 
 @dataclass(slots=True)
 class Merged:
-    """The sections of a file and of what it includes."""
+    """The sections of a file and of the files that it includes."""
 
     name: Part | None = None
     source: Part | None = None
@@ -33,7 +34,7 @@ class Merged:
 
 
 def merge_includes(top: Part, path: Path, load: Callable[[Path], Part], notes: Notes) -> Merged:
-    """A file with all that it includes."""
+    """Merge a file with everything that it includes."""
     merged = Merged()
     _add(top, merged, notes, override=True)
     entries = top.under("includes")
@@ -72,7 +73,7 @@ def _included(entry: Part, path: Path, load: Callable[[Path], Part], notes: Note
 
 
 def _find(name: str, path: Path) -> Path | None:
-    """The file, with the folders of its name or without those that lie above this file."""
+    """Return the included file; leading folders of its name are dropped until it is found."""
     folder = path.parent.resolve()
     parts = [part for part in Path(name.replace("\\", "/")).parts if part not in ("/", ".", "..")]
     for first in range(len(parts)):
@@ -87,7 +88,7 @@ def _find(name: str, path: Path) -> Path | None:
 
 
 def _add(part: Part, merged: Merged, notes: Notes, *, override: bool) -> None:
-    """Put the sections of one file to those that are there."""
+    """Add the sections of one file to those that are merged already."""
     name = part.get("name")
     if name is not None and (merged.name is None or override):
         merged.name = name
@@ -127,7 +128,7 @@ def _list(part: Part, section: str, notes: Notes) -> list[Part]:
 
 
 def check_references(merged: Merged, notes: Notes) -> None:
-    """Note references to components that the file does not define: Flux would refuse it."""
+    """Note references to components that the file does not define; Flux would refuse them."""
     beans = [*merged.components.values(), *merged.spouts.values(), *merged.bolts.values()]
     for bean in beans:
         for name, part in _references(bean):

@@ -1,6 +1,6 @@
-"""Flux's components in other languages: the command that runs them, the streams that they declare.
+"""Flux's components in other languages: the commands that run them and the streams that they declare.
 
-Those in Python, scripts of Storm's multi-language interface, can be run over their input.
+Python scripts of Storm's multi-language interface can be run over their input.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHELL_CLASSES = ("FluxShellSpout", "FluxShellBolt", "GenericShellBolt", "Generic
 _NOTHING = "NONE_BUT_FLUX_WANTS_SOMETHING_HERE"
 """What streamparse writes for a component without output fields."""
 MOST_SEARCHED = 20_000
-"""Files looked at for a script."""
+"""Most files searched for a script."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class ShellCommand:
 
 
 def is_shell(class_name: str) -> bool:
-    """Whether a class is a wrapper of Flux around a program in another language."""
+    """Whether a class is one of Flux's wrappers around a program in another language."""
     return class_name.rpartition(".")[2] in SHELL_CLASSES
 
 
@@ -71,7 +71,7 @@ def _apply(name: str, method: Part, component: DraftComponent, command: ShellCom
 
 
 def _fields(part: Part) -> tuple[str, ...]:
-    # A wrapper takes an array of names; some files write the names one level deeper.
+    # A wrapper takes an array of names; some files nest the names one level deeper.
     inner = part.parts()
     if len(inner) == 1 and isinstance(inner[0].value, list):
         return texts(inner[0])
@@ -84,7 +84,10 @@ def _declare(component: DraftComponent, stream: str, fields: tuple[str, ...]) ->
 
 
 def run_flux(commands: Mapping[str, ShellCommand], path: Path, draft: Draft, wanted: Wanted) -> None:
-    """Run a Flux file's Python components into the draft; `UserError` if an overlay's file is unreadable."""
+    """Run a Flux file's Python components and put the result into the draft.
+
+    Raises `UserError` if a file of an overlay cannot be read.
+    """
     notes = draft.notes
     code: dict[str, dict[str, str]] = {}
     folders: list[Path] = []
@@ -108,7 +111,7 @@ def run_flux(commands: Mapping[str, ShellCommand], path: Path, draft: Draft, wan
 
 
 def _declare_all(draft: Draft, overlay: Overlay) -> None:
-    """Declare the streams that bolts read, also where Java does not say them, and those of given records."""
+    """Declare the streams of given records, and those that bolts read, also if Java code omits them."""
     for component in draft.components.values():
         rows = overlay.rows(component.id) if component.is_spout else None
         if rows is not None:
@@ -141,7 +144,7 @@ def _spec(name: str, draft: Draft, code: dict[str, str], command: ShellCommand |
 
 
 def _code(command: ShellCommand, folder: Path, folders: list[Path]) -> dict[str, str] | None:
-    """Where a command's Python is: a script below the folder, or a class, as streamparse starts it."""
+    """Return where a command's Python is: a script below the folder, or a class that streamparse starts."""
     words = [word for text in command.words for word in text.split()]
     if any(PurePath(word).name == "streamparse_run" for word in words):
         module, _, cls = words[-1].rpartition(".")

@@ -1,7 +1,7 @@
-"""Flux's substitution of ``${...}`` in a YAML text before it is parsed, from properties and the environment.
+"""Flux's substitution of ``${...}`` in a YAML text, from properties and the environment, before it is parsed.
 
-As in Flux: ``${name}`` from a properties file, ``${ENV-NAME}`` from the environment (only if asked for), and
-``${name[i]}`` for an element of a property that holds a list.
+As in Flux, ``${name}`` comes from a properties file, ``${ENV-NAME}`` from the environment (only if asked
+for), and ``${name[i]}`` is an element of a property that holds a list.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from storm_lab.workloads.importers.place import Notes, Place
 _COMMENT_OR_VARIABLE = re.compile(r"^[^\S\n]*#.*|\$\{([^{}\n]{1,200})\}", re.MULTILINE)
 _ELEMENT = re.compile(r"(.+)\[(\d{1,6})\]")
 _OPEN, _CLOSE = "\ue000", "\ue001"
-"""Stand for the braces of a variable that nobody gave: braces would be a mapping to YAML."""
+"""Stand for the braces of a variable without a value; YAML would read braces as a mapping."""
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def substituted(
     text: str, properties: Mapping[str, str], environment: Mapping[str, str] | None, file: str, notes: Notes
 ) -> str:
-    """The text with its variables replaced; unknown ones are noted, and stay. `UserError` if too large."""
+    """Return the text with variables replaced; unknown ones are noted and stay. `UserError`: too large."""
     known = {f"ENV-{name}": value for name, value in (environment or {}).items()} | dict(properties)
 
     def filled(match: re.Match[str]) -> str:
@@ -46,12 +46,12 @@ def substituted(
 
 
 def as_written(text: str) -> str:
-    """A value with the variables that nobody gave, as they stood in the file."""
+    """Return a value with its unresolved variables as they were in the file."""
     return text.replace(_OPEN, "${").replace(_CLOSE, "}")
 
 
 def is_open(text: str) -> bool:
-    """Whether a value holds a variable that nobody gave."""
+    """Whether a value contains an unresolved variable."""
     return _OPEN in text
 
 
@@ -65,7 +65,7 @@ def _element(name: str, properties: Mapping[str, str]) -> str | None:
 
 
 def read_properties(text: str) -> dict[str, str]:
-    """The entries of a Java properties file."""
+    """Return the entries of a Java properties file."""
     found: dict[str, str] = {}
     for line in _logical_lines(text):
         match = re.match(r"((?:\\.|[^\\:=\s])+)\s*[:=]?\s*(.*)", line, re.DOTALL)

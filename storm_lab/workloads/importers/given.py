@@ -1,4 +1,4 @@
-"""Values that a spout emits, read from a file: real input for a topology whose own source is out of reach."""
+"""Values that a spout emits, read from a file: real input for a topology whose own source is unavailable."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ MOST_RECORDS = 100_000
 
 
 def read_rows(name: str, folder: Path, field: str, *, inside: bool) -> list[Row]:
-    """The records of a file: a JSON list, object or value a line (``.json``, ``.jsonl``), else a text a line.
+    """Return the records of a file.
+
+    A JSON file (``.json``, ``.jsonl``, ``.ndjson``) has a list, object or value per line, any other file a
+    text per line.
 
     Raises:
-        UserError: it cannot be read, holds no record or too many, or a line is not JSON.
+        UserError: the file cannot be read, holds no record or too many, or a line is not JSON.
     """
     path = folder / name
     if inside and not path.resolve().is_relative_to(folder.resolve()):
@@ -49,7 +52,7 @@ def _row(line: str, number: int, as_json: bool, file: str, field: str) -> Row:
 
 
 def fit_rows(component: DraftComponent, draft: Draft) -> None:
-    """Give a spout its records' values, in order of its first stream's fields; notes what does not fit."""
+    """Give a spout its records' values, in order of its first stream's fields; note what does not fit."""
     rows = component.records
     heard = (
         item.stream for c in draft.components.values() for item in c.inputs if item.source == component.id

@@ -1,4 +1,4 @@
-"""The outcome of an import: a topology with its user code and sources, and what there is to say about it."""
+"""The result of an import: a topology with its user code and sources, and notes about it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from storm_lab.workloads.workload_trace import WorkloadTrace
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a spout's records come from.
+    """The source of a spout's records.
 
-    ``rate_per_s``: records a second of all its executors together; None: never empty. ``anchored``: tuples
-    are emitted with a message id. ``replays``: what failed is emitted again.
+    ``rate_per_s``: records per second of all its executors together; None: never empty. ``anchored``: tuples
+    are emitted with a message id. ``replays``: failed tuples are emitted again.
     """
 
     rate_per_s: float | None
@@ -33,11 +33,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Playable:
-    """A topology with all that flows through it.
+    """A topology with everything that flows through it.
 
-    ``figures`` hold for every component; one whose own code was run over real input emits what ``calls`` say,
-    and a spout in ``given`` emits those values, at the costs of its figures. ``source_calls`` is how many
-    records of a spout a trace holds where its figures are all there is.
+    ``figures`` describe every component. A component whose own code was run over real input emits what
+    ``calls`` recorded, and a spout in ``given`` emits those values, both at the costs of their figures.
+    ``source_calls`` is the number of records of a spout in a trace if only its figures are known.
     """
 
     topology: Topology
@@ -49,7 +49,7 @@ class Playable:
     calls: RecordedCalls | None = None
 
     def code(self) -> dict[str, Spout | Bolt]:
-        """User code by component, fresh: one pass over the input uses it up."""
+        """Return new user code by component; one pass over the input uses it up."""
         direct = _direct_tasks(self.topology)
         code: dict[str, Spout | Bolt] = {} if self.calls is None else dict(self.calls.code(self.figures))
         for component in self.topology.components:
@@ -67,17 +67,18 @@ class Playable:
         return code
 
     def trace(self, version: StormVersion | None = None) -> WorkloadTrace:
-        """The workload trace, for the version read or another one; `UserError` if that cannot play it."""
+        """Return the workload trace for the version read or another one; `UserError` if it cannot play it."""
         return build_trace(self.topology, self.code(), version or self.version)
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What came of an import.
+    """The result of an import.
 
-    ``format`` names the format, ``files`` what was read. ``playable`` is None where something is missing;
-    ``missing`` says what. ``unusable`` is all that could not be used, with what is missing among it,
-    ``assumed`` all that nobody said and a default was taken for, ``read`` what else there is to tell.
+    ``format`` names the format, and ``files`` what was read. ``playable`` is None if something is missing;
+    ``missing`` lists it. ``unusable`` is everything that could not be used, including what is missing.
+    ``assumed`` is everything that was not stated and for which a default was taken. ``read`` holds further
+    notes on what was read.
     """
 
     format: str
@@ -91,11 +92,11 @@ class Imported:
 
     @property
     def missing(self) -> tuple[Unusable, ...]:
-        """What would have to be there for the topology to be played."""
+        """What the topology lacks to be played."""
         return tuple(item for item in self.unusable if item.missing)
 
     def ready(self) -> Playable:
-        """The playable topology; `UserError` if something is missing, which names the first."""
+        """Return the playable topology; `UserError` if something is missing, which names the first item."""
         if self.playable is None:
             first = str(self.missing[0]) if self.missing else "nothing was read"
             remedy = "see Imported.missing"
@@ -104,7 +105,7 @@ class Imported:
 
 
 def _direct_tasks(topology: Topology) -> dict[tuple[str, str], int]:
-    """Of each direct stream, to how many tasks of every subscriber its emitter may send."""
+    """Return, by direct stream, the number of tasks that its emitter may address in every subscriber."""
     found: dict[tuple[str, str], int] = {}
     for component in topology.components:
         for item in component.inputs:

@@ -1,4 +1,4 @@
-"""Importing: which format it is, the importer for it, an overlay over what it read, and the outcome."""
+"""Import a topology: detect the format, call its importer, apply an overlay, and return the result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from storm_lab.workloads.importers.ui_pages import (
 )
 
 _TEXTS = (".yaml", ".yml", ".flux", ".json")
-"""Endings of what is told apart by its content; streamparse is .py and .clj."""
+"""Suffixes of files that are distinguished by their content; streamparse has .py and .clj."""
 _MOST_FILES = 2000
 PYTHON_S = 60.0
 """Seconds that Python components may run."""
@@ -49,18 +49,18 @@ def import_topology(
     """Read a topology that was written for real Storm.
 
     Args:
-        sources: the file; of Storm's UI any number of saved pages, or the URL of the UI; of streamparse the
-            project's folder or a topology file in it. A ``.properties`` file beside a Flux file gives its
+        sources: the file; for Storm's UI any number of saved pages, or its URL; for streamparse the
+            project's folder or a topology file in it. A ``.properties`` file given with a Flux file sets its
             variables.
-        overlay: a YAML file with rates, costs, sizes and keys that the sources do not hold.
+        overlay: a YAML file with rates, costs, sizes and keys that the sources do not state.
         machines: a YAML file of machines, or the name of a paper's cluster.
-        run_python: run Python components over their input, bounded in time and memory. It is their code that
-            runs, with your rights.
-        python_seconds: how long it may run, once it has started.
-        environment: what ``${ENV-NAME}`` in a Flux file stands for; True takes this process's environment.
+        run_python: run Python components over their input, bounded in time and memory. Their code runs
+            with your rights.
+        python_seconds: how long they may run, once they have started.
+        environment: values for ``${ENV-NAME}`` in a Flux file; True takes this process's environment.
 
     Raises:
-        UserError: a file cannot be read, is of none of the formats, or does not keep to its own.
+        UserError: a file cannot be read, has none of the formats, or violates its own.
     """
     notes = Notes()
     laid_over = Overlay() if overlay is None else load_overlay(Path(overlay))
@@ -123,7 +123,7 @@ def _read(names: Sequence[str], wanted: Wanted, notes: Notes) -> Draft:
 
 
 def _folder(folder: Path, notes: Notes) -> Draft:
-    """The pages of Storm's UI in a folder; other files in it are left alone."""
+    """Read the pages of Storm's UI in a folder; other files in it are ignored."""
     files = sorted(path for path in folder.iterdir() if path.suffix == ".json")[:_MOST_FILES]
     found = [(path, json_part(read_bounded(path), path.name)) for path in files]
     pages = [(path, part) for path, part in found if looks_like_page(part)]
@@ -138,7 +138,7 @@ def _folder(folder: Path, notes: Notes) -> Draft:
 
 
 def _part(path: Path, wanted: Wanted) -> Part:
-    """A document, to see what it is; what there is to say of it is said by its importer."""
+    """Return a document to detect its format; only its importer writes notes about it."""
     if path.suffix not in _TEXTS:
         known = ", ".join(_TEXTS)
         message = f"its name does not end in one of {known}, .py, .clj"
@@ -149,7 +149,7 @@ def _part(path: Path, wanted: Wanted) -> Part:
     try:
         return yaml_part(text, path.name, Notes())
     except UserError:
-        # Flux puts its variables in before it parses; braces may not be YAML where they stand.
+        # Flux substitutes variables before it parses; until then their braces may not be valid YAML.
         filled = substituted(text, wanted.properties, wanted.environment, path.name, Notes())
         if filled == text:
             raise
@@ -165,7 +165,7 @@ def _ui(parts: Sequence[Part], files: list[str], notes: Notes) -> Draft:
 
 
 def _to_reference_clock(draft: Draft, overlay: Overlay, machines: Machines | None) -> None:
-    """Bring measured costs to the reference clock, of the machine that somebody states."""
+    """Convert measured costs to the reference clock, from the clock that is stated for their machine."""
     if not draft.measured:
         return
     mhz = overlay.cost_mhz

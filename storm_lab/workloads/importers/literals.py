@@ -1,4 +1,4 @@
-"""What expressions of a topology's source stand for, as far as that is written down: no code is run."""
+"""Evaluate expressions of a topology's source as far as they are written out literally; no code is run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from storm_lab.workloads.multilang import dsl
 
 LONGEST = 10_000
-"""Length of a text or list that an expression may come to."""
+"""Greatest length of a text or list that an expression may give."""
 
 
 UNKNOWN = object()
@@ -39,7 +39,7 @@ _KINDS: Mapping[str, Callable[[Any], Any]] = {"int": int, "float": float, "str":
 
 
 def evaluate(node: ast.expr, scope: Mapping[str, Any]) -> Any:
-    """The value of an expression, or `UNKNOWN`; specs, streams and groupings are those of `dsl`."""
+    """Return the value of an expression, or `UNKNOWN`; specs, streams and groupings are those of `dsl`."""
     try:
         return _value(node, scope)
     except (TypeError, ValueError, KeyError, ArithmeticError, AttributeError, IndexError, RecursionError):

@@ -1,8 +1,9 @@
 """storm-loadgen: topologies captured from a running cluster by the load generator of Storm's examples.
 
-Rates are in tuples a second and executor, latencies in milliseconds. What a bolt emits is a rate of its own
-there; here it becomes tuples a call, of the rate at which the bolt gets tuples. A topology can be written for
-storm-loadgen, too, which plays it on real Storm; what has no place there is told.
+Rates are in tuples per second and executor, latencies in milliseconds. In its files, the emits of a bolt have
+a rate of their own; here it is divided by the rate of the bolt's input, which gives tuples per call. A
+topology can also be written for storm-loadgen, which plays it on real Storm; what its format cannot express
+is reported.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from storm_lab.workloads.importers.settings import read_settings
 
 FORMAT = "storm-loadgen"
 FIELDS = ("key", "value")
-"""Fields of all its streams; fields groupings are on the first."""
+"""Fields of all its streams; fields groupings use the first."""
 KEYS = 2048
 _ROUNDS = 500
 _KEYS = {"name", "config", "spouts", "bolts", "streams"}
 
 Rates = dict[tuple[str, str], float]
-"""Tuples a second of each (component, stream), all executors together."""
+"""Tuples per second of each (component, stream), all executors together."""
 
 
 def looks_like_loadgen(part: Part) -> bool:
@@ -44,7 +45,7 @@ def looks_like_loadgen(part: Part) -> bool:
 
 
 def read_loadgen(part: Part, path: Path, notes: Notes) -> Draft:
-    """The topology of a captured file."""
+    """Return the topology of a captured file."""
     draft = Draft(FORMAT, a_text(part.get("name")) or path.stem, part.place, notes, files=[path.name])
     draft.measured = "latencies of a running cluster"
     for key, item in part.items():
@@ -112,7 +113,7 @@ def _subscription(part: Part, draft: Draft) -> None:
             stream=a_text(where.get("streamId")) or DEFAULT_STREAM,
             grouping=kind,
             fields=FIELDS[:1] if kind in (Grouping.FIELDS, Grouping.PARTIAL_KEY) else (),
-            # A missing distribution is zero to storm-loadgen.
+            # To storm-loadgen, a missing distribution is zero.
             cost_us=Spread(0.0) if cost is None else cost.scaled(1000.0),
         )
     )
@@ -134,7 +135,7 @@ def _spread(part: Part | None, draft: Draft, what: str) -> Spread | None:
 
 
 def _turn_rates(draft: Draft, rates: Rates) -> None:
-    """Rates of streams become rates of spouts, and tuples a call of every component."""
+    """Turn rates of streams into rates of spouts, and into tuples per call of every component."""
     arriving: dict[str, float] = {}
     for component in draft.components.values():
         for item in component.inputs:
@@ -157,7 +158,7 @@ def _turn_rates(draft: Draft, rates: Rates) -> None:
 
 
 def loadgen_document(playable: Playable) -> tuple[dict[str, Any], list[str]]:
-    """The topology as storm-loadgen holds it, and what is lost on the way."""
+    """Return the topology as a storm-loadgen document, and what is lost."""
     topology = playable.topology
     lost: list[str] = ["sizes of tuples"]
     rates = _rates(playable, lost)
@@ -180,7 +181,7 @@ def loadgen_document(playable: Playable) -> tuple[dict[str, Any], list[str]]:
 
 
 def without_none(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A mapping without the keys that have no value."""
+    """Return a mapping without the keys that have no value."""
     return {key: value for key, value in document.items() if value is not None}
 
 

@@ -1,4 +1,4 @@
-"""Machines of one's own in a short YAML file: nodes, racks, cores, speed, memory, slots and links.
+"""The user's own machines in a short YAML file: nodes, racks, cores, speed, memory, slots and links.
 
 The schema is `machines.schema.json` beside this file; ``docs/importing.md`` has an example.
 """
@@ -28,14 +28,14 @@ _LINKS = {
     "between_racks_us": "inter_rack_us",
     "rack_uplink_mbps": "uplink_mbps",
 }
-"""Keys of links with the attributes of `Links` that they set."""
+"""Keys of ``links`` in a file, with the attributes of `Links` that they set."""
 
 
 def load_machines(choice: str | Path) -> Machines:
-    """The machines of a file, or of a paper's cluster by its name (`storm_lab.model.machines.TESTBEDS`).
+    """Return the machines of a file, or of a paper's cluster by name (`storm_lab.model.machines.TESTBEDS`).
 
     Raises:
-        UserError: there is no such file or name, or the file does not keep to its schema.
+        UserError: there is no such file or name, or the file violates its schema.
     """
     if str(choice) in TESTBEDS:
         return TESTBEDS[str(choice)]
@@ -46,7 +46,7 @@ def load_machines(choice: str | Path) -> Machines:
 
 
 def read_machines(text: str, file: str) -> Machines:
-    """The machines of a YAML text from ``file``; `UserError` names file, line, key and what would fit."""
+    """Return the machines of a YAML text from ``file``; `UserError` names file, line, key and remedy."""
     part = yaml_part(text, file, Notes())
     given = checked(part, MACHINES)
     if ("testbed" in given) == ("nodes" in given):
@@ -75,7 +75,7 @@ def read_machines(text: str, file: str) -> Machines:
 
 
 def _types(given: Mapping[str, Any], file: str) -> dict[str, Node]:
-    """The preset types and those of the file, each made once those that it is like are there."""
+    """Return the preset types and those of the file; each is made after the type that it is ``like``."""
     types = dict(MACHINE_TYPES)
     waiting = dict(given)
     while waiting:
@@ -90,7 +90,7 @@ def _types(given: Mapping[str, Any], file: str) -> dict[str, Node]:
 
 
 def _type(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> Node:
-    """A node without a name: what it is like, changed by what the entry says."""
+    """Return a node without a name: its base type, changed by what the entry states."""
     kind = entry.get("type")
     if kind is not None and kind not in types:
         raise unknown_name("machine type", kind, types, "storm_lab", field=where)
@@ -110,7 +110,8 @@ def _type(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> No
     if quota is not None and quota > cores:
         owner = f"{where}.cpu_quota"
         raise UserError("is more than its cores", field=owner, value=quota, remedy=f"at most {cores}")
-    # What a type offers beside what it has (R-Storm's hosts) holds for that machine, not for a changed one.
+    # An offer that differs from the hardware (R-Storm's hosts) applies to that machine only, not to a changed
+    # one.
     same = kind is not None and cores == base.cores and memory == base.memory_mb
     offer = base.offer if same else Resources(cpu_points=100.0 * cores, memory_mb=memory)
     mhz = (

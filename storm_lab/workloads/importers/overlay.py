@@ -1,4 +1,4 @@
-"""An overlay file: what a topology's own files do not say, or say otherwise."""
+"""An overlay file: what a topology's own files do not state, or what overrides them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _NOWHERE = Part(None, Place("overlay"))
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """What an overlay file says. ``part`` knows the lines, ``folder`` is where its files of records lie.
+    """The content of an overlay file. ``part`` knows the lines; ``folder`` holds its files of records.
 
     ``cost_mhz`` is the clock at which its costs were measured, and those that an importer measures or finds
-    in statistics; None: nobody said.
+    in statistics; None: not stated.
     """
 
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Overlay:
 
     @property
     def defaults(self) -> Defaults:
-        """What to assume where nobody says anything."""
+        """What to assume where nothing is stated."""
         kinds: Mapping[str, Callable[[Any], Any]] = {
             **dict.fromkeys(("cost_us", "per_call", "rate_per_s"), float),
             "bytes": int,
@@ -57,12 +57,12 @@ class Overlay:
         return Defaults(**{name: kind(given[name]) for name, kind in kinds.items() if name in given})
 
     def rows(self, component: str) -> list[Row] | None:
-        """The records that it gives to a spout, if it does; `UserError` if the file cannot be read."""
+        """Return the records that it gives to a spout, if any; `UserError` if the file cannot be read."""
         name = self.given.get("components", {}).get(component, {}).get("records")
         return None if name is None else read_rows(name, self.folder, f"records of {component}", inside=False)
 
     def lay_over(self, draft: Draft) -> None:
-        """Write over the draft; `UserError` for an unknown component or a file that cannot be read."""
+        """Override the draft; `UserError` for an unknown component or a file that cannot be read."""
         put_topology(draft, self.given.get("topology", {}))
         factor = (self.cost_mhz or REFERENCE_MHZ) / REFERENCE_MHZ
         for name, entry in self.given.get("components", {}).items():
@@ -74,14 +74,14 @@ class Overlay:
                 check_bolt(self.part, name, entry, "is a bolt")
             put_figures(component, entry, factor, self.folder, inside=False)
             if "cost_us" in entry:
-                # The cost of every call, whatever an importer found for single inputs.
+                # This cost holds for every call, so it replaces what an importer found for single inputs.
                 for item in component.inputs:
                     item.cost_us = None
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How to read: values for variables, the overlay, and whether Python may be run, and for how long."""
+    """How to read: values for variables, the overlay, whether Python may be run, and for how long."""
 
     properties: Mapping[str, str]
     environment: Mapping[str, str] | None
@@ -91,6 +91,6 @@ class Wanted:
 
 
 def load_overlay(path: Path) -> Overlay:
-    """Read an overlay file; `UserError` if it cannot be read or does not keep to its schema."""
+    """Read an overlay file; `UserError` if it cannot be read or violates its schema."""
     part = yaml_part(read_bounded(path, field="overlay"), path.name, Notes())
     return Overlay(checked(part, OVERLAY), part, path.parent)

@@ -1,4 +1,4 @@
-"""Places in files, and what an importer has to say about them."""
+"""Places in files, and the notes that an importer makes about them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands: a file, a line of it from 1 where lines count, and the path of keys to it."""
+    """Where something is: a file, its line from 1 if lines are known, and the path of keys to it."""
 
     file: str
     line: int | None = None
@@ -22,8 +22,8 @@ class Place:
 class Unusable:
     """Something that was read and could not be used.
 
-    ``missing``: without it the topology cannot be played; otherwise it is played without it, or with what the
-    reason says in its place.
+    ``missing``: the topology cannot be played without it. Otherwise it is played without it, or with what the
+    reason names in its place.
     """
 
     place: Place
@@ -37,7 +37,7 @@ class Unusable:
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """A figure that nobody gave: whose it is, what it is, its value, and where the value comes from."""
+    """A figure that is not stated: its component, what it is, its value, and where the value comes from."""
 
     component: str
     what: str
@@ -50,12 +50,12 @@ class Assumed:
 
 @dataclass(slots=True)
 class Notes:
-    """What an import has to tell, in the order in which it came up."""
+    """What an import reports, in the order in which it came up."""
 
     unusable: list[Unusable] = field(default_factory=list)
     assumed: list[Assumed] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
-    """Plain sentences on what was read and how."""
+    """Sentences about what was read and how."""
 
     def cannot_use(self, place: Place, what: str, reason: str) -> None:
         """Note something that is left out; the topology can be played without it."""
@@ -66,7 +66,7 @@ class Notes:
         self._add(Unusable(place, what, reason, missing=True))
 
     def assume(self, component: str, what: str, value: str, reason: str) -> None:
-        """Note a figure that nobody gave."""
+        """Note a figure that is not stated."""
         self.assumed.append(Assumed(component, what, value, reason))
 
     def _add(self, item: Unusable) -> None:

@@ -1,6 +1,6 @@
-"""Our own YAML of a topology: the schema is `topology.schema.json` beside this file.
+"""storm-lab's own YAML for topologies; the schema is `topology.schema.json` beside this file.
 
-A topology is written with a recording beside it, if there is one, and reads back the same.
+A topology is written with its recording beside it, if it has one, and reads back the same.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ FORMAT = "storm-lab YAML"
 
 
 def read_plain(part: Part, path: Path, notes: Notes) -> Draft:
-    """The topology of the file at ``path``, which holds ``part``.
+    """Return the topology of the file at ``path``, whose content is ``part``.
 
     Raises:
-        UserError: it does not keep to its schema, or a file that it names cannot be read.
+        UserError: it violates its schema, or a file that it names cannot be read.
     """
     given = checked(part, TOPOLOGY)
     draft = Draft(FORMAT, given["name"], part.place, notes, files=[path.name])
@@ -78,7 +78,7 @@ def _take_recording(path: Path, draft: Draft) -> None:
 
 
 def export_topology(playable: Playable, path: Path) -> tuple[Path, ...]:
-    """Write a topology to ``path``, and its recording, if it has one, beside it; returns the files written.
+    """Write a topology to ``path`` and its recording, if any, beside it; return the files written.
 
     Raises:
         UserError: the folder cannot be written to.
@@ -96,19 +96,19 @@ def export_topology(playable: Playable, path: Path) -> tuple[Path, ...]:
 
 
 def export_loadgen(playable: Playable, path: Path) -> list[str]:
-    """Write a topology for storm-loadgen; returns what is lost. `UserError` if the folder is not writable."""
+    """Write a topology for storm-loadgen; return what is lost. `UserError` if the folder is not writable."""
     document, lost = loadgen_document(playable)
     _write(path, yaml_text(document).encode())
     return lost
 
 
 def yaml_text(document: dict[str, Any]) -> str:
-    """A document as YAML, keys in the order in which they stand."""
+    """Return a document as YAML, with its keys in their order."""
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
 
 
 def topology_document(playable: Playable) -> dict[str, Any]:
-    """The topology as our YAML holds it, without its recording."""
+    """Return the topology as storm-lab YAML, without its recording."""
     topology, figures = playable.topology, playable.figures
     return without_none(
         {

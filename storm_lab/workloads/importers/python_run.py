@@ -1,6 +1,6 @@
-"""Running Python components in a process of their own, with bounds on time and memory.
+"""Run Python components in a process of their own, with bounds on time and memory.
 
-What it came to goes into a draft: calls, costs, rates, ticks, and what there is to tell.
+The outcome goes into a draft: calls, costs, rates, ticks and notes.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from storm_lab.workloads.multilang.plan import Given, Plan, write_plan
 
 LARGEST_OUTCOME = 1 << 30
 SLACK_S = 60.0
-"""Seconds beyond a plan's own, after which the process is ended: it starts and loads modules in them."""
+"""Seconds in addition to those of a plan, to start and load modules, before the process is ended."""
 DAMAGED = (KeyError, TypeError, ValueError, AttributeError)
-"""What reading an outcome raises that is none."""
+"""Exceptions raised while reading a damaged outcome."""
 
 Tree = Sequence[Sequence[Any]]
 
 
 class RunFailedError(Exception):
-    """The process did not hand back an outcome; the text says why, in one line."""
+    """The process did not return an outcome; the message says why, in one line."""
 
 
 def run_into(draft: Draft, plan: Plan, folder: Path, wanted: Wanted) -> None:
-    """Run the components of a draft; what they did goes into it, or why they could not be run.
+    """Run the components of a draft; put what they did into it, or note why they could not be run.
 
     Raises:
         UserError: a file of records cannot be read.
     """
     try:
         outcome, given = run_components(plan, folder, wanted)
-        # Timers that components turned out to have, once they were made.
+        # Tick periods that became known only when the components were made.
         for item in outcome.get("components", ()):
             component = draft.components.get(item["name"])
             if component is not None and component.tick_s is None and item["tick_s"] is not None:
@@ -58,10 +58,10 @@ def run_into(draft: Draft, plan: Plan, folder: Path, wanted: Wanted) -> None:
 
 
 def run_components(plan: Plan, folder: Path, wanted: Wanted) -> tuple[Mapping[str, Any], frozenset[str]]:
-    """Run a plan with what an overlay gives; returns its outcome and the spouts whose records were given.
+    """Run a plan with what an overlay gives; return its outcome and the spouts whose records were given.
 
     Raises:
-        RunFailedError: the process took too long, was ended, or handed back nothing of use.
+        RunFailedError: the process took too long, was ended, or returned nothing usable.
         UserError: a file of records cannot be read.
     """
     overlay = wanted.overlay
@@ -99,7 +99,7 @@ def _start(plan: Plan, folder: Path, plan_file: Path, outcome: Path, errors: Pat
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH", "")))),
-        # The same order of sets in every run, and nothing written beside the user's files.
+        # The same order of sets in every run, and no files beside the user's.
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
@@ -119,7 +119,7 @@ def _start(plan: Plan, folder: Path, plan_file: Path, outcome: Path, errors: Pat
         except subprocess.TimeoutExpired:
             raise RunFailedError(f"it was ended after {plan.seconds + SLACK_S:g} s") from None
         finally:
-            # Whatever it has started ends with it.
+            # End the processes that it has started, too.
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -137,7 +137,10 @@ def _why(status: int, errors: Path) -> str:
 
 
 def put_outcome(outcome: Mapping[str, Any], draft: Draft, given: frozenset[str]) -> None:
-    """Put an outcome into the draft; ``given``: spouts with given records. One of `DAMAGED` if it is none."""
+    """Put an outcome into the draft; ``given`` are the spouts with given records.
+
+    Raises one of `DAMAGED` if the outcome is damaged.
+    """
     notes = draft.notes
     for name in outcome.get("absent", ()):
         package = name.rpartition(".")[0]
@@ -160,7 +163,7 @@ def put_outcome(outcome: Mapping[str, Any], draft: Draft, given: frozenset[str])
         _put_costs(draft.components[name], outcome)
     ticking = [name for name in bolts if draft.components[name].tick_s is not None]
     ticks = {name: outcome["ticks"][name]["tree"] for name in ticking if name in outcome["ticks"]}
-    # In the order in which a trace takes the records of the spouts.
+    # The order in which a trace takes the records of the spouts.
     turns = zip_longest(*(outcome["trees"][name] for name in spouts))
     trees = [tree for turn in turns for tree in turn if tree is not None]
     draft.calls = _flattened(spouts, bolts, trees, ticks)
@@ -202,8 +205,8 @@ def _put_costs(component: DraftComponent, outcome: Mapping[str, Any]) -> None:
 
 
 def _mean_us(tally: Sequence[float] | None) -> Spread | None:
-    """The mean of a sum in ns and of how many, if there are any."""
-    # To a tenth of a microsecond: the clock tells no more, and the figure is for people, too.
+    """Return the mean in us of a sum in ns and its count; None if there is nothing to count."""
+    # Rounded to a tenth of a microsecond: the clock is no finer, and people read the figure, too.
     return Spread(round(tally[0] / tally[1] / 1000, 1)) if tally and tally[1] else None
 
 

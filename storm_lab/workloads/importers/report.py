@@ -1,4 +1,4 @@
-"""What an import says: what was read, what was assumed, what could not be used; as text and as JSON."""
+"""The report of an import, as text and as JSON: what was read, what was assumed, what could not be used."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _MOST_NAMED = 6
 
 
 def report_text(imported: Imported) -> str:
-    """The report for people."""
+    """Return the report for people."""
     return "\n".join(_lines(imported)) + "\n"
 
 
 def report_json(imported: Imported) -> dict[str, Any]:
-    """The report for programs."""
+    """Return the report for programs."""
     playable = imported.playable
     return {
         "format": imported.format,
@@ -118,7 +118,7 @@ def _described(playable: Playable, name: str) -> str:
 
 
 def _costs(component: Component, figures: Figures) -> list[str]:
-    """What a call costs, by input where each has a cost of its own."""
+    """Return the cost of a call, by input if each input has its own cost."""
     by_input = figures.input_cost_us
     if not component.inputs or len(by_input) < len(component.inputs):
         return [f"{figures.cost_us} us a call"]
@@ -136,7 +136,7 @@ def _section(title: str, lines: list[str]) -> Iterator[str]:
 
 
 def _grouped(assumed: tuple[Assumed, ...]) -> Iterator[str]:
-    """Assumptions that are alike in one line."""
+    """Yield one line for all assumptions that are alike."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for item in assumed:
         groups.setdefault((item.what, item.value, item.reason), []).append(item.component)

@@ -1,4 +1,4 @@
-"""Single values out of documents of other programs: read if they can be, noted with their place if not."""
+"""Read single values from documents of other programs; values that do not fit are noted with their place."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from storm_lab.workloads.importers.documents import Part
 from storm_lab.workloads.importers.place import Notes, Place
 
 MOST_EXECUTORS = 10_000
-"""Executors or tasks of one component; clusters in papers run some hundreds."""
+"""Most executors or tasks of one component; clusters in papers run some hundreds."""
 _BY_NAME = {grouping.value: grouping for grouping in Grouping}
 
 
 def a_text(part: Part | None) -> str | None:
-    """A scalar as text; None for anything else."""
+    """Return a scalar as text; None for any other value."""
     if part is None or isinstance(part.value, dict | list):
         return None
     return None if part.value is None else str(part.value)
 
 
 def texts(part: Part | None) -> tuple[str, ...]:
-    """The texts of a list, or a single one; other members are left out."""
+    """Return the texts of a list, or a single one; other members are left out."""
     if part is None:
         return ()
     if isinstance(part.value, list):
@@ -31,7 +31,7 @@ def texts(part: Part | None) -> tuple[str, ...]:
 
 
 def number(part: Part | None) -> float | None:
-    """A finite number, also one written as text; None for anything else."""
+    """Return a finite number, including one written as text; None for any other value."""
     if part is None or isinstance(part.value, bool) or not isinstance(part.value, int | float | str):
         return None
     try:
@@ -42,7 +42,7 @@ def number(part: Part | None) -> float | None:
 
 
 def amount(part: Part | None, notes: Notes, what: str, *, most: float = 1e12) -> float | None:
-    """A number from 0 to ``most``; anything else is noted."""
+    """Return a number from 0 to ``most``; note any other value."""
     if part is None:
         return None
     value = number(part)
@@ -55,7 +55,7 @@ def amount(part: Part | None, notes: Notes, what: str, *, most: float = 1e12) ->
 def whole(
     part: Part | None, notes: Notes, what: str, *, least: int = 0, most: int = MOST_EXECUTORS
 ) -> int | None:
-    """A whole number in a range; anything else is noted."""
+    """Return a whole number in a range; note any other value."""
     if part is None:
         return None
     value = number(part)
@@ -66,7 +66,7 @@ def whole(
 
 
 def flag(part: Part | None) -> bool | None:
-    """True or false, also written as text; None for anything else."""
+    """Return true or false, including those written as text; None for any other value."""
     if part is None:
         return None
     if isinstance(part.value, bool):
@@ -81,7 +81,7 @@ def _shown(part: Part) -> str:
 
 
 def grouping_of(name: str | None, notes: Notes, place: Place) -> Grouping:
-    """The grouping of that name, in any case and with - or _; what cannot be played is a noted shuffle."""
+    """Return the grouping of a name in any case, with - or _; others are noted and become a shuffle."""
     plain = (name or "").lower().replace("_", "-")
     found = _BY_NAME.get(plain)
     if found is not None:

@@ -1,4 +1,4 @@
-"""Our own YAML files against their JSON schemas: the first thing that does not fit, in one line."""
+"""Check storm-lab's own YAML files against their JSON schemas, and report the first violation in one line."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _LIMITS = {
     "maxLength": "be a text at most as long as",
     "pattern": "be a text of the form",
 }
-"""What a limit of a schema says, before its value."""
+"""The words for a limit of a schema, to be followed by its value."""
 
 
 @cache
 def schema(name: str) -> dict[str, Any]:
-    """The JSON schema of `TOPOLOGY`, `OVERLAY` or `MACHINES` files."""
+    """Return the JSON schema of `TOPOLOGY`, `OVERLAY` or `MACHINES` files."""
     text = files(__package__).joinpath(f"{name}.schema.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 
 
 def checked(part: Part, name: str) -> Any:
-    """The plain value, if it keeps to a schema; else `UserError` names file, line, key and what would fit."""
+    """Return the plain value if it fits a schema; else `UserError` names file, line, key and the rule."""
     value = part.plain()
     for path in _not_finite(value, ()):
         raise _refusal(part, path, "must be a finite number")

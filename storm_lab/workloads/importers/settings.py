@@ -1,4 +1,4 @@
-"""Storm's own settings of a topology (``topology.*``): which are played, and which have no effect here."""
+"""Storm's own settings of a topology (``topology.*``): those that are played, and those without effect."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from storm_lab.workloads.multilang.plan import TICK
 
 TASKS = "topology.tasks"
 RESOURCES = {CPU: "cpu_points", ONHEAP: "memory_mb", OFFHEAP: "offheap_mb"}
-"""Settings of what a component asks for, with the attribute of a `DraftComponent` that holds it."""
+"""Settings of a component's resource demand, with the attribute of `DraftComponent` for each."""
 
 NO_TIMEOUT_S = 1_000_000.0
-"""In place of time-outs that are switched off: longer than any run."""
+"""Used in place of time-outs that are switched off: longer than any run."""
 _MOST_NAMED = 8
 
 
 def read_settings(config: Part | None, draft: Draft) -> None:
-    """Take over the settings of a whole topology; what has no effect is noted once, by name."""
+    """Read the settings of a whole topology; those without effect are noted once, by name."""
     if config is None:
         return
     notes = draft.notes
@@ -61,7 +61,7 @@ def read_settings(config: Part | None, draft: Draft) -> None:
 
 
 def note_idle(keys: Iterable[str], place: Place, draft: Draft) -> None:
-    """Say which settings have no effect on what is played."""
+    """Note settings that have no effect on what is played."""
     found = sorted(keys)
     if not found:
         return
@@ -87,7 +87,7 @@ def _keep(key: str, part: Part, draft: Draft) -> None:
 
 
 def drop_foreign_settings(draft: Draft) -> None:
-    """Leave out, and note, what the topology's version of Storm does not have, or not with this value."""
+    """Remove and note settings, or values of them, that the topology's version of Storm does not have."""
     settings, version = draft.settings, draft.version
     foreign = [key for key, value in settings.items() if not OF_TOPOLOGY[key].suits(version, value)]
     note_idle(foreign, draft.place, draft)

@@ -1,8 +1,8 @@
-"""User code that does what a component's figures say: so many tuples a call, of that size, with such keys.
+"""User code that follows a component's figures: tuples per call, their size, and their keys.
 
-Fractions are carried from call to call: 0.3 tuples a call is one tuple in every third or fourth call, and the
-average over a trace is what was stated. Keys and costs are drawn with a generator of their own for each
-component, so that the same figures give the same trace on every machine.
+Fractions are carried from call to call: 0.3 tuples per call means one tuple in every third or fourth call, so
+that the average over a trace is as stated. Keys and costs are drawn from a generator of each component's own,
+so that the same figures give the same trace on every machine.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Record = tuple[object, ...]
 
 _NORMAL = NormalDist()
 _WHOLE = 1e-9
-"""Carried fractions this close to a whole tuple are one."""
+"""Carried fractions this close to a whole tuple count as one."""
 
 
 class StatedSpout(Spout):
-    """A spout whose ``nextTuple`` emits what its figures say, over so many calls.
+    """A spout whose ``nextTuple`` emits what its figures state, over a number of ``calls``.
 
-    ``given`` are values to emit in place of drawn ones, one record a call, on the component's first stream;
+    ``given`` are values to emit in place of drawn ones, one record per call, on the component's first stream;
     other streams follow the figures.
     """
 
@@ -51,25 +51,25 @@ class StatedSpout(Spout):
         self._figures = figures
 
     def records(self) -> Iterator[Record]:
-        """The given records, or a number for each call."""
+        """Yield the given records, or a number for each call."""
         if self._given:
             yield from self._given
         else:
             yield from ((number,) for number in range(self._calls))
 
     def next_tuple(self, record: Record, emit: Emit) -> None:
-        """Emit the record, if it was given, and what is due beside it."""
+        """Emit the record, if records are given, and what is due on other streams."""
         if self._given:
             emit(*record, stream=self._stream)
         self._emitter.emit_due(emit)
 
     def cost(self, record: Record) -> Cost:
-        """A draw of the stated cost."""
+        """Draw from the stated cost."""
         return Cost(self._cost(), self._figures.server, self._figures.server_us)
 
 
 class StatedBolt(Bolt):
-    """A bolt that costs and emits what its figures say, whatever it gets."""
+    """A bolt that costs and emits what its figures state, whatever it receives."""
 
     def __init__(
         self, component: Component, figures: Figures, *, direct: Mapping[str, int] | None = None
@@ -87,7 +87,7 @@ class StatedBolt(Bolt):
         self._emitter.emit_due(emit)
 
     def cost(self, values: Values) -> Cost:
-        """A draw of the stated cost of tuples of this component and stream."""
+        """Draw from the stated cost of tuples of this component and stream."""
         draw = self._by_input.get((values.source, values.stream), self._cost)
         return Cost(draw(), self._figures.server, self._figures.server_us)
 
@@ -98,14 +98,14 @@ class StatedBolt(Bolt):
                 self._emitter.emit_one(stream, emit)
 
     def tick_cost(self) -> Cost:
-        """The stated cost of a tick."""
+        """Return the stated cost of a tick."""
         return Cost(self._figures.tick_cost_us)
 
 
 class _Emitter:
     """Emits what is due, with values drawn for the fields of each stream.
 
-    ``direct`` gives the number of tasks behind each direct stream: they are served in turn.
+    ``direct`` gives the number of tasks behind each direct stream; they are served in turn.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class _Emitter:
         }
 
     def emit_due(self, emit: Emit) -> None:
-        """One call's worth of every stream."""
+        """Emit what one call emits on every stream."""
         for stream, emits in self._emits.items():
             due = self._carried[stream] + emits.per_call
             whole = math.floor(due + _WHOLE)
@@ -131,7 +131,7 @@ class _Emitter:
                 self.emit_one(stream, emit)
 
     def emit_one(self, stream: str, emit: Emit) -> None:
-        """One tuple."""
+        """Emit one tuple."""
         values = [draw() for draw in self._values[stream]]
         size = self._all[stream].bytes
         if stream not in self._direct:
@@ -171,7 +171,7 @@ def _costs(name: str, spread: Spread) -> Callable[[], float]:
 
 
 def _unit(draw: SplitMix) -> float:
-    """Above 0 and below 1."""
+    """Draw a number above 0 and below 1."""
     return (draw.below(1 << 52) + 0.5) / (1 << 52)
 
 

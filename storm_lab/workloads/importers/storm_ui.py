@@ -1,8 +1,9 @@
 """Storm's UI: the statistics of a running topology, from pages saved as JSON.
 
-Rates are counts of a window by its length; a call's cost is the execute latency, tuples a call are emitted by
-executed. Who subscribed to whom stands in the components' pages, how it is grouped in the page of the graph
-(``/api/v1/topology/ID/visualization``) only, and by which fields nowhere.
+A rate is the count of a window divided by its length. The cost of a call is the execute latency, and tuples
+per call are emitted divided by executed. The components' pages state which component subscribes to which. How
+a stream is grouped is only in the page of the graph (``/api/v1/topology/ID/visualization``), and by which
+fields is nowhere.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ Stream = tuple[str, str]
 class _Statistics:
     """What the pages count, over ``seconds``.
 
-    Emitted by (component, stream); executed and execute latency (ms) by bolt and the (component, stream) that
-    it reads. ``own`` has the topology's page's entry of each component.
+    ``emitted`` is by (component, stream). ``executed`` and ``latency_ms`` (execute latency) are by bolt and
+    the (component, stream) that it reads. ``own`` is each component's entry in the topology's page.
     """
 
     seconds: float
@@ -46,7 +47,7 @@ class _Statistics:
 
 
 def read_ui(pages: UiPages, place: Place, notes: Notes) -> Draft:
-    """The topology that the pages describe."""
+    """Return the topology that the pages describe."""
     page = pages.topology
     if page is None:
         draft = Draft(FORMAT, "topology", place, notes)
@@ -86,7 +87,7 @@ def _seconds(page: Part, draft: Draft) -> float:
 
 
 def _pretty_seconds(text: str) -> float:
-    """Seconds of a time as the UI writes it, ``1d 2h 3m 4s``; 0 for anything else."""
+    """Return the seconds of a time as the UI writes it, ``1d 2h 3m 4s``; 0 for anything else."""
     total = 0.0
     for word in text.split():
         unit = {"d": 86400, "h": 3600, "m": 60, "s": 1}.get(word[-1])
@@ -130,7 +131,7 @@ def _component(
 
 
 def _count_metrics(page: Part, statistics: _Statistics) -> None:
-    """The page of all components' metrics, where their own pages were not given."""
+    """Count from the page of all components' metrics, for components without a page of their own."""
     for section in ("spouts", "bolts"):
         for item in page.under(section):
             name = a_text(item.get("id")) or ""
@@ -147,7 +148,7 @@ def _count_metrics(page: Part, statistics: _Statistics) -> None:
 
 
 def _stream(part: Part, component: str, stream: str) -> Stream:
-    """The stream that an entry names under these two keys."""
+    """Return the stream that an entry names under these two keys."""
     return a_text(part.get(component)) or "", a_text(part.get(stream)) or DEFAULT_STREAM
 
 
@@ -163,7 +164,7 @@ def _count_input(
 
 
 def _subscriptions(pages: UiPages, statistics: _Statistics, draft: Draft) -> None:
-    """Who reads what, from the graph and from the inputs that were counted."""
+    """Add the inputs of every bolt, from the graph and from the inputs that were counted."""
     grouped: dict[tuple[str, Stream], tuple[str, Place]] = {}
     for name, item in pages.graph.items() if pages.graph is not None else ():
         for entry in item.under(":inputs"):
@@ -236,7 +237,7 @@ def _costs(component: DraftComponent, own: Part, statistics: _Statistics) -> Non
 
 
 def _shared(component: DraftComponent, total: float, draft: Draft) -> dict[str, float]:
-    """A component's tuples over the streams that are read of it, where no page tells them apart."""
+    """Share a component's tuples among its streams that are read, if no page counts them by stream."""
     read = {
         item.stream
         for other in draft.components.values()

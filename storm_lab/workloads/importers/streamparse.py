@@ -1,7 +1,7 @@
 """streamparse: a project's topology, read from its source, or by running it over its input.
 
-Without leave to run Python the topology file is read as text: what it declares literally is understood
-(`storm_lab.workloads.importers.streamparse_source`). With leave it is run, spouts and bolts and all
+If Python may not be run, the topology file is read as text, and what it declares literally is understood
+(`storm_lab.workloads.importers.streamparse_source`). If it may, the file is run with its spouts and bolts
 (`storm_lab.workloads.multilang`).
 """
 
@@ -42,7 +42,7 @@ def is_streamparse(path: Path) -> bool:
 
 
 def _find_project(path: Path) -> tuple[Path, list[Path]]:
-    """The topology file that a path means, and the folders in which its modules are looked for.
+    """Return the topology file that a path means, and the folders to search for its modules.
 
     Raises:
         UserError: the project has several topologies, or there is no such file.
@@ -64,7 +64,10 @@ def _find_project(path: Path) -> tuple[Path, list[Path]]:
 
 
 def read_streamparse(path: Path, wanted: Wanted, notes: Notes) -> Draft:
-    """The draft of a project's topology; `UserError` if there is none, or an overlay's file is unreadable."""
+    """Return the draft of a project's topology.
+
+    Raises `UserError` if there is no topology, or if a file of an overlay cannot be read.
+    """
     file, folders = _find_project(path)
     place = Place(file.name)
     text = read_bounded(file)
@@ -88,7 +91,7 @@ def read_streamparse(path: Path, wanted: Wanted, notes: Notes) -> Draft:
 
 
 def _run_file(plan: Plan, folder: Path, wanted: Wanted, place: Place, notes: Notes) -> Draft | None:
-    """The draft of a topology file that was run; None when it has to be read as text."""
+    """Return the draft of a topology file that was run; None if it has to be read as text."""
     try:
         outcome, given = run_components(plan, folder, wanted)
         if "error" in outcome:
@@ -108,7 +111,7 @@ def _run_file(plan: Plan, folder: Path, wanted: Wanted, place: Place, notes: Not
 
 
 def _topologies(folder: Path) -> list[Path]:
-    """The topology files of a project's folder."""
+    """Return the topology files of a project's folder."""
     specified = "topologies"
     config = folder / "config.json"
     if config.is_file():
@@ -128,7 +131,7 @@ def _topologies(folder: Path) -> list[Path]:
 def _draft_of(
     specs: Sequence[ComponentSpec], config: Mapping[str, Any], name: str, place: Place, notes: Notes
 ) -> Draft:
-    """A draft of declared components with the topology's settings."""
+    """Return a draft of declared components with the topology's settings."""
     draft = Draft(FORMAT, name, place, notes, files=[place.file])
     for spec in specs:
         _component(spec, draft, place)

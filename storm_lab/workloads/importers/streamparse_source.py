@@ -1,6 +1,6 @@
-"""A streamparse topology read from its source, without running it.
+"""Read a streamparse topology from its source, without running it.
 
-What is written down literally is understood: the topology class with its specs, numbers and texts of the
+What is written out literally is understood: the topology class with its specs, numbers and texts of the
 module, and the ``outputs`` of classes in the project. What is computed is noted, with its line.
 """
 
@@ -25,7 +25,7 @@ _FOREIGN = {"JavaSpout": True, "JavaBolt": False, "ShellSpout": True, "ShellBolt
 
 @dataclass(slots=True)
 class _Module:
-    """A source file: what its names stand for, and its classes."""
+    """A source file: the values of its names, and its classes."""
 
     path: Path
     scope: dict[str, Any] = field(default_factory=dict)
@@ -34,9 +34,9 @@ class _Module:
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of a component's class: whether it is a spout, and its declared attributes.
+    """What is known about a component's class: whether it is a spout, and its declared attributes.
 
-    ``unreadable`` is the file that holds it, if that could not be read.
+    ``unreadable`` is the file that contains the class, if that could not be read.
     """
 
     is_spout: bool | None = None
@@ -48,7 +48,7 @@ class _Known:
 def read_source(
     text: str, file: str, folders: Sequence[Path], notes: Notes
 ) -> tuple[list[ComponentSpec], Mapping[str, Any]]:
-    """The components and the settings that a topology file declares."""
+    """Return the components and the settings that a topology file declares."""
     reader = _Reader(file, folders, notes)
     try:
         module = reader.module(text, Path(file))
@@ -78,7 +78,7 @@ class _Reader:
         self._modules: dict[Path, _Module | None] = {}
 
     def module(self, text: str, path: Path) -> _Module:
-        """A source file's names and classes; `SyntaxError` or `ValueError` if it is not Python."""
+        """Return a source file's names and classes; `SyntaxError` or `ValueError` if it is not Python."""
         module = _Module(path)
         for statement in ast.parse(text, filename=path.name).body:
             if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
@@ -93,7 +93,7 @@ class _Reader:
         return module
 
     def topology(self, cls: ast.ClassDef, module: _Module) -> tuple[list[ComponentSpec], Mapping[str, Any]]:
-        """What a topology class declares."""
+        """Return what a topology class declares."""
         scope = dict(module.scope)
         specs: list[dsl.Spec] = []
         for statement in cls.body:
@@ -152,7 +152,7 @@ class _Reader:
         return spec
 
     def _class(self, name: str, module: _Module, depth: int) -> _Known:
-        """What is known of a class, from its own source or that of the module it comes from."""
+        """Return what is known about a class, from its own source or that of the module it comes from."""
         known = _Known()
         first, _, rest = name.partition(".")
         cls = module.classes.get(name)
@@ -182,9 +182,9 @@ class _Reader:
         return known
 
     def _imported(self, name: str, wanted: str) -> tuple[_Module | None, str]:
-        """The module of the project that a dotted name means, and what is left of the name of the class.
+        """Return the project's module that a dotted name means, and the remaining name of the class.
 
-        None with the name of its file, if there is one that could not be read.
+        If there is none, return None and the name of a file that could not be read, if there is one.
         """
         unreadable = ""
         parts = [*name.strip(".").split("."), *wanted.split(".")]
@@ -199,7 +199,7 @@ class _Reader:
         return None, unreadable
 
     def _import_all(self, name: str, scope: dict[str, Any]) -> None:
-        """The public names of a module of the project."""
+        """Add the public names of a module of the project to a scope."""
         found, rest = self._imported(name, "*")
         if found is None or rest != "*":
             return

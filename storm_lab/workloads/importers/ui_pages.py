@@ -1,6 +1,7 @@
-"""Pages of Storm's UI (its REST interface, ``/api/v1/...``) as JSON: told apart by what they hold.
+"""Pages of Storm's UI (its REST interface, ``/api/v1/...``) as JSON, distinguished by their content.
 
-They are fetched over HTTP only if a URL was given in place of files. The page of supervisors tells machines.
+They are fetched over HTTP only if a URL is given in place of files. The page of supervisors describes the
+machines.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def looks_like_page(part: Part) -> bool:
 
 
 def sort_pages(parts: Iterable[Part], notes: Notes) -> UiPages:
-    """Put pages where they belong; of two of a kind the first counts."""
+    """Sort pages by their kind; of two of a kind the first counts."""
     pages = UiPages()
     for part in parts:
         kind = _kind(part)
@@ -98,12 +99,16 @@ def _has(part: Part, *names: str) -> bool:
 
 
 def is_url(text: str) -> bool:
-    """Whether a source is to be fetched."""
+    """Whether a source is a URL to fetch."""
     return text.startswith(("http://", "https://"))
 
 
 def fetch_pages(url: str, notes: Notes) -> list[Part]:
-    """The topology's pages at a URL, or of the only one there; `UserError` if there is none or several."""
+    """Fetch the pages of the topology at a URL, or of the only topology there.
+
+    Raises `UserError` if a page of the topology cannot be fetched, or if the URL names no topology and there
+    is not exactly one.
+    """
     try:
         parts = urlsplit(url)
     except ValueError as error:
@@ -156,7 +161,7 @@ def _unfetched(url: str, error: Exception) -> UserError:
 
 
 def machines_of(page: Part, notes: Notes) -> Machines | None:
-    """The supervisors of a page, one node each; what the page does not say is assumed, and noted."""
+    """Return the supervisors of a page, one node each; what the page does not state is assumed and noted."""
     nodes: list[Node] = []
     for item in page.under("supervisors"):
         host = a_text(item.get("host")) or ""
@@ -169,7 +174,7 @@ def machines_of(page: Part, notes: Notes) -> Machines | None:
             notes.cannot_use(item.place, f"supervisor {name}", "it has no slots")
             continue
         cpu, memory = number(item.get("totalCpu")), number(item.get("totalMem"))
-        # An offer of 100 points is a core by Storm's convention; its default of 400 is what nobody changed.
+        # By Storm's convention, an offer of 100 points is a core; 400 is Storm's default, left unchanged.
         cores = max(1, round(cpu / 100)) if cpu and 0 < cpu <= 100 * MOST_CORES else _CORES
         node = machine(
             cores,

@@ -1,4 +1,7 @@
-"""Figures of our own YAML files, which keep to a schema, into drafts: topologies and overlays share them."""
+"""Write figures of storm-lab's own YAML files into drafts.
+
+The files were checked against their schemas. Topologies and overlays share these functions.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from storm_lab.workloads.importers.given import read_rows
 
 
 def clock_of(given: Mapping[str, Any] | None, where: str) -> float | None:
-    """The clock that ``measured_on`` states, in MHz of the cost model's cores; None where it is not there.
+    """Return the clock that ``measured_on`` states, in MHz of the cost model's cores; None if it is absent.
 
     Raises:
         UserError: there is no machine type of that name.
@@ -33,7 +36,7 @@ def clock_of(given: Mapping[str, Any] | None, where: str) -> float | None:
 
 
 def spread_of(given: Any, factor: float) -> Spread:
-    """A cost: a number or a mapping with its mean; ``factor`` brings it to the reference clock."""
+    """Return a cost from a number or a mapping with a mean; ``factor`` converts it to the reference clock."""
     if isinstance(given, int | float):
         return Spread(float(given)).scaled(factor)
     mean = float(given["mean"])
@@ -43,7 +46,7 @@ def spread_of(given: Any, factor: float) -> Spread:
 
 
 def keys_of(given: Mapping[str, Any]) -> Keys:
-    """How a field's values are spread."""
+    """Return the distribution of a field's values."""
     return Keys(
         int(given["distinct"]),
         KeyShape(given.get("shape", KeyShape.UNIFORM)),
@@ -52,7 +55,7 @@ def keys_of(given: Mapping[str, Any]) -> Keys:
 
 
 def check_bolt(part: Part, name: str, given: Mapping[str, Any], why: str) -> None:
-    """Refuse what is for spouts in the entry of a bolt of a document; ``why`` says that it is one.
+    """Refuse keys for spouts in a bolt's entry of a document; ``why`` says why it is a bolt.
 
     Raises:
         UserError: names file, line and key.
@@ -65,7 +68,7 @@ def check_bolt(part: Part, name: str, given: Mapping[str, Any], why: str) -> Non
 
 
 def put_topology(draft: Draft, given: Mapping[str, Any]) -> None:
-    """Write what is said of the topology as a whole over what the draft has."""
+    """Override the draft with what is stated about the topology as a whole."""
     draft.name = given.get("name", draft.name)
     for name in ("workers", "ackers", "max_spout_pending", "priority"):
         if name in given:
@@ -80,9 +83,9 @@ def put_topology(draft: Draft, given: Mapping[str, Any]) -> None:
 def put_figures(
     component: DraftComponent, given: Mapping[str, Any], factor: float, folder: Path, *, inside: bool
 ) -> None:
-    """Write what a component's entry says over what the draft has.
+    """Override a component of the draft with what its entry states.
 
-    ``inside``: files may lie in ``folder`` and below it only.
+    ``inside``: files must be in ``folder`` or below it.
 
     Raises:
         UserError: the file of records cannot be read.
