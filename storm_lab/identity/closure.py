@@ -4,7 +4,8 @@ A closure starts from functions or classes, its roots. It takes the names that a
 names that those use, and so on; ``from a import b`` leads into ``a`` for ``b`` alone. It also follows
 
 * imports inside functions;
-* the classes that annotations name: an argument has such a class, or one that other reached code creates;
+* the classes that annotations name, because an argument is an instance of such a class or of one that other
+  reached code creates;
 * classes as a whole, with their bases;
 * ``module.name`` into that module, and a module that is passed about as a whole.
 
@@ -18,10 +19,10 @@ Of each module that is reached, the closure includes the statements that do some
   of its group is reached as well. The rest of the table does not count;
 * the name of a data file beside the module, or in a folder of data there, adds its bytes.
 
-``import_module("helper")`` counts as an import. Not followed are this subpackage itself, which only
-distinguishes code, names that are put together at run time, ``getattr``, imports of modules of which no name
-is used, and other distributions, whose versions are locked. A user's own modules count as a whole, with the
-modules that they import from the same package or from beside the file.
+``import_module("helper")`` counts as an import. The closure does not follow this subpackage itself, which
+only distinguishes code, names that are put together at run time, ``getattr``, imports of modules of which no
+name is used, and other distributions, whose versions are locked. A user's own modules count as a whole, with
+the modules that they import from the same package or from beside the file.
 """
 
 from __future__ import annotations

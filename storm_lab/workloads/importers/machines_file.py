@@ -110,8 +110,7 @@ def _type(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> No
     if quota is not None and quota > cores:
         owner = f"{where}.cpu_quota"
         raise UserError("is more than its cores", field=owner, value=quota, remedy=f"at most {cores}")
-    # An offer that differs from the hardware (R-Storm's hosts) applies to that machine only, not to a changed
-    # one.
+    # A preset offer that differs from the hardware (R-Storm's hosts) does not apply to a changed machine.
     same = kind is not None and cores == base.cores and memory == base.memory_mb
     offer = base.offer if same else Resources(cpu_points=100.0 * cores, memory_mb=memory)
     mhz = (

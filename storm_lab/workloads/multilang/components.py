@@ -176,7 +176,7 @@ class ReliableSpout(Spout):
         direct_task: int | None = None,
         need_task_ids: bool = False,
     ) -> list[int] | None:
-        """As `Spout.emit`; the tuple is kept until it is acked."""
+        """Do as `Spout.emit`, and keep the tuple until it is acked."""
         if tup_id is None:
             raise ValueError("a ReliableSpout must give every tuple an id")
         self.unacked_tuples[tup_id] = (tup, stream, direct_task)

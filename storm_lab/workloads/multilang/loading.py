@@ -42,7 +42,7 @@ class Loader:
         sys.meta_path.append(self.absent)
 
     def topology(self, file: str) -> dsl.TopologyType:
-        """Return the topology class of a file; `LoadError` if it is absent or cannot be loaded completely."""
+        """Return the topology class of a file; `LoadError` if there is none, or a part cannot be loaded."""
         module = self._attempt(lambda: _module_of(Path(file)), Path(file).name)
         found = [
             value

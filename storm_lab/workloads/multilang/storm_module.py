@@ -1,4 +1,4 @@
-"""Storm's own multi-language module for Python, ``storm.py``: functions and base classes of its interface."""
+"""A stand-in for Storm's multi-language module for Python, ``storm.py``: its functions and base classes."""
 
 from __future__ import annotations
 
