@@ -95,6 +95,6 @@ class ExperimentStage:
         for run in self.runs(first):
             if fnmatchcase(run.variant, self.variant):
                 return run
-        message = "is not played with these parameters"
-        remedy = "leave out those that choose among its runs"
+        message = "does not exist with these parameters"
+        remedy = "remove the parameters that select among its runs"
         raise UserError(message, field=f"run of {self.experiment}", value=self.variant, remedy=remedy)

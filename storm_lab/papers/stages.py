@@ -65,27 +65,27 @@ _DEFAULTS: Mapping[str, Mapping[str, ParameterValue]] = {
 """Experiment -> defaults that differ in its stages. A stage takes the first of several values."""
 
 _WITHOUT: Mapping[str, tuple[str, str]] = {
-    "algorithms": ("it schedules small examples and plays nothing", "storm-lab schedule or explain"),
+    "algorithms": ("it schedules small examples and has no runs", "storm-lab schedule or explain"),
     "tstorm-obs1-traffic": ("it places a chain by hand", "tstorm-throughput-test"),
     "tstorm-obs2-overload": ("it places a chain by hand", "tstorm-throughput-test"),
-    "tstorm-overload-wordcount": ("it plays how T-Storm relieves an overload", "tstorm-word-count"),
-    "tstorm-overload-logstream": ("it plays how T-Storm relieves an overload", "tstorm-log-stream"),
+    "tstorm-overload-wordcount": ("it shows how T-Storm relieves an overload", "tstorm-word-count"),
+    "tstorm-overload-logstream": ("it shows how T-Storm relieves an overload", "tstorm-log-stream"),
     "tstorm-gamma-sweep": (
         "it varies T-Storm's gamma on the topologies of other experiments",
         "tstorm-throughput-test, tstorm-word-count or tstorm-log-stream",
     ),
-    "tstorm-reassign-smoothing": ("it varies how T-Storm hands executors over", "tstorm-word-count"),
+    "tstorm-reassign-smoothing": ("it varies how T-Storm hands over executors", "tstorm-word-count"),
     "rstorm-recordings": (
-        "it plays placements as they were recorded",
+        "its placements are the recorded ones",
         "rstorm-network-bound, rstorm-cpu-bound or rstorm-yahoo",
     ),
     "rstorm-network-hierarchy": ("it places two executors by hand, at each distance", "rstorm-network-bound"),
     "mfstorm-summary": ("it averages over the grids of other experiments", " or ".join(_KINDS)),
     "nstorm-worst-case": (
-        "it works out absences from the supervisors' cycles and plays nothing",
+        "it calculates absences from the supervisors' cycles and has no runs",
         "nstorm-single-migration",
     ),
-    "live-trust": ("it plays what was recorded on real Storm", "storm-lab league"),
+    "live-trust": ("it compares the emulator with recorded runs of real Storm", "storm-lab league"),
 }
 """Experiments in which schedulers decide nothing -> the reason, and what to use instead."""
 
@@ -130,7 +130,7 @@ def stages(slug: str) -> Mapping[str, Stage]:
     if slug in _WITHOUT:
         why, instead = _WITHOUT[slug]
         remedy = f"use {instead}"
-        raise UserError(f"takes no schedulers, for {why}", field="experiment", value=slug, remedy=remedy)
+        raise UserError(f"takes no schedulers, because {why}", field="experiment", value=slug, remedy=remedy)
     if slug in _OWN:
         return {"": _OWN[slug]}
     own = experiment(slug)

@@ -87,13 +87,13 @@ def test_every_paper_takes_entrants() -> None:
 def test_every_experiment_takes_schedulers_or_says_why_not_and_what_does() -> None:
     slugs = {each.slug for each in experiments()}
     for slug in slugs - set(stage_slugs()):
-        with pytest.raises(UserError, match=r"takes no schedulers, for .*; use .*(-|storm-lab)"):
+        with pytest.raises(UserError, match=r"takes no schedulers, because .*; use .*(-|storm-lab)"):
             stages(slug)
     assert set(stage_slugs()) <= slugs
 
 
 def test_an_experiment_without_runs_names_one_that_has_some() -> None:
-    with pytest.raises(UserError, match="plays nothing; use nstorm-single-migration"):
+    with pytest.raises(UserError, match="has no runs; use nstorm-single-migration"):
         Subject.of("nstorm-worst-case", ["even"])
 
 
@@ -142,7 +142,7 @@ def test_the_number_of_moved_executors_may_be_varied(slug: str) -> None:
 
 
 def test_values_with_which_a_run_is_not_played_are_refused() -> None:
-    with pytest.raises(UserError, match=r"nstorm-plus\*-10-3-m\*.*is not played with these parameters"):
+    with pytest.raises(UserError, match=r"nstorm-plus\*-10-3-m\*.*does not exist with these parameters"):
         Subject.of("nstorm-sync-cycles", ["even"]).runs({"seeds": (7,), "syncs_s": (1.0,), "polls_s": (0.3,)})
 
 

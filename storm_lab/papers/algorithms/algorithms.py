@@ -16,7 +16,7 @@ SLUG = "algorithms"
 
 PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter(
-        "of the phases of N-Storm's cycles (ten repetitions, as printed) and of the ids that are acked",
+        "ten repetitions, as printed, each with its own phases of N-Storm's cycles and ids of tuples",
         (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
     ),
     *TWITTER_PARAMETERS,
