@@ -13,7 +13,7 @@ from storm_lab.model.topology import Grouping
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.tstorm.testbed import STORM, VERSION, blades
 from storm_lab.papers.tstorm.word_count import SLUG, costs, plan, topology
-from storm_lab.papers.tstorm.word_count_measures import SPARED, gain_parts
+from storm_lab.papers.tstorm.word_count_measures import REMOVED_COSTS, gain_parts
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import play
 
@@ -64,7 +64,7 @@ def test_storm_is_spared_the_costs_of_a_further_process_in_counterfactual_runs_o
     spared = {v: s.parameters["spared"] for v, s in specs.items() if "spared" in s.parameters}
     assert spared == {f"storm-default-without-{name}": name for name in ("crowding", "memory", "both")}
     assert all("gamma" not in specs[variant].parameters for variant in spared)
-    constants = {name for names in SPARED.values() for name in names}
+    constants = {name for names in REMOVED_COSTS.values() for name in names}
     assert constants <= {constant.name for constant in constants_of(CostModel())}
 
 
@@ -91,9 +91,9 @@ def test_the_second_schedule_of_a_longer_run_is_refused_as_no_gain(tmp_path: Pat
 
 
 def test_a_line_of_eight_words_costs_what_the_parameter_says() -> None:
-    prices = costs(DEFAULTS)
-    assert round(prices.split_line_us + 8 * prices.split_word_us, 6) == DEFAULTS.number("split_us")
-    assert round(prices.store_cpu_us + prices.store_server_us, 6) == DEFAULTS.number("store_us")
+    code_costs = costs(DEFAULTS)
+    assert round(code_costs.split_line_us + 8 * code_costs.split_word_us, 6) == DEFAULTS.number("split_us")
+    assert round(code_costs.store_cpu_us + code_costs.store_server_us, 6) == DEFAULTS.number("store_us")
 
 
 def test_the_plan_streams_every_line_to_both_readers() -> None:

@@ -42,7 +42,7 @@ WORKLOAD: tuple[Parameter, ...] = (
     Parameter(
         "log",
         GENERATED,
-        "what is read line by line, over and over: common, combined or W3C extended format; the paper takes "
+        "log that is read line by line, repeatedly: common, combined or W3C extended format; the paper uses "
         "an IIS server's log",
         choices=(GENERATED, APACHE, IIS),
         is_file=True,
@@ -50,14 +50,14 @@ WORKLOAD: tuple[Parameter, ...] = (
     Parameter(
         "lines_per_s",
         400.0,
-        "lines per second that reach the queue; not printed. Two streams overload a blade of four cores, as "
-        "in figure 10, from 290 on; chosen in the middle of what that leaves",
+        "lines per second that reach the queue; not printed. From 290 on, two streams overload a blade of "
+        "four cores, as in figure 10; chosen in the middle of the remaining range",
         unit="1/s",
         low=20,
         high=500,
         chosen_on=("tstorm-fig10-recover",),
     ),
-    Parameter("workers", 20, "workers asked for (section V)", low=1, high=40),
+    Parameter("workers", 20, "workers that the topology requests (section V)", low=1, high=40),
     Parameter(
         "ackers",
         1,
@@ -69,7 +69,7 @@ WORKLOAD: tuple[Parameter, ...] = (
     Parameter(
         "rules_us",
         2800.0,
-        "CPU of the rules for a usual line; not printed, the middle of the range on a logarithmic scale",
+        "CPU of the rules for a typical line; not printed, the middle of the range on a logarithmic scale",
         unit="us",
         low=1000,
         high=8000,
@@ -77,21 +77,23 @@ WORKLOAD: tuple[Parameter, ...] = (
     Parameter(
         "index_us",
         3200.0,
-        "CPU to index a usual entry; not printed, the middle of the range on a logarithmic scale",
+        "CPU to index a typical entry; not printed, the middle of the range on a logarithmic scale",
         unit="us",
         low=1000,
         high=10000,
     ),
     Parameter("count_us", 320.0, "CPU to count an entry", unit="us", low=100, high=1000),
-    Parameter("store_us", 950.0, "one insert into MongoDB, client and server", unit="us", low=300, high=3000),
+    Parameter(
+        "store_us", 950.0, "time of an insert into MongoDB, client and server", unit="us", low=300, high=3000
+    ),
     Parameter(
         "store_cpu_share",
         0.3,
-        "share of an insert that is CPU of the worker; at most 30 %",
+        "share of an insert's time that is CPU of the worker; at most 30 %",
         low=0.0,
         high=0.3,
     ),
-    Parameter("fetch_us", 300.0, "wait for the queue server, per line", unit="us", low=50, high=2000),
+    Parameter("fetch_us", 300.0, "wait for the queue server for each line", unit="us", low=50, high=2000),
 )
 """Input and costs. The paper calls this topology's work even more intensive than Word Count's. On a
 logarithmic scale, rules and index are beyond the middle of their ranges, count and store in the middle. The
@@ -187,17 +189,17 @@ def run(variant: str, seed: int, values: Parameters, log: str) -> RunSpec:
 
 
 @lru_cache(maxsize=16)
-def _trace(log: str, prices: LogStreamCosts, version: StormVersion) -> WorkloadTrace:
+def _trace(log: str, costs: LogStreamCosts, version: StormVersion) -> WorkloadTrace:
     """Cached, as it is the same for every seed and number of workers."""
     return build_trace(
         _topology(workers=1, ackers=1),
         {
-            "spout": TakeEvents(load_log(log), prices),
-            "rules": ApplyRules(prices),
-            "indexer": IndexEntries(prices),
-            "counter": CountHits(prices),
-            "index-store": StoreValues(prices),
-            "count-store": StoreValues(prices),
+            "spout": TakeEvents(load_log(log), costs),
+            "rules": ApplyRules(costs),
+            "indexer": IndexEntries(costs),
+            "counter": CountHits(costs),
+            "index-store": StoreValues(costs),
+            "count-store": StoreValues(costs),
         },
         version,
     )

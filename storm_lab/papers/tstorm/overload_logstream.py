@@ -37,14 +37,14 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "windows_tried",
         (2, 4, 5, 6),
-        f"other numbers of windows that make an overload, played for {TRIED_S:g} s with the first seed only",
+        f"other numbers of windows that count as an overload, played for {TRIED_S:g} s, first seed only",
         low=2,
         high=15,
     ),
     Parameter(
         "gammas_unacked",
         (1.5,),
-        "consolidation factors to play without ackers, which makes 24 executors of 25, for "
+        "consolidation factors to play without ackers, so with 24 instead of 25 executors, for "
         f"{TRIED_S:g} s with the first seed only",
         low=1.0,
         high=1.7,

@@ -24,7 +24,9 @@ from storm_lab.papers.tstorm.blade_runs import blades_of, on_blades, online_sche
 from storm_lab.papers.tstorm.relief_readings import RELIEVED
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
-STREAMS = Parameter("streams", 2, "input streams at once (section V); each brings lines_per_s", low=1, high=4)
+STREAMS = Parameter(
+    "streams", 2, "concurrent input streams (section V), each with lines_per_s", low=1, high=4
+)
 GAMMAS: tuple[Parameter, ...] = (
     Parameter("gamma", 1.7, "consolidation factor; not printed", low=1.0, high=1.7),
     Parameter(

@@ -41,7 +41,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "rates_tried",
         (60.0,),
         "other lines per second and stream, played with the first seed only: few enough for the five "
-        "database bolts to store what comes",
+        "database bolts to keep up",
         unit="1/s",
         low=20,
         high=500,

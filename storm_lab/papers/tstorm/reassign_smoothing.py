@@ -33,12 +33,12 @@ ID_BYTES = 8
 """An assignment id is a timestamp (section IV-D)."""
 
 GAMMA = 1.8
-SMOOTH = tstorm_variant(GAMMA)
+VARIANT_SMOOTH = tstorm_variant(GAMMA)
 """Figure 6's own run."""
-PLAIN = "plain"
-BY_SLOT = "no-dispatcher"
-AT_ONCE = ("no-kill-delay", "no-spout-delay")
-DISPATCHED = "dispatcher-costed"
+VARIANT_PLAIN = "plain"
+VARIANT_NO_DISPATCHER = "no-dispatcher"
+VARIANTS_NO_DELAY = ("no-kill-delay", "no-spout-delay")
+VARIANT_DISPATCHER_COSTED = "dispatcher-costed"
 
 AFTER_S = 120.0
 """Length of the window after the re-assignment: all its delays and two message timeouts."""
@@ -51,7 +51,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "dispatch_us",
         4.0,
-        "CPU to read a tuple's assignment id and hand it to the worker of that id; as a hop inside a worker",
+        "CPU to read a tuple's assignment id and pass it to the worker of that id; as a hop in a worker",
         unit="us",
         low=2,
         high=10,
@@ -76,14 +76,20 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     _, (variant, values) = gamma_settings(parameters, (GAMMA,), apart)
     text = parameters.text("text")
     specs = [word_count.run(variant, seed, values, text) for seed in seeds]
-    for name in (PLAIN, BY_SLOT, *AT_ONCE):
-        specs += [_other(name, seed, values, text) for seed in (seeds if name == PLAIN else seeds[:1])]
+    for name in (VARIANT_PLAIN, VARIANT_NO_DISPATCHER, *VARIANTS_NO_DELAY):
+        specs += [
+            _other(name, seed, values, text) for seed in (seeds if name == VARIANT_PLAIN else seeds[:1])
+        ]
     main = parameters.number("dispatch_us")
-    specs += [_other(DISPATCHED, seed, values.changed(dispatch_us=main), text) for seed in seeds]
+    specs += [
+        _other(VARIANT_DISPATCHER_COSTED, seed, values.changed(dispatch_us=main), text) for seed in seeds
+    ]
     return (
         *specs,
         *(
-            _other(f"{DISPATCHED}-{cost:g}us", seeds[0], values.changed(dispatch_us=cost), text)
+            _other(
+                f"{VARIANT_DISPATCHER_COSTED}-{cost:g}us", seeds[0], values.changed(dispatch_us=cost), text
+            )
             for cost in dict.fromkeys(parameters.numbers("dispatch_us_tried"))
             if cost != main
         ),
@@ -103,10 +109,10 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 def hand_over(variant: str) -> MigrationMethod:
     """The migration method of a variant: Storm's, T-Storm's, or T-Storm's without one part."""
-    kill_at_once, emit_at_once = AT_ONCE
+    kill_at_once, emit_at_once = VARIANTS_NO_DELAY
     methods: dict[str, MigrationMethod] = {
-        PLAIN: Restart(),
-        BY_SLOT: Smooth(dispatch_by_id=False),
+        VARIANT_PLAIN: Restart(),
+        VARIANT_NO_DISPATCHER: Smooth(dispatch_by_id=False),
         kill_at_once: Smooth(kill_delay_s=0.0),
         emit_at_once: Smooth(spout_delay_s=0.0),
     }
@@ -131,14 +137,17 @@ def dispatching(parameters: Parameters) -> CostModel | None:
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure both claims of section IV-D."""
     seeds = parameters.seeds
-    costed, usual = (processing_ms(tables, variant, seeds, RESTABLE_S) for variant in (DISPATCHED, SMOOTH))
+    costed, usual = (
+        processing_ms(tables, variant, seeds, RESTABLE_S)
+        for variant in (VARIANT_DISPATCHER_COSTED, VARIANT_SMOOTH)
+    )
     return (
         by_label(
             "tstorm-smooth-reassign",
             {
                 f"{label}/{name}": read(tables, variant, seeds)
                 for label, read in (("lost", lost), ("excess", excess_ms_s))
-                for name, variant in (("smooth", SMOOTH), ("plain", PLAIN))
+                for name, variant in (("smooth", VARIANT_SMOOTH), ("plain", VARIANT_PLAIN))
             },
             unit="mixed",
             how=f"from the re-assignment to {AFTER_S:g} s after it: root tuples that fail or are lost; sum "

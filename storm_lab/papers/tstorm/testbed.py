@@ -37,16 +37,16 @@ def blades(cores: int = TSTORM_V_CORES) -> Cluster:
 SERVICE_CV = Parameter(
     "service_cv",
     CostModel().service_cv,
-    "spread of service times: coefficient of variation of a call of user code; not printed, by default that "
-    "of a trivial bolt on a plain JVM",
+    "variation of service times: coefficient of variation of a call of user code; not printed, by default "
+    "that of a trivial bolt on a plain JVM",
     low=0.0,
     high=1.5,
 )
 RESIDENT = Parameter(
     "resident_mb",
     CostModel().resident_mb,
-    "memory that a worker process takes of its 2 GB blade, which slows down what exceeds it; not printed, by "
-    "default that of real workers whose heaps are mostly empty; 600 with a heap of 768 MB half full",
+    "memory that a worker process takes of its 2 GB blade; workers that exceed it are slowed down; not "
+    "printed, by default that of real workers with nearly empty heaps; 600 with a heap of 768 MB half full",
     unit="MB",
     low=50,
     high=2400,
@@ -59,10 +59,10 @@ HALF_HEAPS_NAME = "workers with half-full heaps (600 MB)"
 PROCESS_PENALTY = Parameter(
     "process_penalty",
     CostModel().process_penalty,
-    "how much dearer code is that shares its core's caches with another worker process; by default as live "
-    "Storm showed on a processor of today. On R-Storm's recorded hosts, whose Xeons are of the blades' time, "
-    "a second process takes 0.2 to 0.5 of what the first has, and in a model of them a message costs 2.3 "
-    "times",
+    "how much more CPU code needs if another worker process shares its core's caches; by default as measured "
+    "with live Storm on a current processor. On R-Storm's recorded hosts, whose Xeons are as old as the "
+    "blades, a second process takes 0.2 to 0.5 of what the first has, and in a model of them a message costs "
+    "2.3 times as much",
     low=0.0,
     high=1.0,
 )
@@ -88,8 +88,8 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "cores",
         TSTORM_V_CORES,
-        "cores of a node, not printed; four as in section III, one for each of forty slots on ten nodes, and "
-        "two nodes of them carry the Throughput Test, as in figure 5(c)",
+        "cores of a node, not printed; four as in section III: one for each of forty slots on ten nodes, and "
+        "two such nodes can carry the Throughput Test, as in figure 5(c)",
         low=2,
         high=4,
         chosen_on=("tstorm-fig6-gamma-order", "tstorm-fig5a-speedup"),

@@ -65,7 +65,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "spout_sleep_ms",
         5.0,
-        "sleep in every nextTuple call; printed for section III only, so 5 at most 200 tuples/s and spout",
+        "sleep in every nextTuple call; printed for section III only: 5 ms, at most 200 tuples/s per spout",
         unit="ms",
         low=1.0,
         high=20.0,
@@ -81,8 +81,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "warm_up_calls_tried",
         (10000.0,),
-        "other numbers of calls after which half of the excess of cold code is gone, for all schedulers, "
-        "played with the first seed only: Storm, and gamma 1.7; 10,000 is HotSpot's own threshold",
+        "other numbers of calls after which half of the extra cost of cold code is gone, played under Storm "
+        "and with gamma 1.7, first seed only; 10,000 is HotSpot's own threshold",
         unit="calls",
         low=200,
         high=15000,

@@ -16,7 +16,13 @@ from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm.blade_runs import lines_from_queue, storm_or_tstorm
 from storm_lab.papers.tstorm.gamma_runs import gamma_settings
 from storm_lab.papers.tstorm.testbed import COMMON, STORM, VERSION, tstorm_variant
-from storm_lab.papers.tstorm.word_count_measures import SPARED, TRIED, measure, spared_variant, tried_variant
+from storm_lab.papers.tstorm.word_count_measures import (
+    REMOVED_COSTS,
+    TRIED,
+    measure,
+    tried_variant,
+    without_cost_variant,
+)
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.text import BOOK, GENERATED, load_text
 from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, StoreCounts, WordCountCosts
@@ -31,7 +37,7 @@ WORKLOAD: tuple[Parameter, ...] = (
     Parameter(
         "text",
         GENERATED,
-        "what is read line by line, over and over; the paper takes Alice's Adventures in Wonderland",
+        "text that is read line by line, repeatedly; the paper uses Alice's Adventures in Wonderland",
         choices=(GENERATED, BOOK),
         is_file=True,
     ),
@@ -43,7 +49,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         low=20,
         high=300,
     ),
-    Parameter("workers", 20, "workers asked for (section V)", low=1, high=40),
+    Parameter("workers", 20, "workers that the topology requests (section V)", low=1, high=40),
     Parameter(
         "ackers",
         2,
@@ -65,7 +71,7 @@ WORKLOAD: tuple[Parameter, ...] = (
     Parameter(
         "store_us",
         2550.0,
-        "one insert into MongoDB, client and server; fitted on T-Storm's 16.2 ms in figure 6(a)",
+        "time of an insert into MongoDB, client and server; fitted to T-Storm's 16.2 ms in figure 6(a)",
         unit="us",
         low=300,
         high=3000,
@@ -74,11 +80,11 @@ WORKLOAD: tuple[Parameter, ...] = (
     Parameter(
         "store_cpu_share",
         0.3,
-        "share of an insert that is CPU of the worker; at most 30 %",
+        "share of an insert's time that is CPU of the worker; at most 30 %",
         low=0.0,
         high=0.3,
     ),
-    Parameter("fetch_us", 300.0, "wait for the queue server, per line", unit="us", low=50, high=2000),
+    Parameter("fetch_us", 300.0, "wait for the queue server for each line", unit="us", low=50, high=2000),
 )
 """Input and costs."""
 
@@ -89,7 +95,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "store_us_tried",
         (1000.0, 1800.0, 2800.0),
-        f"other times of an insert, played for {TRIED_S:g} s with the first seed only, gamma 1 and Storm",
+        f"other times of an insert, played with gamma 1 and under Storm for {TRIED_S:g} s, first seed only",
         unit="us",
         low=300,
         high=3000,
@@ -97,8 +103,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "counterfactuals",
         True,
-        "also play Storm as if a further worker process on a node cost less, which shows what the gain at "
-        f"gamma 1 is made of; {TRIED_S:g} s, first seed",
+        "also play Storm without some costs of a further worker process on a node, to show what the gain at "
+        f"gamma 1 consists of; for {TRIED_S:g} s, with the first seed",
     ),
     TRIALS,
 )
@@ -138,7 +144,7 @@ _APART = ("text", "store_us_tried", "counterfactuals", TRIALS.name)
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The figure's runs, and with one seed other insert times, spared costs and trials.
+    """The figure's runs, and with one seed other insert times, removed costs and trials.
 
     Raises:
         UserError: the text is unreadable.
@@ -149,8 +155,8 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     return (
         *figure_runs(parameters),
         *(
-            run(spared_variant(spared), first, storm.changed(spared=spared), text)
-            for spared in (SPARED if parameters.flag("counterfactuals") else ())
+            run(without_cost_variant(removed), first, storm.changed(spared=removed), text)
+            for removed in (REMOVED_COSTS if parameters.flag("counterfactuals") else ())
         ),
         *(
             run(tried_variant(variant, store_us), first, values.changed(store_us=store_us), text)
@@ -177,15 +183,15 @@ def run(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
 
 
 @lru_cache(maxsize=16)
-def _trace(text: str, prices: WordCountCosts, version: StormVersion) -> WorkloadTrace:
+def _trace(text: str, costs: WordCountCosts, version: StormVersion) -> WorkloadTrace:
     """Cached, as it is the same for every seed and number of workers."""
     return build_trace(
         _topology(workers=1, ackers=1),
         {
-            "reader": ReadLines(load_text(text), prices),
-            "split": SplitSentence(prices),
-            "count": CountWords(prices),
-            "mongo": StoreCounts(prices),
+            "reader": ReadLines(load_text(text), costs),
+            "split": SplitSentence(costs),
+            "count": CountWords(costs),
+            "mongo": StoreCounts(costs),
         },
         version,
     )
@@ -200,12 +206,12 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
-    """Describe one run; in a counterfactual one, the spared costs of a further process are 0."""
+    """Describe one run; in a counterfactual one, the removed costs of a further process are 0."""
     described = storm_or_tstorm(spec, (plan(spec),))
     if "spared" not in spec.parameters:
         return described
-    spared = dict.fromkeys(SPARED[spec.parameters.text("spared")], 0.0)
-    return replace(described, cost=replace(described.cost, **spared))
+    removed = dict.fromkeys(REMOVED_COSTS[spec.parameters.text("spared")], 0.0)
+    return replace(described, cost=replace(described.cost, **removed))
 
 
 EXPERIMENT = Experiment(

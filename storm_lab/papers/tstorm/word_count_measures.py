@@ -27,12 +27,12 @@ PRINTED_SPIKE_S = 374.0
 TRIED_FROM_S = 250.0
 """Runs with other insert times are compared from here to their end."""
 
-SPARED = {
+REMOVED_COSTS = {
     "crowding": ("process_penalty",),
     "memory": ("memory_slowdown",),
     "both": ("process_penalty", "memory_slowdown"),
 }
-"""Counterfactual -> the constants of the cost model, set to 0, that a further process is spared."""
+"""Counterfactual -> the constants of the cost model that are set to 0: costs of a further process."""
 
 _SETTLED = f"mean processing time after stabilisation: tuples that complete from {RESTABLE_S:g} s on"
 _PAPER_GAMMAS = {1.0: "6a", 1.8: "6b", 2.2: "6c"}
@@ -96,21 +96,22 @@ def tried_variant(variant: str, store_us: float) -> str:
     return f"{variant}-s{store_us:g}"
 
 
-def spared_variant(spared: str) -> str:
+def without_cost_variant(removed: str) -> str:
     """Variant of Storm's run without one of the costs of a further process."""
-    return f"{STORM}-without-{spared}"
+    return f"{STORM}-without-{removed}"
 
 
 def gain_parts(tables: Tables, seed: int) -> pd.DataFrame:
     """T-Storm's gain with gamma 1 over Storm, and over Storm without some costs of a further process.
 
-    One row per run of Storm: spared ("nothing" first), storm_ms, tstorm_ms and gain_% (the reduction). Tuples
-    that complete from `TRIED_FROM_S` on count. Runs that were not played have no row.
+    One row per run of Storm: spared (what it does not pay, "nothing" first), storm_ms, tstorm_ms and gain_%
+    (the reduction). Tuples that complete from `TRIED_FROM_S` on count. Runs that were not played have no row.
     """
     known = set(tables.latency_10s["variant"])
     (ours,) = processing_ms(tables, tstorm_variant(1.0), (seed,), TRIED_FROM_S)
     rows = []
-    for name, variant in {"nothing": STORM, **{name: spared_variant(name) for name in SPARED}}.items():
+    variants = {"nothing": STORM, **{name: without_cost_variant(name) for name in REMOVED_COSTS}}
+    for name, variant in variants.items():
         if variant in known and ours is not None:
             (storms,) = processing_ms(tables, variant, (seed,), TRIED_FROM_S)
             (gain,) = reductions([ours], [storms])
