@@ -140,7 +140,7 @@ def test_a_reading_changes_all_that_it_names_in_every_experiment(module: Any) ->
 
 def test_cycles_that_do_not_pair_up_are_refused() -> None:
     experiment = sync_cycles.EXPERIMENT
-    with pytest.raises(UserError, match="must be as many"):
+    with pytest.raises(UserError, match="must have as many"):
         experiment.runs(experiment.checked({"polls_s": [1.0]}))
 
 

@@ -27,7 +27,12 @@ from storm_lab.papers.nstorm.testbed import COMMON
 SLUG = "nstorm-delayed-kill"
 MOVED = Parameter("moved", 16, "executors that move at each re-assignment (section V-D)", low=1, high=36)
 DELAY = Parameter(
-    "kill_delay_s", 2.0, "how long a moved executor lives on at its old worker", unit="s", low=0.1, high=30
+    "kill_delay_s",
+    2.0,
+    "time that a moved executor continues to run in its old worker",
+    unit="s",
+    low=0.1,
+    high=30,
 )
 PARAMETERS: tuple[Parameter, ...] = (
     MOVED,
@@ -35,12 +40,12 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "delays_tried_s",
         (1.0, 4.0, 13.0),
-        "delays that are tried beside it, first seeds only; 13 s are T_s and T_w together",
+        "other delays, played with the first seeds only; 13 s is the sum of T_s and T_w",
         unit="s",
         low=0.1,
         high=30,
     ),
-    Parameter("trial_seeds", 3, "for how many of the seeds they are tried", low=1, high=100),
+    Parameter("trial_seeds", 3, "number of seeds with which the other delays are played", low=1, high=100),
     *COMMON,
 )
 

@@ -20,9 +20,9 @@ from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.nstorm.setting import REBALANCE, RESTART, THREADS, Setting
 from storm_lab.papers.nstorm.testbed import (
     FIRST_S,
-    IN_TURN,
     MOVABLE,
     PERIOD_S,
+    SUPERVISORS_IN_TURN,
     TOPOLOGY,
     VERSION,
     WAIT,
@@ -56,7 +56,7 @@ KEPT = Trial(
     "kept",
     "kept messages, supervisors that look 5 s apart, and otherwise 16 callers that pause 100 ms and give up "
     "after 9 s, JVMs that start in 9 s",
-    {**UNHURRIED.changes, "messages": WAIT, "supervisors": IN_TURN, "supervisors_apart_s": 5.0},
+    {**UNHURRIED.changes, "messages": WAIT, "supervisors": SUPERVISORS_IN_TURN, "supervisors_apart_s": 5.0},
     reading=True,
     chosen_on=(*UNHURRIED.chosen_on, "nstorm-fig11-60", "nstorm-no-loss"),
     indifferent=UNHURRIED.indifferent,
@@ -121,7 +121,7 @@ def cost_model(parameters: Parameters) -> CostModel:
 
 
 def _apart_s(parameters: Parameters) -> float | None:
-    in_turn = parameters.text("supervisors") == IN_TURN
+    in_turn = parameters.text("supervisors") == SUPERVISORS_IN_TURN
     return parameters.number("supervisors_apart_s") if in_turn else None
 
 

@@ -30,15 +30,15 @@ SLUG = "nstorm-single-migration"
 PRINTED = Setting(REBALANCE, wait_s=30.0)
 """Storm with the wait that the paper prints."""
 
-_LEVEL = 60
-_STANDSTILL = 100
+_DEGRADED_PERCENT = 60
+_STANDSTILL_PERCENT = 100
 PARAMETERS: tuple[Parameter, ...] = (
     *COMMON,
     Parameter(
         "rebalance_wait_s",
         14.5,
-        "wait of the rebalance command; fitted on the 279 s of figure 7, for with the printed 30 s the "
-        "restart comes on top of it; the printed wait is played beside it",
+        "wait of the rebalance command; fitted to the 279 s of figure 7, because the restart comes on top of "
+        "the printed wait of 30 s; the printed wait is also played",
         unit="s",
         low=0,
         high=60,
@@ -47,7 +47,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "waits_tried_s",
         (0.0, 7.0, 21.0),
-        "waits that are tried beside the fitted and the printed one, first seed only",
+        "other waits than the fitted and the printed one, played with the first seed only",
         unit="s",
         low=0,
         high=60,
@@ -55,24 +55,26 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "calls_tried",
         (1, 2, 8),
-        "concurrent calls that are tried with every patience of the callers, first seeds only",
+        "other numbers of concurrent calls, played with every patience of the callers, first seeds only",
         low=1,
         high=256,
     ),
     Parameter(
         "patience_s_tried",
         (5.0,),
-        "other patience of the callers that is tried with them: it decides how long a call is silent whose "
-        "tuples were lost in a move",
+        "other patience of the callers, played with these numbers of calls: the time until a call whose "
+        "tuples were lost in a move is repeated",
         unit="s",
         low=1,
         high=600,
     ),
-    Parameter("trial_seeds", 2, "for how many of the seeds they are tried", low=1, high=100),
+    Parameter(
+        "trial_seeds", 2, "number of seeds with which other numbers of calls are played", low=1, high=100
+    ),
     Parameter(
         "trial_duration_s",
         FIRST_S + 3 * PERIOD_S,
-        "virtual length of these runs: three whole re-assignments",
+        "virtual length of these runs: three complete re-assignments",
         unit="s",
         low=120,
         high=7200,
@@ -80,7 +82,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "warm_up_factors_tried",
         (1.0, 2.0),
-        "costs of cold code, against compiled code, that are tried beside the engine's; first seed only",
+        "other costs of cold code relative to compiled code, played with the first seed only",
         low=1,
         high=10,
     ),
@@ -141,9 +143,9 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of figures 6 to 8."""
     seeds = parameters.seeds
     storm, star, ours = (setting.variant for setting in (fitted(parameters), STAR, NSTORM))
-    level = {name: degraded_s(tables, name, seeds, _LEVEL) for name in (storm, star, ours)}
-    standstill = {name: degraded_s(tables, name, seeds, _STANDSTILL) for name in (storm, star, ours)}
-    each = {name: per_move_s(tables, name, seeds, _LEVEL) for name in (storm, star, ours)}
+    level = {name: degraded_s(tables, name, seeds, _DEGRADED_PERCENT) for name in (storm, star, ours)}
+    standstill = {name: degraded_s(tables, name, seeds, _STANDSTILL_PERCENT) for name in (storm, star, ours)}
+    each = {name: per_move_s(tables, name, seeds, _DEGRADED_PERCENT) for name in (storm, star, ours)}
     done = {name: total(tables, name, seeds) for name in (storm, star, ours)}
     seconds = "seconds of the run with throughput at least {} % below the smooth mean of the same run"
     moved = "seconds at least {} % below the smooth mean, per re-assignment that the end does not cut off"
@@ -157,35 +159,37 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         ),
         measurement(
             "nstorm-fig6-storm-stop",
-            per_move_s(tables, storm, seeds, _STANDSTILL),
+            per_move_s(tables, storm, seeds, _STANDSTILL_PERCENT),
             unit="s",
-            how=moved.format(_STANDSTILL),
+            how=moved.format(_STANDSTILL_PERCENT),
         ),
         measurement(
             "nstorm-rebalance-min",
-            shortest_s(tables, PRINTED.variant, seeds, _STANDSTILL),
+            shortest_s(tables, PRINTED.variant, seeds, _STANDSTILL_PERCENT),
             unit="s",
             how="whole seconds without an answer, shortest re-assignment of a run with the printed wait",
         ),
-        measurement("nstorm-fig6-stormstar", each[star], unit="s", how=moved.format(_LEVEL)),
+        measurement("nstorm-fig6-stormstar", each[star], unit="s", how=moved.format(_DEGRADED_PERCENT)),
         measurement(
             "nstorm-stormstar-half",
             quotients(each[star], each[storm]),
             unit="ratio",
-            how=moved.format(_LEVEL),
+            how=moved.format(_DEGRADED_PERCENT),
         ),
-        measurement("nstorm-existing-over-10s", each[star], unit="s", how=moved.format(_LEVEL)),
-        measurement("nstorm-fig6-nstorm-stop", each[ours], unit="s", how=moved.format(_LEVEL)),
-        measurement("nstorm-fig7-storm-60", level[storm], unit="s", how=seconds.format(_LEVEL)),
-        measurement("nstorm-fig7-storm-100", standstill[storm], unit="s", how=seconds.format(_STANDSTILL)),
-        measurement("nstorm-fig7-stormstar-60", level[star], unit="s", how=seconds.format(_LEVEL)),
+        measurement("nstorm-existing-over-10s", each[star], unit="s", how=moved.format(_DEGRADED_PERCENT)),
+        measurement("nstorm-fig6-nstorm-stop", each[ours], unit="s", how=moved.format(_DEGRADED_PERCENT)),
+        measurement("nstorm-fig7-storm-60", level[storm], unit="s", how=seconds.format(_DEGRADED_PERCENT)),
+        measurement(
+            "nstorm-fig7-storm-100", standstill[storm], unit="s", how=seconds.format(_STANDSTILL_PERCENT)
+        ),
+        measurement("nstorm-fig7-stormstar-60", level[star], unit="s", how=seconds.format(_DEGRADED_PERCENT)),
         measurement(
             "nstorm-fig7-stormstar-quarter",
             [None if s is None else s / parameters.number("duration_s") for s in level[star]],
             unit="share",
-            how=seconds.format(_LEVEL) + ", over the length of the run",
+            how=seconds.format(_DEGRADED_PERCENT) + ", over the length of the run",
         ),
-        measurement("nstorm-fig7-nstorm-60", level[ours], unit="s", how=seconds.format(_LEVEL)),
+        measurement("nstorm-fig7-nstorm-60", level[ours], unit="s", how=seconds.format(_DEGRADED_PERCENT)),
         by_label(
             "nstorm-fig7-reductions",
             {
@@ -193,13 +197,13 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
                 "against-storm-star": reductions(level[ours], level[star]),
             },
             unit="%",
-            how="100 * (1 - N-Storm / other), " + seconds.format(_LEVEL),
+            how="100 * (1 - N-Storm / other), " + seconds.format(_DEGRADED_PERCENT),
         ),
         by_label(
             "nstorm-fig7-order",
             {
                 f"{label}/{percent}": values[name]
-                for percent, values in ((_LEVEL, level), (_STANDSTILL, standstill))
+                for percent, values in ((_DEGRADED_PERCENT, level), (_STANDSTILL_PERCENT, standstill))
                 for label, name in (("n-storm", ours), ("storm-star", star), ("storm", storm))
             },
             unit="s",
@@ -222,7 +226,7 @@ def wait_for(
     """
     points = []
     for wait_s in sorted(set(waits_s)):
-        found = degraded_s(tables, Setting(REBALANCE, wait_s=wait_s).variant, seeds, _LEVEL)
+        found = degraded_s(tables, Setting(REBALANCE, wait_s=wait_s).variant, seeds, _DEGRADED_PERCENT)
         known = [value for value in found if value is not None]
         if len(known) == len(seeds):
             points.append((wait_s, sum(known) / len(known)))

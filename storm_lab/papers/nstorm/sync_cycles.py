@@ -32,7 +32,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "syncs_s",
         (10.0, 3.0, 1.0, 0.3),
-        "T_s, the supervisors' cycle; the second is not printed, 3 s follow from the pattern",
+        "T_s, the supervisors' cycle; the second value is not printed, but follows from the pattern",
         unit="s",
         low=0.1,
         high=60,
@@ -51,7 +51,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "poll_ms_tried",
         (2.0, 30.0),
-        "costs of a poll that are tried with kept messages, first seed only",
+        "other CPU costs of a poll, played with kept messages and the first seed only",
         unit="ms",
         low=2,
         high=30,
@@ -70,7 +70,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     syncs, polls = parameters.numbers("syncs_s"), parameters.numbers("polls_s")
     if len(syncs) != len(polls):
         raise UserError(
-            "must be as many as syncs_s, for they are used in pairs",
+            "must have as many values as syncs_s, because the two are used in pairs",
             field="parameter polls_s",
             value=list(polls),
             remedy=f"give {len(syncs)} numbers",

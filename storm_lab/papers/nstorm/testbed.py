@@ -34,8 +34,8 @@ FIRST = "first"
 ALL = "all"
 """Which results answer a call."""
 
-ALONE = "alone"
-IN_TURN = "in turn"
+SUPERVISORS_INDEPENDENT = "alone"
+SUPERVISORS_IN_TURN = "in turn"
 """How the supervisors were started: independently, or one after the other by a script."""
 SHORTEST = 5
 """Smallest number of words in a sentence."""
@@ -56,15 +56,15 @@ def servers() -> Cluster:
 
 COMMON: tuple[Parameter, ...] = (
     seed_parameter(
-        "one emulation of every setting per seed, each with one draw of the supervisors' phases, which "
-        "decides much; the paper averages ten runs",
+        "one emulation of every setting per seed, each with its own random phases of the supervisors, which "
+        "have a large effect; the paper averages ten runs",
         tuple(range(1, 6)),
     ),
     Parameter("duration_s", 600.0, "virtual length of a run (section V-A)", unit="s", low=120, high=7200),
     Parameter(
         "text",
         GENERATED,
-        "whose lines of 5 words or more are the sentences asked about; the paper says English sentences",
+        "text whose lines of 5 words or more are the calls' sentences; the paper says English sentences",
         choices=(GENERATED, BOOK),
         is_file=True,
     ),
@@ -90,28 +90,28 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "messages",
         DROP,
-        "what becomes of messages to an executor that is not there yet: dropped, as 0.9.7 drops them, or "
-        "kept by their senders; not printed of the paper's changed Storm",
+        "what happens to messages to an executor that has not started yet: dropped, as by 0.9.7, or kept by "
+        "their senders (wait); the paper does not say it of its modified Storm",
         choices=(DROP, WAIT),
     ),
     Parameter(
         "answers",
         FIRST,
-        "what answers a call of a sentence: its first counted word, for Storm's DRPC server takes the first "
-        "result that it is given, and the paper names no bolt that gathers them, or all its words",
+        "what answers the call for a sentence: its first counted word, or all its words. Storm's DRPC server "
+        "takes the first result that it receives, and the paper names no bolt that collects them",
         choices=(FIRST, ALL),
     ),
     Parameter(
         "supervisors",
-        ALONE,
-        "whether each supervisor looks at its own time, drawn for each run, or they were started one after "
-        "the other once for all runs, and look supervisors_apart_s apart; not printed",
-        choices=(ALONE, IN_TURN),
+        SUPERVISORS_INDEPENDENT,
+        "how the supervisors were started: independently, so that each polls at its own random time in each "
+        "run, or in turn, so that they poll supervisors_apart_s apart in all runs; not printed",
+        choices=(SUPERVISORS_INDEPENDENT, SUPERVISORS_IN_TURN),
     ),
     Parameter(
         "supervisors_apart_s",
         1.0,
-        "with supervisors in turn: how far apart their looks are; up to the cycle of 10 s, not printed",
+        "with supervisors started in turn: time between their polls, up to the cycle of 10 s; not printed",
         unit="s",
         low=0,
         high=10,
@@ -119,12 +119,12 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "readings",
         True,
-        "also play other sets of values for what is not printed: unhurried callers, and kept messages",
+        "also play other sets of values for what is not printed: callers that pause, and kept messages",
     ),
     Parameter(
         "round_trip_ms",
         2.0,
-        "DRPC server and client: half of it before a call reaches the spout, half after its answer",
+        "round trip of DRPC client and server: half before a call reaches the spout, half after its answer",
         unit="ms",
         low=0.5,
         high=2.0,
@@ -136,13 +136,13 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "jvm_start_s",
         5.0,
-        "start of a worker process until it listens; not printed",
+        "time from the start of a worker process until it listens; not printed",
         unit="s",
         low=5,
         high=10,
     ),
     Parameter(
-        "executor_start_ms", 150.0, "start of a thread in a running worker", unit="ms", low=50, high=500
+        "executor_start_ms", 150.0, "time to start a thread in a running worker", unit="ms", low=50, high=500
     ),
     Parameter(
         "sync_ms",
@@ -155,8 +155,8 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "poll_ms",
         10.0,
-        "CPU of a worker's look into its node's store; a refresh of its connections, by any method, stops "
-        "its sending for as long",
+        "CPU of a worker's poll of its node's store; with every method, a refresh of its connections stops "
+        "sending for the same time",
         unit="ms",
         low=2,
         high=30,
