@@ -19,8 +19,8 @@ from storm_lab.papers.mfstorm.placement import (
     RAS,
     answer,
     comparable,
-    played_in,
     refusal,
+    representative_scenario,
     slots_taken,
 )
 from storm_lab.papers.mfstorm.previous_run import traffic_log
@@ -139,14 +139,14 @@ def test_default_and_isolation_never_use_a_nodes_second_slot(kind: str) -> None:
             for seed in range(3):
                 own, played = (
                     answer(scheduler, kind, scenario, seed=seed).assignment
-                    for scenario in (name, played_in(name, scheduler))
+                    for scenario in (name, representative_scenario(name, scheduler))
                 )
                 assert own.slots == played.slots
 
 
 def test_the_other_schedulers_fill_further_slots_so_every_cell_of_theirs_is_played() -> None:
     for scheduler in (RAS, MF_STORM):
-        assert all(played_in(name, scheduler) == name for name in SCENARIOS)
+        assert all(representative_scenario(name, scheduler) == name for name in SCENARIOS)
     assert variant("S5", DEFAULT) == variant("S6", DEFAULT) == "S3-default"
     assert variant("S4", ISOLATION) == "S2-isolation"
     assert variant("S4", MF_STORM) == "S4-mf-storm"

@@ -6,15 +6,15 @@ import pytest
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.papers.mfstorm.grid import variant
 from storm_lab.papers.mfstorm.grid_readings import (
-    both_names,
     constant_min,
     grid_rows,
     grid_values,
+    independent_runs_claim,
     minutes,
+    quotients_and_improvements,
     running_mean,
     settled_min,
     since_submission,
-    single_runs,
 )
 from storm_lab.papers.mfstorm.placement import refusal
 from storm_lab.papers.mfstorm.summary import GRIDS, tried, tried_prefix
@@ -102,7 +102,7 @@ def test_both_names_differ_by_a_hundred() -> None:
         Tables("mfstorm-exclamation", "exclamation"), "mfstorm-exclamation", "exclamation",
         "executed_per_s_per_node", (1,),
     )  # fmt: skip
-    table = both_names(cells, "exclamation", ("default", "resource-aware"))
+    table = quotients_and_improvements(cells, "exclamation", ("default", "resource-aware"))
     assert table.loc["default", "S5"] == pytest.approx(1.5)
     assert table.loc["default", "mean improvement %"] == pytest.approx(100 * 9.5 / 6 - 100)
     assert table.loc["resource-aware", ["S1", "S2", "S4"]].isna().all(), "not in the slots asked for"
@@ -188,11 +188,11 @@ def test_single_runs_stand_against_the_next_seeds_and_are_read_after_five_minute
     rows.loc[late, "executed_per_s"] = 0.0
     rows.loc[rows["t_s"] >= 300, "executed_per_s"] = 1e6
     cells = since_submission(tables, slug, kind, (1, 2, 3), until_s=300.0)
-    (found,) = single_runs("mfstorm-fig8-s6-default", cells, "default")
+    (found,) = independent_runs_claim("mfstorm-fig8-s6-default", cells, "default")
     alike, apart = 200.0, 300 * 440 / 400 - 100
     assert found.value().value == pytest.approx((apart + alike + alike) / 3)
     assert found.reading
-    assert single_runs("mfstorm-fig8-s6-default", {key: [1.0] for key in cells}, "default") == ()
+    assert independent_runs_claim("mfstorm-fig8-s6-default", {key: [1.0] for key in cells}, "default") == ()
 
 
 def test_runs_with_other_sleeps_are_read_by_their_names() -> None:

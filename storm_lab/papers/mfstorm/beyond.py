@@ -20,13 +20,14 @@ KINDS = (WORD_COUNT, EXCLAMATION, DIAMOND, STAR)
 
 _CHANGED: tuple[Parameter, ...] = (
     seed_parameter(
-        "one emulation of every cell per seed; the isolation scheduler draws its hosts with it", (1, 2, 3)
+        "one emulation of every cell per seed, which also decides the hosts of the isolation scheduler",
+        (1, 2, 3),
     ),
     Parameter(
         "fixed_seeds",
         1,
-        "for how many of the seeds the schedulers are played that draw nothing: with them seeds change only "
-        "the order of words, and throughput by a few per cent",
+        "number of seeds for the schedulers without randomness: for them a seed changes only the order of "
+        "words, and throughput by a few per cent",
         low=1,
         high=100,
     ),
@@ -38,9 +39,9 @@ _CHANGED: tuple[Parameter, ...] = (
         low=30,
         high=3600,
     ),
-    Parameter("warm_up_s", 45.0, "readings count from here on", unit="s", low=20, high=1800),
+    Parameter("warm_up_s", 45.0, "time from which readings count", unit="s", low=20, high=1800),
     Parameter("previous_s", 40.0, "as in the paper's grid", unit="s", low=40, high=3600),
-    Parameter("debug", False, "workers log every tuple; then a worker's log is its limit"),
+    Parameter("debug", False, "workers log every tuple; a worker's log then limits its throughput"),
 )
 
 PARAMETERS: tuple[Parameter, ...] = (

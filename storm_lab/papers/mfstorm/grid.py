@@ -13,7 +13,14 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.model.version import StormVersion
-from storm_lab.papers.mfstorm.placement import DEFAULT, MF_STORM, SCHEDULERS, played_in, policy, refusal
+from storm_lab.papers.mfstorm.placement import (
+    DEFAULT,
+    MF_STORM,
+    SCHEDULERS,
+    policy,
+    refusal,
+    representative_scenario,
+)
 from storm_lab.papers.mfstorm.previous_run import TrafficLog, traffic_log
 from storm_lab.papers.mfstorm.starter import KINDS, starter
 from storm_lab.papers.mfstorm.starter import trace as trace_of
@@ -33,7 +40,7 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "duration_s",
         420.0,
-        "virtual length of a run; the paper takes 20 to 25 minutes and says that 5 are enough",
+        "virtual length of a run; the paper's runs take 20 to 25 minutes, and it says that 5 are enough",
         unit="s",
         low=60,
         high=3600,
@@ -41,7 +48,7 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "warm_up_s",
         120.0,
-        "readings of 60 s count from here on; the paper does not say from when",
+        "time from which readings of 60 s count; not printed",
         unit="s",
         low=20,
         high=1800,
@@ -49,7 +56,7 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "previous_s",
         60.0,
-        "virtual length of the run whose traffic MF-Storm is given, under the default scheduler; not printed",
+        "virtual length of the run under the default scheduler that supplies MF-Storm's traffic; not printed",
         unit="s",
         low=40,
         high=3600,
@@ -57,11 +64,11 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "text",
         GENERATED,
-        "where the words come from; a file is streamed as it is, a sentence or message a line",
+        "source of the words; a file is streamed unchanged, with one sentence or message per line",
         choices=(GENERATED, BOOK),
         is_file=True,
     ),
-    Parameter("debug", True, "workers log every tuple, as storm-starter's topologies set it"),
+    Parameter("debug", True, "workers log every tuple, as in storm-starter's topologies"),
 )
 """Parameters of every grid; a run depends on all but the seeds."""
 
@@ -86,7 +93,7 @@ def split_parameter(default_us: float) -> Parameter:
     return Parameter(
         "split_us",
         default_us,
-        "CPU to split a line of 8 words: storm-starter does it in a shell process of Python, 500-3000",
+        "CPU to split a line of 8 words: 500-3000 in storm-starter, which uses a shell process of Python",
         unit="us",
         low=500,
         high=3000,
@@ -101,8 +108,8 @@ def exclaim_parameter(default_us: float) -> Parameter:
 JVM_START_S = Parameter(
     "jvm_start_s",
     0.0,
-    "least time from the start of a worker's JVM until it listens, not printed; 0 leaves it to the CPU that "
-    "a start takes. Live Storm 2.8.3 on two cores has its first tuple 12 to 17 s after submission",
+    "least time from the start of a worker's JVM until it listens, not printed; 0: the time follows from the "
+    "CPU of a start alone. Live Storm 2.8.3 on two cores has its first tuple 12 to 17 s after submission",
     unit="s",
     low=0,
     high=10,
@@ -112,8 +119,8 @@ _OF_A_RUN = ("duration_s", "warm_up_s", "previous_s", "debug", "sleep_ms", "spli
 
 
 def variant(scenario: str, scheduler: str) -> str:
-    """Name of a cell's runs; cells that share a run share its name (`played_in`)."""
-    return f"{played_in(scenario, scheduler)}-{scheduler}"
+    """Name of a cell's runs; cells that share a run share its name (`representative_scenario`)."""
+    return f"{representative_scenario(scenario, scheduler)}-{scheduler}"
 
 
 def cells(
@@ -129,30 +136,37 @@ def cells(
     """The runs of a grid, without cells whose scheduler refuses the topology.
 
     ``prefix`` goes before the variants' names. Equal arguments make equal runs, which are played only once.
-    Cells that share a run (`played_in`) add it once.
+    Cells that share a run (`representative_scenario`) add it once.
 
     Raises:
         UserError: the text cannot be read.
     """
     messages = KINDS[kind].messages(parameters.text("text"))
-    shared = parameters.only(name for name in _OF_A_RUN if name in parameters).changed(topology=kind)
+    with_previous_run = parameters.only(name for name in _OF_A_RUN if name in parameters).changed(
+        topology=kind
+    )
     # Only MF-Storm depends on a previous run.
-    alone = shared.without("previous_s")
+    without_previous_run = with_previous_run.without("previous_s")
     wanted = dict.fromkeys(
-        (played_in(scenario, scheduler), scheduler)
+        (representative_scenario(scenario, scheduler), scheduler)
         for scenario in scenarios
         for scheduler in schedulers
         if not refusal(scheduler, kind, scenario)
     )
     play = describe
     if "jvm_start_s" in parameters and parameters["jvm_start_s"] != JVM_START_S.default:
-        alone, shared = (each.changed(jvm_start_s=parameters["jvm_start_s"]) for each in (alone, shared))
+        without_previous_run, with_previous_run = (
+            each.changed(jvm_start_s=parameters["jvm_start_s"])
+            for each in (without_previous_run, with_previous_run)
+        )
         play = describe_waiting
     inputs, files = {"messages": messages.digest}, {"text": parameters.text("text")}
     specs = []
     for scenario, scheduler in wanted:
         name = prefix + variant(scenario, scheduler)
-        values = (shared if scheduler == MF_STORM else alone).changed(scenario=scenario, scheduler=scheduler)
+        values = (with_previous_run if scheduler == MF_STORM else without_previous_run).changed(
+            scenario=scenario, scheduler=scheduler
+        )
         for seed in parameters.seeds:
             specs.append(RunSpec(slug, name, seed, values, play, VERSION, inputs, files, sample_every))
     return tuple(specs)
@@ -212,7 +226,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
     scenario, cluster, planned = SCENARIOS[name], desktops(SCENARIOS[name].slots), plan(spec)
     services: tuple[Service, ...] = ()
     if scheduler == MF_STORM:
-        before = SCENARIOS[played_in(name, DEFAULT)].slots
+        before = SCENARIOS[representative_scenario(name, DEFAULT)].slots
         seconds = given.number("previous_s")
         services = (_log_before(Planned.of(spec), before, spec.storm_version, seconds),)
     duration_s = given.number("duration_s")

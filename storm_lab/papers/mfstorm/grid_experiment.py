@@ -13,11 +13,11 @@ from storm_lab.experiments.settling import Settling
 from storm_lab.papers.mfstorm.grid import COMMON, cells
 from storm_lab.papers.mfstorm.grid_readings import (
     ENOUGH_S,
-    SINGLE_RUNS,
+    INDEPENDENT_RUNS,
     grid_claims,
+    independent_runs_claim,
     s6_claim,
     since_submission,
-    single_runs,
 )
 from storm_lab.papers.mfstorm.placement import DEFAULT
 
@@ -42,7 +42,7 @@ def grid_experiment(
     The paper averages over ``baselines``; ``further`` maps other claims on scenario 6 to their baselines.
     """
     by_default = f"mfstorm-{per_node}-s6-default"
-    pairs = Settling((by_default,), variants=("S6-mf-storm", "S3-default"), reading=SINGLE_RUNS)
+    pairs = Settling((by_default,), variants=("S6-mf-storm", "S3-default"), reading=INDEPENDENT_RUNS)
 
     def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         found = since_submission(tables, slug, kind, parameters.seeds)
@@ -51,7 +51,7 @@ def grid_experiment(
         return (
             *grid_claims(per_node, found, kind, baselines),
             *others,
-            *single_runs(by_default, early, DEFAULT),
+            *independent_runs_claim(by_default, early, DEFAULT),
         )
 
     return Experiment(

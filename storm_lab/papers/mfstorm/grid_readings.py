@@ -32,7 +32,7 @@ LEVEL = 0.02
 
 ENOUGH_S = 300.0
 """According to the paper, throughput is constant after five minutes."""
-SINGLE_RUNS = "single runs, each with a start of its own, after five minutes"
+INDEPENDENT_RUNS = "single runs, each with a start of its own, after five minutes"
 
 SYSTEM = "__"
 """Prefix of Storm's own components, whose executions do not count as the topology's."""
@@ -119,7 +119,7 @@ def averaged(parts: Sequence[Samples], factor: float = 1.0) -> Samples:
     return means
 
 
-def both_names(cells: Cells, kind: str, baselines: Sequence[str]) -> pd.DataFrame:
+def quotients_and_improvements(cells: Cells, kind: str, baselines: Sequence[str]) -> pd.DataFrame:
     """The mean quotients that the paper calls improvements, and the actual improvements.
 
     One row per baseline: MF-Storm over it in every scenario (NaN if the baseline does not use the slots asked
@@ -150,7 +150,7 @@ def s6_claim(claim: str, cells: Cells, baseline: str) -> Measurement:
     return measurement(claim, changes(cells["S6", MF_STORM], cells["S6", baseline]), unit="%", how=how)
 
 
-def single_runs(claim: str, cells: Cells, baseline: str) -> tuple[Measurement, ...]:
+def independent_runs_claim(claim: str, cells: Cells, baseline: str) -> tuple[Measurement, ...]:
     """Measure the same after five minutes, from independent runs; nothing with a single seed.
 
     Runs of one seed start at the same moment of Nimbus's round. So MF-Storm's run with each seed is compared
@@ -161,7 +161,7 @@ def single_runs(claim: str, cells: Cells, baseline: str) -> tuple[Measurement, .
         return ()
     how = f"as in its own setting, but up to {ENOUGH_S:g} s and against {baseline} with the next seed"
     found = measurement(claim, changes(new, [*old[1:], old[0]]), unit="%", how=how)
-    return (replace(found, reading=SINGLE_RUNS, basis=Basis.PREDICTED),)
+    return (replace(found, reading=INDEPENDENT_RUNS, basis=Basis.PREDICTED),)
 
 
 def share_claim(claim: str, samples: Samples, baselines: Sequence[str]) -> Measurement:

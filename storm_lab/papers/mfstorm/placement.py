@@ -41,7 +41,7 @@ def answer(
     return policy(scheduler, kind, required).schedule(view)
 
 
-def played_in(scenario: str, scheduler: str) -> str:
+def representative_scenario(scenario: str, scheduler: str) -> str:
     """The scenario whose run is used for this cell.
 
     The default and isolation schedulers start a worker on every node before they start a second one anywhere,

@@ -55,7 +55,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "sleeps_tried_ms",
         TRIED_MS,
-        "other sleeps for Exclamation in scenario 6, first seed: how much load the paper's result bears",
+        "other sleeps for Exclamation in scenario 6, first seed: up to which load the paper's result holds",
         unit="ms",
         low=0.2,
         high=1000,
@@ -99,7 +99,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     overall = "mean of the four topologies' mean quotients, per node; a mean quotient, no improvement"
     low = {"throughput": low_quotient(raw), "throughput-per-node": low_quotient(per_node)}
     one_slot = "MF-Storm / default, mean over four topologies and scenarios 1 to 3"
-    alike = {name: like_with_like(per_node, name) for name in SCHEDULERS}
+    alike = {name: mean_over_common_cells(per_node, name) for name in SCHEDULERS}
     comparable_cells = "per node, mean over the cells in which every scheduler runs in the slots asked for"
     return (
         measurement("mfstorm-overall-148", means, unit="%", how=overall),
@@ -143,7 +143,7 @@ def low_quotient(grids: Grids) -> Samples:
     )
 
 
-def like_with_like(grids: Grids, scheduler: str) -> Samples:
+def mean_over_common_cells(grids: Grids, scheduler: str) -> Samples:
     """A scheduler's mean over the cells that all schedulers share, so that schedulers can be ranked."""
     return averaged(
         [
