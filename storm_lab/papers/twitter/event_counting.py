@@ -64,9 +64,9 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "max_spout_pending",
         9,
-        "root tuples in flight a spout task, not printed; throughput times latency is 884 to 1875 for 200 "
-        "tasks. Chosen on the row of 4 machines in the reading with Kafka's fetches, where the window is "
-        "nearly always full",
+        "root tuples in flight per spout task, not printed; throughput times latency is 884 to 1875 for 200 "
+        "tasks. Chosen on the row of 4 machines in the reading with Kafka's fetches, where this limit is "
+        "nearly always reached",
         low=5,
         high=20,
         chosen_on=FEW,
@@ -74,8 +74,8 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "ackers",
         WORKERS,
-        "not printed; one a worker, Storm's default from 0.9 on: a single one, that of 0.8, would have the "
-        "acks of 113 thousand tuples a second to itself",
+        "not printed; one per worker, Storm's default from 0.9 on: with the single acker of 0.8, one "
+        "executor would handle the acks of 113 thousand tuples per second",
         low=20,
         high=50,
     ),
@@ -85,8 +85,8 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "message_timeout_s",
         120.0,
-        "Storm's default is 30 s. Longer here: the slowest tuples of a run with bundles must not time out "
-        "only because they are played slowly. Tuples lost with a machine come again later for it",
+        "Storm's default is 30 s. Longer here, so that the slowest tuples of a run with bundles do not time "
+        "out only because they are played slowly. Tuples lost with a machine are therefore replayed later",
         unit="s",
         low=30,
         high=600,

@@ -42,15 +42,15 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "bundle",
         600,
-        "tuples played as one; at most as many as keep a latency times the bundle below the message timeout. "
-        "1 is the full scale, 4 x 10^8 roots, and takes hours for each seed",
+        "tuples played as one; a latency times the bundle must stay below the message timeout. 1 is the full "
+        "scale with 4 x 10^8 root tuples and takes hours for each seed",
         low=1,
         high=1000,
     ),
     Parameter(
         "pending_tried",
         (5, 7),
-        "other windows of pending tuples, played with the first seed on machines without a history",
+        "other limits of pending tuples, played with the first seed on machines none of which has failed",
         low=5,
         high=20,
     ),
@@ -58,21 +58,21 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "supply_million_a_min",
         4.5,
-        "events that arrive in a run with the first seed in which the log is not always full: fewer than 13 "
-        "machines can do. Three of 16 fail there",
+        "events that arrive in a run in which the log is not always full: fewer than 13 machines can "
+        "process. Three of its 16 machines fail; first seed only",
         low=1,
         high=20,
     ),
     Parameter(
         "slot_order",
         IN_TURN,
-        "whose order of slots: up to Storm 0.9.2 new workers fill machines in turn, from 0.9.3 on those with "
-        "most free slots first, so that they stand evenly after a removal. Not printed; the other one is "
-        "played as a reading",
+        "the Storm version whose slot order is used: up to 0.9.2 new workers fill machines in turn, from "
+        "0.9.3 on those with most free slots first, so that workers are spread evenly after a removal. Not "
+        "printed; the other order is played as a reading",
         choices=SLOT_ORDERS,
     ),
     *FETCH_PARAMETERS,
-    Parameter("reading_seeds", 3, "how many of the seeds play the other order of slots", low=1, high=30),
+    Parameter("reading_seeds", 3, "number of seeds for the other order of slots", low=1, high=30),
     *TOPOLOGY_PARAMETERS,
 )
 TRIED_MACHINES = (16, 4)

@@ -53,7 +53,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "limits",
         (1, 2, 5, 10, 30, 100, 300, 1000),
-        "static limits to try, root tuples a spout task; no limit is tried too",
+        "static limits to try, in root tuples per spout task; runs without a limit are played, too",
         low=1,
         high=10_000,
     ),
@@ -64,12 +64,16 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("tuned_s", 3600.0, "virtual length of a run with the tuner", unit="s", low=1200, high=14400),
     Parameter("period_s", 120.0, "time between two calls of the tuner (section 3.3.3)", "s", 30, 600),
     Parameter(
-        "similar", 0.05, "progress within this share counts as similar; not printed", low=0.01, high=0.10
+        "similar",
+        0.05,
+        "relative difference up to which progress counts as similar; not printed",
+        low=0.01,
+        high=0.10,
     ),
     Parameter(
         "lines_per_s",
         80.0,
-        "lines that arrive in the log; above what the machine can work off",
+        "lines that arrive in the log; more than the machine can process",
         unit="1/s",
         low=10,
         high=500,

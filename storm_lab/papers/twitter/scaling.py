@@ -36,12 +36,10 @@ AT_S = 300.0
 REMOVAL_S = 660.0
 PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter(
-        "one emulation of every window per seed; the full scale and removals take the first seed only"
+        "one emulation of every window per seed; the full scale and removals use the first seed only"
     ),
     Parameter("bundles", (30, 300), "sizes of the bundles in windows", low=2, high=1000),
-    Parameter(
-        "full_scale", True, "whether the window is played tuple by tuple too; a real second takes about five"
-    ),
+    Parameter("full_scale", True, "also play the window tuple by tuple; one second of it takes about five"),
     Parameter("window_s", 1.5, "real length of a window", unit="s", low=0.5, high=60),
     Parameter("removal_bundles", (100, 300, 900), "sizes of the bundles in removals", low=20, high=1000),
     Parameter(

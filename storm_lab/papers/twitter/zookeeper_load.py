@@ -61,19 +61,19 @@ CAPTURED_WORKERS = Parameter(
     chosen_on=("twitter-zk-share", "twitter-zk-heartbeat-share"),
 )
 PARAMETERS: tuple[Parameter, ...] = (
-    seed_parameter("of the phases of the supervisors' cycles"),
+    seed_parameter("one emulation of every cluster per seed, with its own phases of the supervisors' cycles"),
     Parameter(
         "large_seeds",
         1,
-        "for how many of the seeds clusters of a thousand workers are played: a limit is a rate and not a "
-        "chance, as the smaller clusters show with every seed",
+        "number of seeds for clusters of a thousand workers: a limit depends on rates and not on chance, as "
+        "the smaller clusters show with every seed",
         low=1,
         high=100,
     ),
     Parameter(
         "duration_s",
         900.0,
-        "virtual length of a run; close above the limit it takes long until the queue is too long",
+        "virtual length of a run; slightly above the limit it takes long until the queue is too long",
         unit="s",
         low=300,
         high=7200,
@@ -81,7 +81,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "dedicated_workers",
         (300, 320, 340),
-        "numbers of workers to try with machines of their own for ZooKeeper",
+        "numbers of workers to try with dedicated machines for ZooKeeper",
         unit="workers",
         low=20,
         high=1000,
@@ -97,7 +97,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "elsewhere_workers",
         (1200,),
-        "numbers of workers to try with offsets and heartbeats moved elsewhere",
+        "numbers of workers to try with offsets and heartbeats stored outside ZooKeeper",
         unit="workers",
         low=20,
         high=6000,
