@@ -186,9 +186,9 @@ def test_the_claims_of_figures_9_and_10_take_the_workers_of_the_authors_code() -
     assert verdict(found, "rstorm-headline-cpu") is Outcome.REPRODUCED
     assert verdict(found, "rstorm-fig10-linear-cpu") is not Outcome.REPRODUCED
     # With twelve workers the star is spread over all machines, and none of them is a bottleneck.
-    assert verdict(found, "rstorm-default-all-nodes", cpu.STAR_OVER_ALL) is Outcome.REPRODUCED
-    assert verdict(found, "rstorm-star-bottleneck", cpu.STAR_OVER_ALL) is Outcome.NOT_REPRODUCED
-    assert verdict(found, "rstorm-fig9c-thr", cpu.STAR_OVER_ALL) is Outcome.NOT_REPRODUCED
+    assert verdict(found, "rstorm-default-all-nodes", cpu.STAR_TWELVE_WORKERS) is Outcome.REPRODUCED
+    assert verdict(found, "rstorm-star-bottleneck", cpu.STAR_TWELVE_WORKERS) is Outcome.NOT_REPRODUCED
+    assert verdict(found, "rstorm-fig9c-thr", cpu.STAR_TWELVE_WORKERS) is Outcome.NOT_REPRODUCED
 
 
 def test_distances_are_ordered_by_the_latency_of_tuples_that_went_so_far() -> None:

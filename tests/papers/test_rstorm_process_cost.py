@@ -1,4 +1,4 @@
-"""The price of a further worker process on a recorded host, in the cost model and in the recordings."""
+"""The cost of a further worker process on a recorded host, in the cost model and in the recordings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pytest
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.model.cluster import Node
-from storm_lab.papers.rstorm.process_price import REGRESSED_S, implied_penalty, price_table
+from storm_lab.papers.rstorm.process_cost import REGRESSED_S, cost_table, implied_penalty
 
 SMALL = Node("small", cores=1, core_mhz=2000.0, memory_mb=2048.0)
 LARGE = Node("large", cores=1, core_mhz=2000.0, memory_mb=65536.0)
 
 
 def test_on_a_host_with_memory_for_all_only_crowding_counts() -> None:
-    found = price_table(replace(CostModel(), process_penalty=0.25), LARGE).set_index("processes")
+    found = cost_table(replace(CostModel(), process_penalty=0.25), LARGE).set_index("processes")
     assert found["memory"].tolist() == [1.0] * 4
     assert found["slowdown"].tolist() == [1.0, 1.25, 1.25, 1.25]
     assert found.loc[2, "lost_s"] == pytest.approx(2.0)
@@ -24,13 +24,13 @@ def test_on_a_host_with_memory_for_all_only_crowding_counts() -> None:
 
 
 def test_at_two_processes_the_recordings_give_back_what_was_regressed() -> None:
-    two = price_table(CostModel(), SMALL).set_index("processes").loc[2]
+    two = cost_table(CostModel(), SMALL).set_index("processes").loc[2]
     slow = two[["recorded_low", "recorded", "recorded_high"]]
     assert slow.tolist() == pytest.approx([10 / (10 - lost) for lost in REGRESSED_S])
 
 
 def test_the_slow_down_is_part_of_what_a_second_process_was_seen_to_take() -> None:
     # Timers, connections and smaller batches are the rest; they are played, and not a slow-down.
-    two = price_table(CostModel(), SMALL).set_index("processes").loc[2]
+    two = cost_table(CostModel(), SMALL).set_index("processes").loc[2]
     assert two["slowdown"] == pytest.approx(two["crowding"] * two["memory"])
     assert 1.0 < two["slowdown"] < two["recorded_low"]

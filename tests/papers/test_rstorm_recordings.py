@@ -251,7 +251,7 @@ def test_the_long_form_and_the_package_say_the_same(shared_dir: Path) -> None:
         (lambda d: d["topologies"]["linear"]["runs"]["even"].pop("placement"), "placement"),
         (
             lambda d: d["topologies"]["linear"]["runs"]["even"]["placement"][0].__setitem__(4, 7),
-            "form: Index",
+            "schema: Index",
         ),
     ],
 )

@@ -57,13 +57,13 @@ ALL = "utilisation_all_nodes"
 PARAMETERS: tuple[Parameter, ...] = (
     SEEDS,
     Parameter("duration_s", 200.0, "virtual length of a run; the paper's took 15 minutes", "s", 60, 900),
-    Parameter("from_s", 100.0, "means are taken from here on", unit="s", low=20, high=800),
+    Parameter("from_s", 100.0, "time from which means are taken", unit="s", low=20, high=800),
     CLOCK,
     Parameter(
         "work_ms",
         20.0,
-        "CPU for each tuple in spouts and bolts, on these machines: trial division of 300..1999 in the "
-        "authors' code, some two million remainders. These hosts divide slowly: upper end of the range",
+        "CPU for each tuple in spouts and bolts on these machines: trial division of 300..1999 in the "
+        "authors' code, about two million remainders. These hosts divide slowly: upper end of the range",
         unit="ms",
         low=10,
         high=20,
@@ -72,8 +72,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "idle_share",
         CostModel().idle_jvm_share,
-        "cores that the housekeeping of a worker process takes, on the cost model's machines; not printed. "
-        "A heartbeat alone by default",
+        "cores that the housekeeping of a worker process takes on the cost model's machines; not printed. "
+        "The default covers only its heartbeat",
         unit="cores",
         low=0.0,
         high=0.1,
@@ -108,7 +108,7 @@ TRIED: tuple[Trial, ...] = (
     ),
 )
 
-STAR_OVER_ALL = "twelve default workers for the star, too"
+STAR_TWELVE_WORKERS = "twelve default workers for the star, too"
 """The other reading of the number of workers that the star asked for."""
 
 
@@ -140,8 +140,8 @@ def describe(spec: RunSpec) -> EmulationSpec:
     # The parameter is CPU on these machines, but a trace holds CPU at the cost model's clock.
     effort = Effort(work_us=values.number("work_ms") * 1000.0 * clock_mhz / CostModel().reference_mhz)
     plan = topology_plan(made.topology, made.definitions, (), effort=effort, timed=True)
-    told = on_emulab(spec, emulab(core_mhz=clock_mhz), (plan,), scheduler_of(values.text("scheduler")))
-    return replace(told, cost=replace(told.cost, idle_jvm_share=values.number("idle_share")))
+    described = on_emulab(spec, emulab(core_mhz=clock_mhz), (plan,), scheduler_of(values.text("scheduler")))
+    return replace(described, cost=replace(described.cost, idle_jvm_share=values.number("idle_share")))
 
 
 def default_setting(topology: str, workers: int | None = None) -> str:
@@ -159,10 +159,10 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
     They are measured as in the authors' code, with twelve workers for the star, too, and under the trials.
     """
-    over_all = _of_star(tables, parameters, MACHINES)
+    with_twelve_workers = _of_star(tables, parameters, MACHINES)
     return (
         *_measure(tables, parameters),
-        *(replace(each, reading=STAR_OVER_ALL) for each in over_all),
+        *(replace(each, reading=STAR_TWELVE_WORKERS) for each in with_twelve_workers),
         *explained(_measure, tables, parameters, TRIED),
     )
 

@@ -36,14 +36,14 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "page_load_workers",
         MACHINES,
-        "asked of the default scheduler; not printed, 12 or none in the authors' files",
+        "workers requested from the default scheduler; not printed, 12 or none in the authors' files",
         low=1,
         high=48,
     ),
     Parameter(
         "processing_workers",
         MACHINES,
-        "asked of the default scheduler; not printed, 12 or none (that is one) in the authors' files",
+        "workers requested from the default scheduler; not printed, 12 or none (one) in the authors' files",
         low=1,
         high=48,
     ),

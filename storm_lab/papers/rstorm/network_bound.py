@@ -34,7 +34,7 @@ SLUG = "rstorm-network-bound"
 PARAMETERS: tuple[Parameter, ...] = (
     SEEDS,
     Parameter("duration_s", 80.0, "virtual length of a run; the paper's took 15 minutes", "s", 30, 900),
-    Parameter("from_s", 60.0, "throughput is a mean from here on", unit="s", low=10, high=800),
+    Parameter("from_s", 60.0, "time from which throughput is averaged", unit="s", low=10, high=800),
     CLOCK,
     Parameter(
         "window",
@@ -47,7 +47,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "ackers",
         MACHINES,
-        "with a window; Storm's default is one for each of the workers that are asked for",
+        "ackers of runs with a window; Storm's default is one for each requested worker",
         low=1,
         high=24,
     ),

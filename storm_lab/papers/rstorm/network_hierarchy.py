@@ -26,9 +26,9 @@ DISTANCES = ("process", "node", "rack", "cluster")
 PARAMETERS: tuple[Parameter, ...] = (
     SEEDS,
     Parameter("duration_s", 120.0, "virtual length of a run", unit="s", low=30, high=900),
-    Parameter("from_s", 60.0, "latency is a mean from here on", unit="s", low=10, high=800),
+    Parameter("from_s", 60.0, "time from which latency is averaged", unit="s", low=10, high=800),
     CLOCK,
-    Parameter("lines_per_s", 20.0, "tuples per second; too few to queue", unit="1/s", low=1, high=100),
+    Parameter("lines_per_s", 20.0, "tuples per second; too few to form a queue", unit="1/s", low=1, high=100),
     Parameter("tuple_bytes", 5, "characters of the emitted word", unit="B", low=5, high=1024),
 )
 

@@ -17,7 +17,7 @@ host had a third process.
 """
 
 
-def price_table(cost: CostModel, host: Node, processes: Sequence[int] = (1, 2, 3, 4)) -> pd.DataFrame:
+def cost_table(cost: CostModel, host: Node, processes: Sequence[int] = (1, 2, 3, 4)) -> pd.DataFrame:
     """One row per number of worker processes on a host.
 
     Columns: processes; crowding and memory, the two factors of the slow-down; slowdown, their product;

@@ -136,8 +136,8 @@ def load_recordings(source: str = PACKAGED) -> Recordings:
 def _parsed(data: bytes) -> Recordings:
     document = json.loads(data)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        remedy = f"its schema must be {SCHEMA!r}"
-        raise UserError("the file holds no recordings", field="schema", remedy=remedy)
+        remedy = f"set its schema to {SCHEMA!r}"
+        raise UserError("the file is not a file of recordings", field="schema", remedy=remedy)
     try:
         if is_detailed(document):
             package = json.loads(_FILE.read_bytes())
@@ -147,7 +147,7 @@ def _parsed(data: bytes) -> Recordings:
         topologies = {name: _topology(name, entry) for name, entry in document["topologies"].items()}
         left_out = tuple(document.get("left_out", document.get("extra_runs", ())))
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        message = f"the recordings do not fit their form: {error!r}"
+        message = f"the recordings do not match their schema: {error!r}"
         remedy = "compare with storm_lab/papers/rstorm/recordings.json"
         raise UserError(message, field="recordings", remedy=remedy) from error
     return Recordings(topologies, lengths, hashlib.sha256(data).hexdigest(), left_out)

@@ -19,8 +19,13 @@ from typing import Any
 from storm_lab.errors import UserError
 
 _COLUMNS = ("component", "first_task", "last_task", "host_index", "port_index")
-_SPOKEN = (("word", "word"), ("line", "line"))
-_BEHAVIOURS = (("keeps", "shorten"), ("append", "lengthen"), ("probability", "filter"), ("re-emits", "pass"))
+_SPOUT_PHRASES = (("word", "word"), ("line", "line"))
+_BOLT_PHRASES = (
+    ("keeps", "shorten"),
+    ("append", "lengthen"),
+    ("probability", "filter"),
+    ("re-emits", "pass"),
+)
 """Phrases of a behaviour and their meaning; the first one found counts."""
 
 Known = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -47,11 +52,11 @@ def shortened(document: Mapping[str, Any], known: Known, lengths: Sequence[int])
         UserError: a grouping is not shuffle, or it is unknown what a component does.
         KeyError, TypeError: something is missing or has the wrong type.
     """
-    topologies, spoken = {}, list(lengths)
+    topologies, lengths_found = {}, list(lengths)
     for name, entry in document["topologies"].items():
         own = short_name(name)
         topologies[own] = _topology(own, entry, known.get(own, ()))
-        spoken = entry["topology"].get("tuple", {}).get("spout_text_lengths_chars", spoken)
+        lengths_found = entry["topology"].get("tuple", {}).get("spout_text_lengths_chars", lengths_found)
     extra = document.get("extra_runs", {})
     read = {short_name(name): entry for name, entry in extra.items() if short_name(name) in known}
     for own, entry in read.items():
@@ -61,7 +66,7 @@ def shortened(document: Mapping[str, Any], known: Known, lengths: Sequence[int])
     return {
         "left_out": [name for name in extra if short_name(name) not in read],
         "schema": document["schema"],
-        "line_lengths": document.get("line_lengths", spoken),
+        "line_lengths": document.get("line_lengths", lengths_found),
         "topologies": topologies,
     }
 
@@ -71,7 +76,7 @@ def _topology(name: str, entry: Mapping[str, Any], known: Sequence[Mapping[str, 
     for stream in entry["topology"]["streams"]:
         if stream.get("grouping", "shuffle") != "shuffle":
             raise UserError(
-                "only shuffle grouping can be played",
+                "only shuffle grouping is supported",
                 field=f"{name}: {stream['from']} to {stream['to']}",
                 value=stream["grouping"],
             )
@@ -82,7 +87,7 @@ def _topology(name: str, entry: Mapping[str, Any], known: Sequence[Mapping[str, 
         row = {
             "id": own,
             "executors": component["executors"],
-            "does": component.get("does") or does.get(own) or _spelled_out(name, component),
+            "does": component.get("does") or does.get(own) or _behaviour_from_prose(name, component),
             "inputs": inputs[own],
             "cpu_points": component.get("cpu_points_per_executor"),
         }
@@ -94,14 +99,14 @@ def _topology(name: str, entry: Mapping[str, Any], known: Sequence[Mapping[str, 
     return {"components": components, "runs": {s: _run(run) for s, run in entry["runs"].items()}}
 
 
-def _spelled_out(topology: str, component: Mapping[str, Any]) -> str:
+def _behaviour_from_prose(topology: str, component: Mapping[str, Any]) -> str:
     prose = str(component.get("behaviour", ""))
-    choices = _SPOKEN if component.get("kind") == "spout" else _BEHAVIOURS
-    for said, meant in choices:
-        if said in prose:
-            return meant
-    message = "nothing says what the component does"
-    remedy = f"add does: one of {', '.join(meant for _, meant in choices)}"
+    choices = _SPOUT_PHRASES if component.get("kind") == "spout" else _BOLT_PHRASES
+    for phrase, behaviour in choices:
+        if phrase in prose:
+            return behaviour
+    message = "the recording does not say what the component does"
+    remedy = f"add does: one of {', '.join(behaviour for _, behaviour in choices)}"
     raise UserError(message, field=f"{topology}.{component['id']}", value=prose, remedy=remedy)
 
 

@@ -51,20 +51,22 @@ PARAMETERS: tuple[Parameter, ...] = (
         is_file=True,
     ),
     seed_parameter(
-        "one emulation of every recorded run per seed; what nobody recorded and deviations with the first"
+        "one emulation of every recorded run per seed; hypothetical runs and deviations with the first seed"
     ),
     Parameter("duration_s", 110.0, "virtual length of a run", unit="s", low=60, high=900),
     Parameter(
         "from_s",
         80.0,
-        "rates are means from here on; the recorded ones are from 300 s on",
+        "time from which rates are averaged; the recorded ones are from 300 s on",
         unit="s",
         low=20,
         high=800,
     ),
     CLOCK,
     CHARACTER,
-    Parameter("what_if", True, "also play what nobody recorded: merged workers, and no cost of a process"),
+    Parameter(
+        "what_if", True, "also play hypothetical runs: merged workers, and further processes at no cost"
+    ),
     TRIALS,
 )
 
@@ -158,7 +160,8 @@ def checked_placement(run: RecordedRun, recorded: RecordedTopology) -> Assignmen
     try:
         check_assignment(run.placement, recorded_hosts(), executors_of(recorded.topology, VERSION))
     except InvalidAssignmentError as error:
-        field, remedy = f"{run.topology}.runs.{run.scheduler}.placement", "place every executor once"
+        field = f"{run.topology}.runs.{run.scheduler}.placement"
+        remedy = "place every executor exactly once, on one of the hosts"
         raise UserError(str(error), field=field, remedy=remedy) from error
     return run.placement
 

@@ -22,8 +22,8 @@ RACKS = 2
 CLOCK = Parameter(
     "clock_mhz",
     RSTORM_MHZ,
-    "clock of the hosts in terms of the machines that the cost model's constants hold for: the printed 3 GHz "
-    "are of a family that does 0.48 of their work in a cycle, by SPECint 2000",
+    "clock of the hosts, converted to the machines for which the cost model's constants hold: the printed "
+    "3 GHz belong to a family that does 0.48 of their work per cycle, by SPECint 2000",
     unit="MHz",
     low=1000,
     high=3000,
@@ -31,8 +31,8 @@ CLOCK = Parameter(
 CHARACTER = Parameter(
     "character_us",
     CHARACTER_US,
-    "CPU to walk over a character where a bolt shortens a line, in a loop as in the authors' public code; up "
-    "to 2 where each step makes a new text",
+    "CPU to walk over a character in bolts that shorten lines, in a loop as in the authors' public code; up "
+    "to 2 if each step makes a new text",
     unit="us",
     low=0.0,
     high=2.0,
@@ -40,13 +40,11 @@ CHARACTER = Parameter(
 WORKERS = Parameter(
     "workers",
     MACHINES,
-    "asked of the default scheduler; not printed, 12 in most of the authors' files",
+    "workers requested from the default scheduler; not printed, 12 in most of the authors' files",
     low=1,
     high=48,
 )
-SEEDS = seed_parameter(
-    "one emulation of every setting per seed; the paper's runs are single ones of 15 minutes"
-)
+SEEDS = seed_parameter("one emulation of every setting per seed; the paper has single runs of 15 minutes")
 
 
 def recorded_hosts(core_mhz: float = RSTORM_MHZ) -> Cluster:

@@ -31,7 +31,7 @@ SLUG = "rstorm-yahoo"
 STREAMING: tuple[Parameter, ...] = (
     SEEDS,
     Parameter("duration_s", 100.0, "virtual length of a run; the paper's took 15 minutes", "s", 30, 900),
-    Parameter("from_s", 80.0, "throughput is a mean from here on", unit="s", low=10, high=800),
+    Parameter("from_s", 80.0, "time from which throughput is averaged", unit="s", low=10, high=800),
     CLOCK,
     Parameter(
         "lines",
@@ -44,7 +44,7 @@ STREAMING: tuple[Parameter, ...] = (
     Parameter(
         "lines_per_s",
         0.0,
-        "lines per second that a spout executor gets at most; 0: never without one. Not printed, 1000 to "
+        "most lines per second for each spout executor; 0: a spout never runs empty. Not printed; 1000 to "
         "10000 would give the printed throughput",
         unit="1/s",
         low=0,
