@@ -26,15 +26,15 @@ class ExperimentStage:
         own: the experiment's parameters.
         runs: makes the experiment's runs, among them the one that is used.
         variant: its variant, or a pattern such as ``removal-*``; the first run that matches is used.
-        calm: leave out the experiment's faults and its own scheduled moves, so that schedulers can be
-            compared in a steady state.
+        without_disturbances: leave out the experiment's faults and its own scheduled moves, so that
+            schedulers can be compared in a steady state.
     """
 
     experiment: str
     own: tuple[Parameter, ...]
     runs: Callable[[Parameters], tuple[RunSpec, ...]]
     variant: str
-    calm: bool = False
+    without_disturbances: bool = False
 
     @cached_property
     def declared(self) -> tuple[Parameter, ...]:
@@ -65,7 +65,7 @@ class ExperimentStage:
         """Describe the run with the entrant's scheduler and the services that it needs to use load."""
         run = self.run({**spec.parameters, **spec.files, "seeds": (spec.seed,)})
         base = run.describe(run)
-        if self.calm:
+        if self.without_disturbances:
             base = replace(base, faults=FaultPlan(), services=())
         steady = not base.faults.faults and not base.services
         control = entrant.control(spec.parameters)

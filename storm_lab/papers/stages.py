@@ -64,7 +64,7 @@ _DEFAULTS: Mapping[str, Mapping[str, ParameterValue]] = {
 }
 """Experiment -> defaults that differ in its stages. A stage takes the first of several values."""
 
-_WITHOUT: Mapping[str, tuple[str, str]] = {
+_WITHOUT_STAGES: Mapping[str, tuple[str, str]] = {
     "algorithms": ("it schedules small examples and has no runs", "storm-lab schedule or explain"),
     "tstorm-obs1-traffic": ("it places a chain by hand", "tstorm-throughput-test"),
     "tstorm-obs2-overload": ("it places a chain by hand", "tstorm-throughput-test"),
@@ -89,7 +89,7 @@ _WITHOUT: Mapping[str, tuple[str, str]] = {
 }
 """Experiments in which schedulers decide nothing -> the reason, and what to use instead."""
 
-_OWN: Mapping[str, Stage] = {"tstorm-word-count": word_count_stage.STAGE}
+_CUSTOM_STAGES: Mapping[str, Stage] = {"tstorm-word-count": word_count_stage.STAGE}
 """Experiments with a stage of their own."""
 
 PAPERS = (
@@ -118,7 +118,7 @@ PAPERS = (
 
 def stage_slugs() -> tuple[str, ...]:
     """The experiments that offer stages."""
-    return (*_OWN, *_RUNS)
+    return (*_CUSTOM_STAGES, *_RUNS)
 
 
 def stages(slug: str) -> Mapping[str, Stage]:
@@ -127,12 +127,12 @@ def stages(slug: str) -> Mapping[str, Stage]:
     Raises:
         UserError: there is no such experiment, or no scheduler decides anything in it.
     """
-    if slug in _WITHOUT:
-        why, instead = _WITHOUT[slug]
+    if slug in _WITHOUT_STAGES:
+        why, instead = _WITHOUT_STAGES[slug]
         remedy = f"use {instead}"
         raise UserError(f"takes no schedulers, because {why}", field="experiment", value=slug, remedy=remedy)
-    if slug in _OWN:
-        return {"": _OWN[slug]}
+    if slug in _CUSTOM_STAGES:
+        return {"": _CUSTOM_STAGES[slug]}
     own = experiment(slug)
     runs = own.runs
     if slug in _KINDS:
@@ -151,4 +151,4 @@ def paper_stage(name: str) -> Stage:
     if setting not in found:
         raise unknown_name("stage", name, PAPERS, "the papers' suite")
     stage = found[setting]
-    return replace(stage, calm=True) if isinstance(stage, ExperimentStage) else stage
+    return replace(stage, without_disturbances=True) if isinstance(stage, ExperimentStage) else stage
