@@ -137,7 +137,7 @@ def test_the_minute_after_a_moment_begins_with_its_bin() -> None:
 
 
 def test_workers_before_any_generated_schedule() -> None:
-    workers = gamma_runs.at_time(TABLES.occupancy, "workers", "v", [1, 2], gamma_runs.GENERATED_S)
+    workers = gamma_runs.at_time(TABLES.occupancy, "workers", "v", [1, 2], gamma_runs.FIRST_SCHEDULE_S)
     assert workers == [10, None]
 
 

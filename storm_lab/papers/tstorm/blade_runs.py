@@ -25,7 +25,7 @@ from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
-LEAD_IN = 5 / 6
+STEADY_FROM_SHARE = 5 / 6
 """Share of a shorter run of figures 5, 6 and 8 before its steady state, long enough for the re-assignment."""
 
 
@@ -49,7 +49,7 @@ def storm_or_tstorm(
         UserError: the scheduler refuses the run.
     """
     services, migration = online_scheduling(spec.parameters)
-    steady_s = min(STEADY_S, spec.parameters.number("duration_s") * LEAD_IN)
+    steady_s = min(STEADY_S, spec.parameters.number("duration_s") * STEADY_FROM_SHARE)
     return on_blades(spec, plans, DefaultScheduler(), services, migration, cost=cost, steady_s=steady_s)
 
 

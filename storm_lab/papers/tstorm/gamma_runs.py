@@ -24,24 +24,24 @@ from storm_lab.papers.tstorm.testbed import STORM, tstorm_variant
 TSTORM_ONLY = ("alpha", "generation_s", "fetch_s", "capacity_fraction", "overload_windows")
 """Parameters that a run under Storm's own scheduler does not depend on."""
 
-RESTABLE_S = 500.0
+COMPARED_FROM_S = 500.0
 """The paper compares runs with a re-assignment from this time on."""
-GENERATED_S = 290.0
+FIRST_SCHEDULE_S = 290.0
 """No generated schedule can be installed before this time: the generator's period is 300 s."""
 
 _SECONDS_A_MINUTE = 60.0
 
 
 def gamma_settings(
-    parameters: Parameters, gammas: Sequence[float], apart: Sequence[str]
+    parameters: Parameters, gammas: Sequence[float], excluded: Sequence[str]
 ) -> list[tuple[str, Parameters]]:
     """Variant and parameters of each run, Storm's first.
 
-    Storm's run has none of T-Storm's parameters. No run has ``gammas``, ``seeds`` or the parameters in
-    ``apart`` (files, and values that are tried one at a time). In this way, a run that does not depend on a
+    Storm's run has none of T-Storm's parameters. No run has ``gammas``, ``seeds`` or the ``excluded``
+    parameters (files, and values that are tried one at a time). In this way, a run that does not depend on a
     value is played once for all its values.
     """
-    tstorm = parameters.without("gammas", "seeds", *apart)
+    tstorm = parameters.without("gammas", "seeds", *excluded)
     return [(STORM, tstorm.without(*TSTORM_ONLY))] + [
         (tstorm_variant(gamma), tstorm.changed(gamma=gamma)) for gamma in dict.fromkeys(gammas)
     ]
@@ -66,7 +66,7 @@ def gain_claim(
     claim: str, tables: Tables, gamma: float, seeds: Sequence[int], stable_s: float
 ) -> Measurement:
     """Measure the gain with a gamma: from ``stable_s`` on with gamma 1, else after the re-assignment."""
-    start = stable_s if gamma == 1.0 else RESTABLE_S
+    start = stable_s if gamma == 1.0 else COMPARED_FROM_S
     how = f"100 * (1 - T-Storm / Storm), mean processing time of tuples that complete from {start:g} s on"
     return measurement(claim, gains_from(tables, gamma, seeds, start), unit="%", how=how)
 
@@ -93,10 +93,10 @@ def consolidated_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Sample
     found: Samples = []
     for seed in seeds:
         events = of_run(tables.events, variant, seed)
-        commands = events[(events["kind"] == "rebalance") & (events["time_s"] < GENERATED_S)]["time_s"]
+        commands = events[(events["kind"] == "rebalance") & (events["time_s"] < FIRST_SCHEDULE_S)]["time_s"]
         steps = of_run(tables.occupancy, variant, seed)["from_s"]
         # Without a command this is empty: no step is later than NaN.
-        ready = steps[(steps > commands.min()) & (steps < GENERATED_S)]
+        ready = steps[(steps > commands.min()) & (steps < FIRST_SCHEDULE_S)]
         # Bins from the command on would not do: its own bin still holds tuples of the old workers.
         bins = of_run(tables.latency_10s, variant, seed)["t_s"]
         later = bins[bins + 10 > ready.max()]
@@ -112,7 +112,7 @@ def at_time(table: pd.DataFrame, column: str, variant: str, seeds: Sequence[int]
 def stable_after(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Time from which the processing time is level after the first generated schedule; None without one."""
     stretches = tables.stabilisation
-    later = stretches[stretches["from_s"] > GENERATED_S].sort_values("from_s")
+    later = stretches[stretches["from_s"] > FIRST_SCHEDULE_S].sort_values("from_s")
     return value_of(later, "stable_s", variant, seeds)
 
 
@@ -128,7 +128,7 @@ def minute_peak_at(
     first_s = centre_s - _SECONDS_A_MINUTE / 2
     for seed in seeds:
         events = of_run(tables.spikes, variant, seed)
-        events = events[(events["time_s"] > GENERATED_S) & events["is_spike"].eq(True)]
+        events = events[(events["time_s"] > FIRST_SCHEDULE_S) & events["is_spike"].eq(True)]
         if not len(events):
             times.append(None)
             continue
@@ -171,5 +171,5 @@ def spike_claim(
 def spike_at(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Middle of the peak's bin after the first generated schedule; None if the peak is not a spike."""
     events = tables.spikes
-    spikes = events[(events["time_s"] > GENERATED_S) & events["is_spike"].eq(True)].sort_values("time_s")
+    spikes = events[(events["time_s"] > FIRST_SCHEDULE_S) & events["is_spike"].eq(True)].sort_values("time_s")
     return by_seed(spikes, variant, seeds, lambda rows: float(rows["peak_s"].iloc[0]) + 5.0)

@@ -14,7 +14,7 @@ from storm_lab.experiments.readings import Samples, Tables, by_label, measuremen
 from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, with_trials
 from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
-from storm_lab.papers.tstorm.gamma_runs import RESTABLE_S, gains_from, processing_ms
+from storm_lab.papers.tstorm.gamma_runs import COMPARED_FROM_S, gains_from, processing_ms
 from storm_lab.papers.tstorm.testbed import COMMON, STORM, TWO_CORES, TWO_CORES_NAME, tstorm_variant
 
 SLUG = "tstorm-gamma-sweep"
@@ -26,7 +26,9 @@ SEVEN_NODES = {
 }
 """Topology -> its experiment, and the gamma at which it runs on seven nodes."""
 
-_HOW = f"100 * (1 - T-Storm / Storm), mean processing time of tuples that complete from {RESTABLE_S:g} s on"
+_HOW = (
+    f"100 * (1 - T-Storm / Storm), mean processing time of tuples that complete from {COMPARED_FROM_S:g} s on"
+)
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
@@ -40,22 +42,22 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("cores_tried", (2,), "other cores of a node, played with the first seed only", low=2, high=4),
     TRIALS,
 )
-_TRIED = ("tstorm-fig6-gamma-crossover", "tstorm-7node-topology-order", "tstorm-headline")
+_EXPLAINED = ("tstorm-fig6-gamma-crossover", "tstorm-7node-topology-order", "tstorm-headline")
 """Claims that the deviations explain."""
-TWO_CORES_TRIAL = Trial("dear2", TWO_CORES_NAME, TWO_CORES, claims=_TRIED)
+TWO_CORES_TRIAL = Trial("dear2", TWO_CORES_NAME, TWO_CORES, claims=_EXPLAINED)
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """The runs of the three figures and Word Count with more gammas; `UserError`: unreadable input."""
-    return (*_of_figures(parameters), *under_trials(_of_figures, parameters, _tried(parameters)))
+    return (*_figure_runs(parameters), *under_trials(_figure_runs, parameters, _trials(parameters)))
 
 
-def _tried(parameters: Parameters) -> tuple[Trial, ...]:
+def _trials(parameters: Parameters) -> tuple[Trial, ...]:
     """The deviations from the figures' own experiments, played with the first seed over all gammas."""
-    return (*tried(parameters, "cores", "c{}", "{} cores a blade", claims=_TRIED), TWO_CORES_TRIAL)
+    return (*tried(parameters, "cores", "c{}", "{} cores a blade", claims=_EXPLAINED), TWO_CORES_TRIAL)
 
 
-def _of_figures(parameters: Parameters) -> Iterator[RunSpec]:
+def _figure_runs(parameters: Parameters) -> Iterator[RunSpec]:
     common = parameters.only(parameter.name for parameter in COMMON)
     yield from throughput_test.figure_runs(throughput_test.EXPERIMENT.checked(common))
     yield from word_count.figure_runs(word_count.EXPERIMENT.checked(common))
@@ -73,14 +75,14 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seven = {topology: seven_nodes(tables, topology, seeds) for topology in SEVEN_NODES}
     levels = {
         f"{topology}/{name}": processing_ms(
-            part_of(tables, SEVEN_NODES[topology][0]), variant, seeds, RESTABLE_S
+            part_of(tables, SEVEN_NODES[topology][0]), variant, seeds, COMPARED_FROM_S
         )
         for topology in ("throughput-test", "word-count")
         for name, variant in (("storm", STORM), ("t-storm", tstorm_variant(1.0)))
     }
     over_gamma = f"smallest over gamma of {', '.join(f'{gamma:g}' for gamma in beyond)}: {_HOW}"
     headline = {topology: seven[topology] for topology in ("throughput-test", "log-stream")}
-    gamma_1 = f"mean processing time of tuples that complete from {RESTABLE_S:g} s on, gamma 1"
+    gamma_1 = f"mean processing time of tuples that complete from {COMPARED_FROM_S:g} s on, gamma 1"
     return (
         measurement("tstorm-fig6-gamma-crossover", smallest(tables, beyond, seeds), unit="%", how=over_gamma),
         by_label("tstorm-7node-topology-order", seven, unit="%", how=_HOW),
@@ -97,14 +99,14 @@ def tried_variant(variant: str, cores: int) -> str:
 def seven_nodes(tables: Tables, topology: str, seeds: Sequence[int]) -> Samples:
     """Reduction of the mean processing time of a topology on seven nodes, in percent."""
     experiment, gamma = SEVEN_NODES[topology]
-    return gains_from(part_of(tables, experiment), gamma, seeds, RESTABLE_S)
+    return gains_from(part_of(tables, experiment), gamma, seeds, COMPARED_FROM_S)
 
 
 def smallest(tables: Tables, gammas: Sequence[float], seeds: Sequence[int]) -> Samples:
     """Word Count's smallest gain over these gammas, by seed; None for a seed without any gain."""
     part = part_of(tables, SEVEN_NODES["word-count"][0])
     found: Samples = []
-    for gains in zip(*(gains_from(part, gamma, seeds, RESTABLE_S) for gamma in gammas), strict=True):
+    for gains in zip(*(gains_from(part, gamma, seeds, COMPARED_FROM_S) for gamma in gammas), strict=True):
         known = [gain for gain in gains if gain is not None]
         found.append(min(known) if known else None)
     return found
@@ -128,7 +130,7 @@ EXPERIMENT = Experiment(
         "events",
     ),
     runs=runs,
-    measure=with_trials(measure, _tried),
+    measure=with_trials(measure, _trials),
     chosen=(TWO_CORES_TRIAL,),
     settling=(
         Settling(

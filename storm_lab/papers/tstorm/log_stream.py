@@ -174,10 +174,10 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Storm once and T-Storm once per gamma, for every seed; `UserError` if the log cannot be read."""
-    apart = ("log", "rates_tried", TRIALS.name)
+    excluded = ("log", "rates_tried", TRIALS.name)
     return tuple(
         run(variant, seed, values, parameters.text("log"))
-        for variant, values in gamma_settings(parameters, parameters.numbers("gammas"), apart)
+        for variant, values in gamma_settings(parameters, parameters.numbers("gammas"), excluded)
         for seed in parameters.seeds
     )
 

@@ -17,7 +17,7 @@ SLUG = "tstorm-obs2-overload"
 
 LIGHT = "spouts-1"
 OVERLOADED = "spouts-5"
-OVERLOADED_APART = "spouts-5-n5w5"
+OVERLOADED_FIVE_NODES = "spouts-5-n5w5"
 """The other reading of where the executors ran: on five nodes, with one worker each."""
 
 TIMEOUT_S = 30.0
@@ -47,10 +47,10 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def _trials(parameters: Parameters) -> tuple[Trial, ...]:
-    apart = "five workers on five nodes, as in figure 2"
+    label = "five workers on five nodes, as in figure 2"
     claims = ("tstorm-fig3b-overload-failures",)
     return (
-        Trial("n5w5", apart, {"workers": 5}, only=OVERLOADED, reading=True),
+        Trial("n5w5", label, {"workers": 5}, only=OVERLOADED, reading=True),
         *tried(parameters, "bolt_ms", "b{}", "bolts of {} ms", claims=claims, only=OVERLOADED),
     )
 

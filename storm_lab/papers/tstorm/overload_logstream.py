@@ -14,9 +14,9 @@ from storm_lab.papers.tstorm.overload_relief import (
     GAMMAS,
     STREAMS,
     describe_log_stream,
-    of_all_streams,
     rates_tried,
     relief_runs,
+    total_lines_per_s,
 )
 from storm_lab.papers.tstorm.relief_readings import (
     DROP,
@@ -70,11 +70,13 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     Raises:
         UserError: the log is unreadable.
     """
-    apart = ("windows_tried", "rates_tried", "gammas_unacked")
+    excluded = ("windows_tried", "rates_tried", "gammas_unacked")
     short = [
         replace(trial, changes={**trial.changes, "duration_s": TRIED_S}) for trial in _trials(parameters)
     ]
-    return relief_runs(SLUG, describe_log_stream, run, parameters, short, reads="log", apart=apart)
+    return relief_runs(
+        SLUG, describe_log_stream, run, parameters, short, input_parameter="log", excluded=excluded
+    )
 
 
 def _trials(parameters: Parameters) -> tuple[Trial, ...]:
@@ -99,7 +101,7 @@ def _trials(parameters: Parameters) -> tuple[Trial, ...]:
             for gamma in dict.fromkeys(parameters.numbers("gammas_unacked"))
         ),
         *(
-            Trial(f"r{rate:g}", f"{rate:g} lines", {"lines_per_s": of_all_streams(parameters, rate)})
+            Trial(f"r{rate:g}", f"{rate:g} lines", {"lines_per_s": total_lines_per_s(parameters, rate)})
             for rate in rates_tried(parameters)
         ),
     )

@@ -57,32 +57,34 @@ def relief_runs(
     parameters: Parameters,
     trials: Sequence[Trial],
     *,
-    reads: str,
-    apart: tuple[str, ...],
+    input_parameter: str,
+    excluded: tuple[str, ...],
 ) -> tuple[RunSpec, ...]:
     """Every seed with the main gamma; other gammas and trials with the first seed.
 
-    ``run`` makes the figure's run from a variant, seed, parameters and the input that the parameter ``reads``
-    names. The parameters in ``apart`` are not part of the runs.
+    ``run`` makes the figure's run from a variant, seed, parameters and the value of the ``input_parameter``.
+    The ``excluded`` parameters are not part of the runs.
     """
     return tuple(
-        replace(run(variant, seed, values, parameters.text(reads)), experiment=slug, describe=describe)
-        for variant, seed, values in _settings(parameters, trials, (reads, *apart))
+        replace(
+            run(variant, seed, values, parameters.text(input_parameter)), experiment=slug, describe=describe
+        )
+        for variant, seed, values in _settings(parameters, trials, (input_parameter, *excluded))
     )
 
 
 def _settings(
-    parameters: Parameters, trials: Sequence[Trial], apart: tuple[str, ...]
+    parameters: Parameters, trials: Sequence[Trial], excluded: tuple[str, ...]
 ) -> Iterator[tuple[str, int, Parameters]]:
-    shared = parameters.without("seeds", "gammas_tried", STREAMS.name, *apart)
-    shared = shared.changed(lines_per_s=of_all_streams(parameters, parameters.number("lines_per_s")))
+    shared = parameters.without("seeds", "gammas_tried", STREAMS.name, *excluded)
+    shared = shared.changed(lines_per_s=total_lines_per_s(parameters, parameters.number("lines_per_s")))
     for seed in parameters.seeds:
         yield RELIEVED, seed, shared
     for trial in (*tried(parameters, "gamma", "g{}", "gamma {}", listed="gammas_tried"), *trials):
         yield variant_of(RELIEVED, trial), parameters.seeds[0], shared.changed(**trial.changes)
 
 
-def of_all_streams(parameters: Parameters, lines_per_s: float) -> float:
+def total_lines_per_s(parameters: Parameters, lines_per_s: float) -> float:
     """Lines per second of all input streams together."""
     return lines_per_s * parameters.integer(STREAMS.name)
 
@@ -96,15 +98,15 @@ def rates_tried(parameters: Parameters) -> Iterator[float]:
 
 def describe_word_count(spec: RunSpec) -> EmulationSpec:
     """Describe one run of Word Count."""
-    return _described(spec, word_count.plan(spec))
+    return _describe(spec, word_count.plan(spec))
 
 
 def describe_log_stream(spec: RunSpec) -> EmulationSpec:
     """Describe one run of Log Stream Processing."""
-    return _described(spec, log_stream.plan(spec))
+    return _describe(spec, log_stream.plan(spec))
 
 
-def _described(spec: RunSpec, plan: TopologyPlan) -> EmulationSpec:
+def _describe(spec: RunSpec, plan: TopologyPlan) -> EmulationSpec:
     services, migration = online_scheduling(spec.parameters)
     first = in_one_worker(plan.topology, blades_of(spec.parameters), spec.storm_version)
     return on_blades(spec, (plan,), DefaultScheduler(), services, migration, placement=first)

@@ -12,13 +12,13 @@ from storm_lab.papers.tstorm.overload_relief import (
     GAMMAS,
     STREAMS,
     describe_word_count,
-    of_all_streams,
     rates_tried,
     relief_runs,
+    total_lines_per_s,
 )
 from storm_lab.papers.tstorm.relief_readings import (
     DROP,
-    LOST_AT_MOST,
+    MAX_FAILED_SHARE,
     NOTICED,
     RELIEVED,
     after_ms,
@@ -53,8 +53,10 @@ PARAMETERS: tuple[Parameter, ...] = (
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Every seed with the main gamma, the first with other gammas and rates; `UserError`: unreadable text."""
     trials = _trials(parameters)
-    apart = ("rates_tried",)
-    return relief_runs(SLUG, describe_word_count, run, parameters, trials, reads="text", apart=apart)
+    excluded = ("rates_tried",)
+    return relief_runs(
+        SLUG, describe_word_count, run, parameters, trials, input_parameter="text", excluded=excluded
+    )
 
 
 def _trials(parameters: Parameters) -> tuple[Trial, ...]:
@@ -62,7 +64,7 @@ def _trials(parameters: Parameters) -> tuple[Trial, ...]:
         Trial(
             f"r{rate:g}",
             f"{rate:g} lines a second and stream",
-            {"lines_per_s": of_all_streams(parameters, rate)},
+            {"lines_per_s": total_lines_per_s(parameters, rate)},
             claims=("tstorm-fig9-recover",),
         )
         for rate in rates_tried(parameters)
@@ -84,8 +86,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
                 "nodes-after": first_schedule_nodes(tables, RELIEVED, seeds),
             },
             unit="mixed",
-            how=f"{DROP}, where at most {LOST_AT_MOST:.0%} of the tuples fail; nodes when the overload is "
-            "noticed and in the first schedule made",
+            how=f"{DROP}, where at most {MAX_FAILED_SHARE:.0%} of the tuples fail; nodes when the overload "
+            "is noticed and in the first schedule made",
         ),
     )
 

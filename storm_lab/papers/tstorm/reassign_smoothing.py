@@ -22,7 +22,12 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measurement, of_run
 from storm_lab.papers.tstorm import word_count
 from storm_lab.papers.tstorm.blade_runs import on_blades, online_scheduling
-from storm_lab.papers.tstorm.gamma_runs import GENERATED_S, RESTABLE_S, gamma_settings, processing_ms
+from storm_lab.papers.tstorm.gamma_runs import (
+    COMPARED_FROM_S,
+    FIRST_SCHEDULE_S,
+    gamma_settings,
+    processing_ms,
+)
 from storm_lab.papers.tstorm.testbed import COMMON, tstorm_variant
 from storm_lab.papers.tstorm.word_count import WORKLOAD
 from storm_lab.schedulers.storm.default import DefaultScheduler
@@ -72,22 +77,22 @@ PARAMETERS: tuple[Parameter, ...] = (
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Figure 6 with gamma 1.8, other hand-overs and dispatcher costs; `UserError`: unreadable text."""
     seeds = parameters.seeds
-    apart = ("text", "dispatch_us", "dispatch_us_tried")
-    _, (variant, values) = gamma_settings(parameters, (GAMMA,), apart)
+    excluded = ("text", "dispatch_us", "dispatch_us_tried")
+    _, (variant, values) = gamma_settings(parameters, (GAMMA,), excluded)
     text = parameters.text("text")
     specs = [word_count.run(variant, seed, values, text) for seed in seeds]
     for name in (VARIANT_PLAIN, VARIANT_NO_DISPATCHER, *VARIANTS_NO_DELAY):
         specs += [
-            _other(name, seed, values, text) for seed in (seeds if name == VARIANT_PLAIN else seeds[:1])
+            _run_with(name, seed, values, text) for seed in (seeds if name == VARIANT_PLAIN else seeds[:1])
         ]
     main = parameters.number("dispatch_us")
     specs += [
-        _other(VARIANT_DISPATCHER_COSTED, seed, values.changed(dispatch_us=main), text) for seed in seeds
+        _run_with(VARIANT_DISPATCHER_COSTED, seed, values.changed(dispatch_us=main), text) for seed in seeds
     ]
     return (
         *specs,
         *(
-            _other(
+            _run_with(
                 f"{VARIANT_DISPATCHER_COSTED}-{cost:g}us", seeds[0], values.changed(dispatch_us=cost), text
             )
             for cost in dict.fromkeys(parameters.numbers("dispatch_us_tried"))
@@ -96,7 +101,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     )
 
 
-def _other(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
+def _run_with(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
     return replace(word_count.run(variant, seed, values, text), experiment=SLUG, describe=describe)
 
 
@@ -138,7 +143,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure both claims of section IV-D."""
     seeds = parameters.seeds
     costed, usual = (
-        processing_ms(tables, variant, seeds, RESTABLE_S)
+        processing_ms(tables, variant, seeds, COMPARED_FROM_S)
         for variant in (VARIANT_DISPATCHER_COSTED, VARIANT_SMOOTH)
     )
     return (
@@ -159,15 +164,15 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             changes(costed, usual),
             unit="%",
             how="100 * (with / without - 1), mean processing time of tuples that complete from "
-            f"{RESTABLE_S:g} s on, with and without the dispatcher's look-up and the id's bytes",
+            f"{COMPARED_FROM_S:g} s on, with and without the dispatcher's look-up and the id's bytes",
         ),
     )
 
 
-def moved_s(tables: Tables, variant: str, seed: int) -> float | None:
+def reassigned_s(tables: Tables, variant: str, seed: int) -> float | None:
     """Time at which the first generated schedule takes effect; None if there is none."""
     rows = of_run(tables.events, variant, seed)
-    times = rows[(rows["kind"] == "re-assignment") & (rows["time_s"] > GENERATED_S)]["time_s"]
+    times = rows[(rows["kind"] == "re-assignment") & (rows["time_s"] > FIRST_SCHEDULE_S)]["time_s"]
     return float(times.min()) if len(times) else None
 
 
@@ -175,7 +180,7 @@ def lost(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Root tuples that fail or are lost during the re-assignment."""
     found: Samples = []
     for seed in seeds:
-        at = moved_s(tables, variant, seed)
+        at = reassigned_s(tables, variant, seed)
         if at is None:
             found.append(None)
         else:
@@ -192,7 +197,7 @@ def excess_ms_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """
     found: Samples = []
     for seed in seeds:
-        at = moved_s(tables, variant, seed)
+        at = reassigned_s(tables, variant, seed)
         level = None if at is None else processing_ms(tables, variant, (seed,), at - BEFORE_S, at)[0]
         if at is None or level is None:
             found.append(None)

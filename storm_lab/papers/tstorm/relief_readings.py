@@ -20,7 +20,7 @@ SETTLED_S = 500.0
 """Start of the window that gives the level afterwards, as in the other figures of section V."""
 _BEFORE = f"mean processing time in the {BEFORE_S:g} s before the re-assignment"
 DROP = f"{_BEFORE} over that from {SETTLED_S:g} s on"
-LOST_AT_MOST = 0.01
+MAX_FAILED_SHARE = 0.01
 """Share of the tuples that may fail if a topology is to count as recovered."""
 
 
@@ -30,7 +30,7 @@ def noticed_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     return by_seed(events[events["action"] == "detect-overload"], variant, seeds, _first_s)
 
 
-def moved_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
+def reassigned_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Time at which Nimbus first writes an assignment that moves executors."""
     events = tables.events
     return by_seed(events[events["kind"] == "re-assignment"], variant, seeds, _first_s)
@@ -40,20 +40,20 @@ def before_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Mean processing time in the minute before the first re-assignment."""
     return [
         None if at is None else processing_ms(tables, variant, (seed,), at - BEFORE_S, at)[0]
-        for seed, at in zip(seeds, moved_s(tables, variant, seeds), strict=True)
+        for seed, at in zip(seeds, reassigned_s(tables, variant, seeds), strict=True)
     ]
 
 
 def after_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Mean processing time of the tuples that complete from `SETTLED_S` on.
 
-    None for a seed in which more than `LOST_AT_MOST` of all tuples fail after that time. The few that
+    None for a seed in which more than `MAX_FAILED_SHARE` of all tuples fail after that time. The few that
     complete do not represent the topology.
     """
     levels = processing_ms(tables, variant, seeds, SETTLED_S)
     lost = failed_share(tables, variant, seeds)
     return [
-        None if share is None or share > LOST_AT_MOST else level
+        None if share is None or share > MAX_FAILED_SHARE else level
         for level, share in zip(levels, lost, strict=True)
     ]
 

@@ -18,7 +18,7 @@ from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
 from storm_lab.papers.tstorm.chain import BOLT_MS
 from storm_lab.papers.tstorm.gamma_runs import (
-    GENERATED_S,
+    FIRST_SCHEDULE_S,
     at_time,
     consolidated_s,
     gain_claim,
@@ -43,7 +43,7 @@ STABLE_S = 200.0
 
 PRINTED_SPIKE_S = 381.0
 """Time of the spike in figure 5(b)."""
-REASSIGNED = 1.7
+REASSIGNED_GAMMA = 1.7
 """The gamma for which the claims time the re-assignment."""
 _PAPER_GAMMAS = {1.0: "5a", 1.7: "5b", 6.0: "5c"}
 
@@ -139,7 +139,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         *figure_runs(parameters),
         *(
             _run(tried_variant(variant, calls), first, values.changed(warm_up_calls=calls))
-            for variant, values in _settings(parameters, (REASSIGNED,))
+            for variant, values in _settings(parameters, (REASSIGNED_GAMMA,))
             for calls in dict.fromkeys(parameters.numbers("warm_up_calls_tried"))
         ),
         *under_trials(figure_runs, parameters, TRIED),
@@ -197,10 +197,12 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         "code that is warm half-way after {} calls",
         claims=("tstorm-fig5a-storm-stable", "tstorm-fig5b-stable"),
     )
-    return _measure(tables, parameters) + explained(_own_reading, tables, parameters, (*warm_ups, *TRIED))
+    return _measure(tables, parameters) + explained(
+        _measure_main_reading, tables, parameters, (*warm_ups, *TRIED)
+    )
 
 
-def _own_reading(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+def _measure_main_reading(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """As `_measure`, without the second way to count the spike's minutes, which trials do not use."""
     return tuple(found for found in _measure(tables, parameters) if not found.reading)
 
@@ -215,9 +217,9 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         figure, variant = _PAPER_GAMMAS[gamma], tstorm_variant(gamma)
         found.append(gain_claim(f"tstorm-fig{figure}-speedup", tables, gamma, seeds, STABLE_S))
         if gamma == 1.0:
-            found += _of_the_start(tables, variant, seeds)
-        if gamma == REASSIGNED:
-            found += _of_the_reassignment(tables, variant, seeds)
+            found += _measure_start(tables, variant, seeds)
+        if gamma == REASSIGNED_GAMMA:
+            found += _measure_reassignment(tables, variant, seeds)
     return tuple(found)
 
 
@@ -226,14 +228,14 @@ def tried_variant(variant: str, warm_up_calls: float) -> str:
     return f"{variant}-u{warm_up_calls:g}"
 
 
-def _of_the_start(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[Measurement]:
+def _measure_start(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[Measurement]:
     over = consolidated_s(tables, variant, seeds)
     minute = "mean processing time of the minute after T-Storm's initial period"
     ready = "time at which the last executor of the initial assignment is ready and tuples complete"
     nodes = value_of(tables.steady, "nodes_last", variant, seeds)
     last = "nodes with an executor at the end of the run"
-    workers = at_time(tables.occupancy, "workers", variant, seeds, GENERATED_S)
-    before = f"workers with an executor at {GENERATED_S:g} s, before any schedule is generated"
+    workers = at_time(tables.occupancy, "workers", variant, seeds, FIRST_SCHEDULE_S)
+    before = f"workers with an executor at {FIRST_SCHEDULE_S:g} s, before any schedule is generated"
     stable = value_of(tables.stabilisation, "stable_s", STORM, seeds)
     level = "start of the first 10 s bin from which on the mean is within 10 % of its last level"
     return [
@@ -248,7 +250,7 @@ def _of_the_start(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[
     ]
 
 
-def _of_the_reassignment(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[Measurement]:
+def _measure_reassignment(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[Measurement]:
     return [
         measurement(
             "tstorm-fig5b-stable",
@@ -294,7 +296,7 @@ EXPERIMENT = Experiment(
         ),
         Settling(
             ("tstorm-fig5b-speedup", "tstorm-fig5b-stable"),
-            variants=(f"{STORM}-half", f"{tstorm_variant(REASSIGNED)}-half"),
+            variants=(f"{STORM}-half", f"{tstorm_variant(REASSIGNED_GAMMA)}-half"),
             reading=HALF_HEAPS_NAME,
             metrics=("latency_10s", "stabilisation"),
         ),
@@ -303,7 +305,7 @@ EXPERIMENT = Experiment(
             ("tstorm-fig5a-storm-ms",),
             variants=(f"{tstorm_variant(1.0)}-half",),
             reading=HALF_HEAPS_NAME,
-            until_s=GENERATED_S,
+            until_s=FIRST_SCHEDULE_S,
             metrics=("latency_10s", "occupancy", "events"),
         ),
     ),

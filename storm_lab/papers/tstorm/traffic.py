@@ -38,10 +38,10 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     shared = parameters.only(("tuple_kb", "duration_s", "bolt_ms", "service_cv")).changed(spouts=1)
     settings = {placement: {"workers": workers} for placement, workers in PLACEMENTS.items()}
     make = partial(RunSpec, SLUG, describe=describe, storm_version=VERSION, sample_every=100)
-    return runs_of(make, settings, parameters, shared, _costs(parameters))
+    return runs_of(make, settings, parameters, shared, _bolt_cost_trials(parameters))
 
 
-def _costs(parameters: Parameters) -> tuple[Trial, ...]:
+def _bolt_cost_trials(parameters: Parameters) -> tuple[Trial, ...]:
     return tried(parameters, "bolt_ms", "b{}", "bolts of {} ms", claims=_PERCENTAGES)
 
 
@@ -79,5 +79,5 @@ EXPERIMENT = Experiment(
     notebook="tstorm/traffic.ipynb",
     metrics=("latency_10s", "steady_traffic_share", "steady"),
     runs=runs,
-    measure=with_trials(measure, _costs),
+    measure=with_trials(measure, _bolt_cost_trials),
 )

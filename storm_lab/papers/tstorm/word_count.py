@@ -140,7 +140,7 @@ def costs(parameters: Parameters) -> WordCountCosts:
     )
 
 
-_APART = ("text", "store_us_tried", "counterfactuals", TRIALS.name)
+_EXCLUDED = ("text", "store_us_tried", "counterfactuals", TRIALS.name)
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
@@ -150,7 +150,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         UserError: the text is unreadable.
     """
     text, first = parameters.text("text"), parameters.seeds[0]
-    short = gamma_settings(parameters.changed(duration_s=TRIED_S), (1.0,), _APART)
+    short = gamma_settings(parameters.changed(duration_s=TRIED_S), (1.0,), _EXCLUDED)
     _, storm = short[0]
     return (
         *figure_runs(parameters),
@@ -171,7 +171,7 @@ def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Storm once and T-Storm once per gamma, for every seed; `UserError` if the text cannot be read."""
     return tuple(
         run(variant, seed, values, parameters.text("text"))
-        for variant, values in gamma_settings(parameters, parameters.numbers("gammas"), _APART)
+        for variant, values in gamma_settings(parameters, parameters.numbers("gammas"), _EXCLUDED)
         for seed in parameters.seeds
     )
 
