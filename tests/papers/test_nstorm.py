@@ -24,7 +24,7 @@ from storm_lab.papers.nstorm import (
     worst_case,
 )
 from storm_lab.papers.nstorm import durations as durations
-from storm_lab.papers.nstorm.multi_migration import STILL, gain, moving
+from storm_lab.papers.nstorm.multi_migration import WITHOUT_MOVES, gain, moving
 from storm_lab.papers.nstorm.runs import (
     READINGS,
     control_times,
@@ -131,9 +131,9 @@ def test_a_reading_changes_all_that_it_names_in_every_experiment(module: Any) ->
         assert {spec.seed for spec in own} == {4, 5}
         for name, value in reading.changes.items():
             assert {spec.parameters.get(name, value) for spec in own} == {value}
-        apart_s = reading.changes.get("supervisors_apart_s")
+        poll_offset_s = reading.changes.get("supervisors_apart_s")
         assert {daemons.supervisors_apart_s for spec in own if (daemons := describe(spec).timers)} == {
-            apart_s
+            poll_offset_s
         }
         assert not [spec for spec in without if spec.variant.endswith(f"-{reading.name}")]
 
@@ -175,7 +175,7 @@ def test_a_runs_parameters_describe_its_setting(setting: Setting) -> None:
 
 
 def test_without_moves_nothing_moves() -> None:
-    (spec,) = single_migration.run_specs(multi_migration.EXPERIMENT.checked({"seeds": [1]}), [STILL])
+    (spec,) = single_migration.run_specs(multi_migration.EXPERIMENT.checked({"seeds": [1]}), [WITHOUT_MOVES])
     assert describe(spec).services == ()
 
 
@@ -221,10 +221,10 @@ def test_only_re_assignments_with_a_whole_period_are_counted() -> None:
 
 
 def test_degraded_seconds_of_each_re_assignment() -> None:
-    assert durations.of_each_move_s(HAND, "v", 1, 60) == [12.0, 0.0]
-    assert durations.of_each_move_s(HAND, "v", 1, 40) == [12.0, 20.0]
-    assert durations.per_move_s(HAND, "v", [1], 40) == [16.0]
-    assert durations.shortest_s(HAND, "v", [1], 60) == [0.0]
+    assert durations.degraded_by_move_s(HAND, "v", 1, 60) == [12.0, 0.0]
+    assert durations.degraded_by_move_s(HAND, "v", 1, 40) == [12.0, 20.0]
+    assert durations.mean_per_move_s(HAND, "v", [1], 40) == [16.0]
+    assert durations.min_per_move_s(HAND, "v", [1], 60) == [0.0]
 
 
 def test_seconds_below_another_runs_smooth_mean() -> None:
@@ -262,7 +262,7 @@ def test_a_run_without_moves_ends_where_the_gain_is_read() -> None:
         spec.variant: spec.parameters.number("duration_s")
         for spec in experiment.runs(experiment.checked({"seeds": [1]}))
     }
-    assert lengths[STILL.variant] == 230.0
+    assert lengths[WITHOUT_MOVES.variant] == 230.0
     assert lengths[moving(1).variant] == 600.0
 
 
@@ -286,7 +286,7 @@ def test_the_skew_is_the_time_between_the_supervisors() -> None:
 
 
 def test_the_gain_is_taken_against_a_run_in_which_nothing_moves() -> None:
-    rates = {moving(4).variant: 105.0, STILL.variant: 100.0}
+    rates = {moving(4).variant: 105.0, WITHOUT_MOVES.variant: 100.0}
     rows = [
         {"variant": variant, "seed": 1, "t_s": float(t), "width_s": 1.0, "acked": rate}
         for variant, rate in rates.items()

@@ -8,10 +8,10 @@ from __future__ import annotations
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, by_label, measurement, reductions
+from storm_lab.experiments.readings import Tables, by_label, changes, measurement, reductions
 from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import with_trials
-from storm_lab.papers.nstorm.durations import LEVELS, change, degraded_s, lost_with_threads, replays, total
+from storm_lab.papers.nstorm.durations import LEVELS, degraded_s, lost_with_threads, replays, total
 from storm_lab.papers.nstorm.multi_migration import moving
 from storm_lab.papers.nstorm.runs import (
     KEPT,
@@ -102,7 +102,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         ),
         measurement(
             "nstorm-fig12-throughput",
-            change(total(tables, after, seeds), total(tables, before, seeds)),
+            changes(total(tables, after, seeds), total(tables, before, seeds)),
             unit="%",
             how="calls answered in the whole run: 100 * (N-Storm+ / N-Storm - 1)",
         ),

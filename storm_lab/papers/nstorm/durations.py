@@ -13,16 +13,13 @@ from math import inf
 
 import pandas as pd
 
-from storm_lab.experiments.readings import Samples, Tables, by_seed, changes, of_run
+from storm_lab.experiments.readings import Samples, Tables, by_seed, of_run
 from storm_lab.papers.nstorm.testbed import FIRST_S, PERIOD_S
 
 LEVELS = (20, 40, 60, 80, 100)
 """Per cent below the smooth mean; 100 is a standstill."""
 QUIET_S = 20.0
 """Length of the window before a re-assignment in which the previous one is assumed to have no more effect."""
-
-change = changes
-"""How totals and rates are compared: `storm_lab.experiments.readings.changes`."""
 
 
 def degraded_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -> Samples:
@@ -81,7 +78,7 @@ def moves_s(tables: Tables, variant: str, seed: int) -> list[float]:
     return times
 
 
-def of_each_move_s(tables: Tables, variant: str, seed: int, level: int) -> list[float]:
+def degraded_by_move_s(tables: Tables, variant: str, seed: int, level: int) -> list[float]:
     """Degraded seconds between each re-assignment and the next; empty if the run has no smooth mean."""
     (smooth,) = _of_level(tables, variant, (seed,), level, "smooth_per_s")
     if smooth is None:
@@ -92,14 +89,14 @@ def of_each_move_s(tables: Tables, variant: str, seed: int, level: int) -> list[
     ]
 
 
-def per_move_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -> Samples:
+def mean_per_move_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -> Samples:
     """Mean degraded seconds per re-assignment, without the one that is cut off."""
-    return [_mean(of_each_move_s(tables, variant, seed, level)) for seed in seeds]
+    return [_mean(degraded_by_move_s(tables, variant, seed, level)) for seed in seeds]
 
 
-def shortest_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -> Samples:
+def min_per_move_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -> Samples:
     """Degraded seconds of the re-assignment with the fewest."""
-    return [min(of_each_move_s(tables, variant, seed, level), default=None) for seed in seeds]
+    return [min(degraded_by_move_s(tables, variant, seed, level), default=None) for seed in seeds]
 
 
 def _mean(values: Sequence[float]) -> float | None:

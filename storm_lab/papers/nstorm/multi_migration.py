@@ -7,17 +7,17 @@ from dataclasses import replace
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Samples, Tables, by_label, measurement
+from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measurement
 from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import Trial, variant_of, with_trials
-from storm_lab.papers.nstorm.durations import LEVELS, QUIET_S, change, degraded_s, rate_between, total
+from storm_lab.papers.nstorm.durations import LEVELS, QUIET_S, degraded_s, rate_between, total
 from storm_lab.papers.nstorm.runs import KEPT, READINGS, UNHURRIED, other_readings, with_other_readings
 from storm_lab.papers.nstorm.setting import NSTORM, Setting
 from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
 
 SLUG = "nstorm-multi-migration"
 
-STILL = replace(NSTORM, moved=0)
+WITHOUT_MOVES = replace(NSTORM, moved=0)
 """N-Storm in a run without moves: the initial placement, warmed up as long as in the other runs."""
 PAPERS_M = (1, 2, 4, 8, 16)
 SMALL_M = (1, 2, 4)
@@ -41,7 +41,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     short = parameters.changed(duration_s=min(parameters.number("duration_s"), COMPARED_S))
     return (
         *with_other_readings(parameters, [moving(m) for m in parameters.integers("moved")]),
-        *with_other_readings(short, [STILL]),
+        *with_other_readings(short, [WITHOUT_MOVES]),
     )
 
 
@@ -58,9 +58,9 @@ def gain(tables: Tables, executors: int, seeds: tuple[int, ...]) -> Samples:
     """
     after, before = (
         rate_between(tables, setting.variant, seeds, COMPARED_S - QUIET_S, COMPARED_S)
-        for setting in (moving(executors), STILL)
+        for setting in (moving(executors), WITHOUT_MOVES)
     )
-    return change(after, before)
+    return changes(after, before)
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
@@ -153,7 +153,7 @@ def _settling(seeds: int, reading: Trial | None = None) -> Settling:
     )
 
 
-def _more_at_four(seeds: int, reading: Trial | None = None) -> Settling:
+def _settling_two_and_four(seeds: int, reading: Trial | None = None) -> Settling:
     """Further seeds for figure 10's order of two and four executors, which five seeds do not decide."""
     return Settling(
         ("nstorm-fig10-m4-gt-m2",),
@@ -179,7 +179,7 @@ EXPERIMENT = Experiment(
         _settling(30),
         _settling(12, UNHURRIED),
         _settling(10, KEPT),
-        _more_at_four(8),
-        _more_at_four(30, UNHURRIED),
+        _settling_two_and_four(8),
+        _settling_two_and_four(30, UNHURRIED),
     ),
 )

@@ -20,12 +20,12 @@ from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.nstorm.setting import REBALANCE, RESTART, THREADS, Setting
 from storm_lab.papers.nstorm.testbed import (
     FIRST_S,
+    MESSAGES_KEPT,
     MOVABLE,
     PERIOD_S,
     SUPERVISORS_IN_TURN,
     TOPOLOGY,
     VERSION,
-    WAIT,
     WARM_UP_S,
     WINDOW_S,
     plan,
@@ -56,7 +56,12 @@ KEPT = Trial(
     "kept",
     "kept messages, supervisors that look 5 s apart, and otherwise 16 callers that pause 100 ms and give up "
     "after 9 s, JVMs that start in 9 s",
-    {**UNHURRIED.changes, "messages": WAIT, "supervisors": SUPERVISORS_IN_TURN, "supervisors_apart_s": 5.0},
+    {
+        **UNHURRIED.changes,
+        "messages": MESSAGES_KEPT,
+        "supervisors": SUPERVISORS_IN_TURN,
+        "supervisors_apart_s": 5.0,
+    },
     reading=True,
     chosen_on=(*UNHURRIED.chosen_on, "nstorm-fig11-60", "nstorm-no-loss"),
     indifferent=UNHURRIED.indifferent,
@@ -82,16 +87,16 @@ def migration(setting: Setting) -> MigrationMethod:
     return Restart() if setting.method == RESTART else NStorm(setting.poll_s, setting.kill_delay_s)
 
 
-def timers(setting: Setting, apart_s: float | None = None) -> Timers:
+def timers(setting: Setting, poll_offset_s: float | None = None) -> Timers:
     """Storm's own timers with the paper's two cycles.
 
-    ``apart_s`` is the time between the supervisors' polls; with None their phases are random.
+    ``poll_offset_s`` is the time between the supervisors' polls; with None their phases are random.
     """
     return replace(
         timers_of(VERSION),
         assignment_sync_s=setting.sync_s,
         process_sync_s=setting.poll_s,
-        supervisors_apart_s=apart_s,
+        supervisors_apart_s=poll_offset_s,
     )
 
 
@@ -120,7 +125,7 @@ def cost_model(parameters: Parameters) -> CostModel:
     return replace(CostModel(), warm_up_factor=parameters.number("warm_up_factor"))
 
 
-def _apart_s(parameters: Parameters) -> float | None:
+def _poll_offset_s(parameters: Parameters) -> float | None:
     in_turn = parameters.text("supervisors") == SUPERVISORS_IN_TURN
     return parameters.number("supervisors_apart_s") if in_turn else None
 
@@ -141,15 +146,15 @@ def describe(spec: RunSpec) -> EmulationSpec:
         services=(moves,) if moves else (),
         migration=migration(setting),
         times=control_times(parameters),
-        timers=timers(setting, _apart_s(parameters)),
+        timers=timers(setting, _poll_offset_s(parameters)),
         window_s=WINDOW_S,
         sample_every=spec.sample_every,
         warm_up_s=WARM_UP_S,
-        unreached=Unreached.KEEP if parameters.text("messages") == WAIT else None,
+        unreached=Unreached.KEEP if parameters.text("messages") == MESSAGES_KEPT else None,
     )
 
 
-_SHARED = (
+_SHARED_PARAMETERS = (
     "duration_s",
     "words",
     "calls",
@@ -165,7 +170,7 @@ _SHARED = (
     "jvm_start_s",
     "poll_ms",
 )
-_OF_THREADS = ("executor_start_ms", "sync_ms")
+_THREAD_PARAMETERS = ("executor_start_ms", "sync_ms")
 """Parameters that only a thread-level update depends on."""
 
 
@@ -191,7 +196,9 @@ def run_specs(
     inputs = {"sentences": sentences(files["text"], parameters.integer("words")).digest}
     found = []
     for setting in dict.fromkeys(settings):
-        shared = parameters.only((*_SHARED, *(_OF_THREADS if setting.method == THREADS else ())))
+        shared = parameters.only(
+            (*_SHARED_PARAMETERS, *(_THREAD_PARAMETERS if setting.method == THREADS else ()))
+        )
         values = shared.changed(**setting.values, **(own or {}))
         variant = setting.variant + tag
         # Root tuples yield the throughput, so a few logged executions are enough.
@@ -200,11 +207,6 @@ def run_specs(
             for seed in parameters.seeds
         ]
     return tuple(found)
-
-
-def patience_tag(patience_s: float) -> str:
-    """Suffix of the variants of a trial with this patience of the callers."""
-    return trial_tag("patience_s", patience_s)
 
 
 def other_readings(parameters: Parameters) -> Sequence[Trial]:

@@ -8,16 +8,23 @@ from itertools import pairwise
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, quotients, reductions
+from storm_lab.experiments.readings import (
+    Samples,
+    Tables,
+    by_label,
+    changes,
+    measurement,
+    quotients,
+    reductions,
+)
 from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import Trial, variant_of, with_trials
-from storm_lab.papers.nstorm.durations import change, degraded_s, per_move_s, quiet_per_s, shortest_s, total
+from storm_lab.papers.nstorm.durations import degraded_s, mean_per_move_s, min_per_move_s, quiet_per_s, total
 from storm_lab.papers.nstorm.runs import (
     KEPT,
     READINGS,
     UNHURRIED,
     other_readings,
-    patience_tag,
     run_specs,
     trial_tag,
     with_other_readings,
@@ -101,7 +108,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     specs = [
         *with_other_readings(parameters, methods if PRINTED in methods else (*methods, PRINTED)),
         *run_specs(first, [setting for setting in waits if setting not in (*methods, PRINTED)]),
-        *_of_callers(parameters),
+        *_caller_runs(parameters),
     ]
     for factor in dict.fromkeys(parameters.numbers("warm_up_factors_tried")):
         specs += run_specs(first, methods, tag=trial_tag("warm", factor), own={"warm_up_factor": factor})
@@ -112,7 +119,11 @@ def callers_tried(parameters: Parameters) -> tuple[tuple[int, float, str], ...]:
     """Numbers of calls and patience of the callers to try: calls, seconds, suffix of the variants."""
     patience = (parameters.number("patience_s"), *parameters.numbers("patience_s_tried"))
     return tuple(
-        (calls, wait_s, trial_tag("calls", calls) + (patience_tag(wait_s) if wait_s != patience[0] else ""))
+        (
+            calls,
+            wait_s,
+            trial_tag("calls", calls) + (trial_tag("patience_s", wait_s) if wait_s != patience[0] else ""),
+        )
         for calls in dict.fromkeys(parameters.integers("calls_tried"))
         for wait_s in dict.fromkeys(patience)
         if (calls, wait_s) != (parameters.integer("calls"), patience[0])
@@ -124,7 +135,7 @@ def trial_seeds(parameters: Parameters) -> tuple[int, ...]:
     return parameters.seeds[: parameters.integer("trial_seeds")]
 
 
-def _of_callers(parameters: Parameters) -> tuple[RunSpec, ...]:
+def _caller_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     shorter = min(parameters.number("duration_s"), parameters.number("trial_duration_s"))
     own = parameters.changed(seeds=trial_seeds(parameters), duration_s=shorter)
     return tuple(
@@ -145,7 +156,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     storm, star, ours = (setting.variant for setting in (fitted(parameters), STAR, NSTORM))
     level = {name: degraded_s(tables, name, seeds, _DEGRADED_PERCENT) for name in (storm, star, ours)}
     standstill = {name: degraded_s(tables, name, seeds, _STANDSTILL_PERCENT) for name in (storm, star, ours)}
-    each = {name: per_move_s(tables, name, seeds, _DEGRADED_PERCENT) for name in (storm, star, ours)}
+    each = {name: mean_per_move_s(tables, name, seeds, _DEGRADED_PERCENT) for name in (storm, star, ours)}
     done = {name: total(tables, name, seeds) for name in (storm, star, ours)}
     seconds = "seconds of the run with throughput at least {} % below the smooth mean of the same run"
     moved = "seconds at least {} % below the smooth mean, per re-assignment that the end does not cut off"
@@ -159,13 +170,13 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         ),
         measurement(
             "nstorm-fig6-storm-stop",
-            per_move_s(tables, storm, seeds, _STANDSTILL_PERCENT),
+            mean_per_move_s(tables, storm, seeds, _STANDSTILL_PERCENT),
             unit="s",
             how=moved.format(_STANDSTILL_PERCENT),
         ),
         measurement(
             "nstorm-rebalance-min",
-            shortest_s(tables, PRINTED.variant, seeds, _STANDSTILL_PERCENT),
+            min_per_move_s(tables, PRINTED.variant, seeds, _STANDSTILL_PERCENT),
             unit="s",
             how="whole seconds without an answer, shortest re-assignment of a run with the printed wait",
         ),
@@ -209,9 +220,9 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             unit="s",
             how=seconds.format("60 or 100"),
         ),
-        measurement("nstorm-fig8-stormstar-storm", change(done[star], done[storm]), unit="%", how=answers),
-        measurement("nstorm-fig8-nstorm-stormstar", change(done[ours], done[star]), unit="%", how=answers),
-        measurement("nstorm-fig8-nstorm-storm", change(done[ours], done[storm]), unit="%", how=answers),
+        measurement("nstorm-fig8-stormstar-storm", changes(done[star], done[storm]), unit="%", how=answers),
+        measurement("nstorm-fig8-nstorm-stormstar", changes(done[ours], done[star]), unit="%", how=answers),
+        measurement("nstorm-fig8-nstorm-storm", changes(done[ours], done[storm]), unit="%", how=answers),
     )
 
 
@@ -244,8 +255,8 @@ def _spread(methods: list[Samples]) -> Samples:
     spreads: Samples = []
     for rates in zip(*methods, strict=True):
         known = [rate for rate in rates if rate is not None]
-        whole = len(known) == len(rates) and max(known) > 0
-        spreads.append(100 * (1 - min(known) / max(known)) if whole else None)
+        complete = len(known) == len(rates) and max(known) > 0
+        spreads.append(100 * (1 - min(known) / max(known)) if complete else None)
     return spreads
 
 
@@ -261,13 +272,13 @@ def _settling(
     return Settling(tuple(claims), variants, seeds, reading.label if reading else "", metrics=metrics)
 
 
-_CUT = "nstorm-fig7-reductions"
+_REDUCTIONS = "nstorm-fig7-reductions"
 SETTLING: tuple[Settling, ...] = (
-    _settling((_CUT, "nstorm-fig6-storm-stop", "nstorm-fig8-nstorm-storm"), _METHODS, 10),
+    _settling((_REDUCTIONS, "nstorm-fig6-storm-stop", "nstorm-fig8-nstorm-storm"), _METHODS, 10),
     _settling(("nstorm-fig7-storm-60", "nstorm-fig7-storm-100"), _METHODS[:1], 30),
     _settling(
         (
-            _CUT,
+            _REDUCTIONS,
             "nstorm-fig6-steady-equal",
             "nstorm-fig6-storm-stop",
             "nstorm-stormstar-half",
@@ -285,7 +296,7 @@ SETTLING: tuple[Settling, ...] = (
         30,
         UNHURRIED,
     ),
-    _settling(("nstorm-fig7-storm-60", "nstorm-fig6-nstorm-stop", _CUT), _METHODS, 30, KEPT),
+    _settling(("nstorm-fig7-storm-60", "nstorm-fig6-nstorm-stop", _REDUCTIONS), _METHODS, 30, KEPT),
 )
 """Claims that five seeds do not settle: the supervisors' phases decide how long each method stops."""
 

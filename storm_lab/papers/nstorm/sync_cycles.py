@@ -78,11 +78,11 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     pairs = tuple(plus(parameters, sync_s, poll_s) for sync_s, poll_s in cycles(parameters))
     return (
         *with_other_readings(parameters, (moving(parameters.integer("moved")), *pairs)),
-        *under_trials(lambda values: run_specs(values, pairs), parameters, _polls(parameters)),
+        *under_trials(lambda values: run_specs(values, pairs), parameters, _poll_trials(parameters)),
     )
 
 
-def _polls(parameters: Parameters) -> tuple[Trial, ...]:
+def _poll_trials(parameters: Parameters) -> tuple[Trial, ...]:
     """Trials with other costs of a poll, in the reading in which nothing is lost and cycles decide all."""
     claims = ("nstorm-fig13-last-worse", "nstorm-fig13-best", "nstorm-fig14-order")
     return tuple(
@@ -164,7 +164,7 @@ EXPERIMENT = Experiment(
     notebook="nstorm/sync_cycles.ipynb",
     metrics=("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control"),
     runs=runs,
-    measure=with_trials(measure, lambda parameters: (*other_readings(parameters), *_polls(parameters))),
+    measure=with_trials(measure, lambda parameters: (*other_readings(parameters), *_poll_trials(parameters))),
     chosen=READINGS,
     settling=(
         Settling(

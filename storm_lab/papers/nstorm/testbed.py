@@ -26,18 +26,18 @@ COUNTERS = 24
 WORKERS = 8
 """The printed "topology parallelism 8", understood as workers: two nodes of four slots, all in use."""
 
-DROP = "drop"
-WAIT = "wait"
+MESSAGES_DROPPED = "drop"
+MESSAGES_KEPT = "wait"
 """What happens to messages to an executor that has moved but has not started yet."""
 
-FIRST = "first"
-ALL = "all"
+FIRST_RESULT = "first"
+ALL_RESULTS = "all"
 """Which results answer a call."""
 
 SUPERVISORS_INDEPENDENT = "alone"
 SUPERVISORS_IN_TURN = "in turn"
 """How the supervisors were started: independently, or one after the other by a script."""
-SHORTEST = 5
+MIN_WORDS = 5
 """Smallest number of words in a sentence."""
 
 WARM_UP_S = 30.0
@@ -68,7 +68,7 @@ COMMON: tuple[Parameter, ...] = (
         choices=(GENERATED, BOOK),
         is_file=True,
     ),
-    Parameter("words", 8, "longest sentence, in words; not printed", low=SHORTEST, high=15),
+    Parameter("words", 8, "longest sentence, in words; not printed", low=MIN_WORDS, high=15),
     Parameter("calls", 2, "concurrent DRPC calls, not printed", low=1, high=256),
     Parameter(
         "think_ms",
@@ -89,17 +89,17 @@ COMMON: tuple[Parameter, ...] = (
     ),
     Parameter(
         "messages",
-        DROP,
+        MESSAGES_DROPPED,
         "what happens to messages to an executor that has not started yet: dropped, as by 0.9.7, or kept by "
         "their senders (wait); the paper does not say it of its modified Storm",
-        choices=(DROP, WAIT),
+        choices=(MESSAGES_DROPPED, MESSAGES_KEPT),
     ),
     Parameter(
         "answers",
-        FIRST,
+        FIRST_RESULT,
         "what answers the call for a sentence: its first counted word, or all its words. Storm's DRPC server "
         "takes the first result that it receives, and the paper names no bolt that collects them",
-        choices=(FIRST, ALL),
+        choices=(FIRST_RESULT, ALL_RESULTS),
     ),
     Parameter(
         "supervisors",
@@ -193,10 +193,10 @@ def topology(patience_s: float = 30.0) -> Topology:
 def sentences(choice: str, words: int) -> Text:
     """Lines of a text with 5 to ``words`` words; `UserError` if it cannot be read or has no such line."""
     text = load_text(choice)
-    chosen = tuple(line for line in text.lines if SHORTEST <= len(line.split()) <= words)
+    chosen = tuple(line for line in text.lines if MIN_WORDS <= len(line.split()) <= words)
     if not chosen:
         raise UserError(
-            f"has no line of {SHORTEST} to {words} words",
+            f"has no line of {MIN_WORDS} to {words} words",
             field="text",
             value=choice,
             remedy="allow more words",
@@ -242,6 +242,6 @@ def plan(parameters: Parameters, text: str) -> TopologyPlan:
         answer_ns=half_ns + think_ns,
         fetch_ns=half_ns,
         on_fail=FailurePolicy.REPLAY,
-        first_result=parameters.text("answers") == FIRST,
+        first_result=parameters.text("answers") == FIRST_RESULT,
     )
     return TopologyPlan(topology(parameters.number("patience_s")), trace, {"drpc-spout": source})
