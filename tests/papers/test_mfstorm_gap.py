@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from storm_lab.papers.mfstorm.gap import evened, gaps, load_of, rank_traffic
+from storm_lab.papers.mfstorm.gap import averaged_by_role, gaps, load_of, rank_traffic
 from storm_lab.papers.mfstorm.placement import answer
 from storm_lab.schedulers.graph.traffic import inter_node_traffic
 
@@ -29,7 +29,7 @@ def test_evened_traffic_keeps_sums_and_the_shares_of_a_fields_grouping() -> None
         (("split", 1), ("count", 1)): 10.0,
         (("spout", 0), ("split", 3)): 8.0,
     }
-    made = evened("word-count", measured)
+    made = averaged_by_role("word-count", measured)
     assert sum(made.values()) == pytest.approx(48)
     assert made[("split", 7), ("count", 0)] == pytest.approx(30 / 8)
     assert made[("split", 7), ("count", 1)] == pytest.approx(10 / 8)

@@ -61,7 +61,7 @@ def rank_traffic(traffic: pd.DataFrame) -> dict[tuple[Rank, Rank], float]:
     return found
 
 
-def evened(kind: str, traffic: Mapping[tuple[Rank, Rank], float]) -> dict[tuple[Rank, Rank], float]:
+def averaged_by_role(kind: str, traffic: Mapping[tuple[Rank, Rank], float]) -> dict[tuple[Rank, Rank], float]:
     """The traffic without random variation: executors with the same role get the same traffic.
 
     All senders of a component are alike, and so are the receivers of a shuffle. Receivers of a fields

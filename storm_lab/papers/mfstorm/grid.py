@@ -115,7 +115,7 @@ JVM_START_S = Parameter(
     high=10,
 )
 
-_OF_A_RUN = ("duration_s", "warm_up_s", "previous_s", "debug", "sleep_ms", "split_us", "exclaim_us")
+_RUN_PARAMETERS = ("duration_s", "warm_up_s", "previous_s", "debug", "sleep_ms", "split_us", "exclaim_us")
 
 
 def variant(scenario: str, scheduler: str) -> str:
@@ -142,7 +142,7 @@ def cells(
         UserError: the text cannot be read.
     """
     messages = KINDS[kind].messages(parameters.text("text"))
-    with_previous_run = parameters.only(name for name in _OF_A_RUN if name in parameters).changed(
+    with_previous_run = parameters.only(name for name in _RUN_PARAMETERS if name in parameters).changed(
         topology=kind
     )
     # Only MF-Storm depends on a previous run.
@@ -153,13 +153,13 @@ def cells(
         for scheduler in schedulers
         if not refusal(scheduler, kind, scenario)
     )
-    play = describe
+    describe_run = describe
     if "jvm_start_s" in parameters and parameters["jvm_start_s"] != JVM_START_S.default:
         without_previous_run, with_previous_run = (
             each.changed(jvm_start_s=parameters["jvm_start_s"])
             for each in (without_previous_run, with_previous_run)
         )
-        play = describe_waiting
+        describe_run = describe_with_jvm_start
     inputs, files = {"messages": messages.digest}, {"text": parameters.text("text")}
     specs = []
     for scenario, scheduler in wanted:
@@ -168,12 +168,14 @@ def cells(
             scenario=scenario, scheduler=scheduler
         )
         for seed in parameters.seeds:
-            specs.append(RunSpec(slug, name, seed, values, play, VERSION, inputs, files, sample_every))
+            specs.append(
+                RunSpec(slug, name, seed, values, describe_run, VERSION, inputs, files, sample_every)
+            )
     return tuple(specs)
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlanInputs:
     """What a run plays under any scheduler: topology, slots asked for, input and costs."""
 
     kind: str
@@ -185,7 +187,7 @@ class Planned:
     sleep_ms: float
 
     @classmethod
-    def of(cls, spec: RunSpec) -> Planned:
+    def of(cls, spec: RunSpec) -> PlanInputs:
         """What the run plays."""
         given = spec.parameters
         return cls(
@@ -208,11 +210,13 @@ class Planned:
 
 def plan(spec: RunSpec) -> TopologyPlan:
     """Topology, trace and sources of a run."""
-    return Planned.of(spec).plan()
+    return PlanInputs.of(spec).plan()
 
 
 @lru_cache(maxsize=64)
-def _log_before(planned: Planned, slots: int, version: StormVersion, duration_s: float) -> TrafficLog:
+def _previous_traffic_log(
+    planned: PlanInputs, slots: int, version: StormVersion, duration_s: float
+) -> TrafficLog:
     """The traffic log of the previous run; scenarios with the same previous run share it within a process."""
     return traffic_log(
         desktops(slots), planned.plan(), version, duration_s=duration_s, window_s=WINDOW_S, seed=planned.seed
@@ -228,7 +232,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
     if scheduler == MF_STORM:
         before = SCENARIOS[representative_scenario(name, DEFAULT)].slots
         seconds = given.number("previous_s")
-        services = (_log_before(Planned.of(spec), before, spec.storm_version, seconds),)
+        services = (_previous_traffic_log(PlanInputs.of(spec), before, spec.storm_version, seconds),)
     duration_s = given.number("duration_s")
     return EmulationSpec(
         cluster=cluster,
@@ -244,7 +248,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
     )
 
 
-def describe_waiting(spec: RunSpec) -> EmulationSpec:
+def describe_with_jvm_start(spec: RunSpec) -> EmulationSpec:
     """The same run with JVMs that take longer to start than their CPU use requires."""
     jvm_start_s = spec.parameters.number("jvm_start_s")
     return replace(describe(spec), times=replace(ControlTimes(), jvm_start_s=jvm_start_s))

@@ -12,7 +12,7 @@ from storm_lab.experiments.readings import Tables
 from storm_lab.experiments.settling import Settling
 from storm_lab.papers.mfstorm.grid import COMMON, cells
 from storm_lab.papers.mfstorm.grid_readings import (
-    ENOUGH_S,
+    CONSTANT_FROM_S,
     INDEPENDENT_RUNS,
     grid_claims,
     independent_runs_claim,
@@ -47,7 +47,7 @@ def grid_experiment(
     def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         found = since_submission(tables, slug, kind, parameters.seeds)
         others = (s6_claim(claim, found, baseline) for claim, baseline in (further or {}).items())
-        early = since_submission(tables, slug, kind, parameters.seeds, until_s=ENOUGH_S)
+        early = since_submission(tables, slug, kind, parameters.seeds, until_s=CONSTANT_FROM_S)
         return (
             *grid_claims(per_node, found, kind, baselines),
             *others,

@@ -27,10 +27,10 @@ THROUGHPUT = "executed_per_s"
 NODES = "nodes_mean"
 WORKERS = "workers_mean"
 
-LEVEL = 0.02
+LEVEL_TOLERANCE = 0.02
 """Readings within this share of the last ones' mean are "the same": the scatter of the paper's own ratios."""
 
-ENOUGH_S = 300.0
+CONSTANT_FROM_S = 300.0
 """According to the paper, throughput is constant after five minutes."""
 INDEPENDENT_RUNS = "single runs, each with a start of its own, after five minutes"
 
@@ -138,7 +138,7 @@ def quotients_and_improvements(cells: Cells, kind: str, baselines: Sequence[str]
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("MF-Storm over")
 
 
-def mean_share(cells: Cells, kind: str, baselines: Sequence[str]) -> Samples:
+def mean_quotient_over_baselines(cells: Cells, kind: str, baselines: Sequence[str]) -> Samples:
     """Mean of `share` over baselines."""
     return averaged([share(cells, kind, baseline) for baseline in baselines])
 
@@ -159,12 +159,12 @@ def independent_runs_claim(claim: str, cells: Cells, baseline: str) -> tuple[Mea
     new, old = cells["S6", MF_STORM], cells["S6", baseline]
     if len(new) < 2:
         return ()
-    how = f"as in its own setting, but up to {ENOUGH_S:g} s and against {baseline} with the next seed"
+    how = f"as in its own setting, but up to {CONSTANT_FROM_S:g} s and against {baseline} with the next seed"
     found = measurement(claim, changes(new, [*old[1:], old[0]]), unit="%", how=how)
     return (replace(found, reading=INDEPENDENT_RUNS, basis=Basis.PREDICTED),)
 
 
-def share_claim(claim: str, samples: Samples, baselines: Sequence[str]) -> Measurement:
+def mean_quotient_claim(claim: str, samples: Samples, baselines: Sequence[str]) -> Measurement:
     """Measure the claim on a mean over scenarios (and baselines), which the paper calls an improvement."""
     mean = f"mean of 100 * MF-Storm / {' and '.join(baselines)} over scenarios"
     how = f"{mean}, tuples since submission, per s and node (equation 2); a mean quotient, no improvement"
@@ -176,7 +176,9 @@ def grid_claims(figure: str, cells: Cells, kind: str, baselines: Sequence[str]) 
     return (
         s6_claim(f"mfstorm-{figure}-s6-default", cells, DEFAULT),
         s6_claim(f"mfstorm-{figure}-s6-isolation", cells, ISOLATION),
-        share_claim(f"mfstorm-{figure}-avg", mean_share(cells, kind, baselines), baselines),
+        mean_quotient_claim(
+            f"mfstorm-{figure}-avg", mean_quotient_over_baselines(cells, kind, baselines), baselines
+        ),
     )
 
 
@@ -197,12 +199,12 @@ def settled_min(series: pd.Series[float]) -> float | None:
     """Minutes from submission until the readings stay at their final level; None if they never do.
 
     The level is the mean of the last third of the readings. The result is the start of the first reading from
-    which on all are within `LEVEL` of it.
+    which on all are within `LEVEL_TOLERANCE` of it.
     """
     if len(series) < 3:
         return None
     level = float(series.iloc[-(len(series) // 3) :].mean())
-    near = (series - level).abs() <= LEVEL * level
+    near = (series - level).abs() <= LEVEL_TOLERANCE * level
     if not near.iloc[-1]:
         return None
     far = series.index[~near]
@@ -219,11 +221,11 @@ def constant_min(series: pd.Series[float]) -> float | None:
     """Minutes from submission until the running mean no longer changes; None if it never stops changing.
 
     A running mean is read at the end of its minute. It no longer changes from the first reading on that, like
-    all later ones, differs from its predecessor by less than `LEVEL`.
+    all later ones, differs from its predecessor by less than `LEVEL_TOLERANCE`.
     """
     mean = running_mean(series)
     changes = mean.diff().abs() / mean.shift()
-    far = changes.index[~(changes < LEVEL)]
+    far = changes.index[~(changes < LEVEL_TOLERANCE)]
     later = series.index[series.index > far[-1]] if len(far) else series.index
     return (float(later[0]) + READING_S) / 60 if len(later) else None
 

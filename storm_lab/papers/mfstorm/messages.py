@@ -51,7 +51,7 @@ class Messages:
 def sentences(choice: str) -> Messages:
     """Five sentences cut from generated text or the book, or a file's lines; errors as in `load_text`."""
     text = load_text(choice)
-    if _own(choice):
+    if _is_own_file(choice):
         return Messages(text.name, _with_words(text))
     words = _words(text)
     return Messages(text.name, tuple(" ".join(next(words) for _ in range(size)) for size in SENTENCE_WORDS))
@@ -65,7 +65,7 @@ def starter_words(choice: str) -> Messages:
     """
     text = load_text(choice)
     words = tuple(dict.fromkeys(_words(text)))
-    if _own(choice):
+    if _is_own_file(choice):
         return Messages(text.name, words)
     return Messages(text.name, tuple(word for word in words if len(word) > 3)[:STARTER_WORDS])
 
@@ -77,7 +77,7 @@ def tweets(choice: str) -> Messages:
         UserError: as in `sentences`.
     """
     text = load_text(choice)
-    if _own(choice):
+    if _is_own_file(choice):
         return Messages(text.name, _with_words(text)[:TWEETS])
     return _tweets_from(text)
 
@@ -97,7 +97,7 @@ def tweet_words(choice: str) -> Messages:
     return Messages(made.name, tuple(words[:TWEET_WORDS]))
 
 
-def _own(choice: str) -> bool:
+def _is_own_file(choice: str) -> bool:
     return choice not in (GENERATED, BOOK)
 
 

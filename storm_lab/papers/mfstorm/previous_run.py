@@ -21,7 +21,7 @@ from storm_lab.schedulers.storm.default import DefaultScheduler
 
 
 @dataclass(slots=True)
-class Watch:
+class LoadRecorder:
     """Monitors that keep their final averages in ``load``; None as long as nothing has been measured."""
 
     monitor: MonitorPlan = field(default_factory=MonitorPlan)
@@ -30,11 +30,11 @@ class Watch:
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
         """Start the monitors."""
 
-        def keep() -> None:
+        def record_load() -> None:
             self.load = control.nimbus.load()
 
         # Registered before the monitor's own action at the end, which closes its database.
-        control.at_end(keep)
+        control.at_end(record_load)
         self.monitor.begin(control, sampler)
 
 
@@ -63,7 +63,7 @@ def traffic_log(
     Raises:
         UserError: the run was shorter than a window, or stopped.
     """
-    watch = Watch()
+    recorder = LoadRecorder()
     spec = EmulationSpec(
         cluster=cluster,
         version=version,
@@ -71,11 +71,11 @@ def traffic_log(
         scheduler=DefaultScheduler(),
         duration_s=duration_s,
         seed=seed,
-        services=(watch,),
+        services=(recorder,),
         window_s=window_s,
     )
     outcome = Emulation(spec).run()
-    if outcome.stopped or watch.load is None or not watch.load.traffic:
+    if outcome.stopped or recorder.load is None or not recorder.load.traffic:
         message = "the previous run measured no traffic"
         raise UserError(message, field="previous_s", value=duration_s, remedy="make it longer")
-    return TrafficLog(watch.load)
+    return TrafficLog(recorder.load)

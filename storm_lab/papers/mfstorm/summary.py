@@ -22,7 +22,7 @@ from storm_lab.papers.mfstorm.grid_readings import (
     averaged,
     comparable,
     grid_values,
-    mean_share,
+    mean_quotient_over_baselines,
 )
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, RAS, SCHEDULERS
 from storm_lab.papers.mfstorm.starter import EXCLAMATION, TWEET_EXCLAMATION, TWEET_WORD_COUNT, WORD_COUNT
@@ -38,7 +38,7 @@ GRIDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """Topology -> the experiment that runs it, and the baselines that the paper averages over."""
 
-LOW = ("S1", "S2", "S3")
+ONE_SLOT_SCENARIOS = ("S1", "S2", "S3")
 """Scenarios with one slot per node."""
 
 TRIED_MS = (20.0, 5.0, 2.0, 1.0, 0.5)
@@ -70,7 +70,7 @@ _GRIDS = (
 )
 
 
-TRIED_S, TRIED_WARM_S = 90.0, 50.0
+TRIED_S, TRIED_WARM_UP_S = 90.0, 50.0
 """Length and warm-up of the runs with other sleeps; long enough for receive queues to fill."""
 
 
@@ -84,7 +84,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     first = parameters.seeds[:1]
     for sleep_ms in dict.fromkeys(parameters.numbers("sleeps_tried_ms")):
         values = parameters.changed(
-            sleep_ms=sleep_ms, seeds=first, duration_s=TRIED_S, warm_up_s=TRIED_WARM_S
+            sleep_ms=sleep_ms, seeds=first, duration_s=TRIED_S, warm_up_s=TRIED_WARM_UP_S
         ).only(declared.name for declared in exclamation.EXPERIMENT.parameters)
         made += cells(SLUG, EXCLAMATION, values, scenarios=("S6",), prefix=tried_prefix(sleep_ms))
     return tuple(made)
@@ -97,14 +97,14 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     raw = all_grids(tables, THROUGHPUT, seeds)
     means = averaged(list(shares(per_node).values()))
     overall = "mean of the four topologies' mean quotients, per node; a mean quotient, no improvement"
-    low = {"throughput": low_quotient(raw), "throughput-per-node": low_quotient(per_node)}
+    low = {"throughput": one_slot_quotient(raw), "throughput-per-node": one_slot_quotient(per_node)}
     one_slot = "MF-Storm / default, mean over four topologies and scenarios 1 to 3"
-    alike = {name: mean_over_common_cells(per_node, name) for name in SCHEDULERS}
+    common = {name: mean_over_common_cells(per_node, name) for name in SCHEDULERS}
     comparable_cells = "per node, mean over the cells in which every scheduler runs in the slots asked for"
     return (
         measurement("mfstorm-overall-148", means, unit="%", how=overall),
         by_label("mfstorm-low-slots-equal", low, unit="ratio", how=one_slot),
-        by_label("mfstorm-isolation-worst", alike, unit="tuples/s", how=comparable_cells),
+        by_label("mfstorm-isolation-worst", common, unit="tuples/s", how=comparable_cells),
     )
 
 
@@ -133,13 +133,20 @@ def all_grids(tables: Tables, column: str, seeds: tuple[int, ...]) -> Grids:
 
 def shares(grids: Grids) -> dict[str, Samples]:
     """Each topology's mean quotient over scenarios and baselines, in percent."""
-    return {kind: mean_share(grids[kind], kind, baselines) for kind, (_, baselines) in GRIDS.items()}
+    return {
+        kind: mean_quotient_over_baselines(grids[kind], kind, baselines)
+        for kind, (_, baselines) in GRIDS.items()
+    }
 
 
-def low_quotient(grids: Grids) -> Samples:
+def one_slot_quotient(grids: Grids) -> Samples:
     """MF-Storm over default in scenarios with one slot per node, averaged over topologies and scenarios."""
     return averaged(
-        [quotients(cells[s, MF_STORM], cells[s, DEFAULT]) for cells in grids.values() for s in LOW]
+        [
+            quotients(cells[s, MF_STORM], cells[s, DEFAULT])
+            for cells in grids.values()
+            for s in ONE_SLOT_SCENARIOS
+        ]
     )
 
 

@@ -9,7 +9,7 @@ from storm_lab.papers.mfstorm.messages import Messages
 from storm_lab.workloads.splitmix import SplitMix
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 
-LEAST_PICKS = 5000
+MIN_PICKS = 5000
 """Least number of random choices recorded before they repeat; as many as there are lines, if that is more."""
 
 _PICK_US = 10.0
@@ -26,9 +26,9 @@ class Pick(Spout):
         self._seed = seed
 
     def records(self) -> Iterator[tuple[object, ...]]:
-        """Draw lines at random: as many as the text has, or `LEAST_PICKS` if that is more."""
+        """Draw lines at random: as many as the text has, or `MIN_PICKS` if that is more."""
         draw = SplitMix(self._seed)
-        for _ in range(max(LEAST_PICKS, len(self._lines))):
+        for _ in range(max(MIN_PICKS, len(self._lines))):
             yield (self._lines[draw.below(len(self._lines))],)
 
     def cost(self, record: tuple[object, ...]) -> Cost:

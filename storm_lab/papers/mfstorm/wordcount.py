@@ -19,15 +19,15 @@ from storm_lab.papers.mfstorm.grid import (
 )
 from storm_lab.papers.mfstorm.grid_experiment import SETTLED_VARIANTS
 from storm_lab.papers.mfstorm.grid_readings import (
-    LEVEL,
+    LEVEL_TOLERANCE,
     WORKERS,
     averaged,
     constant_min,
     grid_claims,
     grid_values,
+    mean_quotient_claim,
     minutes,
     share,
-    share_claim,
     since_submission,
 )
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, RAS, SCHEDULERS, refusal
@@ -83,8 +83,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     workers = "workers under the resource-aware scheduler in scenario 6, which has twelve slots"
     return (
         *grid_claims("fig3", cells, WORD_COUNT, (DEFAULT, ISOLATION)),
-        share_claim("mfstorm-fig3-avg-default", share(cells, WORD_COUNT, DEFAULT), (DEFAULT,)),
-        share_claim("mfstorm-fig3-avg-isolation", share(cells, WORD_COUNT, ISOLATION), (ISOLATION,)),
+        mean_quotient_claim("mfstorm-fig3-avg-default", share(cells, WORD_COUNT, DEFAULT), (DEFAULT,)),
+        mean_quotient_claim("mfstorm-fig3-avg-isolation", share(cells, WORD_COUNT, ISOLATION), (ISOLATION,)),
         by_label("mfstorm-ras-five-slots", slots, unit="slots", how=workers),
         *stable(tables, parameters),
         *explained(stable, tables, parameters, (LATE,)),
@@ -95,7 +95,7 @@ def stable(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claim on when throughput is constant."""
     how = (
         "end of the first minute from which on the mean since submission (equation 2) changes by "
-        f"less than {LEVEL:.0%} a minute; mean over all cells"
+        f"less than {LEVEL_TOLERANCE:.0%} a minute; mean over all cells"
     )
     return (measurement("mfstorm-stable-5min", settled(tables, parameters.seeds), unit="min", how=how),)
 
