@@ -22,9 +22,9 @@ from storm_lab.papers.twitter.zookeeper_load import (
     SLUG,
     WAITING,
     describe,
-    given_up,
     limit,
     offset_writes_per_s,
+    restarted_workers,
     runs,
     topologies,
     workers_variant,
@@ -123,8 +123,8 @@ def _events(variant: str, starts: int) -> Any:
 
 
 def test_a_worker_that_starts_again_anywhere_was_lost() -> None:
-    assert given_up(tables(control=_events("dedicated-3", 3)), DEDICATED, 3, 1) == 0
-    assert given_up(tables(control=_events("dedicated-3", 5)), DEDICATED, 3, 1) == 2
+    assert restarted_workers(tables(control=_events("dedicated-3", 3)), DEDICATED, 3, 1) == 0
+    assert restarted_workers(tables(control=_events("dedicated-3", 5)), DEDICATED, 3, 1) == 2
 
 
 def test_the_last_minute_of_a_capture_counts() -> None:

@@ -57,7 +57,7 @@ READ = Parameter(
 COUNT_US = 12.0
 """CPU of a bolt to count an event. Not printed; the middle of 5 to 30 on a logarithmic scale."""
 
-FEW = ("twitter-thr-4m", "twitter-lat-4m")
+FOUR_MACHINE_CLAIMS = ("twitter-thr-4m", "twitter-lat-4m")
 """The printed row of four machines, throughput and latency."""
 
 TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
@@ -69,7 +69,7 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
         "nearly always reached",
         low=5,
         high=20,
-        chosen_on=FEW,
+        chosen_on=FOUR_MACHINE_CLAIMS,
     ),
     Parameter(
         "ackers",
@@ -143,7 +143,7 @@ def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:
     return TopologyPlan(declared, _trace(spec.seed, costs, spec.storm_version), {"spout": log})
 
 
-def filling(full_per_s: float = FLOOD_PER_S) -> list[dict[str, object]]:
+def load_ramp(full_per_s: float = FLOOD_PER_S) -> list[dict[str, object]]:
     """Rows of a fault plan that fill a log that is empty at first (``ramped``), finally at ``full_per_s``."""
     load = {"fault": "set-load", "topology": COUNT_TOPOLOGY, "spout": "spout"}
     return [

@@ -15,11 +15,11 @@ events of one fetch per fetch time plus latency, and the printed rows nearly obe
 from __future__ import annotations
 
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.papers.twitter.event_counting import FEW
+from storm_lab.papers.twitter.event_counting import FOUR_MACHINE_CLAIMS
 
-MANY = ("twitter-thr-16m", "twitter-lat-16m")
+SIXTEEN_MACHINE_CLAIMS = ("twitter-thr-16m", "twitter-lat-16m")
 """The printed row of sixteen machines, throughput and latency."""
-CHOSEN_ON = (*MANY, *FEW)
+CHOSEN_ON = (*SIXTEEN_MACHINE_CLAIMS, *FOUR_MACHINE_CLAIMS)
 """The claims on which the reading's numbers are chosen, and with them the window of all readings."""
 WINDOWS = 2
 """Windows of pending tuples that a fetch brings: the smallest number with which a fetch waits for acks."""
@@ -33,7 +33,7 @@ FETCH_PARAMETERS: tuple[Parameter, ...] = (
         unit="ms",
         low=1,
         high=1000,
-        chosen_on=MANY,
+        chosen_on=SIXTEEN_MACHINE_CLAIMS,
     ),
     Parameter(
         "fetch_bolt_us",
@@ -43,12 +43,12 @@ FETCH_PARAMETERS: tuple[Parameter, ...] = (
         unit="us",
         low=5,
         high=1000,
-        chosen_on=FEW,
+        chosen_on=FOUR_MACHINE_CLAIMS,
     ),
 )
 
 
-def fetched(values: Parameters, parameters: Parameters) -> Parameters:
+def with_fetches(values: Parameters, parameters: Parameters) -> Parameters:
     """The inputs of a run under this reading."""
     bolt_us = parameters.number("fetch_bolt_us")
     return values.changed(

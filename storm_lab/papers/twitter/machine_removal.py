@@ -15,9 +15,9 @@ from storm_lab.papers.twitter.event_counting import (
     TOPOLOGY_NAMES,
     TOPOLOGY_PARAMETERS,
     counting,
-    filling,
+    load_ramp,
 )
-from storm_lab.papers.twitter.fetches import FETCH_PARAMETERS, fetched
+from storm_lab.papers.twitter.fetches import FETCH_PARAMETERS, with_fetches
 from storm_lab.papers.twitter.machine_removal_measures import (
     FETCH_READING,
     FETCH_TAG,
@@ -31,7 +31,7 @@ from storm_lab.papers.twitter.machine_removal_measures import (
     other_order,
     reading_seeds,
 )
-from storm_lab.papers.twitter.testbed import IN_TURN, SLOT_ORDERS, VERSION, failing, machines
+from storm_lab.papers.twitter.testbed import IN_TURN, SLOT_ORDERS, VERSION, machine_failures, machines
 from storm_lab.papers.twitter.timeline import MACHINES, settled_from_s
 
 SLUG = "twitter-machine-removal"
@@ -97,7 +97,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     specs = play(VARIANT, stages, describe, parameters.seeds)
     other = stages.changed(slot_order=other_order(parameters))
     specs += play(VARIANT + SLOTS_TAG, other, describe, reading_seeds(parameters))
-    fetching = fetched(stages, parameters)
+    fetching = with_fetches(stages, parameters)
     specs += play(VARIANT + FETCH_TAG, fetching, describe, reading_seeds(parameters, FETCH_TAG))
     pending, ackers = parameters.integer("max_spout_pending"), parameters.integer("ackers")
     settings = dict.fromkeys(
@@ -124,7 +124,7 @@ def removals(stage_s: float) -> FaultPlan:
         [
             row
             for stage, (before, after) in enumerate(pairwise(MACHINES), start=1)
-            for row in failing(stage * stage_s, before, after)
+            for row in machine_failures(stage * stage_s, before, after)
         ]
     )
 
@@ -147,7 +147,7 @@ def describe_fresh(spec: RunSpec) -> EmulationSpec:
     return counting(
         spec,
         cluster=machines(spec.parameters.integer("machines")),
-        faults=FaultPlan.of_rows(filling()),
+        faults=FaultPlan.of_rows(load_ramp()),
         duration_s=FULL_FROM_S + TRIED_S,
         warm_up_s=FULL_FROM_S + TRIED_S / 3,
         window_s=FULL_FROM_S + TRIED_S,
@@ -157,12 +157,12 @@ def describe_fresh(spec: RunSpec) -> EmulationSpec:
 
 def describe_supplied(spec: RunSpec) -> EmulationSpec:
     """Describe a run on 16 machines, three of which fail; its log fills slower than 13 machines can read."""
-    failures = failing(SUPPLIED_AT_S, *MACHINES[:2])
+    failures = machine_failures(SUPPLIED_AT_S, *MACHINES[:2])
     arriving = spec.parameters.number("supply_million_a_min") * 1e6 / 60
     return counting(
         spec,
         cluster=machines(MACHINES[0]),
-        faults=FaultPlan.of_rows([*filling(arriving), *failures]),
+        faults=FaultPlan.of_rows([*load_ramp(arriving), *failures]),
         duration_s=SUPPLIED_S,
         warm_up_s=SUPPLIED_AT_S,
         window_s=SUPPLIED_S,

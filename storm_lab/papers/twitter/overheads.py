@@ -31,8 +31,8 @@ from storm_lab.papers.twitter.overheads_measures import (
     ORIGINAL,
     SETTLED_S,
     TRIED,
+    measure_original,
     measured,
-    of_original,
     on_machines,
 )
 from storm_lab.papers.twitter.testbed import VERSION, counting, machines, passing, spouts, trace_of
@@ -205,7 +205,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     return (
         *measured(tables, parameters),
         *explained(measured, tables, parameters, (PRINTED_ACK_COST,)),
-        *explained(of_original, tables, parameters, (EXPENSIVE_BOLTS,)),
+        *explained(measure_original, tables, parameters, (EXPENSIVE_BOLTS,)),
     )
 
 

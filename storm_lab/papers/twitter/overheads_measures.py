@@ -31,9 +31,9 @@ KEEPS_UP = 0.99
 PHYSICAL_PERCENT = 100.0 * CORES
 """CPU of a machine as the paper counts it: twelve cores."""
 
-_KEEPS = (
-    "fewest machines of those tried on which 99 % of the messages are done with in the last minute, with no "
-    "more than twelve busy cores a machine"
+_HOW_KEEPS_UP = (
+    "fewest machines of those tried on which 99 % of the messages are finished in the last minute, with no "
+    "more than twelve busy cores per machine"
 )
 
 _READ = ("thousand/s", "CPU % a machine")
@@ -107,10 +107,10 @@ def _needed(tables: Tables, parameters: Parameters, program: str) -> list[int | 
     return [machines_needed(tables, parameters, program, tried, seed) for seed in parameters.seeds]
 
 
-def of_original(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+def measure_original(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claim about the original topology, from its runs alone."""
     needed = _needed(tables, parameters, ORIGINAL)
-    return (measurement("twitter-ovh-orig-10", needed, unit="machines", how=_KEEPS),)
+    return (measurement("twitter-ovh-orig-10", needed, unit="machines", how=_HOW_KEEPS_UP),)
 
 
 def measured(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
@@ -118,7 +118,7 @@ def measured(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = parameters.seeds
     java = java_percent(parameters)
 
-    def whole_load(program: str, counts: Sequence[int | None]) -> Samples:
+    def total_cpu(program: str, counts: Sequence[int | None]) -> Samples:
         """CPU of all machines, in % of a core, on the smallest number that keeps up."""
         return [
             None if count is None else count * cpu_percent(tables, on_machines(program, count), seed)
@@ -130,8 +130,8 @@ def measured(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     cost = [
         (b - a) / a if a is not None and b is not None else None
         for a, b in zip(
-            whole_load(ACKS_OFF, _needed(tables, parameters, ACKS_OFF)),
-            whole_load(ACKS_ON, needed_on),
+            total_cpu(ACKS_OFF, _needed(tables, parameters, ACKS_OFF)),
+            total_cpu(ACKS_ON, needed_on),
             strict=True,
         )
     ]
@@ -140,16 +140,16 @@ def measured(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     rounded = "CPU of the reads over twelve cores, rounded up"
     product = "messages times the CPU of a read, which is this number over the messages"
     both: dict[str, Samples] = {"storm-no-acks": off, "plain-java": [java]}
-    alone = f"{last}, one machine"
+    one_machine = f"{last}, one machine"
     acked = [cpu_percent(tables, on_machines(ACKS_ON, 3), seed) for seed in seeds]
     added = "CPU of all machines on the fewest that keep up, less that without acking, over the latter"
     return (
-        *of_original(tables, parameters),
+        *measure_original(tables, parameters),
         measurement("twitter-ovh-java-machines", needed_by_java, unit="machines", how=rounded),
         measurement("twitter-ovh-java-cpu", [java], unit="% of a core", how=product),
-        measurement("twitter-ovh-storm-noack-cpu", off, unit="% of a core", how=alone),
-        by_label("twitter-ovh-noack-le-java", both, unit="% of a core", how=alone),
-        measurement("twitter-ovh-ack-machines", needed_on, unit="machines", how=_KEEPS),
+        measurement("twitter-ovh-storm-noack-cpu", off, unit="% of a core", how=one_machine),
+        by_label("twitter-ovh-noack-le-java", both, unit="% of a core", how=one_machine),
+        measurement("twitter-ovh-ack-machines", needed_on, unit="machines", how=_HOW_KEEPS_UP),
         measurement("twitter-ovh-ack-cpu", acked, unit="% of a core", how=f"{last}, three machines"),
         measurement("twitter-ovh-ack-3x", cost, unit="ratio", how=added),
     )

@@ -23,10 +23,10 @@ from storm_lab.papers.twitter.event_counting import (
     TOPOLOGY_NAMES,
     TOPOLOGY_PARAMETERS,
     counting,
-    filling,
+    load_ramp,
     series,
 )
-from storm_lab.papers.twitter.testbed import VERSION, failing, machines
+from storm_lab.papers.twitter.testbed import VERSION, machine_failures, machines
 from storm_lab.papers.twitter.timeline import MACHINES
 
 SLUG = "twitter-scaling"
@@ -91,7 +91,7 @@ def describe_window(spec: RunSpec) -> EmulationSpec:
     described = counting(
         spec,
         cluster=machines(MACHINES[0]),
-        faults=FaultPlan.of_rows(filling()),
+        faults=FaultPlan.of_rows(load_ramp()),
         duration_s=end_s,
         warm_up_s=FULL_FROM_S + k * spec.parameters.number("window_s") / 3,
         # CPU of the window is kept separate from that of the start.
@@ -106,7 +106,7 @@ def describe_removal(spec: RunSpec) -> EmulationSpec:
     return counting(
         spec,
         cluster=machines(MACHINES[0]),
-        faults=FaultPlan.of_rows(failing(AT_S, *MACHINES[:2])),
+        faults=FaultPlan.of_rows(machine_failures(AT_S, *MACHINES[:2])),
         duration_s=REMOVAL_S,
         warm_up_s=AT_S,
         window_s=REMOVAL_S,

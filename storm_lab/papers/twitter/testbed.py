@@ -48,7 +48,7 @@ def machines(count: int, slots: int = SLOTS) -> Cluster:
     return Cluster(numbered(replace(TWITTER, ports=ports(slots)), "machine{:02d}", count))
 
 
-def failing(at_s: float, before: int, after: int) -> list[dict[str, object]]:
+def machine_failures(at_s: float, before: int, after: int) -> list[dict[str, object]]:
     """Rows of a fault plan: the machines numbered above ``after``, up to ``before``, fail for good."""
     return [
         {"fault": "kill-node", "at_s": at_s, "node": f"machine{number:02d}"}

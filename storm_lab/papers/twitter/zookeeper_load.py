@@ -214,7 +214,7 @@ def workers_variant(configuration: str, workers: int) -> str:
     return f"{configuration}-{workers}"
 
 
-def given_up(tables: Tables, configuration: str, workers: int, seed: int, tag: str = "") -> int:
+def restarted_workers(tables: Tables, configuration: str, workers: int, seed: int, tag: str = "") -> int:
     """Worker processes started beyond the first of each worker: those that were killed and started again.
 
     ``tag`` is the suffix of the variant's name.
@@ -232,7 +232,7 @@ def limit(tables: Tables, configuration: str, tried: Sequence[int], seeds: Seque
     for seed in seeds:
         best: float | None = None
         for workers in sorted(set(tried)):
-            if given_up(tables, configuration, workers, seed):
+            if restarted_workers(tables, configuration, workers, seed):
                 break
             best = float(workers)
         found.append(best)
@@ -261,19 +261,22 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     return (
         measurement("twitter-zk-limit-dedicated", limits[DEDICATED], unit="workers", how=how),
         measurement("twitter-zk-limit-db-hw", limits[DATABASE], unit="workers", how=how),
-        _churn(tables, tried, seeds),
+        _measure_restarts(tables, tried, seeds),
         _fix(tables, tried, limits[ELSEWHERE], seeds[ELSEWHERE]),
     )
 
 
-def _churn(
+def _measure_restarts(
     tables: Tables, tried: dict[str, tuple[int, ...]], seeds: dict[str, tuple[int, ...]]
 ) -> Measurement:
     """Restarts with the fewest and the most workers tried, from the kind of hardware that does worse."""
     below, above = [], []
     for seed in seeds[DEDICATED]:
         restarts = [
-            (given_up(tables, name, min(tried[name]), seed), given_up(tables, name, max(tried[name]), seed))
+            (
+                restarted_workers(tables, name, min(tried[name]), seed),
+                restarted_workers(tables, name, max(tried[name]), seed),
+            )
             for name in (DEDICATED, DATABASE)
             if seed in seeds[name]
         ]
