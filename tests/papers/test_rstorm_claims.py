@@ -13,7 +13,7 @@ from storm_lab.papers.registry import experiment
 from storm_lab.papers.rstorm import cpu_bound as cpu
 from storm_lab.papers.rstorm import recorded_setup
 from storm_lab.papers.rstorm.layouts import MICRO, layout
-from storm_lab.papers.rstorm.sinks import Pair, gain_table, gains, gains_on_new, rates_of
+from storm_lab.papers.rstorm.sinks import Pair, gain_table, gains, gains_relative_to_new, rates_of
 from storm_lab.reporting.verdict import Outcome, judge
 
 COUNTED = ["variant", "seed", "topology", "component", "t_s", "width_s", "executed"]
@@ -57,7 +57,7 @@ def test_throughput_is_the_mean_over_the_output_bolts_in_ten_seconds() -> None:
 
 def test_a_gain_can_be_divided_by_either_throughput() -> None:
     assert gains([150.0, None, 10.0], [100.0, 1.0, 0.0]) == [50.0, None, None]
-    assert gains_on_new([200.0, None], [100.0, 1.0]) == [50.0, None]
+    assert gains_relative_to_new([200.0, None], [100.0, 1.0]) == [50.0, None]
 
 
 def test_the_gain_table_has_both_gains_and_their_intervals() -> None:

@@ -159,7 +159,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
     They are measured as in the authors' code, with twelve workers for the star, too, and under the trials.
     """
-    with_twelve_workers = _of_star(tables, parameters, MACHINES)
+    with_twelve_workers = _measure_star(tables, parameters, MACHINES)
     return (
         *_measure(tables, parameters),
         *(replace(each, reading=STAR_TWELVE_WORKERS) for each in with_twelve_workers),
@@ -183,12 +183,12 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     ]
     return (
         *found,
-        *_of_star(tables, parameters, ASKED_WORKERS["star"]),
-        _ceiling(tables, throughput, seeds, window),
+        *_measure_star(tables, parameters, ASKED_WORKERS["star"]),
+        _measure_ceiling(tables, throughput, seeds, window),
     )
 
 
-def _of_star(tables: Tables, parameters: Parameters, workers: int) -> tuple[Measurement, ...]:
+def _measure_star(tables: Tables, parameters: Parameters, workers: int) -> tuple[Measurement, ...]:
     """Measure the claims that depend on how many workers the star asks the default scheduler for.
 
     With a single worker the mean CPU use is over all machines; over the machine in use it could only fall.
@@ -214,7 +214,7 @@ def _of_star(tables: Tables, parameters: Parameters, workers: int) -> tuple[Meas
     return (
         measurement("rstorm-fig10-star-cpu", cpu["star"], unit="%", how=f"{change}; {star}"),
         by_label("rstorm-fig9c-thr", rates, unit=UNIT, how=at_sinks),
-        _bottleneck(tables, setting, star, seeds, from_s),
+        _measure_bottleneck(tables, setting, star, seeds, from_s),
         by_label("rstorm-default-all-nodes", occupied, unit="machines", how=spread),
         by_label("rstorm-headline-cpu", cpu, unit="%", how=each),
     )
@@ -263,7 +263,9 @@ def machine_use(tables: Tables, setting: str, seed: int, from_s: float) -> pd.Se
     return 100.0 * rows[rows["t_s"] >= from_s].groupby("node")["utilisation"].mean()
 
 
-def _bottleneck(tables: Tables, setting: str, star: str, seeds: Sequence[int], from_s: float) -> Measurement:
+def _measure_bottleneck(
+    tables: Tables, setting: str, star: str, seeds: Sequence[int], from_s: float
+) -> Measurement:
     use = [machine_use(tables, setting, seed, from_s) for seed in seeds]
     played = [one for one in use if len(one)]
     return by_label(
@@ -278,7 +280,7 @@ def _bottleneck(tables: Tables, setting: str, star: str, seeds: Sequence[int], f
     )
 
 
-def _ceiling(
+def _measure_ceiling(
     tables: Tables, throughput: dict[str, Samples], seeds: Sequence[int], window: str
 ) -> Measurement:
     """Measure the claim on the ceiling with linear or diamond, whichever contradicts it more."""

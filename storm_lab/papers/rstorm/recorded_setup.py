@@ -17,7 +17,7 @@ from storm_lab.experiments.parameter import Parameters
 from storm_lab.experiments.readings import Samples, Tables
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS, on_emulab, scheduler_of
 from storm_lab.papers.rstorm.recording import PACKAGED, load_recordings
-from storm_lab.papers.rstorm.sinks import gains_on_new, rates_of
+from storm_lab.papers.rstorm.sinks import gains_relative_to_new, rates_of
 from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import VERSION, recorded_hosts
 from storm_lab.papers.rstorm.usercode import CHARACTER_US, Effort, lines_of
@@ -91,4 +91,4 @@ def gains(tables: Tables, topology: str, seeds: Sequence[int], from_s: float) ->
         for scheduler in (RSTORM, DEFAULT)
     )
     recorded = load_recordings().topology(topology).runs
-    return gains_on_new(new, old), Basis.FITTED if recorded else Basis.PREDICTED
+    return gains_relative_to_new(new, old), Basis.FITTED if recorded else Basis.PREDICTED

@@ -19,7 +19,7 @@ from storm_lab.errors import UserError, unknown_name
 from storm_lab.model import Assignment, Component, Executor, Resources, Slot, Subscription, Topology
 from storm_lab.model.cluster import DEFAULT_PORTS
 from storm_lab.model.topology import check_executors
-from storm_lab.papers.rstorm.recording_detail import is_detailed, shortened
+from storm_lab.papers.rstorm.recording_detail import is_detailed, to_short_form
 from storm_lab.papers.rstorm.usercode import BOLTS, FIELDS, SPOUTS
 
 PACKAGED = "packaged"
@@ -142,7 +142,7 @@ def _parsed(data: bytes) -> Recordings:
         if is_detailed(document):
             package = json.loads(_FILE.read_bytes())
             known = {name: entry["components"] for name, entry in package["topologies"].items()}
-            document = shortened(document, known, package["line_lengths"])
+            document = to_short_form(document, known, package["line_lengths"])
         lengths = tuple(int(length) for length in document["line_lengths"])
         topologies = {name: _topology(name, entry) for name, entry in document["topologies"].items()}
         left_out = tuple(document.get("left_out", document.get("extra_runs", ())))

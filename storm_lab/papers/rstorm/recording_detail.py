@@ -42,7 +42,7 @@ def is_detailed(document: Mapping[str, Any]) -> bool:
     return any("topology" in entry for entry in document["topologies"].values())
 
 
-def shortened(document: Mapping[str, Any], known: Known, lengths: Sequence[int]) -> dict[str, Any]:
+def to_short_form(document: Mapping[str, Any], known: Known, lengths: Sequence[int]) -> dict[str, Any]:
     """Convert the document to the short form.
 
     ``known`` and ``lengths`` supply what only the package contains. In the result, ``left_out`` names the

@@ -40,7 +40,7 @@ from storm_lab.schedulers.storm.default import DefaultScheduler
 SLUG = "rstorm-recordings"
 MERGED = "merged"
 NO_PENALTY = "no-penalty"
-_SEVERAL_WORKERS = "even"
+_EVEN = "even"
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "recordings",
@@ -119,14 +119,14 @@ def _variants(recordings: Recordings, trial: Trial | None, *, what_if: bool) -> 
     variants: list[str] = []
     for run in recordings.runs:
         recorded = recordings.topology(run.topology)
-        compared = set(recorded.runs) > {_SEVERAL_WORKERS}
+        compared = set(recorded.runs) > {_EVEN}
         if trial is not None:
             walks = any(definition.does == "shorten" for definition in recorded.definitions.values())
             if compared and recorded.is_loaded and ("character_us" not in trial.changes or walks):
                 variants.append(run.variant)
             continue
         variants.append(run.variant)
-        if what_if and run.scheduler == _SEVERAL_WORKERS and compared:
+        if what_if and run.scheduler == _EVEN and compared:
             variants += [f"{run.variant}-{MERGED}", f"{run.variant}-{NO_PENALTY}"]
     return variants
 
@@ -137,7 +137,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
     variant = spec.variant
     for trial in TRIED:
         variant = variant.removesuffix(f"-{trial.name}")
-    run, cost = _played(variant, recordings.runs), emulab_costs()
+    run, cost = _recorded_run(variant, recordings.runs), emulab_costs()
     if variant.endswith(NO_PENALTY):
         cost = replace(cost, process_penalty=0.0, memory_slowdown=0.0)
     recorded = recordings.topology(run.topology)
@@ -166,7 +166,7 @@ def checked_placement(run: RecordedRun, recorded: RecordedTopology) -> Assignmen
     return run.placement
 
 
-def _played(variant: str, recorded: tuple[RecordedRun, ...]) -> RecordedRun:
+def _recorded_run(variant: str, recorded: tuple[RecordedRun, ...]) -> RecordedRun:
     """The recorded run that a variant plays, with its workers merged if the variant's name says so."""
     for run in recorded:
         if variant in (run.variant, f"{run.variant}-{NO_PENALTY}"):

@@ -33,7 +33,7 @@ gains = changes
 """Gain divided by the baseline's throughput: `storm_lab.experiments.readings.changes`."""
 
 
-def gains_on_new(new: Sequence[float | None], old: Sequence[float | None]) -> Samples:
+def gains_relative_to_new(new: Sequence[float | None], old: Sequence[float | None]) -> Samples:
     """``100 * (1 - old / new)`` by seed, in percent: the difference divided by the *new* throughput."""
     return reductions(old, new)
 
@@ -81,7 +81,7 @@ def gain_table(tables: Tables, pairs: Sequence[Pair], from_s: float) -> pd.DataF
         )
         row: dict[str, object] = {"label": pair.label, "topology": pair.topology}
         row |= {"default": measured(old).value, "rstorm": measured(new).value}
-        for name, values in (("on_default", gains(new, old)), ("on_rstorm", gains_on_new(new, old))):
+        for name, values in (("on_default", gains(new, old)), ("on_rstorm", gains_relative_to_new(new, old))):
             mean = measured(values)
             row[name] = mean.value
             known = mean.value is not None and mean.high is not None

@@ -92,12 +92,12 @@ class _Step(Bolt):
 
     def cost(self, values: Values) -> Cost:
         length = len(str(values[0]))
-        cpu_us = _STEP_US + self._effort.work_us + self.looked_at(length) * self._effort.character_us
+        cpu_us = _STEP_US + self._effort.work_us + self.characters_walked(length) * self._effort.character_us
         if self._sleep_ms_per_char <= 0:
             return Cost(cpu_us)
         return Cost(cpu_us, SLEEP, length * self._sleep_ms_per_char * 1000.0)
 
-    def looked_at(self, length: int) -> int:
+    def characters_walked(self, length: int) -> int:
         """Number of input characters that the bolt walks over."""
         return 0
 
@@ -118,7 +118,7 @@ class Shorten(_Step):
         text = str(values[0])
         emit(text[: len(text) * _KEPT_PERCENT // 100])
 
-    def looked_at(self, length: int) -> int:
+    def characters_walked(self, length: int) -> int:
         """All characters."""
         return length
 
