@@ -17,10 +17,10 @@ from storm_lab.papers.mfstorm.placement import (
     ISOLATION,
     MF_STORM,
     RAS,
-    answer,
     comparable,
     refusal,
     representative_scenario,
+    scheduling_result,
     slots_taken,
 )
 from storm_lab.papers.mfstorm.previous_run import traffic_log
@@ -104,7 +104,9 @@ def test_the_other_schedulers_take_what_was_asked_for_everywhere(kind: str) -> N
 
 
 def test_isolation_may_take_a_machine_for_every_slot_asked_for() -> None:
-    nodes = [len(answer(ISOLATION, "word-count", name).assignment.nodes_used()) for name in SCENARIOS]
+    nodes = [
+        len(scheduling_result(ISOLATION, "word-count", name).assignment.nodes_used()) for name in SCENARIOS
+    ]
     assert nodes == [1, 2, 3, 2, 3, 3]
 
 
@@ -138,7 +140,7 @@ def test_default_and_isolation_never_use_a_nodes_second_slot(kind: str) -> None:
         for name in SCENARIOS:
             for seed in range(3):
                 own, played = (
-                    answer(scheduler, kind, scenario, seed=seed).assignment
+                    scheduling_result(scheduler, kind, scenario, seed=seed).assignment
                     for scenario in (name, representative_scenario(name, scheduler))
                 )
                 assert own.slots == played.slots

@@ -15,7 +15,7 @@ import pandas as pd
 
 from storm_lab.model import ACKER, Assignment, Cluster, Executor, Grouping, MeasuredLoad, Topology
 from storm_lab.model.executor import executors_of
-from storm_lab.papers.mfstorm.placement import SCHEDULERS, answer, refusal
+from storm_lab.papers.mfstorm.placement import SCHEDULERS, refusal, scheduling_result
 from storm_lab.papers.mfstorm.starter import starter
 from storm_lab.papers.mfstorm.testbed import SCENARIOS, VERSION, desktops
 from storm_lab.schedulers.baselines.optimal import OptimalParameters, OptimalScheduler
@@ -113,7 +113,7 @@ def gaps(kind: str, traffic: Mapping[tuple[Rank, Rank], float], seed: int) -> pd
             if refusal(scheduler, kind, scenario):
                 continue
             load = load_of(kind, SCENARIOS[scenario].required, traffic)
-            placed = answer(scheduler, kind, scenario, load=load, seed=seed).assignment
+            placed = scheduling_result(scheduler, kind, scenario, load=load, seed=seed).assignment
             found = _gap(starter(kind, SCENARIOS[scenario].required), placed, load, seed, known)
             if found.nodes > 1:
                 own, least = 100 * found.share, 100 * found.least

@@ -32,7 +32,7 @@ def policy(scheduler: str, kind: str, required: int) -> Scheduler[Any]:
     return make_scheduler(_NAMES[scheduler])
 
 
-def answer(
+def scheduling_result(
     scheduler: str, kind: str, scenario: str, *, load: MeasuredLoad | None = None, seed: int = 0
 ) -> SchedulingResult:
     """The scheduler's result for a newly submitted topology; without ``load``, a cold start."""
@@ -58,7 +58,7 @@ def representative_scenario(scenario: str, scheduler: str) -> str:
 @cache
 def _cold_start(scheduler: str, kind: str, scenario: str) -> SchedulingResult:
     """The result without load. Cached, because a search that ends in a refusal takes long."""
-    return answer(scheduler, kind, scenario)
+    return scheduling_result(scheduler, kind, scenario)
 
 
 def refusal(scheduler: str, kind: str, scenario: str) -> str:

@@ -77,5 +77,5 @@ def traffic_log(
     outcome = Emulation(spec).run()
     if outcome.stopped or recorder.load is None or not recorder.load.traffic:
         message = "the previous run measured no traffic"
-        raise UserError(message, field="previous_s", value=duration_s, remedy="make it longer")
+        raise UserError(message, field="previous_s", value=duration_s, remedy="increase previous_s")
     return TrafficLog(recorder.load)

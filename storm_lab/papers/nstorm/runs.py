@@ -217,10 +217,10 @@ def other_readings(parameters: Parameters) -> Sequence[Trial]:
 def with_other_readings(parameters: Parameters, settings: Sequence[Setting]) -> tuple[RunSpec, ...]:
     """The settings as they are and under each other reading; `UserError` if a text cannot be read."""
 
-    def play(values: Parameters) -> tuple[RunSpec, ...]:
+    def make_runs(values: Parameters) -> tuple[RunSpec, ...]:
         return run_specs(values, settings)
 
-    return (*play(parameters), *under_trials(play, parameters, other_readings(parameters)))
+    return (*make_runs(parameters), *under_trials(make_runs, parameters, other_readings(parameters)))
 
 
 def trial_tag(name: str, value: float) -> str:

@@ -199,7 +199,7 @@ def sentences(choice: str, words: int) -> Text:
             f"has no line of {MIN_WORDS} to {words} words",
             field="text",
             value=choice,
-            remedy="allow more words",
+            remedy="increase the parameter words",
         )
     return Text(text.name, chosen, text.encoding)
 

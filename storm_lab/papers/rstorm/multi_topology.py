@@ -43,7 +43,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "processing_workers",
         MACHINES,
-        "workers requested from the default scheduler; not printed, 12 or none (one) in the authors' files",
+        "workers requested from the default scheduler; not printed, 12 or none (so 1) in the authors' files",
         low=1,
         high=48,
     ),

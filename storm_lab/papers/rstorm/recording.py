@@ -101,7 +101,7 @@ class Recordings:
     def topology(self, name: str) -> RecordedTopology:
         """Return the topology with this name; `UserError` names the existing ones if there is none."""
         if name not in self.topologies:
-            raise unknown_name("topology", name, self.topologies, "the folder of recordings")
+            raise unknown_name("topology", name, self.topologies, "the file of recordings")
         return self.topologies[name]
 
     @property

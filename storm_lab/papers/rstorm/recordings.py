@@ -45,8 +45,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "recordings",
         PACKAGED,
-        "topologies, placements and recorded rates: the package's own, or a JSON file in its form or in the "
-        "long form with samples",
+        "topologies, placements and recorded rates: the package's own, or a JSON file in the same form or in "
+        "the long form with samples",
         choices=(PACKAGED,),
         is_file=True,
     ),

@@ -50,7 +50,7 @@ SHARED: tuple[Parameter, ...] = (
     Parameter(
         "tuple_kb",
         10.0,
-        "length of the random text; printed for section V, whose benchmark this is",
+        "length of the random text; printed for section V, which uses the same benchmark",
         unit="KB",
         low=0.1,
         high=10.0,

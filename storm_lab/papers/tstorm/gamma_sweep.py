@@ -39,7 +39,13 @@ PARAMETERS: tuple[Parameter, ...] = (
         high=10.0,
     ),
     *COMMON,
-    Parameter("cores_tried", (2,), "other cores of a node, played with the first seed only", low=2, high=4),
+    Parameter(
+        "cores_tried",
+        (2,),
+        "other numbers of cores of a node, played with the first seed only",
+        low=2,
+        high=4,
+    ),
     TRIALS,
 )
 _EXPLAINED = ("tstorm-fig6-gamma-crossover", "tstorm-7node-topology-order", "tstorm-headline")

@@ -61,7 +61,8 @@ WORKLOAD: tuple[Parameter, ...] = (
     Parameter(
         "ackers",
         1,
-        "not printed; Storm's default of one makes the 25 executors that give the printed 7 and 5 nodes",
+        "number of ackers, not printed; Storm's default of one leads to the 25 executors that "
+        "give the printed 7 and 5 nodes",
         low=0,
         high=40,
     ),

@@ -37,7 +37,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "windows_tried",
         (2, 4, 5, 6),
-        f"other numbers of windows that count as an overload, played for {TRIED_S:g} s, first seed only",
+        f"other values of overload_windows, played for {TRIED_S:g} s, first seed only",
         low=2,
         high=15,
     ),

@@ -56,7 +56,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "dispatch_us",
         4.0,
-        "CPU to read a tuple's assignment id and pass it to the worker of that id; as a hop in a worker",
+        "CPU to read a tuple's assignment id and pass it to the worker of that id; the same as for a hop "
+        "inside a worker",
         unit="us",
         low=2,
         high=10,

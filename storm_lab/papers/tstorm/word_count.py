@@ -53,7 +53,7 @@ WORKLOAD: tuple[Parameter, ...] = (
     Parameter(
         "ackers",
         2,
-        "not printed; 2 or 3 give the printed 7 and 5 nodes, Storm's 1 gives 6 and 6",
+        "number of ackers, not printed; 2 or 3 give the printed 7 and 5 nodes, Storm's 1 gives 6 and 6",
         low=0,
         high=40,
         chosen_on=("tstorm-fig6b-nodes", "tstorm-fig6c-nodes"),

@@ -74,8 +74,8 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "ackers",
         WORKERS,
-        "not printed; one per worker, Storm's default from 0.9 on: with the single acker of 0.8, one "
-        "executor would handle the acks of 113 thousand tuples per second",
+        "number of ackers, not printed; one per worker, Storm's default from 0.9 on: with the single acker "
+        "of 0.8, one executor would handle the acks of 113 thousand tuples per second",
         low=20,
         high=50,
     ),
@@ -85,8 +85,9 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "message_timeout_s",
         120.0,
-        "Storm's default is 30 s. Longer here, so that the slowest tuples of a run with bundles do not time "
-        "out only because they are played slowly. Tuples lost with a machine are therefore replayed later",
+        "message timeout; 30 s by default in Storm. Longer here, so that the slowest tuples of a run with "
+        "bundles do not time out only because they are played slowly. Tuples lost with a machine are "
+        "therefore replayed later",
         unit="s",
         low=30,
         high=600,

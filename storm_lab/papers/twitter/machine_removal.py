@@ -58,8 +58,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "supply_million_a_min",
         4.5,
-        "events that arrive in a run in which the log is not always full: fewer than 13 machines can "
-        "process. Three of its 16 machines fail; first seed only",
+        "million events per minute that arrive in a run whose log is not always full: less than 13 machines "
+        "can process. Three of its 16 machines fail; first seed only",
         low=1,
         high=20,
     ),
@@ -89,16 +89,18 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     The short ones have other windows, other numbers of ackers, or a log that is not always full.
     """
 
-    def play(variant: str, values: Parameters, described: Describe, seeds: Sequence[int]) -> list[RunSpec]:
-        return [RunSpec(SLUG, variant, seed, values, described, VERSION, sample_every=500) for seed in seeds]
+    def make_runs(
+        variant: str, values: Parameters, describe: Describe, seeds: Sequence[int]
+    ) -> list[RunSpec]:
+        return [RunSpec(SLUG, variant, seed, values, describe, VERSION, sample_every=500) for seed in seeds]
 
     first = parameters.seeds[:1]
     stages = parameters.only(("stage_s", "bundle", "slot_order", *TOPOLOGY_NAMES))
-    specs = play(VARIANT, stages, describe, parameters.seeds)
+    specs = make_runs(VARIANT, stages, describe, parameters.seeds)
     other = stages.changed(slot_order=other_order(parameters))
-    specs += play(VARIANT + SLOTS_TAG, other, describe, reading_seeds(parameters))
+    specs += make_runs(VARIANT + SLOTS_TAG, other, describe, reading_seeds(parameters))
     fetching = with_fetches(stages, parameters)
-    specs += play(VARIANT + FETCH_TAG, fetching, describe, reading_seeds(parameters, FETCH_TAG))
+    specs += make_runs(VARIANT + FETCH_TAG, fetching, describe, reading_seeds(parameters, FETCH_TAG))
     pending, ackers = parameters.integer("max_spout_pending"), parameters.integer("ackers")
     settings = dict.fromkeys(
         [
@@ -111,11 +113,11 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     for setting in settings:
         for count in TRIED_MACHINES:
             values = fresh.changed(machines=count, max_spout_pending=setting[0], ackers=setting[1])
-            specs += play(fresh_variant(count, *setting), values, describe_fresh, first)
+            specs += make_runs(fresh_variant(count, *setting), values, describe_fresh, first)
     supplied = parameters.only(("supply_million_a_min", *TOPOLOGY_NAMES)).changed(
         bundle=SUPPLIED_BUNDLE, message_timeout_s=SUPPLIED_TIMEOUT_S
     )
-    return (*specs, *play(SUPPLIED, supplied, describe_supplied, first))
+    return (*specs, *make_runs(SUPPLIED, supplied, describe_supplied, first))
 
 
 def removals(stage_s: float) -> FaultPlan:

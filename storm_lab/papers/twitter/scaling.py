@@ -39,7 +39,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "one emulation of every window per seed; the full scale and removals use the first seed only"
     ),
     Parameter("bundles", (30, 300), "sizes of the bundles in windows", low=2, high=1000),
-    Parameter("full_scale", True, "also play the window tuple by tuple; one second of it takes about five"),
+    Parameter("full_scale", True, "also play the window tuple by tuple; a second of it takes about five"),
     Parameter("window_s", 1.5, "real length of a window", unit="s", low=0.5, high=60),
     Parameter("removal_bundles", (100, 300, 900), "sizes of the bundles in removals", low=20, high=1000),
     Parameter(
@@ -57,8 +57,10 @@ PARAMETERS: tuple[Parameter, ...] = (
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Windows and removals."""
 
-    def play(variant: str, values: Parameters, described: Describe, seeds: Sequence[int]) -> list[RunSpec]:
-        return [RunSpec(SLUG, variant, seed, values, described, VERSION, sample_every=1000) for seed in seeds]
+    def make_runs(
+        variant: str, values: Parameters, describe: Describe, seeds: Sequence[int]
+    ) -> list[RunSpec]:
+        return [RunSpec(SLUG, variant, seed, values, describe, VERSION, sample_every=1000) for seed in seeds]
 
     shared = parameters.only(name for name in TOPOLOGY_NAMES if name in parameters)
     seeds, first = parameters.seeds, parameters.seeds[:1]
@@ -74,13 +76,13 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     specs: list[RunSpec] = []
     for size, delays, played in sizes:
         values = windows.changed(bundle=size, delays=delays)
-        specs += play(window_variant(size, delays), values, describe_window, played)
+        specs += make_runs(window_variant(size, delays), values, describe_window, played)
     removals = sorted(set(parameters.integers("removal_bundles")))
     for size in removals:
         for timeout in timeouts:
             if timeout == timeouts[-1] or size == removals[len(removals) // 2]:
                 values = shared.changed(bundle=size, message_timeout_s=timeout)
-                specs += play(removal_variant(size, timeout), values, describe_removal, first)
+                specs += make_runs(removal_variant(size, timeout), values, describe_removal, first)
     return tuple(specs)
 
 

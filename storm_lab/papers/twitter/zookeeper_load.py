@@ -255,7 +255,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = {name: seeds_of(parameters, name) for name in tried}
     limits = {name: limit(tables, name, counts, seeds[name]) for name, counts in tried.items()}
     how = (
-        "most workers of those tried of which none was taken for dead in "
+        "largest number of workers tried with which none counted as dead within "
         f"{parameters.number('duration_s'):g} s, nor with fewer workers"
     )
     return (
@@ -296,7 +296,7 @@ def _fix(
         after = writes(tables, workers_variant(ELSEWHERE, min(tried[ELSEWHERE])), seed)
         left.append(100 * sum(after.values()) / sum(before.values()))
     reach = "writes that reach ZooKeeper's disk in the last minute, against the third configuration's"
-    how = f"{reach}; most workers of those tried of which none was taken for dead"
+    how = f"{reach}; largest number of workers tried with which none counted as dead"
     return by_label("twitter-zk-fix", {"writes-left": left, "workers": limits}, unit="mixed", how=how)
 
 
