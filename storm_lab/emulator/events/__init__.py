@@ -1,1 +1,1 @@
-"""What happens next: the event heap, the calendar of far events, and how a source's event is moved."""
+"""Scheduling of events: the event heap, the calendar of far events, and prefetching for the next messages."""

@@ -1,12 +1,12 @@
-"""The event heap: what happens next, and to whom.
+"""The event heap: the next events, each with its time and its event source.
 
-An *event source* is anything with at most one next event: a node's processor, a node's wake-up line, a
-wire, a spout's source, a thread's timer. So there is one event per busy source, not one per tuple. Equal
-times are served in the order in which they were scheduled (a running counter). In a large cluster only what
-is due soon stands in the heap (``schedule.py``).
+An *event source* is anything that has at most one next event: a node's processor, a node's list of threads
+that were woken, a channel, a spout's source, a thread's timer or period. So there is one event for each busy
+source, not one for each tuple. Events at equal times are served in the order in which they were scheduled (a
+running counter, `seq`). In a large cluster only what is due soon is in the heap (``schedule.py``).
 
-Numbering of event sources: nodes' processors, nodes' wake-ups, channels, spouts' sources, then two per
-thread (timer, period).
+Event sources are numbered in this order: nodes' processors, nodes' wake-ups, channels, spouts' sources, then
+two for each thread (timer, period).
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from storm_lab.emulator.state.layout import State
 
 @inline
 def timer_source(k: State, thread: int) -> int:
-    """Event source of a thread's one-shot timer."""
+    """Return the event source of a thread's one-shot timer."""
     return s_at(k, 0).timers + 2 * thread
 
 
 @inline
 def period_source(k: State, thread: int) -> int:
-    """Event source of a thread's periodic tick."""
+    """Return the event source of a thread's periodic tick."""
     return s_at(k, 0).timers + 2 * thread + 1
 
 
 @inline
 def line_source(k: State, source: int) -> int:
-    """Event source of a spout source: the turn that finds its next line."""
+    """Return the event source of a spout's source: the turn that finds its next line."""
     s = s_at(k, 0)
     return 2 * s.nodes + s.channels + source
 
@@ -47,7 +47,7 @@ def _place(k: State, i: int, time: int, seq: int, source: int) -> None:
 
 @jit
 def sift_up(k: State, i: int, time: int, seq: int, source: int) -> None:
-    """Put an event at place ``i`` or nearer to the root."""
+    """Put an event at place ``i`` or nearer to the top of the heap."""
     while i > 0:
         parent = (i - 1) >> 1
         p = event_at(k, parent)
@@ -60,7 +60,7 @@ def sift_up(k: State, i: int, time: int, seq: int, source: int) -> None:
 
 @jit
 def sift_down(k: State, i: int, time: int, seq: int, source: int) -> None:
-    """Put an event at place ``i`` or further from the root."""
+    """Put an event at place ``i`` or further from the top of the heap."""
     n = s_at(k, 0).heap_n
     while True:
         child = 2 * i + 1
@@ -81,7 +81,7 @@ def sift_down(k: State, i: int, time: int, seq: int, source: int) -> None:
 
 @inline
 def insert(k: State, source: int, time: int, seq: int) -> None:
-    """Put the event of a source that has none into the heap."""
+    """Put an event into the heap, for a source that has none."""
     s = s_at(k, 0)
     i = s.heap_n
     s.heap_n = i + 1
@@ -91,7 +91,7 @@ def insert(k: State, source: int, time: int, seq: int) -> None:
 
 @jit
 def remove(k: State, source: int) -> None:
-    """Take a source's event out of the heap."""
+    """Remove a source's event from the heap."""
     slot = slot_at(k, source)
     s = s_at(k, 0)
     i = slot.place

@@ -1,9 +1,9 @@
-"""Fetching what a queue's next messages will touch, before their turn.
+"""Prefetching of the rows that a queue's next messages will use.
 
-A workload's trace and the messages of a long queue fill more than a core's cache, and which record a message
-names is known only when the message itself is there. So each step fetches for what the step after it reads:
-first a message, then its record, then the record's emissions, then the records that these lead to. Fetching
-is a hint and changes nothing.
+A workload's trace and the messages of a long queue do not fit into a core's cache. Which record a message
+names is known only when the message itself has been read. So each step prefetches what the next step reads:
+first a message, then its record, then the record's emissions, then the records that these lead to.
+Prefetching is a hint and changes no result.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from storm_lab.emulator.state.arrays import (
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
 
-# Messages of a shorter queue have come so recently that they are still in the cache.
+# In a shorter queue the messages are so recent that they are still in the cache.
 _LONG = 3
-# Emissions in a cache line.
+# Emissions per cache line.
 _EMISSIONS = 5
 
 
 @inline
 def fetch_emissions(k: State, record: int) -> None:
-    """A record is there: fetch its emissions."""
+    """Prefetch the emissions of a record that has already been fetched."""
     if record >= 0:
         first = record_at(k, record).first_emission
         fetch_emission(k, first)
@@ -47,6 +47,6 @@ def _fetch_next(k: State, m: int) -> None:
 
 @inline
 def fetch_queued(k: State, m: int, length: int) -> None:
-    """Message ``m`` is the next of a queue of ``length``: fetch for it and for those behind it."""
+    """Prefetch for ``m``, the first message of a queue of ``length``, and for those behind it."""
     if length >= _LONG:
         _fetch_next(k, m)

@@ -1,11 +1,11 @@
-"""Set, move and take away the next event of an event source: in the heap, or far ahead in a calendar.
+"""Set, move and remove the next event of an event source: in the heap, or in a calendar of far events.
 
-Of a large cluster's thousands of scheduled events only the next few matter for what happens next. Those
-before the *horizon* stand in the event heap (``heap.py``), which so stays small; all others are dealt into
-buckets by time, unsorted, as links of the bucket their time falls into. When the heap is empty the horizon
-moves on by a bucket, whose events go into the heap. Buckets are taken in turn, lap after lap; events of a
-later lap are left where they are. A small cluster has no horizon: everything is in the heap. Which event
-stands where changes no order, for times and running numbers decide that.
+A large cluster has thousands of scheduled events, but only the next few of them matter at any time. Events
+before the *horizon* are in the event heap (``heap.py``), which so stays small. All others are in buckets by
+time: unsorted linked lists. When the heap is empty, the horizon moves on by one bucket, whose events go into
+the heap. The buckets form a ring that is passed lap after lap; an event of a later lap stays in its bucket. A
+small cluster has no horizon: all events are in the heap. Where an event is stored does not affect the order,
+which depends on times and running numbers alone.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import FAR, FAR_BUCKETS, NEVER, UNSCHEDULED
 from storm_lab.emulator.state.layout import State
 
-# A bucket is as wide as about this many events take.
+# Width of a bucket: the time in which about this many events are played.
 _BUCKET_EVENTS = 16
-# With fewer scheduled events than these the heap alone is faster.
+# With fewer scheduled events the heap alone is faster.
 _WORTHWHILE = 256
-# The width is fitted after so many events at the earliest.
+# The width is fitted again after this many events at the earliest.
 _FIT_EVENTS = 4096
 
 
 @jit
 def put_far(k: State, source: int, time: int, seq: int) -> None:
-    """Put the event of a source that has none into its bucket."""
+    """Put an event into its bucket, for a source that has none."""
     s = s_at(k, 0)
     index = (time >> s.bucket_bits) & (FAR_BUCKETS - 1)
     bucket = bucket_at(k, index)
@@ -44,7 +44,7 @@ def put_far(k: State, source: int, time: int, seq: int) -> None:
 
 @jit
 def take_far(k: State, source: int) -> None:
-    """Take a source's event out of its bucket."""
+    """Remove a source's event from its bucket."""
     s = s_at(k, 0)
     slot = slot_at(k, source)
     if slot.previous >= 0:
@@ -59,7 +59,7 @@ def take_far(k: State, source: int) -> None:
 
 @jit
 def _empty_bucket(k: State) -> None:
-    """Move the horizon on by one bucket and its events before that into the heap."""
+    """Move the horizon on by one bucket, and that bucket's events before the new horizon into the heap."""
     s = s_at(k, 0)
     source = bucket_at(k, (s.horizon >> s.bucket_bits) & (FAR_BUCKETS - 1)).value
     s.horizon += 1 << s.bucket_bits
@@ -74,14 +74,14 @@ def _empty_bucket(k: State) -> None:
 
 @jit
 def move_horizon(k: State) -> None:
-    """The heap is empty, but not the buckets: move the horizon on until the heap has the next events."""
+    """Move the horizon on until the heap has the next events; the heap is empty, but not the buckets."""
     s = s_at(k, 0)
     while True:
         for _ in range(FAR_BUCKETS):
             _empty_bucket(k)
             if s.heap_n > 0:
                 return
-        # A whole lap with nothing in it: go to the first bucket that has something.
+        # Nothing was due in a whole lap: jump to the first event in any bucket.
         least = NEVER
         for i in range(FAR_BUCKETS):
             source = bucket_at(k, i).value
@@ -93,7 +93,7 @@ def move_horizon(k: State) -> None:
 
 @jit
 def fit_horizon(k: State) -> None:
-    """See whether a horizon pays, and fit the width of the buckets to the pace of the events."""
+    """Decide whether a horizon pays, and fit the width of the buckets to the rate of events."""
     s = s_at(k, 0)
     played = s.events - s.fitted_events
     if played < _FIT_EVENTS:
@@ -116,7 +116,7 @@ def fit_horizon(k: State) -> None:
 
 @jit
 def _gather(k: State) -> None:
-    """Move all events into the heap; there is no horizon then."""
+    """Move all events into the heap, without a horizon."""
     s = s_at(k, 0)
     s.horizon = NEVER
     for i in range(FAR_BUCKETS):
@@ -144,7 +144,7 @@ def _deal(k: State) -> None:
 
 @inline
 def scheduled_at(k: State, source: int) -> int:
-    """Time of a source's next event; -1 when it has none."""
+    """Return the time of a source's next event; -1 when it has none."""
     slot = slot_at(k, source)
     return slot.time if slot.place != UNSCHEDULED else -1
 
@@ -159,7 +159,7 @@ def _schedule_far(k: State, source: int, time: int, seq: int) -> None:
 
 @jit
 def schedule(k: State, source: int, time: int) -> None:
-    """Set the time of a source's next event, whether it has one already or not."""
+    """Set the time of a source's next event, whether or not it has one already."""
     s = s_at(k, 0)
     seq = s.seq
     s.seq = seq + 1
@@ -181,7 +181,7 @@ def schedule(k: State, source: int, time: int) -> None:
 
 @jit
 def unschedule(k: State, source: int) -> None:
-    """Take a source's event away; no effect when it has none."""
+    """Remove a source's event; no effect when it has none."""
     place = slot_at(k, source).place
     if place >= 0:
         remove(k, source)

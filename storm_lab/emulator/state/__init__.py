@@ -1,1 +1,1 @@
-"""The kernel's state: record arrays, the numbers that name kinds, and how compiled code reaches them."""
+"""The kernel's state: arrays of records, constants for kinds, and how compiled code accesses them."""

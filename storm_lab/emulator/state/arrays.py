@@ -1,10 +1,10 @@
-"""How kernel functions reach the kernel's arrays: ``thread_at(k, i)`` is row i of the array of threads.
+"""Access to the kernel's arrays: ``thread_at(k, i)`` is row i of the array of threads.
 
-Compiled functions pass the whole state on as the place of one table of addresses. (Passing some thirty array
-descriptors by value from function to function costs ten times more than the work itself.) Without the JIT the
-same names index the numpy arrays, bounds checked.
+Compiled functions pass the whole state on as the address of one table, which holds the arrays' addresses.
+(Passing some thirty array descriptors by value from function to function costs ten times more than the work
+itself.) Without the JIT the same names index the numpy arrays, with bounds checks.
 
-``fetch_message(k, i)`` asks for the row without waiting for it (``prefetch.py``).
+``fetch_message(k, i)`` prefetches a row without waiting for it (``prefetch.py``).
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ _CELLS = {name: np.dtype([("value", np.int32)]) for name in NARROW}
 
 
 def handle(kernel: Kernel) -> tuple[Any, object]:
-    """What a compiled function takes as its state, and the table that must live as long as that is used.
+    """Return the state that a compiled function takes, and the table that must live as long as it is used.
 
-    It is the place of the arrays' addresses, or without the JIT the arrays; valid as long as the arrays of
-    ``kernel`` live. A whole number, for numba takes ten times as long to see what a record is.
+    The state is the address of the table of the arrays' addresses, or without the JIT the arrays. It is valid
+    as long as the arrays of ``kernel`` live. It is a plain number because numba takes ten times as long to
+    find the type of a record.
     """
     if not ENABLED:
         cells = {
@@ -62,14 +63,14 @@ if ENABLED:
     _BYTES: Any = types.voidptr
 
     def _address(context: Any, builder: Any, name: str, size: int, arguments: Any) -> Any:
-        """Address of a row of ``size`` bytes, from a state and an index."""
+        """Return the address of a row of ``size`` bytes, from a state and an index."""
         state, index = arguments
         offset: int = POINTERS.fields[name][1]  # type: ignore[index]
         word = context.get_value_type(types.int64)
         first = builder.inttoptr(state, context.get_value_type(_BYTES))
         place = builder.gep(first, [word(offset)])
         address = builder.load(builder.bitcast(place, word.as_pointer()))
-        # The addresses do not change while compiled code runs: they need not be read again.
+        # The addresses do not change while compiled code runs, so they need not be read again.
         address.set_metadata("invariant.load", builder.module.add_metadata([]))
         return builder.add(address, builder.mul(index, word(size)))
 
@@ -80,7 +81,7 @@ if ENABLED:
 
         @intrinsic
         def at(typing_context: Any, k: Any, i: Any) -> Any:
-            """Row i of the array whose address stands in k."""
+            """Return row i of the array whose address is in k."""
             del typing_context
 
             def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -97,7 +98,7 @@ if ENABLED:
 
         @intrinsic
         def fetch(typing_context: Any, k: Any, i: Any) -> Any:
-            """Begin to read the first cache lines of row i; a hint, for which the row need not exist."""
+            """Prefetch the first cache lines of row i; a hint, so the row need not exist."""
             del typing_context
 
             def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -110,9 +111,9 @@ if ENABLED:
                     builder.module, kind, "llvm.prefetch.p0"
                 )
                 for line in range(lines):
-                    # A short row that begins late in a line ends in the next.
+                    # A short row may begin near the end of a cache line and end in the next.
                     place = builder.add(row, row.type(min(line * CACHE_LINE, size - 1)))
-                    # To read, into every level, data.
+                    # For reading, into every cache level, data cache.
                     hint = (number(0), number(3), number(1))
                     builder.call(prefetch, [builder.inttoptr(place, pointer), *hint])
                 return context.get_dummy_value()

@@ -1,7 +1,7 @@
-"""numba's cache of a function, in a folder that is named after all that the machine code depends on.
+"""numba's cache of a function, in a folder whose name depends on everything that affects the machine code.
 
-By itself numba looks at when the function's file was changed, and on which line it begins: too much after a
-comment, too little after a change of another file.
+numba's own cache checks when the function's file was changed and on which line the function begins. That
+recompiles after a mere comment, and misses changes of other files.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvid
 
 
 class _Place(UserProvidedCacheLocator):
-    """Where a function's machine code lies: in numba's ``CACHE_DIR``, under its full name."""
+    """The place of a function's machine code: in numba's ``CACHE_DIR``, under its full name."""
 
     def __init__(self, function: Callable[..., object], file: str) -> None:
         super().__init__(function, file)  # type: ignore[no-untyped-call]
         self._module = function.__module__
 
     def get_cache_path(self) -> str:
-        """The folder."""
+        """Return the folder."""
         return str(numba.config.CACHE_DIR)  # type: ignore[attr-defined]
 
     def get_source_stamp(self) -> str:
-        """Nothing more: the folder's name says it all."""
+        """Return nothing: the folder's name is the stamp."""
         return ""
 
     def get_disambiguator(self) -> str:
-        """What tells functions of one name apart."""
+        """Return the module's name, which distinguishes functions of the same name."""
         return self._module
 
 
@@ -38,6 +38,6 @@ class _Kept(CompileResultCacheImpl):
 
 
 class EntryCache(FunctionCache):
-    """The cache of a function that Python calls."""
+    """Cache of a function that Python calls."""
 
     _impl_class = _Kept

@@ -1,4 +1,4 @@
-"""Record types of what flows: components, streams, groupings, sources, servers, counters of traffic."""
+"""Record types of topologies: components, streams, groupings, sources, servers, counters of traffic."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ COMPONENT = lined_record(
     ("is_acker", I4),
     ("acks", I4),  # bolts that ack their input
     ("tick_record", I4),
-    ("first_pair", I4),  # components that it sends to
+    ("first_pair", I4),  # the first of the components that it sends to
     ("pairs", I4),
 )
 
 
-# Two components that exchange tuples, and their block of traffic counters: one for each pair of their tasks.
+# A component that another one sends to, and its block of traffic counters: one for each pair of tasks.
 PAIR = record(("component", I4), ("first", I8))
 
 
-# Narrow, and with one distance: what a large topology touches most. A change of distance is written to MOVED.
+# Counters of a pair of tasks at its present locality. They are small, as a large topology touches them most.
+# Counts at an earlier locality go to MOVED.
 TRAFFIC = record(("bytes", I8), ("tuples", I4), ("locality", I4))
 
 
@@ -42,12 +43,12 @@ TOPOLOGY = lined_record(
     ("acker_buckets", I8),
     ("debug", I8),  # topology.debug: log lines are written
     ("back_pressure", I8),  # 1.x: topology.backpressure.enable
-    ("raised", I8),  # 1.x: executors that ask the spouts to stop
+    ("raised", I8),  # 1.x: number of executors that ask the spouts to stop
     ("receive_batch", I8),  # most tuples that a receive thread hands over at once
-    ("overflows", I8),  # 1.x: its queues take more than they have room for
-    ("producer_batch", I8),  # from 1.0 on: tuples that a thread gathers for an executor's queue
+    ("overflows", I8),  # 1.x: its queues overflow when they are full
+    ("producer_batch", I8),  # from 1.0 on: size of the batches that a thread gathers for an executor's queue
     ("transfer_batch", I8),  # ... and for a worker's transfer queue
-    ("flush", I8),  # ... and the time from one flush of them to the next; 0 = there are none
+    ("flush", I8),  # ... and time between two flushes of them; 0 = no flushes
 )
 
 
@@ -57,7 +58,7 @@ STREAM = record(("first_subscription", I4), ("subscriptions", I4))
 SUBSCRIPTION = record(("component", I4), ("grouping", I4), ("own", I4), ("load_aware", I4))
 
 
-# One per (sending task, subscription of its component): where its shuffle stands.
+# State of a shuffle: one for each task and subscription of its component.
 SHUFFLE = record(("first", I4), ("index", I4), ("due", I8), ("scope", I4), ("local", I4))
 
 
@@ -67,25 +68,25 @@ SOURCE = lined_record(
     ("origin", I8),
     ("taken", I8),
     ("rate_milli", I8),  # lines per 1000 s
-    ("idle", I8),  # spouts that sleep and look for its lines
+    ("idle", I8),  # spouts that sleep and wait for its lines
     ("finder", I8),  # the one of them whose turn will find the next line
     ("next_line", I8),
-    # What follows is touched less often.
+    # Fields from here on are used less often.
     ("component", I8),
     ("anchored", I8),
     ("replay", I8),
     ("tail", I8),
     ("first_line", I8),
     ("lines", I8),
-    ("stride", I8),  # from one line to the next: the number of sources that a log's lines are dealt out to
+    ("stride", I8),  # distance from one line to the next: the number of sources that share a log's lines
     ("first_arrival", I8),
     ("arrivals", I8),
     ("arrival_period", I8),
-    ("pause", I8),  # an idle spout's sleep between two turns, as it asks for it
+    ("pause", I8),  # an idle spout's sleep between two turns, as requested
     ("sleep", I8),
     ("fetch", I8),  # how long nextTuple waits for the queue's server
-    ("apart", I8),  # how long a fetch takes a thread of the client's own; 0 = nextTuple fetches
-    ("fetch_lines", I8),  # lines that a fetch brings
+    ("apart", I8),  # how long a fetch by a thread of the client's own takes; 0 = nextTuple fetches
+    ("fetch_lines", I8),  # lines per fetch
     ("answer", I8),  # closed loop: time from the ack to the next call
     ("first_result", I8),  # 1: a call is answered by its first result, not by the end of its tuple tree
 )

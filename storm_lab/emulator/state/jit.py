@@ -1,9 +1,10 @@
-"""How kernel code is compiled: one decorator, one cache that cannot go stale.
+"""Compilation of kernel code: the decorators, and a cache that cannot become stale.
 
-numba's own cache notices changes of the decorated function's file only, not of the files it calls or takes
-the layout of arrays from. So the cache folder is named by a digest of the code that the kernel's entries use,
-wherever it stands, and of the arrays' layout; comments do not count. With ``STORM_LAB_JIT=0`` in the
-environment the same code runs as plain Python and gives the same bytes; numba is then not imported at all.
+numba's own cache notices changes of the decorated function's file only, not of the files with the functions
+it calls or with the layout of arrays. So the cache folder is named by a digest of all code that the kernel's
+entry points use, whatever its file, and of the arrays' layout; comments do not count. With
+``STORM_LAB_JIT=0`` in the environment the same code runs as plain Python and gives the same bytes; numba is
+then not imported at all.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ ENABLED = os.environ.get("STORM_LAB_JIT", "1") != "0"
 
 
 def cache_folder() -> Path:
-    """Where kernels are kept, each in a folder of its own."""
+    """Return the folder for compiled kernels, each of which has a folder of its own there."""
     return user_cache() / "kernel"
 
 
 def kernel_digest(entries: Iterable[Root], layout: Mapping[str, object], code: Code | None = None) -> str:
-    """Digest, in hex, of all that decides which machine code is made.
+    """Return the digest, in hex, of everything that decides which machine code is made.
 
-    That is the code that the entries use, and the layout of the arrays that it reads and writes by address.
+    That is the code that the entry points use, and the layout of the arrays that it reads and writes by
+    address.
     """
     said = [f"{name} {item}" for name, item in sorted(layout.items())]
     said.append((code or own_code()).closure(entries).digest)
@@ -51,7 +53,10 @@ if ENABLED:
     from numba.core.registry import cpu_target
 
     def compilers() -> tuple[dict[str, Any], dict[str, Any]]:
-        """Options for inner functions and for entries; none where ours misses inner names of numba."""
+        """Return compiler options for inner functions and for entry points.
+
+        Both are empty if this version of numba lacks internal names that the project's own compilers need.
+        """
         try:
             from storm_lab.emulator.state import one_module
         except (ImportError, AttributeError):
@@ -64,12 +69,12 @@ if ENABLED:
     _inner, _entry = compilers()
     _BOTH: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     _INNER: Any = {**_BOTH, **_inner}
-    # The entries' machine code has everything in it, so only they are kept on disk.
+    # The machine code of an entry point contains all that it calls, so only entry points are cached on disk.
     _ENTRY: Any = {**_BOTH, **_entry}
     _ENTRIES: list[Any] = []
 
     def jit(function: F) -> F:
-        """Compile ``function``, to be called from compiled code, when an entry reaches it."""
+        """Compile ``function``, which compiled code calls, when an entry point reaches it."""
         compiled: F = numba.njit(**_INNER)(function)
         return compiled
 
@@ -79,7 +84,7 @@ if ENABLED:
         return compiled
 
     def entry(function: F) -> F:
-        """As :func:`jit`, for functions that are called from Python; keeps the machine code.
+        """As :func:`jit`, for entry points, which Python calls; caches the machine code.
 
         Their arguments are a handle on the state and whole numbers.
         """
@@ -88,16 +93,16 @@ if ENABLED:
         return compiled
 
     def get_ready(state: Any) -> None:
-        """Have the machine code of all entries in the cache, for states of this type.
+        """Compile all entry points that are not in the cache, for states of this type.
 
-        Of processes that come at the same time one compiles, and the others wait for it.
+        If several processes call this at the same time, one compiles and the others wait for it.
         """
         home = _home()
         ready = home / f"{_compiler_digest()}.ready"
         if ready.exists():
             return
         with ready.with_suffix(".lock").open("w") as lock:
-            # Let go when the file is closed, also by the end of the process.
+            # The lock is released when the file is closed, also by the end of the process.
             fcntl.flock(lock, fcntl.LOCK_EX)
             if ready.exists():
                 return
@@ -110,7 +115,7 @@ if ENABLED:
 
     @contextmanager
     def _no_collection() -> Iterator[None]:
-        """No garbage collection for a while: a seventh of compiling is searching for cycles that are few."""
+        """Disable garbage collection, which takes a seventh of compiling and finds few cycles."""
         enabled = gc.isenabled()
         gc.disable()
         try:
@@ -121,7 +126,7 @@ if ENABLED:
 
     @cache
     def _home() -> Path:
-        """The folder of this kernel's machine code, where from now on every entry looks for its own."""
+        """Return the folder of this kernel's machine code, after telling every entry point to use it."""
         entries = [(entry.py_func.__module__, entry.py_func.__qualname__) for entry in _ENTRIES]
         layout = {name: (kind.descr, kind.itemsize) for name, kind in DTYPES.items()}
         home = cache_folder() / kernel_digest(entries, layout)[:16]
@@ -132,7 +137,7 @@ if ENABLED:
         return home
 
     def _keep(entry: Any) -> None:
-        """Let an entry's machine code be kept; by numba's own rules where it has no place for ours."""
+        """Cache an entry point's machine code; with numba's own cache if the project's does not work."""
         try:
             from storm_lab.emulator.state.entry_cache import EntryCache
         except ImportError:
@@ -141,7 +146,7 @@ if ENABLED:
             entry._cache = EntryCache(entry.py_func)  # type: ignore[no-untyped-call]
 
     def _compiler_digest() -> str:
-        """Digest of what else decides which machine code numba looks for: versions and processor."""
+        """Return the digest of what else decides which machine code numba uses: versions and processor."""
         codegen = cpu_target.target_context.codegen()
         made_by = (sys.version, numba.__version__, codegen.magic_tuple())
         return hashlib.sha256(repr(made_by).encode()).hexdigest()[:16]
@@ -156,4 +161,4 @@ else:
     inline = entry = jit
 
     def get_ready(state: Any) -> None:
-        """Nothing to do."""
+        """Do nothing."""

@@ -1,8 +1,7 @@
-"""The kernel's state: one record array per kind of thing, and the numbers that name kinds and states.
+"""The kernel's state: one array of records for each kind of object, such as nodes, threads or messages.
 
-Everything the kernel knows stands in these arrays, so it can stop at any event and be entered again.
-Indices are int64, -1 means none; times are int64 nanoseconds of virtual time; CPU work is int64 nanoseconds
-of one core.
+All state of the kernel is in these arrays, so it can stop at any event and be called again. Indices are
+int64, -1 means none; times are int64 nanoseconds of virtual time; CPU work is int64 nanoseconds of one core.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Kernel(NamedTuple):
-    """All arrays that a kernel function may touch.
+    """All arrays that a kernel function may use.
 
-    Arrays are replaced by larger ones between calls, never inside.
+    Arrays are replaced by larger ones between calls of the kernel, never during one.
     """
 
     s: NDArray[Any]
@@ -46,32 +45,32 @@ class Kernel(NamedTuple):
     server: NDArray[Any]
     record: NDArray[Any]
     emission: NDArray[Any]
-    event: NDArray[Any]  # binary heap of those before the horizon
+    event: NDArray[Any]  # binary heap of the events before the horizon
     root_row: NDArray[Any]
     execution_row: NDArray[Any]
-    slot: NDArray[Any]  # of each event source
+    slot: NDArray[Any]  # one for each event source
     bucket: NDArray[np.int32]  # first event source of each bucket of far events; -1 = none
-    run_queue: NDArray[Any]  # for each node a heap of the bursts of threads that want CPU, by finish
-    route: NDArray[np.int32]  # tables of a topology's tasks -> executor instance; -1 = unknown
+    run_queue: NDArray[Any]  # for each node a heap of the bursts that run, by virtual time of their end
+    route: NDArray[np.int32]  # routing tables, from a topology's task to its executor instance; -1 = unknown
     permutation: NDArray[np.int32]
-    ready: NDArray[np.int32]  # ring of threads that were blocked and may go on
-    idle: NDArray[np.int64]  # [source, i]: spouts that sleep, in order of their turns (lines.py)
+    ready: NDArray[np.int32]  # ring buffer of threads that were blocked and may go on
+    idle: NDArray[np.int64]  # [source, i]: spouts that sleep, in order of their turns (source_queue.py)
     line_record: NDArray[np.int64]
     arrival: NDArray[np.int64]
     server_place: NDArray[np.int64]
     pair: NDArray[Any]
     traffic: NDArray[Any]
-    spread: NDArray[np.int64]  # quantiles of what a call costs, of 65536
-    moved: NDArray[Any]  # counters of pairs whose distance has changed since
+    spread: NDArray[np.int64]  # quantiles of a call's cost, in 1/65536 of its mean
+    moved: NDArray[Any]  # earlier counts of pairs of tasks whose locality has changed
 
 
 # Plain arrays of whole numbers; two-dimensional ones are laid out row by row.
 FLAT = ("bucket", "route", "permutation", "ready", "idle", "line_record", "arrival", "server_place", "spread")
 
-# Those of them that hold 32 bits.
+# Those of them that hold 32-bit numbers.
 NARROW = ("bucket", "route", "permutation", "ready")
 
-# What a kernel function takes: a handle on a Kernel (see arrays.py).
+# State that a kernel function takes: a handle on a Kernel (see arrays.py).
 State = Any
 
 DTYPES: dict[str, np.dtype[np.void]] = {
@@ -108,17 +107,17 @@ DTYPES: dict[str, np.dtype[np.void]] = {
 
 
 def with_attributes(array: NDArray[Any]) -> NDArray[Any]:
-    """The same rows, whose fields read as attributes.
+    """Return the same rows, with fields that can be read as attributes.
 
-    An array of records, not numpy's `recarray`: that looks for a field at every indexing, in Python.
+    It is an array of records, not numpy's `recarray`, which looks for a field at every indexing, in Python.
     """
     return array.view(np.dtype((np.record, array.dtype)))
 
 
 def records(name: str, length: int) -> NDArray[Any]:
-    """A zeroed array of one kind of row whose fields read as attributes."""
+    """Return a zeroed array of the rows called ``name``, with fields that can be read as attributes."""
     dtype = DTYPES[name]
-    # Rows begin at a cache line.
+    # Begin the first row at a cache line.
     raw = np.zeros(length * dtype.itemsize + record_types.CACHE_LINE, np.uint8)
     first = -raw.ctypes.data % record_types.CACHE_LINE
     return with_attributes(raw[first : first + length * dtype.itemsize].view(dtype))

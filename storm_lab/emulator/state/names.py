@@ -1,4 +1,4 @@
-"""What the kernel's indices stand for, and the units of its times."""
+"""The names behind the kernel's indices, and the units of its times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NS_PER_S = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the kernel's indices stand for."""
+    """The names behind the kernel's indices."""
 
     nodes: tuple[str, ...]
     topologies: tuple[str, ...]
@@ -24,10 +24,10 @@ class Names:
     topology_index: dict[str, int]
     component_index: dict[tuple[str, str], int]
     source_index: dict[tuple[str, str], int]  # (topology id, spout id) -> its first source
-    readers: dict[tuple[str, str], tuple[Executor, ...]]  # of logs: (...) -> who reads its sources, in order
+    readers: dict[tuple[str, str], tuple[Executor, ...]]  # of logs: (...) -> readers of its sources, in order
 
     def source_of(self, executor: Executor) -> int:
-        """Index of the source that an executor reads; -1 when it is no spout."""
+        """Return the index of the source that an executor reads; -1 when it is not a spout."""
         key = (executor.topology, executor.component)
         first = self.source_index.get(key, -1)
         return first + self.readers[key].index(executor) if key in self.readers else first

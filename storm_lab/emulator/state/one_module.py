@@ -1,12 +1,12 @@
-"""The kernel compiled as C is: function by function to intermediate code, then everything as one module.
+"""Compilers that build the kernel as C is built: functions to intermediate code, then one module of all.
 
-numba by itself makes machine code of every function, with a copy of all that it calls, so that the innermost
-is optimised dozens of times. But only the entries are ever called from Python. So of all others only the
-intermediate code is kept; an entry is linked from those it reaches and optimised as a whole, once. That takes
-less than half the time and gives faster code.
+By default numba makes machine code of every function, with a copy of everything that it calls, so that the
+innermost functions are optimised dozens of times. But Python calls only the entry points. So these compilers
+stop at the intermediate code for all other functions. An entry point is linked with those it reaches, and
+optimised as a whole, once. That takes less than half the time and gives faster code.
 
-This leans on inner names of numba. Where a version of numba has them no longer, ``jit.py`` compiles every
-function as numba does by itself: slower, with the same results.
+This relies on internal names of numba. If a version of numba lacks them, ``jit.py`` compiles every function
+in numba's default way, which is slower and gives the same results.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _FIELDS = ("_final_module", "_shared_module", "_finalized", "_linking_libraries"
 
 
 def missing_names() -> list[str]:
-    """Inner names of numba that the compilers below need and this version of numba lacks."""
+    """Return internal names that the compilers below need and this version of numba lacks."""
     missing = [
         f"{kind.__name__}.{name}" for kind, own in _METHODS.items() for name in own if not hasattr(kind, name)
     ]
-    # Fields of a library are set when it is made, so they are looked for in the code that makes it.
+    # A library's fields are set when it is created, so look for them in the code that creates it.
     made = {name for kind in CPUCodeLibrary.__mro__ for name in _names_in(vars(kind).get("__init__"))}
     gone = [name for name in _FIELDS if name not in made and not hasattr(CPUCodeLibrary, name)]
     return missing + [f"{CPUCodeLibrary.__name__}.{name}" for name in gone]
@@ -42,33 +42,33 @@ class _InnerCode(JITCodeLibrary):
     """Intermediate code of one function, without what it calls."""
 
     def finalize(self) -> None:
-        """Make it ready to be linked; no machine code is made of it."""
+        """Make it ready to be linked, without machine code."""
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.external:
-                # May come in several times, and must not be left out before its caller is there.
+                # It may be linked several times, and must not be removed before its caller is there.
                 function.linkage = "weak_odr"
         self._shared_module = self._final_module
         self._finalized = True
 
 
 class _EntryCode(JITCodeLibrary):
-    """Machine code of one entry and of all that it reaches."""
+    """Machine code of one entry point and of everything that it reaches."""
 
     def finalize(self) -> None:
-        """Link, optimise, make machine code."""
+        """Link, optimise and make machine code."""
         self._linking_libraries = list(_reached(self, {}))
         super().finalize()  # type: ignore[no-untyped-call]
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             if function.linkage == Linkage.weak_odr:
-                # Nobody else calls this copy: it may vanish where it is inlined.
+                # Only this module calls this copy, so it may disappear where it is inlined.
                 function.linkage = "internal"
         super()._optimize_final_module()  # type: ignore[no-untyped-call]
 
 
 def _reached(code: CodeLibrary, found: dict[CodeLibrary, None]) -> dict[CodeLibrary, None]:
-    """All code that a function calls, directly or not, in the order in which it is found."""
+    """Return all code that a function calls, directly or not, in the order in which it is found."""
     for called in code._linking_libraries:  # type: ignore[attr-defined]
         if called not in found:
             found[called] = None
@@ -78,15 +78,15 @@ def _reached(code: CodeLibrary, found: dict[CodeLibrary, None]) -> dict[CodeLibr
 
 
 class InnerCompiler(Compiler):
-    """Compiles a function that only compiled code calls."""
+    """Compiler of a function that only compiled code calls."""
 
     def compile_extra(self, func: Any) -> Any:
-        """Compile ``func`` as far as its intermediate code."""
+        """Compile ``func`` to intermediate code only."""
         state = self.state
         state.library = _InnerCode(state.targetctx.codegen(), func.__qualname__)  # type: ignore[no-untyped-call]
         state.flags.no_compile = True
         compiled = super().compile_extra(func)  # type: ignore[no-untyped-call]
-        # Stands for the function in numba's tables; it has no address.
+        # This stands for the function in numba's tables; it has no address.
         module = compiled.fndesc.lookup_module()
         stand_in = _dynfunc.make_function(module, func.__name__, "", 0, compiled.environment, ())
         state.targetctx.insert_user_function(stand_in, compiled.fndesc, [compiled.library])
@@ -94,7 +94,7 @@ class InnerCompiler(Compiler):
 
 
 class EntryCompiler(Compiler):
-    """Compiles a function that Python calls, with all that it calls."""
+    """Compiler of a function that Python calls, together with all that it calls."""
 
     def compile_extra(self, func: Any) -> Any:
         """Compile ``func`` and what it reaches to machine code."""

@@ -1,4 +1,4 @@
-"""Larger arrays for a kernel that has run out of room: same contents, same indices, more places."""
+"""Larger arrays for a kernel that has run out of room: same contents, same indices, more rows."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from storm_lab.emulator.state.layout import Kernel, records
 
 
 def grow_records(k: Kernel, name: str, needed: int) -> Kernel:
-    """A kernel whose array ``name`` has at least ``needed`` places."""
+    """Return a kernel whose array ``name`` has at least ``needed`` rows."""
     old = getattr(k, name)
     if len(old) >= needed:
         return k
     new = records(name, max(needed, 2 * len(old)))
-    # As bytes: numpy would copy field by field.
+    # Copy as bytes, because numpy would copy field by field.
     new.view(np.uint8)[: old.nbytes] = old.view(np.uint8)
     return Kernel(**{**k._asdict(), name: new})
 
 
 def _grow_pool(k: Kernel, name: str, size: int) -> Kernel:
-    """A kernel with at least ``size`` messages or roots, the new ones at the head of its free ones."""
+    """Return a kernel with at least ``size`` messages or roots, the new ones at the head of the free list."""
     old = len(getattr(k, name))
     k = grow_records(k, name, size)
     rows, s = getattr(k, name), k.s[0]
@@ -32,14 +32,14 @@ def _grow_pool(k: Kernel, name: str, size: int) -> Kernel:
 
 
 def grow_messages(k: Kernel, size: int) -> Kernel:
-    """A kernel with a pool of ``size`` messages."""
+    """Return a kernel with a pool of ``size`` messages."""
     k = _grow_pool(k, "message", size)
     batches = (k.topology["producer_batch"] > 1) | (k.topology["transfer_batch"] > 1)
     return grow_records(k, "batch", len(k.message)) if batches.any() else k
 
 
 def grow_roots(k: Kernel, size: int) -> Kernel:
-    """A kernel with a pool of ``size`` roots."""
+    """Return a kernel with a pool of ``size`` roots."""
     old = len(k.root)
     k = _grow_pool(k, "root", size)
     k.root["executor"][old:] = -1
@@ -47,7 +47,7 @@ def grow_roots(k: Kernel, size: int) -> Kernel:
 
 
 def grow_threads(k: Kernel, needed: int) -> Kernel:
-    """A kernel with places for ``needed`` threads, in every array that is indexed by thread."""
+    """Return a kernel with room for ``needed`` threads, in every array that is indexed by thread."""
     if len(k.thread) >= needed:
         return k
     k = grow_records(k, "thread", needed)
@@ -62,7 +62,7 @@ def grow_threads(k: Kernel, needed: int) -> Kernel:
 
 
 def grow_run_queues(k: Kernel, needed: int) -> Kernel:
-    """A kernel whose nodes have room for ``needed`` threads each that want CPU at once."""
+    """Return a kernel where each node has room for the bursts of ``needed`` threads."""
     nodes, width = len(k.node), int(k.s[0].queue_width)
     if needed <= width:
         return k
@@ -74,7 +74,7 @@ def grow_run_queues(k: Kernel, needed: int) -> Kernel:
 
 
 def grow_idle(k: Kernel, needed: int) -> Kernel:
-    """A kernel with room for ``needed`` idle spouts at each source."""
+    """Return a kernel with room for ``needed`` idle spouts at each source."""
     width = k.idle.shape[1]
     if needed <= width:
         return k

@@ -1,15 +1,15 @@
-"""The kernel's record types: what is known of one thread, message, root, ...
+"""The kernel's record types: the fields of a node, worker, thread, message, root, ...
 
 Indices are whole numbers, -1 means none; times are nanoseconds of virtual time; CPU work is nanoseconds of
-one core.
+one core. A fraction is a whole number in units of 1/1024 or 1/65536, as its comment says.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-# Narrow where the range allows: what an event touches is to lie in few cache lines. Compiled code reads all
-# of them as 64 bits (row.py).
+# Fields are as narrow as their range allows, so that an event touches few cache lines. Compiled code reads
+# all of them as 64 bits (row.py).
 I1, I4, I8, U8 = np.int8, np.int32, np.int64, np.uint64
 
 
@@ -17,17 +17,17 @@ CACHE_LINE = 64
 
 
 def each(kind: type, *names: str) -> tuple[tuple[str, type], ...]:
-    """Fields of one type."""
+    """Return fields of one type."""
     return tuple((name, kind) for name in names)
 
 
 def record(*fields: tuple[str, type]) -> np.dtype[np.void]:
-    """A record with its fields where the machine likes them."""
+    """Return a record type whose fields are aligned."""
     return np.dtype(list(fields), align=True)
 
 
 def lined_record(*fields: tuple[str, type]) -> np.dtype[np.void]:
-    """A record that fills whole cache lines, so that none straddles one more than it must."""
+    """Return a record type that fills whole cache lines, so that no row touches more of them than it must."""
     packed = np.dtype(list(fields), align=True)
     size = -(-packed.itemsize // CACHE_LINE) * CACHE_LINE
     offsets = [packed.fields[name][1] for name, _ in fields]  # type: ignore[index]
@@ -37,28 +37,28 @@ def lined_record(*fields: tuple[str, type]) -> np.dtype[np.void]:
 
 SCALARS = record(
     *each(I8, "now", "seq", "heap_n"),
-    # Events before it stand in the heap, others in buckets; NEVER = all in the heap.
+    # Earlier events are in the heap, later ones in buckets; NEVER = all are in the heap.
     ("horizon", I8),
     ("bucket_bits", I8),  # a bucket is 2**bucket_bits ns wide
     ("far_n", I8),  # events in buckets
-    ("fitted_events", I8),  # when the width was looked at last: events played, and time
+    ("fitted_events", I8),  # events played, and time, when the width was last fitted
     ("fitted_at", I8),
     *each(I8, "free_message", "free_messages", "free_root", "free_roots", "roots_emitted"),
     *each(I8, "root_rows", "execution_rows"),
-    ("ready_n", I8),  # threads that found room in the queue they waited for, and go on
+    ("ready_n", I8),  # threads that found room in the queue they waited for, and may go on
     *each(I8, "ready_head", "events", "nodes", "channels"),
-    ("timers", I8),  # event sources before those of threads
+    ("timers", I8),  # number of event sources before those of threads
     ("idle_width", I8),  # columns of idle
     ("sample_every", I8),
     ("version_09", I8),  # 1 from Storm 0.9 on: queues are counted in tuples
     ("version_1", I8),  # 1 from Storm 1.0 on: latency is measured in the acker
     ("netty", I8),  # 1 from Storm 0.9 to 1.x: workers have network threads before their receive thread
     ("version_2", I8),  # 1 from Storm 2.0 on: executors have no send thread
-    ("bolt_margin", I8),  # most messages one event can create
+    ("bolt_margin", I8),  # maximum of messages that one event can create
     ("lost", I8),
-    ("shared", I8),  # cores of the one machine that all nodes are on, of 1024; 0: each is a machine
-    ("machine_cores", I8),  # how many of its threads run at a time
-    ("holder", I8),  # thread that has a core while it decides what to do next; -1: none
+    ("shared", I8),  # cores of the one machine that all nodes are on, in 1/1024; 0: each node is a machine
+    ("machine_cores", I8),  # threads that can run on that machine at a time
+    ("holder", I8),  # thread that keeps its core while it decides what to do next; -1: none
     ("queue_width", I8),  # places of run_queue for each node
     ("moved", I8),  # rows of moved
     ("moved_most", I8),
@@ -69,13 +69,13 @@ SCALARS = record(
     ("reconnect_first", I8),  # wait before the first try to connect again; doubles with each try
     ("reconnect_most", I8),  # up to this
     ("keep", I8),  # how long messages are kept for a receiver out of reach; 0 = for ever
-    ("unreached", I8),  # what becomes of messages without a connection: an Unreached
+    ("unreached", I8),  # what happens to messages without a connection: an Unreached
     ("queued_bytes", I8),  # heap that a queued tuple takes beside its payload
     ("heap_bytes", I8),
-    ("heap_cost", I8),  # extra cost with a full heap, of 65536
-    ("silent_heap", I8),  # filled part, of 1024, from which on a worker does nothing but collect
-    ("full_heaps", I8),  # workers that do
-    ("draws", U8),  # of the spread of costs
+    ("heap_cost", I8),  # cost that a heap adds when it is half full, in 1/65536
+    ("silent_heap", I8),  # filled part, in 1/1024, from which on a worker only collects garbage
+    ("full_heaps", I8),  # number of workers that do
+    ("draws", U8),  # seed of the draws of calls' costs
 )
 
 COSTS = record(
@@ -85,27 +85,27 @@ COSTS = record(
     *each(I8, "header_bytes", "uplink_ps_per_byte"),
     ("late", I8),  # how much later than asked a sleep ends
     *each(I8, "idle_sleep", "inactive_sleep", "housekeeping_period", "housekeeping_work"),
-    ("wait_work", I8),  # CPU of a thread whose wait ends, by time or because it is woken
-    ("asleep", I8),  # what that costs more after a long sleep
-    ("sleep_half", I8),  # half of that after one so long
-    ("wait_most", I8),  # up to 0.10: time after which a wait for a queue ends and begins anew; 0 = never
-    ("waits_work", I8),  # CPU of such ends in a housekeeping period
-    ("room_look", I8),  # up to 0.10: CPU of a look of a thread that waits for room; 0 = it does not look
-    ("flush_work", I8),  # of a connection's flush timer, a housekeeping period
+    ("wait_work", I8),  # CPU of ending a thread's wait, whether it times out or the thread is woken
+    ("asleep", I8),  # most that a long sleep adds to that
+    ("sleep_half", I8),  # sleep that adds half of it
+    ("wait_most", I8),  # up to 0.10: after that a wait for a queue times out and starts again; 0 = never
+    ("waits_work", I8),  # CPU of one thread's time-outs in a housekeeping period
+    ("room_look", I8),  # up to 0.10: CPU of a poll of a thread that waits for room; 0 = it does not poll
+    ("flush_work", I8),  # CPU of a connection's flush timer in a housekeeping period
     ("flush_from", I8),  # age of a worker at which these timers begin
-    ("warm_excess", I8),  # extra cost of cold code, of 65536
+    ("warm_excess", I8),  # extra cost of cold code, in 1/65536
     ("compile_calls", I8),  # calls of user code by a worker after which half of what is compiled is due
     ("compile", I8),  # CPU of the compilers until a worker's code is warm
-    ("halvings", I8),  # of the excess meanwhile; each takes the compilers as long
+    ("halvings", I8),  # how often the excess halves until then, each time after as much compiling
     ("method", I8),  # CPU of compiling one method
     ("call", I8),  # calls that one played call stands for
-    ("spread", I8),  # 1: execute and nextTuple vary
+    ("spread", I8),  # 1: costs of execute and nextTuple vary
     ("empty_batch", I8),  # up to 0.10: CPU of an idle transfer thread that a send thread wakes for nothing
-    ("empty_turn", I8),  # CPU of an idle spout's turn: it ends a sleep, and finds nothing
-    ("look", I8),  # 2.x: CPU of an idle thread's look at its queue
-    ("look_beside", I8),  # what a look costs where many threads look, of 1024
-    ("fine_look", I8),  # time from one look to the next at first ...
-    ("fine_time", I8),  # ... for so long
+    ("empty_turn", I8),  # CPU of an empty turn of an idle spout, with the end of its sleep
+    ("look", I8),  # 2.x: CPU of an idle thread's poll of its queue
+    ("look_beside", I8),  # cost of a poll on a core that many threads poll on, in 1/1024 of that of one alone
+    ("fine_look", I8),  # polling interval at first ...
+    ("fine_time", I8),  # ... for this long
     ("coarse_look", I8),  # ... and after that
     ("wire_high", I8),  # bytes in a node's card at which a 2.x worker stops writing, and goes on again
     ("wire_low", I8),
@@ -113,64 +113,64 @@ COSTS = record(
 )
 
 NODE = lined_record(
-    ("v", I8),  # what each thread on a core has had, 2**-SHARE_BITS ns
-    ("fair", I8),  # what a fair scheduler would have given each that wants one
-    ("v_at", I8),  # when it was last advanced
-    ("rested_at", I8),  # since when it has had a core to spare
+    ("v", I8),  # virtual time: CPU of a thread that is always on a core, 2**-SHARE_BITS ns
+    ("fair", I8),  # the same of a thread that always has the fair share
+    ("v_at", I8),  # when both were last advanced
+    ("rested_at", I8),  # when a core last became free after all had been taken
     ("active", I4),  # threads that run
-    ("in_line", I4),  # threads that wait for one of them to give up its core
+    ("in_line", I4),  # threads in the run queue: they wait for one of those to give up its core
     ("line_head", I4),
-    ("urgent", I4),  # whether the first of them is to have a core at once
-    ("vruntimes", I8),  # sum over those that run and those that wait
+    ("urgent", I4),  # whether the first of the run queue takes a core at once
+    ("vruntimes", I8),  # sum of vruntimes of threads that run or wait in the run queue
     ("last_mean", I8),  # mean vruntime when the last of them left
-    ("starting", I4),  # threads of JVMs that start, which always want CPU
+    ("starting", I4),  # threads of JVMs that start; they always want CPU
     ("cores", I4),
     ("threads", I4),  # hardware threads
-    ("slow", I4),  # cost multiplier, of 1024: clock, processes, memory
-    ("extra", I4),  # multiplier of a fault, of 1024
-    ("storm", I4),  # multiplier of Storm's own code, of 65536: processor, version
-    ("system", I4),  # multiplier of periodic work and wake-ups, of 65536: processor
-    ("lookers", I4),  # idle threads that look at their queues, and idle spouts
+    ("slow", I4),  # cost multiplier, in 1/1024: clock, processes, memory
+    ("extra", I4),  # multiplier of a fault, in 1/1024
+    ("storm", I4),  # multiplier of Storm's own code, in 1/65536: processor, version
+    ("system", I4),  # multiplier of periodic work and wake-ups, in 1/65536: processor
+    ("lookers", I4),  # threads that poll: idle ones, those that wait for room, and idle spouts
     ("wake_head", I4),
     ("wake_tail", I4),
-    # A line of memory later: what is used where threads look, or want more than there is.
-    ("ht_gain", I4),  # capacity of all hardware threads, of 1024 per core
-    ("own", I4),  # what its workers' own small work would take, of 1024 a core
-    ("free", I4),  # what that leaves of its cores, and other nodes of its machine leave it
-    ("most", I4),  # what these leave it, of 1024 a core
-    ("beside", I4),  # their threads that want cores which it could have
-    ("alone", I4),  # what their looks and turns would take of a core each if it were alone, of 1024
-    ("polling", I4),  # what they take of its cores where there is room, of 1024
-    ("look_rate", I4),  # of 1024 a thread that parks for a nanosecond
-    ("look_part", I4),  # what looks cost, of 1024 that one costs whose core was asleep
-    ("looked", I8),  # a clock that runs as fast as they look, in ns / 1024: threads wait for instants of it
-    ("look_work", I8),  # and one that runs as fast as they take CPU, in ns / 1024
-    # Of a node whose control group may use so much CPU in each period, in ns / 1024; 0: as much as there is.
+    # From here on another cache line: fields used only where threads poll or want more than there is.
+    ("ht_gain", I4),  # capacity that each hardware thread beyond the cores adds, in 1/1024 core
+    ("own", I4),  # what its workers' periodic work would take, in 1/1024 core
+    ("free", I4),  # what that and other nodes of its machine leave of its cores, in 1/1024 core
+    ("most", I4),  # what other nodes of its machine leave of them, in 1/1024 core
+    ("beside", I4),  # threads of those nodes that compete for its cores
+    ("alone", I4),  # CPU that its polls and empty turns would take if each thread were alone, in 1/1024 core
+    ("polling", I4),  # CPU that they take of its cores where there is room, in 1/1024 core
+    ("look_rate", I4),  # rate of its polls, in 1/1024 of that of a thread that parks for a nanosecond
+    ("look_part", I4),  # cost of a poll, in 1/1024 of that of one whose core was asleep
+    ("looked", I8),  # clock that runs at the speed of the polls, in ns / 1024; polls are due at times of it
+    ("look_work", I8),  # clock that runs as fast as they take CPU, in ns / 1024
+    # Of a node with a CPU quota: its CPU in each period, and what is left, in ns / 1024; 0 = no quota.
     *each(I8, "quota", "quota_left"),
     *each(I8, "quota_period", "quota_from"),  # ns
-    ("held", I4),  # whether it has used its quota up
+    ("held", I4),  # 1: it has used its quota up
     # Of a node that shares a machine with others.
     ("given", I4),  # cores that it has now
     ("less_from", I8),  # since when it has wanted more; NEVER: it does not
-    ("moved", I8),  # running number of the last time that it was given or gave up a core
-    *each(I8, "turn_from", "turn_ends"),  # its turn; NEVER: nobody else waits
-    ("starting_cpu", I8),  # of JVMs that started since the last sample, ns
-    # What follows only the network touches.
+    ("moved", I8),  # sequence number of the last time that it got or gave up a core
+    *each(I8, "turn_from", "turn_ends"),  # its turn; NEVER: no other node waits
+    ("starting_cpu", I8),  # CPU of starting JVMs since the last sample, ns
+    # From here on fields of the network alone.
     *each(I8, "nic_out_free", "nic_in_free", "nic_ps_per_byte"),
     ("rack", I4),
-    ("first_channel", I4),  # to itself, then to each rack
-    ("links", I4),  # channels of its own that single links from it have
+    ("first_channel", I4),  # channel to itself; those to each rack follow
+    ("links", I4),  # number of links from it that have a channel of their own
 )
 
 RACK = record(("out_free", I8), ("in_free", I8))
 
 CHANNEL = lined_record(
     ("latency", I8),
-    ("up_at", I8),  # when the connections over it are there again after a cut
+    ("up_at", I8),  # when its connections are up again after a cut
     *each(I4, "head", "tail", "cut", "node"),
-    # What follows is of cut or delayed links.
+    # From here on fields of cut or delayed links.
     ("undisturbed", I8),
-    ("start", I4),  # of a single link: its nodes
+    ("start", I4),  # of a channel for a single link: its nodes
     ("finish", I4),
     ("cut_at", I8),
     ("held_head", I4),  # messages that wait for the end of the cut
@@ -180,35 +180,35 @@ CHANNEL = lined_record(
 
 WORKER = lined_record(
     ("unread", I8),  # 2.x: bytes sent to it that its receive thread has not read
-    ("batch", I8),  # the last batch that read from it or wrote to it
-    ("held_until", I8),  # until then the connections' table is locked and nothing is sent
+    ("batch", I8),  # number of the last batch that read from it or wrote to it
+    ("held_until", I8),  # until then its table of connections is locked and it sends nothing
     ("node", I4),
-    ("calls", I4),  # of user code by its executors
-    ("route", I4),  # where the executor of task 0 would stand in the routing table that this worker sees
+    ("calls", I4),  # calls of user code by its executors
+    ("route", I4),  # where in `route` task 0 would be, in the routing table that this worker sees
     *each(I4, "receive_thread", "transfer_thread", "network_thread"),
-    ("warm_excess", I4),  # extra cost of cold code, of 65536
-    ("heap_excess", I4),  # extra cost of garbage collection with what is queued, of 65536
+    ("warm_excess", I4),  # extra cost of cold code, in 1/65536
+    ("heap_excess", I4),  # extra cost of garbage collection with what is queued, in 1/65536
     ("log_holder", I4),  # thread that writes into the log, with debug logging
     ("alive", I1),
-    # What follows is seldom touched.
-    ("log_turn", I8),  # CPU of the thread that holds its log, since it got hold of it, ns
+    # Fields from here on are seldom used.
+    ("log_turn", I8),  # CPU that the thread that holds its log has spent since it got the log, ns
     ("owed", I8),  # CPU that its housekeeping thread has still to spend, ns
-    ("due", I8),  # CPU of waits that ended since it rang, less what had been paid for them
-    ("own", I4),  # what its own small work takes of a core in this period, of 1024
+    ("due", I8),  # CPU of waits that ended in this period, less what was charged for them in advance
+    ("own", I4),  # what its periodic work takes of a core in this period, in 1/1024
     ("compile_due", I8),  # CPU of compiling what its calls so far have made hot, ns
-    ("to_compile", I8),  # of that, what no compiler has begun
+    ("to_compile", I8),  # the part of it that no compiler has begun
     ("started", I8),
     ("topology", I4),
     ("rack", I4),  # of its node
-    ("waiting", I4),  # threads that wait for their queues, for 10 ms at most
+    ("waiting", I4),  # threads that wait for their queues, for 10 ms at a time
     ("rang", I8),  # when its last housekeeping period ended
-    ("awake_until", I8),  # until then its idle transfer thread, woken for nothing, is awake
+    ("awake_until", I8),  # until then its idle transfer thread is awake, as it was woken for nothing
     ("connections", I4),  # to workers that its executors send to
-    *each(I4, "housekeeping_thread", "compiler_thread"),  # the first of its compilers'
-    ("parked_head", I4),  # messages to executors out of reach that wait
+    *each(I4, "housekeeping_thread", "compiler_thread"),  # the first of its compiler threads
+    ("parked_head", I4),  # messages that wait because their executor is out of reach
     ("parked_tail", I4),
-    ("dropped", I8),  # messages to executors out of reach
-    ("full_since", I8),  # since when it does nothing but collect; 0 = it does not
+    ("dropped", I8),  # messages dropped because their executor was out of reach
+    ("full_since", I8),  # since when it only collects garbage; 0 = it does not
     ("connecting", I4),  # 1: it lacks a connection that it wants
     ("log_head", I4),  # threads that wait to write
     ("log_tail", I4),
@@ -223,73 +223,73 @@ EXECUTOR = lined_record(
     ("new_head", I4),
     ("new_tail", I4),
     *each(I1, "alive", "active", "turn"),
-    ("awaits", I1),  # it stands in its source's table of idle spouts
-    # What follows is touched less often.
+    ("awaits", I1),  # 1: it is in its source's table of idle spouts
+    # Fields from here on are used less often.
     ("started", I8),
     ("line", I8),
-    ("fetch_end", I8),  # when its client's fetch thread has, or had, the lines that it emits next
+    ("fetch_end", I8),  # when its client's fetch thread delivers, or delivered, the lines that it emits next
     ("send_thread", I4),
     ("turn_task", I4),
-    ("reported_load", I4),  # filled part of its receive queue as last told to other workers, of 1000
+    ("reported_load", I4),  # load of its receive queue, as last reported to other workers, in 1/1000
     ("old_head", I4),
     ("old_tail", I4),
-    ("expired_head", I4),  # roots that fell out of the pending map and are still to be failed
+    ("expired_head", I4),  # roots that fell out of the pending map and are not failed yet
     ("expired_tail", I4),
     ("turn_head", I4),  # acks taken in this turn
-    ("fetched", I4),  # lines that its last fetch has brought and it has not emitted yet
+    ("fetched", I4),  # lines of its last fetch that it has not emitted yet
     ("attempt", I4),
 )
 
 THREAD = lined_record(
     ("cpu", I8),  # CPU used since the last sample
-    ("since", I8),  # start of the present execute, or when it will run at the latest
-    ("awake", I8),  # of a thread that was woken: from when on it can run
+    ("since", I8),  # start of the present execute; of a woken thread: when it will run at the latest
+    ("awake", I8),  # of a woken thread: from when on it can run
     *each(I4, "node", "worker", "head", "tail", "out_head", "out_tail", "length", "capacity"),
-    ("places", I4),  # of its queue that are in use, those of the present batch too
+    ("places", I4),  # places of its queue that are in use, including those of the present batch
     ("waiters", I4),
     ("kind", I1),
     ("state", I1),
-    ("waits", I1),  # for room in another thread's queue
+    ("waits", I1),  # 1: it waits for room in another thread's queue
     ("wait", I1),
     ("serialising", I1),
-    ("resetting", I1),  # 1: before, 2: after the reset of its tuple's time-out
+    ("resetting", I1),  # reset of the time-out of its tuple: 1 = not sent yet, 2 = sent
     ("flagged", I1),  # 1.x: its queue is so full that it asks the topology's spouts to stop
     ("role", I1),  # of a main thread: what it runs
-    ("gathers", I1),  # from 1.0 on: it gathers batches for the queues that it hands over to
-    ("flushing", I1),  # 2.x: a flush tuple has told it to hand them over
-    ("woken", I1),  # it slept until now, and has still to pay for waking up
-    # What follows is touched less often.
-    ("log_work", I8),  # CPU of the log lines that the present tuple has still to write, ns
-    ("hand_over", I8),  # its present batch, and the last one that has a place in its queue
+    ("gathers", I1),  # from 1.0 on, 1: it gathers batches for the queues that it puts tuples into
+    ("flushing", I1),  # 2.x: a flush tuple has told it to hand its batches over
+    ("woken", I1),  # 1: it slept until now and has not been charged for waking up
+    # Fields from here on are used less often.
+    ("log_work", I8),  # CPU of the log lines that it has still to write for the present tuple, ns
+    ("hand_over", I8),  # number of its present batch, and of the last batch that has a place in its queue
     ("placed", I8),
     *each(I4, "executor", "current", "last_waiter", "next_waiter", "next_wake"),
-    # Of its turns at a core.
-    ("vruntime", I8),  # what it has had, ns; while it runs, less what its node's `v` says
-    ("lag", I8),  # how much less than the others of its node it had had when it last gave up its core, ns
+    # Its turns on a core.
+    ("vruntime", I8),  # CPU that it has had, ns; while it runs, less its node's `v`
+    ("lag", I8),  # how far it was behind the mean when it last gave up its core, ns
     ("core_from", I8),  # its node's `v` when it got its core, ns
-    ("left", I8),  # of its burst, 2**-SHARE_BITS ns; -1: it has none, and takes what comes when it has a core
-    ("work", I8),  # of its burst, ns
+    ("left", I8),  # what is left of its burst, 2**-SHARE_BITS ns; -1: it has none yet, only wants a core
+    ("work", I8),  # CPU of its burst, ns
     ("next_in_line", I4),
     ("core", I4),  # the core that it has, or had last
     ("in_line", I1),
     ("batch", I4),  # messages of the present batch that are still in the queue
     ("held", I4),  # messages of the present batch that were taken
-    ("held_places", I4),  # of these; free when the batch is done
+    ("held_places", I4),  # places of these, which become free when the batch is done
     ("next_log", I4),
-    ("polls", I4),  # what its looks take of a core, of 1024
-    ("idle_from", I8),  # when it fell idle
-    ("paid_from", I8),  # until when its worker's housekeeping had paid for waits then
-    ("look_every", I8),  # time from one look to the next; 0 = it does not look
-    ("look_from", I8),  # when it began to look at this pace, by its node's `looked`
-    ("look_paid", I8),  # until when its looks' CPU has been counted, by its node's `look_work`
-    ("look_slept", I8),  # how long its core sleeps before each of its looks, in ns
-    ("log", I1),  # 1: writes into the log, 2: has its turn at it and does something else
-    ("batches", I4),  # the first of those that it gathers
+    ("polls", I4),  # what its polls take of a core, in 1/1024
+    ("idle_from", I8),  # when it became idle
+    ("paid_from", I8),  # until when its worker's housekeeping had charged for waits at that time
+    ("look_every", I8),  # polling interval; 0 = it does not poll
+    ("look_from", I8),  # its node's `looked` when it began to poll at this interval
+    ("look_paid", I8),  # its node's `look_work` up to which its polls' CPU has been counted
+    ("look_slept", I8),  # how long its core sleeps before each of its polls, ns
+    ("log", I1),  # 1: it writes into the log, 2: it holds the log and does something else
+    ("batches", I4),  # the first of the batches that it gathers
 )
 
 MESSAGE = lined_record(
     ("edge", U8),
-    ("time", I8),  # arrival on a wire, or entry into the receive queue
+    ("time", I8),  # arrival on a connection, or entry into the receive queue
     ("number", I8),  # root number, for the log; -1 = not logged
     ("next", I4),
     ("task", I4),  # global index of the target task
@@ -298,10 +298,10 @@ MESSAGE = lined_record(
     *each(I4, "root", "record", "bytes"),
     ("kind", I1),
     ("locality", I1),
-    ("place", I1),  # 1: it takes a place in its queue, 0: it shares that of the one before
+    ("place", I1),  # 1: it takes a place in its queue, 0: it shares the place of the message before
 )
 
-# In the row of the message that it begins with: what a thread gathers for a queue, from 1.0 on.
+# From 1.0 on: a batch that a thread gathers for a queue, in the row with the number of its first message.
 BATCH = record(*each(I4, "receiver", "tail", "length", "next"))
 
 ROOT = lined_record(
@@ -312,7 +312,7 @@ ROOT = lined_record(
     ("executor", I4),  # spout executor instance that waits for it
     ("task", I4),
     ("acker", I4),  # acker instance that holds the entry
-    ("rotation", I4),  # the acker's rotation count at the last put
+    ("rotation", I4),  # the acker's rotation count when the entry was last renewed
     *each(I4, "next", "previous", "bucket", "attempt"),
     ("outcome", I1),
     ("known", I1),  # the acker has its init message
@@ -322,7 +322,7 @@ ROOT = lined_record(
 TASK = lined_record(
     ("rng", U8),
     ("execute", I8),
-    ("calls", I8),  # so far: numbers the draws of their costs
+    ("calls", I8),  # calls of user code so far: numbers the draws of their costs
     ("component", I4),
     ("id", I4),  # task id in its topology
     ("local", I4),  # index among the component's tasks

@@ -1,7 +1,7 @@
-"""Rows of the kernel's arrays as compiled code sees them: narrow fields in memory, whole numbers in hand.
+"""Rows of the kernel's arrays as compiled code sees them: fields are narrow in memory and 64 bits when read.
 
-A field may be 1, 4 or 8 bytes wide. Reading it gives 64 bits in any case, so that every kernel function is
-compiled for one signature only, and storing cuts to the field's width.
+A field may be 1, 4 or 8 bytes wide. Reading it always gives 64 bits, so that every kernel function is
+compiled for one signature only. Storing truncates to the field's width.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _RowAttributes(AttributeTemplate):
     key = Row
 
     def generic_resolve(self, row: Row, name: str) -> Any:  # type: ignore[override]
-        """Type of a field in hand."""
+        """Return the type that reading a field gives."""
         fields = row.dtype.fields
         if fields is None or name not in fields:
             return None
@@ -48,7 +48,7 @@ class _RowAttributes(AttributeTemplate):
 
 
 def _place(context: Any, builder: Any, row: Row, pointer: Any, name: str) -> tuple[Any, int]:
-    """Address of a field, and its width in bytes."""
+    """Return the address of a field, and its width in bytes."""
     dtype, offset = row.dtype.fields[name][:2]  # type: ignore[index]
     start = builder.gep(pointer, [context.get_value_type(types.int64)(offset)])
     width = context.get_value_type(types.Integer.from_bitwidth(8 * dtype.itemsize))
