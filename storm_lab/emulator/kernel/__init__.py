@@ -1,1 +1,1 @@
-"""The compiled data plane: processors, queues, spouts, bolts, ackers and the network, event by event."""
+"""The compiled data plane: processors, queues, spouts, bolts, ackers and network, played event by event."""

@@ -1,4 +1,4 @@
-"""Bursts of CPU: what one costs, when the next one of a node ends, and those of a worker's own threads."""
+"""Bursts of CPU: what they cost, when a node's next one ends, and the bursts of a worker's own threads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from storm_lab.emulator.state.layout import State
 
 @inline
 def rest_of(k: State, thread: int) -> int:
-    """How long a thread that waited and the core that takes it up have both slept, in ns."""
+    """Return how long a waiting thread and the core that takes it up have both slept, in ns."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
     now = s_at(k, 0).now
@@ -23,23 +23,23 @@ def rest_of(k: State, thread: int) -> int:
 
 @inline
 def long_sleep_work(k: State, slept: int) -> int:
-    """What ending a wait costs more after the thread, and the core that takes it up, slept ``slept`` ns."""
+    """Return the CPU that ending a wait costs more after thread and core have slept for ``slept`` ns."""
     c = cost_at(k, 0)
     return c.asleep * slept // (slept + c.sleep_half) if c.asleep > 0 else 0
 
 
 @inline
 def start_burst(k: State, thread: int, work: int) -> None:
-    """Let a thread want CPU for ``work`` ns (at the reference clock) of the framework's code from now on."""
+    """Start a burst of ``work`` ns (at the reference clock) of Storm's own code."""
     start_call(k, thread, work, 0)
 
 
 @jit
 def start_call(k: State, thread: int, work: int, user: int) -> None:
-    """As :func:`start_burst`, with ``user`` ns of user code, or of the operating system, besides.
+    """As :func:`start_burst`, plus ``user`` ns of user code or of the operating system.
 
-    Cold code does not slow that down, and what processor and version make of Storm's own code does not
-    concern it.
+    Cold code does not slow that part down, and the factor for Storm's own code on this processor and version
+    does not apply to it.
     """
     t = thread_at(k, thread)
     node = t.node
@@ -57,7 +57,8 @@ def start_call(k: State, thread: int, work: int, user: int) -> None:
     if w.heap_excess > 0:
         work += (work * w.heap_excess) >> 16
     if wanting(k, node) >= p.threads:
-        # Context switch and cache refill, growing with the run queue up to four threads per core.
+        # Context switch and cache refill; grows with the threads that want CPU, up to four per hardware
+        # thread.
         work += cost_at(k, 0).switch * min(wanting(k, node) // p.threads, 4)
     work = (work * p.slow * p.extra) >> 20
     t.state = RUNNING
@@ -68,9 +69,9 @@ def start_call(k: State, thread: int, work: int, user: int) -> None:
 
 @jit
 def work_off(k: State, thread: int) -> None:
-    """Let an idle housekeeping thread do what its worker owes, a period's worth at a time.
+    """Let an idle housekeeping thread do what its worker owes, one period's worth at a time.
 
-    CPU is counted when a burst ends, and what is owed may be seconds of it.
+    CPU is counted when a burst ends, and seconds of it may be owed.
     """
     w = worker_at(k, thread_at(k, thread).worker)
     part = min(w.owed, cost_at(k, 0).housekeeping_period)
@@ -81,7 +82,7 @@ def work_off(k: State, thread: int) -> None:
 
 @jit
 def compile_on(k: State, thread: int) -> None:
-    """Let an idle compiler work on what its worker's calls have made hot, a method at a time."""
+    """Let an idle compiler thread compile what its worker's calls have made hot, one method at a time."""
     t = thread_at(k, thread)
     w = worker_at(k, t.worker)
     part = min(w.to_compile, cost_at(k, 0).method)
@@ -92,13 +93,13 @@ def compile_on(k: State, thread: int) -> None:
 
 @inline
 def _burst_ends(k: State, node: int) -> int:
-    """When the first burst of a node that is not held back ends, if nothing comes between."""
+    """Return when the first burst of a node that is not held back ends, if nothing happens before."""
     p = node_at(k, node)
     missing = run_queue_at(k, node * s_at(k, 0).queue_width).v_finish - p.v
     if missing <= 0:
         return p.v_at
     if has_room(k, node):
-        # Full speed: a division less, and the same number.
+        # At full speed a shift replaces the division.
         return p.v_at + ((missing + (1 << SHARE_BITS) - 1) >> SHARE_BITS)
     speed = share_of(k, node) if p.in_line == 0 else speed_of(k, node)
     return NEVER if speed == 0 else p.v_at + (missing + speed - 1) // speed
@@ -106,7 +107,7 @@ def _burst_ends(k: State, node: int) -> int:
 
 @jit
 def reschedule(k: State, node: int) -> None:
-    """Tell the event heap when the node's next burst ends, and when a thread next gets one of its cores."""
+    """Schedule when the node's next burst ends, and when a thread next gets one of its cores."""
     p = node_at(k, node)
     plan_line(k, node)
     if p.active == 0 and (p.quota == 0 or p.polling + p.starting + p.in_line == 0) and p.turn_ends == NEVER:

@@ -1,14 +1,14 @@
-"""What a call of user code costs beside its mean: it varies, and the framework around it is cold at first.
+"""The cost of a call of user code: it varies around its mean, and the framework's code is cold at first.
 
-No two executions of a real bolt cost the same: the collector, caches and the allocator see to that. The cost
-of an execute or nextTuple is drawn from a lognormal distribution with mean 1 (`setup.prices`), by number of
-the call, so that what one task draws depends on nothing else.
+No two executions of a real bolt cost the same, because of the collector, the caches and the allocator. The
+cost of an execute or nextTuple is drawn from a lognormal distribution with mean 1 (`setup.prices`). The draw
+is numbered by the task's calls, so it depends on nothing that other tasks do.
 
 HotSpot compiles a method when it has been called often enough, so code warms up by calls and not by the
 clock: half of what is ever compiled is due after `compile_calls` calls of user code in a worker. But code is
-no faster before it has been compiled, and the compilers are threads that want CPU like all others: on a core
-that is taken they fall behind. A loop in user code is compiled while it runs; only the framework's part of a
-call is slowed.
+no faster before it has been compiled, and the compilers are threads that want CPU like all others: on a busy
+core they fall behind. A loop in user code is compiled while it runs, so only the framework's part of a call
+is slowed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
 
 _WHOLE = 1 << 20
-# Quantiles in the table; a power of two.
+# Number of quantiles in the table; a power of two.
 QUANTILES = 4096
 _ENOUGH_CALLS = 1 << 30
 
 
 @inline
 def varied(k: State, task: int, work: int) -> int:
-    """What the task's next call costs whose mean is ``work``."""
+    """Return the cost of the task's next call, whose mean is ``work``."""
     if cost_at(k, 0).spread == 0:
         return work
     t = task_at(k, task)
@@ -42,7 +42,7 @@ def varied(k: State, task: int, work: int) -> int:
 
 @inline
 def count_call(k: State, worker: int) -> None:
-    """An executor of a worker calls user code."""
+    """Count a call of user code by an executor of a worker."""
     w = worker_at(k, worker)
     if w.calls < _ENOUGH_CALLS:
         w.calls += cost_at(k, 0).call
@@ -50,14 +50,14 @@ def count_call(k: State, worker: int) -> None:
 
 @inline
 def _halved(whole: int, amount: int, half: int) -> int:
-    """What is left of ``whole`` that halves with each ``half`` of an amount, in straight lines between."""
+    """Return what is left of ``whole`` if it halves with each ``half`` of ``amount``, linearly in between."""
     left = whole >> min(amount // half, 40)
     return left - (left * (amount % half)) // (2 * half)
 
 
 @jit
 def warm_up(k: State, worker: int) -> None:
-    """Bring what is to be compiled of a worker's code, and the excess of what is cold, up to date."""
+    """Update how much of a worker's code is to be compiled, and the extra cost of what is cold."""
     c = cost_at(k, 0)
     w = worker_at(k, worker)
     due = _WHOLE - _halved(_WHOLE, w.calls, c.compile_calls)
@@ -67,7 +67,7 @@ def warm_up(k: State, worker: int) -> None:
         w.to_compile += owed - w.compile_due
         w.compile_due = owed
         done = _WHOLE * (owed - w.to_compile) // c.compile
-    # Less what all halvings leave, so that nothing is left when all is compiled.
+    # Subtract what all halvings leave, so that nothing is left when all is compiled.
     cold = _WHOLE >> c.halvings
     left = _halved(_WHOLE, done * c.halvings, _WHOLE) - cold
     w.warm_excess = c.warm_excess * max(0, left) // (_WHOLE - cold)

@@ -1,17 +1,20 @@
-"""A node's processor: how fast threads run that want CPU.
+"""The processor of a node: how fast its threads run.
 
-With n such threads, those of JVMs that start among them, and c cores a fair scheduler gives each of them
-``share = min(1, capacity(n) / n)``; hardware threads beyond the cores add ``ht_gain`` of a core each. In the
-fluid limit of a small time slice all run at that speed. Where threads run one after another (`run_queue`)
-only those on a core do, faster.
+With n threads that want CPU, those of starting JVMs included, and c cores, a fair scheduler gives each of
+them ``share = min(1, capacity(n) / n)``. Hardware threads beyond the cores add ``ht_gain`` of a core each. In
+the fluid limit of a small time slice all run at that speed. Where threads run one after another
+(`run_queue`), only those on a core run, and faster.
 
-A node keeps one *virtual time* that advances at the speed of those that run; a thread that starts a burst of
-work w finishes when virtual time has advanced by w, whatever comes and goes meanwhile. So a change of n moves
-one number, not n finish times. A second one, ``fair``, advances at the share. What workers do for themselves
-leaves less of the c cores (:func:`spend_evenly`), and so do other nodes on the same machine
-(`shared_cores`). Both stand still while a node's quota is used up (`quota`).
+A node keeps one *virtual time*, which advances at the speed of the threads that run. A thread that starts a
+burst of work w finishes when virtual time has advanced by w, whatever starts or ends meanwhile. So when n
+changes, one number changes, not n finish times. A second clock, ``fair``, advances at the share. Both stand
+still while the node's quota is used up (`quota`). Workers' periodic work (:func:`spend_evenly`) and other
+nodes on the same machine (`shared_cores`) leave less of the c cores.
 
-Virtual time is an integer in units of 2**-SHARE_BITS ns: exact ties, same bytes everywhere.
+The bursts that run on a node are in a heap, by the virtual time of their end: its part of the array
+``run_queue``.
+
+Virtual time is an integer in units of 2**-SHARE_BITS ns, so ties are exact and results the same everywhere.
 """
 
 from __future__ import annotations
@@ -25,24 +28,24 @@ from storm_lab.emulator.state.layout import State
 
 @inline
 def _capacity_of(k: State, node: int) -> int:
-    """Of a node's cores for the threads that want CPU now, of 1024 a core."""
+    """Return the capacity of a node for the threads that want CPU now, in 1/1024 core."""
     p = node_at(k, node)
     return p.free + max(0, min(runnable(k, node), p.threads) - p.cores) * p.ht_gain
 
 
 @inline
 def has_room(k: State, node: int) -> bool:
-    """Whether all that want CPU on a node, idle threads that look included, get what they want."""
+    """Return whether all threads that want CPU on a node, polling ones included, get what they want."""
     p = node_at(k, node)
     return p.polling + runnable(k, node) * 1024 <= p.free
 
 
 @inline
 def _taken_by_looks(k: State, node: int) -> int:
-    """What idle threads that look at their queues get of a node's cores, of 1024 a core.
+    """Return what polls get of a node's cores, in 1/1024 core.
 
-    They want little each, so a fair scheduler gives them all of it, until that is more than the share of
-    those that have work.
+    Each polling thread wants little, so a fair scheduler gives it all of that, until it is more than the
+    share of a thread that has work.
     """
     p = node_at(k, node)
     capacity = _capacity_of(k, node)
@@ -54,7 +57,7 @@ def _taken_by_looks(k: State, node: int) -> int:
 
 @jit
 def _share_beside_looks(k: State, node: int) -> int:
-    """As :func:`share_of` where idle threads look at their queues."""
+    """Return the same as :func:`share_of`, on a node where threads poll."""
     free = _capacity_of(k, node) - _taken_by_looks(k, node)
     n = runnable(k, node)
     if n * 1024 <= free:
@@ -64,7 +67,7 @@ def _share_beside_looks(k: State, node: int) -> int:
 
 @jit
 def look_speed(k: State, node: int) -> int:
-    """How fast idle threads of a node look at their queues, of 1024: as often as they want to."""
+    """Return the speed of polls on a node, in 1/1024 of the rate at which its threads want to poll."""
     p = node_at(k, node)
     if p.held != 0:
         return 0
@@ -75,7 +78,7 @@ def look_speed(k: State, node: int) -> int:
 
 @inline
 def share_of(k: State, node: int) -> int:
-    """What a fair scheduler gives each thread that wants CPU, of 2**SHARE_BITS a core."""
+    """Return what a fair scheduler gives each thread that wants CPU, in units of 2**-SHARE_BITS core."""
     p = node_at(k, node)
     if p.held != 0:
         return 0
@@ -88,7 +91,10 @@ def share_of(k: State, node: int) -> int:
 
 @inline
 def speed_of(k: State, node: int) -> int:
-    """How fast each thread on a core runs, of 2**SHARE_BITS: it has the share of those that wait, too."""
+    """Return the speed of each thread on a core, in 2**-SHARE_BITS core.
+
+    It also has the share of the threads that wait.
+    """
     p = node_at(k, node)
     share = share_of(k, node)
     if p.in_line == 0 or p.active == 0:
@@ -101,7 +107,7 @@ def advance(k: State, node: int) -> None:
     """Bring a node's virtual time up to now."""
     p = node_at(k, node)
     passed = s_at(k, 0).now - p.v_at
-    # Most calls of an event come at one instant, and a share costs a division.
+    # Most calls within an event come at the same instant, and computing a share costs a division.
     if passed > 0:
         p.v_at += passed
         if p.lookers > 0:
@@ -119,9 +125,9 @@ def advance(k: State, node: int) -> None:
 
 @jit
 def spend_evenly(k: State, worker: int, cpu: int, time: int) -> None:
-    """Let a worker's own small work take ``cpu`` ns of CPU in the next ``time`` ns, evenly.
+    """Let a worker's periodic work take ``cpu`` ns of CPU in the next ``time`` ns, evenly.
 
-    It takes so little at a time that threads beside it never wait for it: it leaves them less of the cores.
+    It takes little at a time, so other threads never wait for it: it only leaves them less of the cores.
     """
     w = worker_at(k, worker)
     advance(k, w.node)
@@ -134,7 +140,7 @@ def spend_evenly(k: State, worker: int, cpu: int, time: int) -> None:
 
 @inline
 def leave_cores(k: State, node: int) -> None:
-    """Work out anew what a node has to share; its virtual time is up to now."""
+    """Recompute what a node has to share; its virtual time must be up to date."""
     p = node_at(k, node)
     p.free = min(p.cores * 1024 - own_work(k, node), p.most)
 
@@ -181,7 +187,7 @@ def _down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, work: i
 
 @jit
 def run(k: State, thread: int, work: int, left: int) -> None:
-    """Let a thread run, which has ``left`` of a burst of ``work`` ns to go (2**-SHARE_BITS ns)."""
+    """Run a thread that has ``left`` of a burst of ``work`` ns to go; ``left`` is in 2**-SHARE_BITS ns."""
     s = s_at(k, 0)
     node = thread_at(k, thread).node
     p = node_at(k, node)
@@ -194,7 +200,7 @@ def run(k: State, thread: int, work: int, left: int) -> None:
 
 @jit
 def place_of(k: State, node: int, thread: int) -> int:
-    """Where the burst of a running thread stands in its node's run queue."""
+    """Return the place of a running thread's burst in its node's heap."""
     first = node * s_at(k, 0).queue_width
     i = 0
     while run_queue_at(k, first + i).thread != thread:
@@ -204,7 +210,7 @@ def place_of(k: State, node: int, thread: int) -> int:
 
 @jit
 def leave_cpu(k: State, node: int, i: int) -> None:
-    """Take the burst at place ``i`` out of a node's run queue: it is done, or its thread was killed."""
+    """Remove the burst at place ``i`` from a node's heap: it is done, preempted or killed."""
     p = node_at(k, node)
     n = p.active - 1
     p.active = n
@@ -225,13 +231,13 @@ def leave_cpu(k: State, node: int, i: int) -> None:
 
 @entry
 def set_starting(k: State, node: int, starting: int) -> None:
-    """So many threads of JVMs that start on a node want CPU from now on."""
+    """Set how many threads of starting JVMs want CPU on a node from now on."""
     advance(k, node)
     node_at(k, node).starting = starting
 
 
 @entry
 def cpu_time(k: State, node: int) -> int:
-    """CPU that a thread of a JVM that starts would have had by now if one always started, in ns."""
+    """Return the CPU of a thread of a starting JVM, in ns, as if one had been starting all the time."""
     advance(k, node)
     return node_at(k, node).fair >> SHARE_BITS

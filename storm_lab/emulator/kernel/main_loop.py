@@ -1,8 +1,8 @@
-"""The main loop: run the next event until a given time, a full log, or an empty pool.
+"""The main loop: play events until a given time is reached, a log is full, or a pool is empty.
 
-The kernel is entered with "run until t" and left with a reason. All its state stands in the arrays of
-:class:`Kernel`, so the caller may write logs out, enlarge arrays, start and stop workers, and enter again;
-when it does so changes nothing.
+The caller says until when to play, and the kernel returns with a reason. All its state is in the arrays of
+:class:`Kernel`. So the caller may write logs out, enlarge arrays, start and stop workers, and call it again;
+when it does so changes no result.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ from storm_lab.emulator.state.layout import State
 
 @jit
 def settle(k: State) -> None:
-    """Let threads go on that found room in the queue that they waited for.
+    """Let threads go on that have found room in the queue that they waited for.
 
-    They go in the order in which they began to wait, and then those that this lets go on.
+    They go on in the order in which they began to wait, followed by the threads that this lets go on.
     """
     s = s_at(k, 0)
     while s.ready_n > 0:
@@ -69,13 +69,13 @@ def settle(k: State) -> None:
         s.ready_head = (s.ready_head + 1) % s.threads
         s.ready_n -= 1
         resume(k, thread)
-        # It may run on another node than the one whose event this is.
+        # The thread may run on another node than the one of this event.
         reschedule(k, thread_at(k, thread).node)
 
 
 @jit
 def _thread_due(k: State, node: int) -> None:
-    """A thread that was woken on a node is awake, or the first that waits for a core there gets one."""
+    """Let a woken thread of a node go on, or give a core there to the first of the run queue."""
     s = s_at(k, 0)
     p = node_at(k, node)
     if p.wake_head >= 0 and (not takes_turns(k) or thread_at(k, p.wake_head).awake <= s.now):
@@ -107,7 +107,7 @@ def _thread_due(k: State, node: int) -> None:
 
 @jit
 def _wire_due(k: State, index: int) -> None:
-    """The first message of a channel arrives; who is to read it may be woken, but nobody gets a CPU yet."""
+    """Play the arrival of a channel's first message; it may wake its reader, but none gets a core yet."""
     s = s_at(k, 0)
     channel = channel_at(k, index)
     m = channel.head
@@ -120,7 +120,8 @@ def _wire_due(k: State, index: int) -> None:
         unschedule(k, 2 * s.nodes + index)
     node = worker_at(k, executor_at(k, message.target).worker).node
     if channel.node < 0 and message.locality != IN_NODE:
-        # The receiving card takes one message after another; a message alone costs no second transmission.
+        # The receiving card takes one message after another. A message that finds it free is not charged a
+        # second transmission.
         p = node_at(k, node)
         tx = (message.bytes + cost_at(k, 0).header_bytes) * p.nic_ps_per_byte // 1000
         done = max(s.now, p.nic_in_free + tx)
@@ -134,7 +135,7 @@ def _wire_due(k: State, index: int) -> None:
 
 @inline
 def next_time(k: State) -> int:
-    """When the next event is due; NEVER when there is none."""
+    """Return when the next event is due; NEVER when there is none."""
     s = s_at(k, 0)
     if s.heap_n == 0:
         if s.far_n == 0:
@@ -147,8 +148,8 @@ def next_time(k: State) -> int:
 def run(k: State, until: int, budget: int, changed: int) -> int:
     """Play events up to and including time ``until`` (ns), at most ``budget`` of them.
 
-    Where the control plane has ``changed`` something, threads and nodes are brought up to date before. That
-    is no entry of its own: it reaches nearly all of the kernel, which would be compiled once more.
+    If the control plane has ``changed`` something, threads and nodes are first brought up to date. A separate
+    entry point for that would reach, and so compile, nearly all of the kernel once more.
 
     Returns why it stopped.
     """
@@ -222,7 +223,7 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
 def owe(k: State, worker: int, work: int) -> None:
     """Let a worker's housekeeping spend ``work`` ns of CPU, now or when its present round is done.
 
-    That cold code does not make it more is part of what its caller says.
+    It is charged as it is: cold code and the factor for Storm's own code do not change it.
     """
     w = worker_at(k, worker)
     w.owed += work

@@ -1,8 +1,8 @@
-"""CPU quotas: a node whose control group may use so much CPU in each period, and then stands still.
+"""CPU quotas: a node that may use a limited amount of CPU in each period, and then stands still.
 
-As Linux has it for containers (``cpu.max``): what all threads use together is counted, on two cores twice as
-fast as on one, and who has used it up is held back until the next period begins. What arrives meanwhile
-gathers. The kernel's slices of 5 ms a core, in which a quota is handed to cores, are not played.
+As for containers on Linux (``cpu.max``), the CPU of all threads is counted together, on two cores twice as
+fast as on one. A node that has used up its quota is held back until the next period begins; what arrives
+meanwhile gathers. The slices of 5 ms in which Linux hands a quota to cores are not played.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from storm_lab.emulator.state.layout import State
 
 @inline
 def runnable(k: State, node: int) -> int:
-    """How many threads want a node's cores, those that wait for one and of JVMs that start included."""
+    """Return how many threads want a node's cores, waiting ones and those of starting JVMs included."""
     p = node_at(k, node)
     return p.active + p.in_line + p.starting
 
 
 @inline
 def wanting(k: State, node: int) -> int:
-    """How many threads want these cores, those of other nodes on the same machine included."""
+    """Return how many threads want these cores, those of other nodes on the same machine included."""
     return runnable(k, node) + node_at(k, node).beside
 
 
 @inline
 def own_work(k: State, node: int) -> int:
-    """What a node's workers take of its cores for themselves, of 1024 a core.
+    """Return what the periodic work of a node's workers takes of its cores, in 1/1024 core.
 
-    More than half of the cores they do not get where others want them.
+    It gets at most half of the cores.
     """
     p = node_at(k, node)
     return min(p.own, p.cores * 512)
@@ -37,7 +37,7 @@ def own_work(k: State, node: int) -> int:
 
 @inline
 def _use(k: State, node: int) -> int:
-    """What a node's threads use of its quota in a ns while it is not held back, of 1024 a core."""
+    """Return what a node that is not held back uses of its quota per ns, in 1/1024 core."""
     p = node_at(k, node)
     most = p.free + (p.threads - p.cores) * 1024
     return min(p.polling + runnable(k, node) * 1024, most) + own_work(k, node)
@@ -47,7 +47,7 @@ def _use(k: State, node: int) -> int:
 def use_quota(k: State, node: int, passed: int) -> None:
     """Count what a node has used in the last ``passed`` ns, and hold it back or let it go on.
 
-    What workers do for themselves comes due meanwhile, too, and is made up for in the next period.
+    Workers' periodic work also comes due while a node is held back; the next period makes up for it.
     """
     p = node_at(k, node)
     p.quota_left -= passed * (own_work(k, node) if p.held != 0 else _use(k, node))
@@ -60,7 +60,7 @@ def use_quota(k: State, node: int, passed: int) -> None:
 
 @jit
 def quota_turn(k: State, node: int) -> int:
-    """When a node's quota will be used up, or be there anew."""
+    """Return when a node's quota will be used up, or will be renewed."""
     p = node_at(k, node)
     anew = p.quota_from + p.quota_period
     use = _use(k, node)
@@ -71,7 +71,7 @@ def quota_turn(k: State, node: int) -> int:
 
 @inline
 def is_quota_turn(k: State, node: int) -> bool:
-    """Whether a node's event is its quota's, or its turn's at the machine, and no burst of it has ended."""
+    """Return whether a node's event is that of its quota or of its turn, and no burst has ended."""
     p = node_at(k, node)
     s = s_at(k, 0)
     if p.quota + s.shared == 0:

@@ -1,17 +1,21 @@
-"""Which threads have a core of a full node, and which wait for one.
+"""Which threads of a node have a core, and which wait for one in its run queue.
 
-Two disciplines, by the cost model:
+There are two disciplines; the cost model chooses:
 
-- ``turn`` 0: all run at once, at their share. Who wakes on a full node waits for a time slice first.
-- ``turn`` > 0: as many run as there are cores, the others stand in a line, as under Linux since 6.6 (EEVDF).
-  Each thread has a ``vruntime``, the CPU that it has had. It is *eligible* while that is no more than the
-  mean of those that run or wait. A core that falls free goes to the first of the line, which is in order of
-  vruntime. A thread that wakes takes the core that it had last from one that is beyond the mean, if it is
-  eligible itself and the first; otherwise a thread keeps its core for a turn while others wait. Sleep earns
-  nothing: a thread comes back with the lag that it left with, or where the mean has come to.
+- ``turn`` 0: all threads run at once, at their share. A thread that wakes on a full node first waits for a
+  time slice.
+- ``turn`` > 0: as many threads run as there are cores, and the others wait in the run queue, as under Linux
+  since 6.6 (EEVDF). The queue is in order of ``vruntime``, the CPU that a thread has had. A thread is
+  *eligible* while its vruntime is no more than the mean of those that run or wait. A core that falls free
+  goes to the first of the queue. A thread that wakes takes the core that it had last if the thread there is
+  beyond the mean, and it is itself eligible and the first. Otherwise a thread keeps its core for a turn while
+  others wait. Sleep earns nothing: a thread comes back with the lag that it left with, or at the mean.
 
-So a thread that has run for r gets no core, where n want one, until the others have had their r. What its
-queue has gathered by then it takes at once: batches grow with the number of busy threads.
+So a thread that has run for r gets no core, where n want one, until each of the others has had r. It then
+takes all messages that have gathered, so batches grow with the number of busy threads.
+
+The run queue is ``line_head`` and ``in_line`` of the node. The array ``run_queue`` holds the bursts that run
+(`cpu`).
 """
 
 from __future__ import annotations
@@ -27,13 +31,13 @@ from storm_lab.emulator.state.layout import State
 
 @inline
 def takes_turns(k: State) -> bool:
-    """Whether threads of full nodes run one after another."""
+    """Return whether threads of full nodes run one after another."""
     return cost_at(k, 0).turn > 0
 
 
 @inline
 def cores_of(k: State, node: int) -> int:
-    """How many threads of a node may have a core now."""
+    """Return how many threads of a node may have a core now."""
     p = node_at(k, node)
     if p.held != 0:
         return 0
@@ -42,13 +46,13 @@ def cores_of(k: State, node: int) -> int:
 
 @inline
 def slice_wait(k: State, node: int) -> int:
-    """How long a thread that wakes on a full node waits for a time slice, where all then run at once."""
+    """Return how long a thread that wakes on a full node waits for a time slice, where all run at once."""
     return cost_at(k, 0).slice // node_at(k, node).threads
 
 
 @jit
 def wake_up(k: State, thread: int) -> None:
-    """A thread that sleeps is woken: it wants a core after the node's wake-up latency."""
+    """Wake a sleeping thread: it wants a core after the node's wake-up latency."""
     t = thread_at(k, thread)
     s = s_at(k, 0)
     t.state = WAKING
@@ -73,7 +77,7 @@ def wake_up(k: State, thread: int) -> None:
 
 @jit
 def awoken(k: State, node: int) -> int:
-    """The first thread that was woken on a node is awake: take it out of those that are not yet."""
+    """Remove and return the first of a node's woken threads, which is awake now."""
     s = s_at(k, 0)
     p = node_at(k, node)
     thread = p.wake_head
@@ -88,13 +92,13 @@ def awoken(k: State, node: int) -> int:
 
 @inline
 def _ran(k: State, node: int) -> int:
-    """What a thread would have had that always ran on a node, in ns."""
+    """Return the CPU that a thread would have had that is always on a core of the node, in ns."""
     return node_at(k, node).v >> SHARE_BITS
 
 
 @inline
 def _mean(k: State, node: int) -> int:
-    """Mean vruntime of the threads of a node that run or stand in line: who is not beyond it is eligible."""
+    """Return the mean vruntime of a node's threads that run or wait: those not beyond it are eligible."""
     p = node_at(k, node)
     n = p.active + p.in_line
     return (p.vruntimes + p.active * _ran(k, node)) // n if n > 0 else p.last_mean
@@ -102,18 +106,18 @@ def _mean(k: State, node: int) -> int:
 
 @jit
 def _come_back(k: State, thread: int) -> None:
-    """A thread that was off its core wants one again: give it a vruntime among those that do."""
+    """Give a thread that wants a core again a vruntime in relation to those that run or wait."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
     n = p.active + p.in_line
     mean = _mean(k, t.node)
-    # With its own, so that it has the lag that it left with.
+    # The mean will include this thread; corrected for that, its lag is the one that it left with.
     t.vruntime = mean - t.lag - t.lag // n if t.lag > 0 and n > 0 else max(t.vruntime, mean)
 
 
 @jit
 def _leave(k: State, thread: int) -> None:
-    """A thread runs no more, or is to run: note how far it lags behind the others."""
+    """Note how far a thread lags behind the others when it stops running, or leaves the run queue."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
     p.last_mean = _mean(k, t.node)
@@ -122,7 +126,7 @@ def _leave(k: State, thread: int) -> None:
 
 @jit
 def _on_core(k: State, node: int, core: int) -> int:
-    """Place of the thread that runs on a core; -1 if it is free."""
+    """Return the place of the burst that runs on a core; -1 if the core is free."""
     first = node * s_at(k, 0).queue_width
     for i in range(node_at(k, node).active):
         if thread_at(k, run_queue_at(k, first + i).thread).core == core:
@@ -132,14 +136,14 @@ def _on_core(k: State, node: int, core: int) -> int:
 
 @jit
 def get_core(k: State, thread: int) -> None:
-    """Let a thread have a core for its burst."""
+    """Give a thread a core for its burst."""
     t = thread_at(k, thread)
     if takes_turns(k):
         if _on_core(k, t.node, t.core) >= 0:
             t.core = 0
             while _on_core(k, t.node, t.core) >= 0:
                 t.core += 1
-        # While it runs, less what it would have had that always ran.
+        # While a thread runs, its vruntime is kept relative to that of a thread always on a core.
         t.vruntime -= _ran(k, t.node)
         node_at(k, t.node).vruntimes += t.vruntime
     run(k, thread, t.work, t.left)
@@ -147,7 +151,7 @@ def get_core(k: State, thread: int) -> None:
 
 @jit
 def lose_core(k: State, node: int, i: int) -> None:
-    """The burst at place ``i`` of a node's run queue is done, or its thread is preempted or killed."""
+    """Take its core from the thread whose burst is at place ``i``: it is done, preempted or killed."""
     if takes_turns(k):
         p = node_at(k, node)
         thread = run_queue_at(k, node * s_at(k, 0).queue_width + i).thread
@@ -161,7 +165,7 @@ def lose_core(k: State, node: int, i: int) -> None:
 
 @jit
 def want_core(k: State, thread: int) -> None:
-    """A thread has a burst to run: it does so if it has a core or one is free, and waits elsewhere."""
+    """Run a thread's burst at once if it has a core or one is free, else put it into the run queue."""
     t = thread_at(k, thread)
     if takes_turns(k) and s_at(k, 0).holder != thread:
         p = node_at(k, t.node)
@@ -175,14 +179,14 @@ def want_core(k: State, thread: int) -> None:
 
 @inline
 def _gives_way(k: State, thread: int) -> bool:
-    """Whether the first of the line wants the core of this thread, which has had more than its share."""
+    """Return whether a thread is beyond the mean and the first of the run queue wants its core."""
     t = thread_at(k, thread)
     return t.core == thread_at(k, node_at(k, t.node).line_head).core and t.vruntime > _mean(k, t.node)
 
 
 @jit
 def has_to_wait(k: State, thread: int) -> bool:
-    """Before a thread takes what comes next: whether it has to stand in line for a core first."""
+    """Return whether a thread has to wait for a core before its next message; if so, queue it."""
     if not takes_turns(k):
         return False
     t = thread_at(k, thread)
@@ -211,10 +215,10 @@ def has_to_wait(k: State, thread: int) -> bool:
 
 @jit
 def _has_another_turn(k: State, thread: int, vruntime: int) -> bool:
-    """Whether a thread that has had no more than the first of the line goes on: another turn begins."""
+    """Return whether a thread goes on for another turn, having had no more than the first of the queue."""
     t = thread_at(k, thread)
     first = thread_at(k, node_at(k, t.node).line_head)
-    # Who has just come into line, from a core maybe, has not waited.
+    # At equal vruntime, a first that came into the run queue just now, maybe from a core, has not waited.
     if vruntime > first.vruntime or (vruntime == first.vruntime and first.awake < s_at(k, 0).now):
         return False
     t.core_from += (_ran(k, t.node) - t.core_from) // cost_at(k, 0).turn * cost_at(k, 0).turn
@@ -223,7 +227,7 @@ def _has_another_turn(k: State, thread: int, vruntime: int) -> bool:
 
 @jit
 def _stand_in_line(k: State, thread: int, woken: bool) -> None:
-    """Put a thread into its node's line; who has ``woken`` may preempt another at once."""
+    """Put a thread into its node's run queue; a thread that was ``woken`` may preempt another at once."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
     t.in_line = 1
@@ -245,7 +249,7 @@ def _stand_in_line(k: State, thread: int, woken: bool) -> None:
 
 @jit
 def leave_line(k: State, thread: int) -> None:
-    """Take a thread out of its node's line: it gets a core, or was killed."""
+    """Remove a thread from its node's run queue: it gets a core, or was killed."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
     _leave(k, thread)
@@ -263,7 +267,7 @@ def leave_line(k: State, thread: int) -> None:
 
 @jit
 def _ahead_on_its_core(k: State, thread: int) -> int:
-    """Place of who runs on the core that a thread had last and has had more than its share; -1: nobody."""
+    """Return the burst's place on a thread's last core; -1: none, or its thread is not beyond the mean."""
     node = thread_at(k, thread).node
     place = _on_core(k, node, thread_at(k, thread).core)
     if place < 0:
@@ -274,7 +278,7 @@ def _ahead_on_its_core(k: State, thread: int) -> int:
 
 @jit
 def _longest_on(k: State, node: int) -> int:
-    """Place of the running thread that has had its core for longest."""
+    """Return the place of the burst whose thread has had its core for longest."""
     first = node * s_at(k, 0).queue_width
     place = 0
     for i in range(1, node_at(k, node).active):
@@ -286,7 +290,7 @@ def _longest_on(k: State, node: int) -> int:
 
 @jit
 def preempt(k: State, node: int) -> int:
-    """Take its core from the thread that is to give it up, which stands in line then; returns it, or -1."""
+    """Preempt the thread that has to give up its core, and put it into the run queue; returns it, or -1."""
     p = node_at(k, node)
     place = _ahead_on_its_core(k, p.line_head) if p.urgent != 0 else _longest_on(k, node)
     if place < 0:
@@ -305,7 +309,7 @@ def preempt(k: State, node: int) -> int:
 
 @inline
 def _line_moves_at(k: State, node: int) -> int:
-    """When the first of a node's line gets a core, if nothing comes between."""
+    """Return when the first of a node's run queue gets a core, if nothing happens before."""
     p = node_at(k, node)
     cores = cores_of(k, node)
     if p.line_head < 0 or cores == 0:
@@ -322,7 +326,7 @@ def _line_moves_at(k: State, node: int) -> int:
 
 @jit
 def plan_line(k: State, node: int) -> None:
-    """Tell the event heap when a thread of a node next wakes, or gets a core of another."""
+    """Schedule when a thread of a node next wakes, or gets the core of another."""
     s = s_at(k, 0)
     p = node_at(k, node)
     if takes_turns(k):
@@ -335,7 +339,7 @@ def plan_line(k: State, node: int) -> None:
         elif scheduled_at(k, s.nodes + node) != time:
             schedule(k, s.nodes + node, time)
     elif p.wake_head >= 0 and wanting(k, node) < p.threads:
-        # A core is free: the first of the threads that wait for a slice runs as soon as it is awake.
+        # A core is free: the first thread that waits for a slice runs as soon as it is awake.
         t = thread_at(k, p.wake_head)
         at = max(s.now, t.awake)
         if t.since > at:

@@ -1,10 +1,10 @@
 """Nodes that are containers or virtual machines on one machine, and share its cores.
 
 The machine's scheduler lets nodes that want CPU take turns, as Linux does with control groups of equal
-weight. A core that is free goes to the node that has fewest of those that want more. Where none is free, a
-node gives one up at once to a node that has at least two fewer, and when its turn is over to one that has one
-fewer. So a node that is held to a part of the machine by a quota mostly has all of it for a while, and none
-for longer; what other nodes send it meanwhile gathers.
+weight. A free core goes to the node that has the fewest of those that want more. If none is free, a node
+gives one up at once to a node that has at least two fewer, and at the end of its turn to one that has one
+fewer. So a node that a quota holds to a part of the machine mostly has all of it for a while, and none for
+longer; what other nodes send it meanwhile gathers.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import NEVER
 from storm_lab.emulator.state.layout import State
 
-# A turn where threads run at once and have no slice.
+# Length of a turn where threads run at once and have no slice.
 _SHORT_TURN = 100_000
 
 
 @inline
 def _wants(k: State, node: int) -> int:
-    """How many cores a node's threads could use now: none while its quota is used up.
+    """Return how many cores a node's threads could use now: none while its quota is used up.
 
-    Who was woken and is not awake yet wants one; idle threads that look at their queues beside busy ones
-    could use one more.
+    A thread that was woken and is not awake yet wants one. Threads that poll beside busy ones could use one
+    more.
     """
     p = node_at(k, node)
     n = runnable(k, node) + (1 if p.wake_head >= 0 else 0)
@@ -35,14 +35,14 @@ def _wants(k: State, node: int) -> int:
 
 @inline
 def _turn(k: State) -> int:
-    """How long a node keeps a core that others want, in ns."""
+    """Return how long a node keeps a core that others want, in ns."""
     c = cost_at(k, 0)
     return max(c.turn, c.slice, _SHORT_TURN)
 
 
 @inline
 def _give(k: State, node: int, cores: int) -> None:
-    """Let a node have so many cores from now on; :func:`_in_force` follows."""
+    """Assign a node ``cores`` cores from now on; :func:`_in_force` has to follow."""
     p = node_at(k, node)
     s = s_at(k, 0)
     now = s.now
@@ -56,7 +56,10 @@ def _give(k: State, node: int, cores: int) -> None:
 
 @jit
 def _neediest(k: State) -> int:
-    """The node that wants another core and has fewest, for longest; -1: none wants one."""
+    """Return the node that wants another core and has the fewest; -1: none wants one.
+
+    Of several it is the one that has got or given up no core for longest.
+    """
     first = -1
     for node in range(s_at(k, 0).nodes):
         p = node_at(k, node)
@@ -69,10 +72,10 @@ def _neediest(k: State) -> int:
 
 @jit
 def _giver(k: State, needy: int) -> int:
-    """The node that gives up a core to one that wants another; -1: none does yet."""
+    """Return the node that gives up a core to node ``needy``; -1: none does yet."""
     s = s_at(k, 0)
     least = node_at(k, needy).given
-    # Who has just given up a core does not get another one's in exchange.
+    # A node that has just given up a core does not get another one's in exchange.
     ended = s.now - _turn(k) if node_at(k, needy).less_from < s.now else -1
     giver = -1
     for node in range(s.nodes):
@@ -87,7 +90,7 @@ def _giver(k: State, needy: int) -> int:
 
 @jit
 def _take_back(k: State) -> int:
-    """Take from each node what it can use no more; returns how many cores are free."""
+    """Take from each node the cores that it can no longer use; returns how many cores are free."""
     s = s_at(k, 0)
     free = s.machine_cores
     for node in range(s.nodes):
@@ -105,7 +108,7 @@ def _take_back(k: State) -> int:
 
 @jit
 def _left_to_threads(k: State) -> int:
-    """What workers' own work and idle threads' looks leave of the machine's cores, of 1024 a core."""
+    """Return what periodic work, and polls of nodes that are idle, leave of the machine, in 1/1024 core."""
     s = s_at(k, 0)
     left = s.shared
     for node in range(s.nodes):
@@ -118,7 +121,7 @@ def _left_to_threads(k: State) -> int:
 
 @jit
 def _divide(k: State) -> None:
-    """Give free cores to nodes that want more, and move those of nodes whose turn is over."""
+    """Give free cores to nodes that want more, and move cores from nodes whose turn is over."""
     s = s_at(k, 0)
     free = _take_back(k)
     least = s.machine_cores
@@ -142,13 +145,13 @@ def _divide(k: State) -> None:
 
 @jit
 def _in_force(k: State, node: int, core: int, least: int) -> None:
-    """Put what a node was given into force.
+    """Apply the number of cores that a node was given.
 
-    ``core``: what each core can do, of 1024; ``least``: what another node has that wants more.
+    ``core``: capacity of each core, in 1/1024; ``least``: cores of a node that still wants more.
     """
     p = node_at(k, node)
     ends = max(p.turn_from + _turn(k), s_at(k, 0).now + 1) if p.given > least else NEVER
-    # Where all threads are idle, those that look at their queues do so at once and briefly.
+    # If all threads are idle, those that poll do so at once and briefly.
     most = p.given * core if runnable(k, node) > 0 else s_at(k, 0).shared
     if p.most != most or p.turn_ends != ends:
         advance(k, node)
@@ -162,7 +165,7 @@ def _in_force(k: State, node: int, core: int, least: int) -> None:
 
 @jit
 def share_machine(k: State) -> None:
-    """Divide the machine's cores anew after an event: what its nodes want may have changed."""
+    """Divide the machine's cores again after an event, which may have changed what its nodes want."""
     s = s_at(k, 0)
     _divide(k)
     want = 0
@@ -172,7 +175,7 @@ def share_machine(k: State) -> None:
     for node in range(s.nodes):
         p = node_at(k, node)
         others = want - (runnable(k, node) if p.held == 0 else 0)
-        # Of cores that the node cannot have they take nothing from it.
+        # Threads on cores that this node cannot have take nothing from it.
         beside = max(0, others - max(0, s.machine_cores - p.cores))
         fewer = beside < p.beside
         before = wanting(k, node)

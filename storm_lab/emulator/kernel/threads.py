@@ -1,10 +1,10 @@
-"""What a worker's threads do: take messages, burn CPU, hand over what they produced.
+"""The threads of a worker: they take messages, spend CPU, and hand over what they have produced.
 
-Storm 0.8 to 1.x: an executor has a main thread (user code) and a send thread (splits local from remote,
-serialises); a worker has a transfer thread (sends) and a receive thread (hands arriving tuples to executors,
-in order, so that up to 0.10 one full executor holds up all others of its worker). From 0.9 to 1.x a network
-thread (Netty) reads what arrives before the receive thread gets it, also while that one is held up.
-Storm 2.x: no send thread; the main thread itself hands over and serialises. Every worker also has
+Storm 0.8 to 1.x: an executor has a main thread (user code) and a send thread (separates local from remote
+messages, serialises). A worker has a transfer thread (sends) and a receive thread (hands arriving tuples to
+executors, in order, so that up to 0.10 one full executor holds up all others of its worker). From 0.9 to 1.x
+a network thread (Netty) reads what arrives before the receive thread gets it, also while that one is held up.
+Storm 2.x: no send thread; the main thread itself serialises and hands over. Every worker also has
 housekeeping (heartbeats, timers, garbage collection), which takes a small part of the cores all the time.
 """
 
@@ -84,13 +84,13 @@ from storm_lab.emulator.state.layout import State
 
 @inline
 def is_spout(k: State, thread: int) -> bool:
-    """Whether a thread is a spout's main thread."""
+    """Return whether a thread is a spout's main thread."""
     return thread_at(k, thread).role == SPOUT
 
 
 @jit
 def _bolt_computed(k: State, thread: int) -> None:
-    """Execute's CPU part is done: wait for an external server where the tuple needs one, or finish."""
+    """Wait for an external server where the tuple needs one, or finish; execute's CPU part is done."""
     t = thread_at(k, thread)
     record = message_at(k, t.current).record
     if record >= 0 and record_at(k, record).server >= 0:
@@ -103,7 +103,7 @@ def _bolt_computed(k: State, thread: int) -> None:
 
 @jit
 def _bolt_reset(k: State, thread: int) -> None:
-    """Tell the acker that the tuple in hand takes longer, then go on with it."""
+    """Reset the time-out of the tuple in hand by a message to its acker, then go on with the tuple."""
     t = thread_at(k, thread)
     t.resetting = 2
     message = message_at(k, t.current)
@@ -114,26 +114,26 @@ def _bolt_reset(k: State, thread: int) -> None:
 
 @jit
 def _bolt_finish(k: State, thread: int) -> None:
-    """Execute returns: hand over what it has produced."""
+    """Hand over what execute has produced, as it returns."""
     bolt_results(k, thread)
     hand_over_own(k, thread)
 
 
 @jit
 def _batch_start(k: State, thread: int, most: int) -> None:
-    """Take what is there, up to ``most`` messages, and spend the CPU that handling them costs."""
+    """Take up to ``most`` waiting messages as a batch, and spend the CPU that handling them costs."""
     t = thread_at(k, thread)
     c = cost_at(k, 0)
     work = calls = 0
     slept = rest_of(k, thread)
-    # Grows with every burst that starts, so this batch has a number of its own.
+    # `seq` grows with every burst that starts, so every batch has its own number.
     batch = s_at(k, 0).seq + 1
     t.hand_over = batch
     remote = False
     for _ in range(min(t.length, most)):
         m = take(k, thread)
         if t.kind == SEND:
-            # For its receiver, which it mostly reaches soon.
+            # Prefetch for the receiver, which most messages reach soon.
             fetch_record(k, message_at(k, m).record)
             if resolve(k, t.worker, m) < 0:
                 give_up(k, t.worker, m)
@@ -160,16 +160,16 @@ def _batch_start(k: State, thread: int, most: int) -> None:
     if t.kind == SEND and c.empty_batch != 0 and not remote:
         _wake_for_nothing(k, t.worker)
     start_call(k, thread, work, (calls * node_at(k, t.node).system) >> 16)
-    # Who goes on without a pause has not slept.
+    # A thread that goes on without a pause has not slept.
     t.idle_from = s_at(k, 0).now
 
 
 @jit
 def _wake_for_nothing(k: State, worker: int) -> None:
-    """Up to 0.10 a send thread publishes what goes to other workers with each batch, even if that is nothing.
+    """Wake an idle transfer thread for nothing, as a send thread does with each batch up to 0.10.
 
-    That wakes the transfer thread, if it sleeps; until it has had its turn it is awake. What waking costs is
-    played with the worker's next housekeeping.
+    The send thread publishes what goes to other workers even if that is nothing. The transfer thread is then
+    awake until it has had its turn. What waking it costs is played with the worker's next housekeeping.
     """
     w = worker_at(k, worker)
     now = s_at(k, 0).now
@@ -188,7 +188,7 @@ def _wake_for_nothing(k: State, worker: int) -> None:
 
 @jit
 def go_on(k: State, thread: int) -> None:
-    """A thread has handed over everything: take what comes next, or fall idle."""
+    """Let a thread that has handed over everything take what comes next, or become idle."""
     t = thread_at(k, thread)
     if is_spout(k, thread):
         spout_turn(k, thread)
@@ -208,15 +208,15 @@ def go_on(k: State, thread: int) -> None:
     elif t.kind == RECEIVE:
         _batch_start(k, thread, topology_at(k, worker_at(k, t.worker).topology).receive_batch)
     else:
-        # All that has gathered: its queue bounds it, if anything does.
+        # Take all messages: the size of the queue limits the batch, if anything does.
         _batch_start(k, thread, t.length)
 
 
 @jit
 def hand_over(k: State, thread: int) -> None:
-    """A burst is done and its products are listed: hand them over and go on, or stop at a full queue."""
+    """Hand over the products of a burst and go on, or stop at a full queue."""
     t = thread_at(k, thread)
-    # Lets an enqueue to oneself (a bolt with a loop, an acker beside its spout) see a busy thread.
+    # A message to the thread itself (a bolt with a loop, an acker beside its spout) must find it busy.
     t.state = BLOCKED
     if flush_output(k, thread):
         go_on(k, thread)
@@ -224,7 +224,7 @@ def hand_over(k: State, thread: int) -> None:
 
 @jit
 def hand_over_own(k: State, thread: int) -> None:
-    """A main thread hands its products over: to its send thread, or (2.x) itself, after serialising."""
+    """Hand a main thread's products to its send thread, or in 2.x to their receivers, after serialising."""
     if s_at(k, 0).version_2 != 0:
         work = serialise_own(k, thread)
         if work > 0:
@@ -236,7 +236,7 @@ def hand_over_own(k: State, thread: int) -> None:
 
 @jit
 def resume(k: State, thread: int) -> None:
-    """There is room in the queue that stopped a thread."""
+    """Let a thread go on that a full queue had stopped."""
     t = thread_at(k, thread)
     if is_spout(k, thread):
         # A spout is never stopped: it keeps an overflow buffer and handles acks meanwhile.
@@ -248,7 +248,7 @@ def resume(k: State, thread: int) -> None:
 
 @jit
 def burst_done(k: State, thread: int, work: int) -> None:
-    """A thread's CPU burst of ``work`` ns has ended."""
+    """End a thread's CPU burst of ``work`` ns."""
     t = thread_at(k, thread)
     t.cpu += work
     if t.log_work > 0:
@@ -263,7 +263,7 @@ def burst_done(k: State, thread: int, work: int) -> None:
 
 @jit
 def _burst_leads_to(k: State, thread: int, work: int) -> None:
-    """What a thread does next after a burst of ``work`` ns, its log lines written."""
+    """Do what follows a burst of ``work`` ns, after its log lines have been written."""
     t = thread_at(k, thread)
     if t.kind == MAIN:
         if t.serialising != 0:
@@ -308,7 +308,7 @@ def flush_spout(k: State, thread: int) -> None:
 
 @jit
 def timer_rings(k: State, thread: int) -> None:
-    """A sleep, a wait for a server or an empty turn has ended."""
+    """End a thread's sleep, wait for a server, or empty turn."""
     t = thread_at(k, thread)
     if t.state == POLLING:
         spout_turn(k, thread)
@@ -330,7 +330,7 @@ def timer_rings(k: State, thread: int) -> None:
 
 @jit
 def arrive(k: State, m: int) -> None:
-    """A message reaches its target's worker: to the thread that reads it, unless the worker is gone."""
+    """Put a message into the queue of the thread that reads for its target's worker; lost if that is gone."""
     target = executor_at(k, message_at(k, m).target)
     worker = worker_at(k, target.worker)
     if worker.alive == 0:

@@ -1,9 +1,9 @@
-"""Consumers that wait for their queues: up to 0.10 such a wait ends every 10 ms, and begins again.
+"""Waits of consumers for their queues: up to 0.10 such a wait times out every 10 ms and starts again.
 
-Transfer and send threads and bolts' main threads wait so, and both of a worker's system executor. A wait that
-a tuple ends sooner costs what waking costs, and no more; so a thread that a flood keeps busy has none of the
-other kind. No end by time is an event: a worker's housekeeping pays for those that wait when its period
-ends as if they had waited throughout, and what that was too much or too little is settled when a wait ends.
+Transfer and send threads and bolts' main threads wait so, and both threads of a worker's system executor. A
+wait that a tuple ends sooner costs what waking costs, and no more; so a thread that a flood keeps busy has no
+time-outs. A time-out is no event. When a worker's housekeeping period ends, it charges the threads that wait
+then as if they had waited throughout. When a wait ends, the difference is settled.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _consumes(k: State, thread: int) -> bool:
 
 @inline
 def begin_wait(k: State, thread: int) -> None:
-    """A thread falls idle."""
+    """Note that a thread becomes idle."""
     t = thread_at(k, thread)
     w = worker_at(k, t.worker)
     t.idle_from = s_at(k, 0).now
@@ -33,7 +33,7 @@ def begin_wait(k: State, thread: int) -> None:
 
 @inline
 def end_wait(k: State, thread: int) -> None:
-    """An idle thread is woken, or dies."""
+    """Note that an idle thread is woken, or dies."""
     if cost_at(k, 0).wait_most > 0 and _consumes(k, thread):
         worker_at(k, thread_at(k, thread).worker).waiting -= 1
         _settle_wait(k, thread)
@@ -41,7 +41,7 @@ def end_wait(k: State, thread: int) -> None:
 
 @jit
 def _settle_wait(k: State, thread: int) -> None:
-    """Let housekeeping pay for the ends by time that an idle thread's wait had, not for periods' worth."""
+    """Charge housekeeping for the time-outs that a wait really had, less what was charged in advance."""
     t = thread_at(k, thread)
     w = worker_at(k, t.worker)
     c = cost_at(k, 0)
@@ -57,7 +57,7 @@ def _settle_wait(k: State, thread: int) -> None:
 
 @inline
 def interrupt_wait(k: State, thread: int) -> None:
-    """An idle thread is woken for nothing: its wait begins anew."""
+    """Start an idle thread's wait again, as the thread is woken for nothing."""
     t = thread_at(k, thread)
     if cost_at(k, 0).wait_most > 0:
         _settle_wait(k, thread)
