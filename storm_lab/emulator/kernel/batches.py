@@ -1,20 +1,20 @@
-"""Batches of Storm 1.x and 2.x: tuples that a thread gathers for a queue before it hands them over together.
+"""Batches of Storm 1.x and 2.x: tuples that a thread gathers for a queue and hands over together.
 
 From 1.0 on each thread has a batch for each queue that it puts tuples into.
 
 1.x (``DisruptorQueue.ThreadLocalBatcher`` of 1.2.4): a batch of ``topology.disruptor.batch.size`` is handed
-over when it is full, and at the next of the worker's ticks, ``topology.disruptor.batch.timeout.millis``
-apart, at the latest. What the queue has no room for waits in its overflow, without bound: a full queue stops
-nobody but a spout, which does not call nextTuple while its send queue is full.
+over when it is full, or at the latest at the worker's next tick, which comes every
+``topology.disruptor.batch.timeout.millis``. What the queue has no room for waits in its unbounded overflow.
+So a full queue stops no thread but a spout's, which does not call nextTuple while its send queue is full.
 
 2.x (``JCQueue.BatchInserter`` of 2.8.3): ``topology.producer.batch.size`` is for executors' queues and
-``topology.transfer.batch.size`` for the worker's transfer queue; both are 1 unless they are set. A batch that
-is full is handed over when its thread has one more tuple for the same queue. Until then a flush tuple, which
-a timer of the worker puts into the queue of each of its executors every
-``topology.batch.flush.interval.millis``, lets the executor hand over what it has. Nobody sends one to the
-thread that reads from other workers: what it has gathered waits for its batch to fill.
+``topology.transfer.batch.size`` for the worker's transfer queue; both are 1 unless they are set. A full batch
+is handed over when its thread has one more tuple for the same queue. Before that, a flush tuple lets the
+executor hand over what it has; a timer of the worker puts one into the queue of each of its executors every
+``topology.batch.flush.interval.millis``. The thread that reads from other workers gets no flush tuples, so
+what it has gathered waits for its batch to fill.
 
-A batch is known by its first message, and lies in the row of that number. Each thread chains its own.
+A batch has the number of its first message, and is the row of that number. Each thread links its batches.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from storm_lab.emulator.state.layout import State
 
 @inline
 def _size(k: State, thread: int, receiver: int) -> int:
-    """How many tuples a thread gathers for a queue."""
+    """Return how many tuples a thread gathers for a queue."""
     topology = topology_at(k, worker_at(k, thread_at(k, thread).worker).topology)
     return topology.transfer_batch if thread_at(k, receiver).kind == TRANSFER else topology.producer_batch
 
 
 @jit
 def _find(k: State, thread: int, receiver: int) -> int:
-    """The thread's batch for a queue; -1: it has none."""
+    """Return the thread's batch for a queue; -1: it has none."""
     b = thread_at(k, thread).batches
     while b >= 0 and batch_at(k, b).receiver != receiver:
         b = batch_at(k, b).next
@@ -46,7 +46,7 @@ def _find(k: State, thread: int, receiver: int) -> int:
 
 @jit
 def _replace(k: State, thread: int, old: int, new: int) -> None:
-    """Let another batch stand where one stood in its thread's chain."""
+    """Replace a batch by another in its thread's list."""
     t = thread_at(k, thread)
     if t.batches == old:
         t.batches = new
@@ -59,9 +59,9 @@ def _replace(k: State, thread: int, old: int, new: int) -> None:
 
 @jit
 def _publish(k: State, thread: int, b: int) -> int:
-    """Hand over what a batch holds, in 2.x as far as there is room; returns how much that was.
+    """Hand over a batch, in 2.x as far as there is room; returns how many tuples that were.
 
-    What is meant for an executor that has ended is lost.
+    Tuples for an executor that has ended are lost.
     """
     unbounded = s_at(k, 0).version_2 == 0
     batch = batch_at(k, b)
@@ -88,7 +88,7 @@ def _publish(k: State, thread: int, b: int) -> int:
 
 @jit
 def takes_more(k: State, thread: int, receiver: int) -> bool:
-    """Whether a thread may gather one more tuple for a queue; in 2.x a full batch is handed over for that."""
+    """Return whether a thread may gather one more tuple for a queue; 2.x hands a full batch over for that."""
     if s_at(k, 0).version_2 == 0:
         return True
     size = _size(k, thread, receiver)
@@ -126,12 +126,12 @@ def gather(k: State, thread: int, receiver: int, m: int) -> None:
 
 @inline
 def _plan_flush(k: State, thread: int) -> None:
-    """1.x: the worker's next tick hands over what a thread gathers from now on."""
+    """1.x: schedule the worker's next tick, which hands over what a thread gathers from now on."""
     t = thread_at(k, thread)
     w = worker_at(k, t.worker)
     every = topology_at(k, w.topology).flush
     if s_at(k, 0).version_2 == 0 and every > 0:
-        # An executor's main thread has a period of its own: its send thread's stands for both.
+        # A main thread's period has another use, so its send thread's period serves both.
         owner = thread + 1 if t.kind == MAIN else thread
         now = s_at(k, 0).now
         schedule(k, period_source(k, owner), now + every - (now - w.started) % every)
@@ -146,7 +146,7 @@ def flush_tick(k: State, thread: int) -> None:
 
 @jit
 def flush(k: State, thread: int) -> bool:
-    """2.x: hand over something of each batch that an executor has; False when a full queue stopped it."""
+    """2.x: hand over something of each batch of a thread; returns False if a full queue stopped it."""
     t = thread_at(k, thread)
     b = t.batches
     while b >= 0:

@@ -1,4 +1,4 @@
-"""What a bolt's or an acker's main thread does with a tuple: what execute costs, and what comes of it."""
+"""What the main thread of a bolt or acker does with a tuple: the cost of execute, and its results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def bolt_start(k: State, thread: int) -> None:
         return
     version_1 = s_at(k, 0).version_1 != 0
     if version_1 and message.record >= 0 and message.root >= 0 and record_at(k, message.record).resets != 0:
-        # Its first call is collector.resetTimeout (from 1.0 on); the rest follows when that is sent.
+        # execute first calls collector.resetTimeout (from 1.0 on) and goes on when that message is sent.
         t.resetting = 1
         start_burst(k, thread, c.dispatch + c.emit)
         return
@@ -50,7 +50,7 @@ def bolt_start(k: State, thread: int) -> None:
 
 @jit
 def bolt_execute(k: State, thread: int, work: int) -> None:
-    """Run execute on the tuple in hand, with ``work`` ns before it."""
+    """Run execute on the tuple in hand, after ``work`` ns of other work."""
     t = thread_at(k, thread)
     message = message_at(k, t.current)
     c = cost_at(k, 0)
@@ -89,7 +89,7 @@ def ask_server(k: State, record: int) -> int:
 
 @jit
 def bolt_results(k: State, thread: int) -> None:
-    """Execute returns: produce its emissions, ack the input, log the execution."""
+    """Produce the emissions of an execute that returns, ack its input, and log it."""
     t = thread_at(k, thread)
     s = s_at(k, 0)
     m = t.current

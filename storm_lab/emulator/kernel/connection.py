@@ -1,8 +1,9 @@
-"""Connections between workers: a batch pays one system call for each of them, however many tuples it holds.
+"""Connections between workers: a batch costs one system call for each of them, however many tuples it holds.
 
-A transfer thread writes all that a batch has for one worker at once, and the thread that reads takes all
-that has arrived from one worker at once. So the calls of a thread that is behind are shared by many tuples,
-while at light load every tuple pays its own; and what goes to many workers pays more than what goes to few.
+A transfer thread writes all that a batch has for one worker at once, and a reading thread takes all that has
+arrived from one worker at once. So a thread that is behind shares its calls between many tuples, while at
+light load every tuple pays for its own call. A thread that sends to many workers pays more than one that
+sends to few.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from storm_lab.emulator.state.layout import State
 
 @inline
 def sender_of(k: State, worker: int, m: int) -> int:
-    """The worker that a message came from, as its reader ``worker`` sees the topology; -1: unknown."""
+    """Return the worker that a message came from, as its reader ``worker`` sees the topology; -1: unknown."""
     task = message_at(k, m).source_task
     if task < 0:
         return -1
@@ -24,7 +25,7 @@ def sender_of(k: State, worker: int, m: int) -> int:
 
 @inline
 def is_first(k: State, other: int, batch: int) -> bool:
-    """Whether a message is the first of its batch from or to worker ``other``, for which a call is made."""
+    """Return whether a message is the first of its batch from or to worker ``other``, and so needs a call."""
     if other < 0:
         return True
     w = worker_at(k, other)

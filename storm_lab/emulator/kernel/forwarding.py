@@ -1,8 +1,8 @@
-"""Handing messages over: to which thread next, and what holds them up.
+"""Handing messages over: which thread gets a message next, and what stops that.
 
-A thread hands over what it has produced in order; the first message that finds no room stops it, but in 1.x,
-where queues overflow. From 1.0 on it may gather batches first (`batches`). In 2.x it also stops for a full
-queue of another worker, for Netty's watermarks, and for a receiver that does not read.
+A thread hands over what it has produced in order. The first message that finds no room stops it, except in
+1.x, where queues overflow. From 1.0 on it may gather batches first (`batches`). In 2.x it also stops for a
+full queue of another worker, for Netty's watermarks, and for a receiver that does not read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ from storm_lab.emulator.state.layout import State
 
 @inline
 def give_up(k: State, worker: int, m: int) -> None:
-    """The sender does not reach a message's executor: it is lost, or waits, or stops all sending, too."""
+    """Deal with a message whose executor cannot be reached.
+
+    It is lost, or waits, or waits and stops all sending.
+    """
     w = worker_at(k, worker)
     fate = s_at(k, 0).unreached
     if fate == UNREACHED_DROPS or (fate == UNREACHED_BLOCKS and w.connecting == 0):
@@ -64,14 +67,14 @@ def give_up(k: State, worker: int, m: int) -> None:
 
 @jit
 def _receiver_of(k: State, thread: int, m: int) -> int:
-    """The thread whose queue a message goes to next; -1: it is lost; -2: it goes on the wire."""
+    """Return the thread whose queue gets a message next; -1: it is lost; -2: it goes to another worker."""
     t = thread_at(k, thread)
     if t.kind == TRANSFER:
         return -2
     if t.kind == NETWORK:
         return worker_at(k, t.worker).receive_thread
     if t.kind == MAIN and s_at(k, 0).version_2 == 0:
-        # Its send thread stands behind it: see lifecycle.open_executor.
+        # Its send thread has the next index: see lifecycle.open_executor.
         return thread + 1
     message = message_at(k, m)
     if message.target < 0:
@@ -86,11 +89,11 @@ def _receiver_of(k: State, thread: int, m: int) -> int:
 
 @inline
 def _full_queue(k: State, thread: int, m: int, receiver: int) -> int:
-    """The thread whose full queue holds a message up; -1 when it may go."""
+    """Return the thread whose full queue stops a message; -1 when none does."""
     t = thread_at(k, thread)
     if s_at(k, 0).version_2 != 0:
         if t.kind == RECEIVE:
-            # 2.x: what does not fit goes to an unbounded overflow queue; the senders are told to hold back.
+            # 2.x: what does not fit goes to an unbounded overflow queue; the senders are told to stop.
             return -1
         message = message_at(k, m)
         if t.kind == MAIN and message.target >= 0 and message.locality != IN_PROCESS:
@@ -104,9 +107,10 @@ def _full_queue(k: State, thread: int, m: int, receiver: int) -> int:
 
 @jit
 def _may_not_send(k: State, thread: int, m: int) -> bool:
-    """Let a transfer thread wait until a connection is there and its worker's table is not locked.
+    """Let a transfer thread wait for a connection, or until its worker's table is unlocked; returns whether.
 
-    In 2.x it waits also above Netty's high watermark, until the card has sent down to the low one.
+    In 2.x it also waits when its card holds more than Netty's high watermark, until it is down to the low
+    one.
     """
     c = cost_at(k, 0)
     t = thread_at(k, thread)
@@ -121,7 +125,7 @@ def _may_not_send(k: State, thread: int, m: int) -> bool:
             return False
         p = node_at(k, t.node)
         if held_bytes(k, t.node, m) > c.wire_high:
-            # The link is cut: look again at the pace at which connecting is tried.
+            # The link is cut: check again at the interval of the tries to connect.
             until = now + s_at(k, 0).reconnect_first
         elif p.nic_out_free - now > c.wire_high * p.nic_ps_per_byte // 1000:
             until = p.nic_out_free - c.wire_low * p.nic_ps_per_byte // 1000
@@ -135,10 +139,10 @@ def _may_not_send(k: State, thread: int, m: int) -> bool:
 
 @jit
 def _reader_is_slow(k: State, thread: int, m: int) -> bool:
-    """2.x: whether the receiver has left so much unread that TCP lets no more through.
+    """2.x: let a transfer thread wait if the receiver has left too much unread; returns whether it does.
 
-    That is what fills both ends' socket buffers and the sender's own up to its high watermark; the transfer
-    thread waits for the receiver to read.
+    TCP lets no more through once the unread bytes fill both ends' socket buffers, and the sender's own buffer
+    up to its high watermark.
     """
     c = cost_at(k, 0)
     if c.wire_high == 0:
@@ -154,8 +158,8 @@ def _reader_is_slow(k: State, thread: int, m: int) -> bool:
 def _gather(k: State, thread: int, receiver: int, m: int) -> None:
     """Put a message into the thread's batch for a queue.
 
-    In 2.x what was read from other workers goes past it to the queue's overflow, where there is one or has
-    to be.
+    In 2.x a message that was read from another worker bypasses the batch and goes to the queue's overflow, if
+    there is an overflow or the queue is full.
     """
     r = thread_at(k, receiver)
     overflows = (
@@ -173,7 +177,7 @@ def _gather(k: State, thread: int, receiver: int, m: int) -> None:
 def flush_output(k: State, thread: int) -> bool:
     """Hand over what a thread has produced, in order.
 
-    Returns False when a full queue stopped it; the thread waits for room then.
+    Returns False when a full queue stopped it; the thread then waits for room.
     """
     t = thread_at(k, thread)
     if t.flushing != 0 and not flush(k, thread):
@@ -205,9 +209,9 @@ def flush_output(k: State, thread: int) -> bool:
 
 @jit
 def serialise_own(k: State, thread: int) -> int:
-    """Storm 2.x: find where an executor's new products go.
+    """Storm 2.x: find the targets of an executor's new products.
 
-    Returns the CPU that serialising the remote ones costs.
+    Returns the CPU that serialising those for other workers costs.
     """
     t = thread_at(k, thread)
     c = cost_at(k, 0)

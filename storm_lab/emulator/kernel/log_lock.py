@@ -1,13 +1,14 @@
-"""Debug logging: the log lines of a tuple, and the lock that a worker's threads write them under.
+"""Debug logging: the log lines of a tuple, and the lock under which a worker's threads write them.
 
 With ``topology.debug`` every tuple that a bolt receives and every emit call writes a line into the worker's
-log. The appender's lock is one per process: while one thread writes, others that want to write wait. So the
+log. The appender has one lock per process: while one thread writes, others that want to write wait. So the
 executors of a worker share its log, whatever share of the CPU each would get.
 
-Java's locks are not fair: a thread that lets go and comes back at once gets the lock again, before those it
-has woken are there. On a single core it does so as long as it has the processor: it keeps the log until it
-loses its core (for a time slice, where threads do not take turns) or has nothing to do; then the next one has
-it, in the order in which they came. With several hardware threads the lock changes hands after every tuple.
+Java's locks are not fair: a thread that releases the lock and comes back at once gets it again, before the
+threads that it has woken are there. On a single core it does so as long as it has the processor. It keeps the
+log until it loses its core (for a time slice, where threads do not take turns) or has nothing to do; then the
+thread that has waited longest gets it. With several hardware threads the lock changes hands after every
+tuple.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from storm_lab.emulator.state.layout import State
 
 @inline
 def _write(k: State, thread: int, before: int) -> None:
-    """Start the burst of a thread's log lines; it has spent ``before`` ns on the tuple."""
+    """Start the burst of a thread's log lines, after ``before`` ns spent on the tuple."""
     t = thread_at(k, thread)
     w = worker_at(k, t.worker)
     if w.log_holder != thread:
@@ -56,7 +57,7 @@ def write_log(k: State, thread: int, before: int) -> None:
 
 @jit
 def log_written(k: State, thread: int, work: int) -> None:
-    """A thread has written a tuple's log lines, in ``work`` ns: it goes on, or the next one writes."""
+    """Let a thread go on that has written a tuple's log lines, in ``work`` ns, or let the next one write."""
     t = thread_at(k, thread)
     w = worker_at(k, t.worker)
     w.log_turn += work
@@ -69,7 +70,7 @@ def log_written(k: State, thread: int, work: int) -> None:
 
 @jit
 def release_log(k: State, thread: int) -> None:
-    """A thread's turn is over, or it has died: the next one that lives and waits writes its lines."""
+    """Take the log from a thread whose turn is over, or which has died; the next live waiter writes."""
     t = thread_at(k, thread)
     t.log_work = 0
     t.log = LOG_NONE

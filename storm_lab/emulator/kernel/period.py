@@ -1,4 +1,4 @@
-"""What happens at even intervals: workers' housekeeping, tick tuples, rotations of spouts' pending maps."""
+"""What happens at regular intervals: housekeeping, tick and flush tuples, rotations of pending maps."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import FLUSH, HOUSEKEEPING, IDLE, IN_PROCESS, RECEIVE, SEND, TICK
 from storm_lab.emulator.state.layout import State
 
-# Of 1024: at 98 percent HotSpot gives up (GC overhead limit).
+# In 1/1024: at 98 percent HotSpot gives up (GC overhead limit).
 FULLEST = 1003
-# Extra cost, of 65536, where collections take 98 percent of the time, HotSpot's other limit.
+# Extra cost, in 1/65536, where collections take 98 percent of the time, HotSpot's other limit.
 SILENT_EXCESS = 49 << 16
 
 
 @inline
 def _filled(k: State, worker: int) -> int:
-    """What of a worker's heap its incoming queue fills, of 1024, up to FULLEST."""
+    """Return the part of a worker's heap that its incoming queue fills, in 1/1024, at most FULLEST."""
     w = worker_at(k, worker)
     queued = thread_at(k, w.receive_thread).length + thread_at(k, w.network_thread).length
     return min(queued * s_at(k, 0).queued_bytes * 1024 // s_at(k, 0).heap_bytes, FULLEST)
@@ -42,10 +42,10 @@ def _filled(k: State, worker: int) -> int:
 
 @inline
 def _heap_excess(k: State, filled: int) -> int:
-    """What garbage collection adds to a worker's costs while its incoming queue fills its heap, of 65536.
+    """Return what garbage collection adds to a worker's costs, in 1/65536, with its heap ``filled``.
 
-    A collection marks or copies what lives, and that is mainly queued tuples; it comes the sooner the less of
-    the heap is free. So it costs in proportion to the full part over the free one. In steps of 1/1024 of the
+    A collection marks or copies live data, which is mainly queued tuples, and comes sooner the less of the
+    heap is free. So it costs in proportion to the full part over the free one, in steps of 1/1024 of the
     heap, up to FULLEST.
     """
     return filled * s_at(k, 0).heap_cost // (1024 - filled)
@@ -53,7 +53,7 @@ def _heap_excess(k: State, filled: int) -> int:
 
 @jit
 def _watch_heap(k: State, worker: int, filled: int) -> None:
-    """A worker whose heap is full does next to nothing but collect, for as long as that is so."""
+    """Let a worker do little but collect garbage for as long as its heap is full."""
     s = s_at(k, 0)
     w = worker_at(k, worker)
     if filled >= s.silent_heap:
@@ -68,9 +68,9 @@ def _watch_heap(k: State, worker: int, filled: int) -> None:
 
 @jit
 def _housekeep(k: State, thread: int, source: int) -> None:
-    """Charge a worker's own small work since the last ring, and look at its heap.
+    """Charge a worker's periodic work since the last housekeeping, and check its heap.
 
-    The work is heartbeats, timers, and waits that end: what it comes to is taken evenly until the next ring.
+    The work is heartbeats, timers, and ends of waits. Its CPU is taken evenly until the next housekeeping.
     """
     s = s_at(k, 0)
     c = cost_at(k, 0)
@@ -82,15 +82,15 @@ def _housekeep(k: State, thread: int, source: int) -> None:
         work += w.connections * c.flush_work
     topology = topology_at(k, w.topology)
     if topology.flush > 0:
-        # The timer of flushes sleeps in between; in 1.x so does the thread that it tells to flush.
+        # The flush timer sleeps in between; in 1.x the thread that it tells to flush does too.
         work += c.housekeeping_period * c.wait_work * (1 + topology.overflows) // topology.flush
     work = ((work * (s.now - w.rang) // c.housekeeping_period * p.system) >> 16) + w.due
-    # Waits that had been paid for and ended sooner may be worth more than all the rest.
+    # Refunds for waits that ended early may exceed all the rest.
     w.due = min(work, 0)
     w.rang = s.now
     cpu = (max(work, 0) * p.slow * p.extra) >> 20
     t.cpu += cpu
-    # Storm's timers set their next ring when their work is done: those of two workers do not keep in step.
+    # Storm's timers start their next wait when their work is done, so two workers do not keep in step.
     time = c.housekeeping_period + cpu
     spend_evenly(k, t.worker, cpu, time)
     filled = _filled(k, t.worker)
@@ -103,7 +103,7 @@ def _housekeep(k: State, thread: int, source: int) -> None:
 
 @jit
 def period_rings(k: State, thread: int, source: int) -> None:
-    """A periodic tick: housekeeping, a tick or flush tuple, or the rotation of a spout's pending map."""
+    """Play a periodic tick: housekeeping, a tick or flush tuple, or the rotation of a spout's pending map."""
     t = thread_at(k, thread)
     s = s_at(k, 0)
     if t.kind == HOUSEKEEPING:
@@ -128,7 +128,7 @@ def period_rings(k: State, thread: int, source: int) -> None:
 
 @jit
 def _flush(k: State, thread: int, source: int) -> None:
-    """A tick of what flushes batches: in 2.x by a flush tuple for the executor, in 1.x by itself."""
+    """Play a tick of the flush timer: in 2.x a flush tuple for the executor, in 1.x the flush itself."""
     t = thread_at(k, thread)
     if s_at(k, 0).version_2 == 0:
         unschedule(k, source)
@@ -144,7 +144,7 @@ def _flush(k: State, thread: int, source: int) -> None:
 
 @jit
 def _warm_up(k: State, worker: int) -> None:
-    """Compile what a worker's calls have made hot, and bring the excess of its cold code up to date."""
+    """Compile what a worker's calls have made hot, and update the extra cost of its cold code."""
     warm_up(k, worker)
     first = worker_at(k, worker).compiler_thread
     for compiler in range(first, first + COMPILERS):

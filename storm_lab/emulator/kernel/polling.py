@@ -1,14 +1,17 @@
-"""Idle spouts, and idle threads of Storm 2.x: they are not woken but look for work, and looking takes CPU.
+"""Threads that poll: idle ones of Storm 2.x, and idle spouts. Nothing wakes them, and polling takes CPU.
 
 An idle spout of any version sleeps for 1 ms between the empty turns of its loop.
 
-A bolt or acker that finds its queue empty (``WaitStrategyProgressive``) parks for a nanosecond, which takes
-some 55 us, up to 1,000 times, and then sleeps for 1 ms at a time, unless settings say otherwise; a transfer
-thread and an idle spout sleep 1 ms. So what arrives waits for the next look, and who gets a tuple every 60 ms
-never leaves the fine looks: a worker of 2.x takes most CPU at light load. No look is an event: the one that
-finds something is computed when there is something, those before are counted then or when counters are read,
-and what they take of the node's cores is a rate. Where threads want more CPU than there is, looks come later,
-all by the same factor.
+A bolt or acker of 2.x that finds its queue empty (``WaitStrategyProgressive``) parks for a nanosecond, which
+takes some 55 us, up to 1,000 times, and then sleeps for 1 ms at a time, unless settings say otherwise. A
+transfer thread and an idle spout sleep for 1 ms. So what arrives waits for the next poll, and a thread that
+gets a tuple every 60 ms never leaves the fine polling interval: a worker of 2.x takes most CPU at light load.
+
+No poll is an event. The poll that finds something is computed when there is something. Those before are
+counted then, or when counters are read, and what they take of the node's cores is a rate. Where threads want
+more CPU than there is, all polls come later by the same factor.
+
+Up to 0.10 a thread that waits for room in a queue polls, too.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from storm_lab.emulator.state.layout import State
 
 @jit
 def set_polling(k: State, thread: int, every: int) -> None:
-    """A thread looks at its queue each ``every`` ns from now on; 0 = it does not look."""
+    """Let a thread poll its queue every ``every`` ns from now on; 0 = it does not poll."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
     advance(k, t.node)
@@ -37,7 +40,7 @@ def set_polling(k: State, thread: int, every: int) -> None:
         p.look_rate -= _rate_of(k, t.look_every)
     share = 0
     if every > 0:
-        # The looks of others keep the core awake.
+        # The polls of other threads keep the core awake.
         t.look_slept = every if p.look_rate == 0 else min(every, c.fine_look * 1024 * p.cores // p.look_rate)
         p.lookers += 1
         p.look_rate += _rate_of(k, every)
@@ -47,7 +50,7 @@ def set_polling(k: State, thread: int, every: int) -> None:
     t.look_every = every
     t.look_from = p.looked
     t.look_paid = p.look_work
-    # A core that others look on as well is awake already.
+    # A core that other threads poll on as well is awake already.
     rate = p.look_rate
     if rate <= 1024 * p.cores:
         p.look_part = 1024
@@ -64,11 +67,11 @@ def _rate_of(k: State, every: int) -> int:
 
 @inline
 def _look(k: State, thread: int) -> int:
-    """CPU of one look of an idle thread, or of a spout's empty turn, on its node."""
+    """Return the CPU of one poll of a thread, or of a spout's empty turn, on its node."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
     if t.role != SPOUT and t.waits != 0:
-        # What it waits for keeps its core awake.
+        # The thread that it waits for keeps the core awake.
         work = cost_at(k, 0).room_look
     else:
         work = cost_at(k, 0).empty_turn if t.role == SPOUT else cost_at(k, 0).look
@@ -78,7 +81,7 @@ def _look(k: State, thread: int) -> int:
 
 @inline
 def _charge(k: State, thread: int) -> None:
-    """Charge the looks that an idle thread has had so far; its node's clocks show now."""
+    """Charge the polls that a thread has made so far; its node's clocks must be up to date."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
     t.cpu += ((p.look_work - t.look_paid) >> 10) * _look(k, thread) // t.look_every
@@ -87,7 +90,7 @@ def _charge(k: State, thread: int) -> None:
 
 @inline
 def _until(k: State, thread: int, left: int) -> int:
-    """When its node's ``looked`` will have gone on by ``left`` (of 1024 a ns), at its present speed."""
+    """Return when its node's ``looked`` will have advanced by ``left`` (ns / 1024), at its present speed."""
     node = thread_at(k, thread).node
     p = node_at(k, node)
     if p.held != 0:
@@ -98,7 +101,7 @@ def _until(k: State, thread: int, left: int) -> int:
 
 @jit
 def fall_idle(k: State, thread: int) -> None:
-    """A thread has nothing to do."""
+    """Mark a thread as idle; in 2.x it begins to poll."""
     t = thread_at(k, thread)
     t.state = IDLE
     begin_wait(k, thread)
@@ -114,16 +117,16 @@ def fall_idle(k: State, thread: int) -> None:
 
 @jit
 def sleep_between_turns(k: State, thread: int, every: int) -> None:
-    """An idle spout begins to sleep between empty turns, which come every so many ns."""
+    """Let an idle spout begin to sleep between empty turns, which come every ``every`` ns."""
     if cost_at(k, 0).empty_turn != 0:
         set_polling(k, thread, every)
 
 
 @jit
 def look_for_room(k: State, thread: int) -> None:
-    """A thread begins to wait for room in a queue.
+    """Let a thread poll that begins to wait for room in a queue.
 
-    Up to 0.10 it parks for a nanosecond and looks again (Disruptor 2's ``MultiThreadedClaimStrategy``); a
+    Up to 0.10 it parks for a nanosecond and polls again (Disruptor 2's ``MultiThreadedClaimStrategy``); a
     spout sleeps as between empty turns.
     """
     c = cost_at(k, 0)
@@ -133,13 +136,13 @@ def look_for_room(k: State, thread: int) -> None:
 
 @inline
 def looks_for_itself(k: State, thread: int) -> bool:
-    """Whether an idle thread is not woken, but finds what arrives."""
+    """Return whether a thread polls its queue and so need not be woken."""
     return thread_at(k, thread).look_every > 0
 
 
 @jit
 def look_later(k: State, thread: int) -> None:
-    """There is something in an idle thread's queue: its next look finds it."""
+    """Schedule an idle thread's next poll, which finds what is now in its queue."""
     t = thread_at(k, thread)
     t.state = WAKING
     advance(k, t.node)
@@ -151,14 +154,14 @@ def look_later(k: State, thread: int) -> None:
 
 @jit
 def found_something(k: State, thread: int) -> None:
-    """An idle thread's look, or an idle spout's turn, finds something: it looks no more."""
+    """Stop the polling of a thread that has found something."""
     if looks_for_itself(k, thread):
         set_polling(k, thread, 0)
 
 
 @jit
 def slow_down(k: State, thread: int) -> None:
-    """An idle thread that has looked in vain for a thousand times sleeps between looks from now on."""
+    """Let an idle thread whose fine polls have found nothing sleep between polls from now on."""
     t = thread_at(k, thread)
     advance(k, t.node)
     left = (cost_at(k, 0).fine_time << 10) - (node_at(k, t.node).looked - t.look_from)
@@ -170,7 +173,7 @@ def slow_down(k: State, thread: int) -> None:
 
 @entry
 def count_all_looks(k: State, threads: int) -> None:
-    """Before counters are read: charge all looks so far."""
+    """Charge all polls so far, before counters are read."""
     for thread in range(threads):
         if looks_for_itself(k, thread):
             advance(k, thread_at(k, thread).node)

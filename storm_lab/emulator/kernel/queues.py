@@ -1,10 +1,11 @@
 """Messages, and the queues between a worker's threads.
 
-Messages live in a pool and are chained through ``next``. Up to 0.10 and in 2.x every queue inside a worker is
-bounded: a thread that cannot hand a message over stops (``BLOCKED``) and is put on the queue's list of
-waiters; each message taken from the queue lets one waiter go on (an executor's receive queue, up to 0.10,
-lets all go on at the end of a batch). In 1.x queues overflow, and in 2.x executors' receive queues do with
-what comes from other workers. Wires and workers' receive queues are unbounded, as ZeroMQ's and Netty's were.
+Messages are rows of a pool and are linked through ``next``. Up to 0.10 and in 2.x every queue inside a worker
+is bounded: a thread that cannot hand a message over stops (``BLOCKED``) and is put on the queue's list of
+waiters. Each message taken from the queue lets one waiter go on; up to 0.10 an executor's receive queue lets
+all go on at the end of a batch. In 1.x queues overflow. In 2.x executors' receive queues overflow with
+messages from other workers. Connections and workers' receive queues are unbounded, as ZeroMQ's and Netty's
+were.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from storm_lab.emulator.state.layout import State
 
 @inline
 def next_random(k: State, task: int) -> np.uint64:
-    """Next 64 random bits of a task's own stream (SplitMix64)."""
+    """Return the next 64 random bits of a task's own stream (SplitMix64)."""
     t = task_at(k, task)
     t.rng = t.rng + np.uint64(0x9E3779B97F4A7C15)
     z = t.rng
@@ -48,13 +49,13 @@ def next_random(k: State, task: int) -> np.uint64:
 
 @inline
 def random_below(k: State, task: int, bound: int) -> int:
-    """A random whole number from 0 to ``bound`` - 1."""
+    """Return a random whole number from 0 to ``bound`` - 1."""
     return np.int64(next_random(k, task) >> np.uint64(33)) % bound  # type: ignore[return-value]
 
 
 @inline
 def new_message(k: State) -> int:
-    """Take a message from the pool; the caller made sure that there is one, and fills every field."""
+    """Take a message from the pool, which must not be empty; the caller has to fill every field."""
     s = s_at(k, 0)
     m = s.free_message
     s.free_message = message_at(k, m).next
@@ -65,7 +66,7 @@ def new_message(k: State) -> int:
 
 @inline
 def free_message(k: State, m: int) -> None:
-    """Give a message back to the pool, and its reference to its root with it."""
+    """Give a message back to the pool, and with it its reference to its root."""
     s = s_at(k, 0)
     message = message_at(k, m)
     root = message.root
@@ -81,7 +82,7 @@ def free_message(k: State, m: int) -> None:
 
 @inline
 def release_root(k: State, root: int) -> None:
-    """Give a root back to the pool: its spout has done with it and nothing refers to it."""
+    """Give a root back to the pool: its spout has finished with it and nothing refers to it."""
     s = s_at(k, 0)
     root_at(k, root).next = s.free_root
     s.free_root = root
@@ -90,14 +91,14 @@ def release_root(k: State, root: int) -> None:
 
 @inline
 def lose(k: State, m: int) -> None:
-    """A message that will never arrive: its receiver is gone or unknown."""
+    """Drop a message that can never arrive, because its receiver is gone or unknown."""
     s_at(k, 0).lost += 1
     free_message(k, m)
 
 
 @jit
 def park(k: State, worker: int, m: int) -> None:
-    """From Storm 0.9 on a message to an executor whose place is not known waits in its sender's worker."""
+    """Append a message to those that wait in their sender's worker for an executor out of reach."""
     w = worker_at(k, worker)
     message_at(k, m).next = -1
     if w.parked_head < 0:
@@ -120,17 +121,17 @@ def add_output(k: State, thread: int, m: int) -> None:
 
 @inline
 def wake(k: State, thread: int) -> None:
-    """Let an idle thread notice its queue: it runs after the node's wake-up latency, when it gets a core."""
+    """Wake an idle thread: it runs after the node's wake-up latency, when it gets a core."""
     end_wait(k, thread)
     wake_up(k, thread)
 
 
 @jit
 def spout_poll_time(k: State, thread: int, not_before: int) -> int:
-    """The first turn of an idle spout's loop at or after ``not_before``.
+    """Return the first turn of an idle spout's loop at or after ``not_before``.
 
-    An idle spout sleeps between empty turns, so what arrives waits for the end of a sleep. The turns lie on a
-    grid; only the one that finds something is played.
+    An idle spout sleeps between empty turns, so what arrives waits for the end of a sleep. The turns are at
+    regular intervals; only the one that finds something is played.
     """
     e = executor_at(k, thread_at(k, thread).executor)
     c = cost_at(k, 0)
@@ -146,7 +147,7 @@ def spout_poll_time(k: State, thread: int, not_before: int) -> int:
 
 @jit
 def notice(k: State, thread: int) -> None:
-    """Something was put into a thread's queue: wake it if it has nothing to do."""
+    """Wake a thread that has nothing to do, as something was put into its queue."""
     t = thread_at(k, thread)
     if t.state == IDLE:
         if looks_for_itself(k, thread):
@@ -164,7 +165,7 @@ def notice(k: State, thread: int) -> None:
 
 @jit
 def raise_flag(k: State, thread: int) -> None:
-    """1.x back-pressure: a receive queue is nine tenths full, so the topology's spouts are to stop."""
+    """1.x back-pressure: ask the topology's spouts to stop, as a receive queue is nine tenths full."""
     t = thread_at(k, thread)
     topology = topology_at(k, executor_at(k, t.executor).topology)
     if topology.back_pressure != 0:
@@ -174,7 +175,7 @@ def raise_flag(k: State, thread: int) -> None:
 
 @jit
 def lower_flag(k: State, thread: int) -> None:
-    """1.x back-pressure: the queue is below four tenths again, or gone."""
+    """1.x back-pressure: withdraw a queue's request, as it is below four tenths again, or gone."""
     t = thread_at(k, thread)
     t.flagged = 0
     topology_at(k, executor_at(k, t.executor).topology).raised -= 1
@@ -182,7 +183,7 @@ def lower_flag(k: State, thread: int) -> None:
 
 @jit
 def enqueue(k: State, thread: int, m: int) -> None:
-    """Put a message at the end of a thread's queue, which the caller knows to have room or to overflow."""
+    """Put a message at the end of a thread's queue; the caller knows that it has room or overflows."""
     t = thread_at(k, thread)
     if t.kind == MAIN:
         message_at(k, m).time = s_at(k, 0).now
@@ -203,10 +204,9 @@ def enqueue(k: State, thread: int, m: int) -> None:
 
 @inline
 def shares_place(k: State, feeder: int, thread: int) -> bool:
-    """Whether what a thread hands over goes to a place that its present batch has in a queue already.
+    """Return whether ``feeder`` hands over to a place that its present batch already has in a queue.
 
-    In 0.8 a place of a queue takes all that a send thread, or a receive thread, hands over to it at once, as
-    one list.
+    In 0.8 a place of a queue holds all that a send or receive thread hands over at once, as one list.
     """
     t = thread_at(k, feeder)
     listed = s_at(k, 0).version_09 == 0 and (t.kind == SEND or t.kind == RECEIVE)
@@ -215,7 +215,7 @@ def shares_place(k: State, feeder: int, thread: int) -> bool:
 
 @inline
 def enqueue_batch(k: State, feeder: int, thread: int, m: int) -> None:
-    """Put a message of a thread's present batch at the end of another thread's queue, where there is room."""
+    """Put a message of the feeder's present batch at the end of another thread's queue, which has room."""
     shared = shares_place(k, feeder, thread)
     enqueue(k, thread, m)
     t = thread_at(k, thread)
@@ -261,7 +261,7 @@ def release_waiter(k: State, thread: int) -> None:
 
 @inline
 def take(k: State, thread: int) -> int:
-    """Remove and return the first message of a thread's queue, which is not empty."""
+    """Remove and return the first message of a thread's queue, which must not be empty."""
     t = thread_at(k, thread)
     m = t.head
     t.head = message_at(k, m).next
@@ -282,8 +282,8 @@ def take(k: State, thread: int) -> int:
 def take_from_batch(k: State, thread: int) -> int:
     """Remove and return the first message of a queue that is consumed in batches.
 
-    The consumer of a disruptor queue (Storm 0.8 to 1.x) handles all that is there before it moves its mark,
-    so the places of a batch become free together, when its last message has been handled.
+    The consumer of a Disruptor queue (Storm 0.8 to 1.x) handles all messages that are there before it moves
+    its sequence. So the places of a batch become free together, when its last message has been handled.
     """
     t = thread_at(k, thread)
     if t.batch == 0:
@@ -303,7 +303,7 @@ def take_from_batch(k: State, thread: int) -> int:
 
 @inline
 def end_batch(k: State, thread: int) -> None:
-    """The last message of a batch has been handled: free its places and let all go on that wait for room."""
+    """Free the places of a batch whose last message has been handled, and let all waiters go on."""
     t = thread_at(k, thread)
     t.held = 0
     t.places -= t.held_places
@@ -316,7 +316,7 @@ def end_batch(k: State, thread: int) -> None:
 
 @inline
 def has_room(k: State, thread: int) -> bool:
-    """Whether a thread's queue has a place that is free."""
+    """Return whether a thread's queue has a free place."""
     t = thread_at(k, thread)
     return t.places < t.capacity
 
