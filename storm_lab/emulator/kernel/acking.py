@@ -1,10 +1,10 @@
 """Reliability: roots, the XOR ledger in the acker executors, and the spouts' pending maps.
 
-Storm's algorithm: every copy of a tuple has a random 64-bit edge id; the acker of a root XORs what spouts
-and bolts send it and is done when the value is zero (Storm@Twitter section 2.3; Storm 0.8 to 2.x). The
-ledger entry stands in the root's record but belongs to one acker executor: when that executor dies, or its
-map has been rotated often enough, the entry is gone. A spout's pending map has two buckets and is rotated
-once per message timeout, so a tuple fails between one and two timeouts after its emit.
+Storm's algorithm: every copy of a tuple has a random 64-bit edge id; the acker of a root XORs what spouts and
+bolts send it and is done when the value is zero (Storm@Twitter section 2.3; Storm 0.8 to 2.x). The ledger
+entry is kept in the root's record but belongs to one acker executor: when that executor dies, or its map has
+been rotated often enough, the entry is gone. A spout's pending map has two buckets and is rotated once per
+message time-out, so a tuple fails between one and two time-outs after its emit.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from storm_lab.emulator.state.layout import State
 
 @inline
 def acker_of(k: State, root_id: np.uint64, component: int, ackers: int) -> int:
-    """Target of the fields grouping on a root id: Java's hash of a list that holds one Long."""
+    """Return the target of the fields grouping on a root id: Java's hash of a list that holds one Long."""
     folded = np.int64((root_id ^ (root_id >> np.uint64(32))) & np.uint64(0xFFFFFFFF))
     value = (31 + folded) & 0xFFFFFFFF
     if value >= 0x80000000:
@@ -54,7 +54,7 @@ def acker_of(k: State, root_id: np.uint64, component: int, ackers: int) -> int:
 
 @jit
 def open_root(k: State, executor: int, task: int, number: int) -> int:
-    """Begin a root tuple that its spout will wait for; the caller made sure that the pool has one."""
+    """Open a root tuple that its spout will wait for; the pool of roots must not be empty."""
     s = s_at(k, 0)
     root = s.free_root
     r = root_at(k, root)
@@ -100,7 +100,7 @@ def _link(k: State, root: int) -> None:
 
 @jit
 def extend_root(k: State, root: int) -> None:
-    """Its acker has told the spout that a root's time begins anew; too late when it has expired."""
+    """Restart a root's time-out, as its acker asks the spout to; no effect if it has expired."""
     r = root_at(k, root)
     if r.bucket >= executor_at(k, r.executor).bucket - 1:
         _unlink(k, root)
@@ -109,7 +109,7 @@ def extend_root(k: State, root: int) -> None:
 
 @inline
 def _unlink(k: State, root: int) -> None:
-    """Take a root out of the list of its spout's pending map that holds it."""
+    """Remove a root from the list of its spout's pending map that holds it."""
     r = root_at(k, root)
     e = executor_at(k, r.executor)
     before, after = r.previous, r.next
@@ -133,7 +133,7 @@ def _unlink(k: State, root: int) -> None:
 
 @jit
 def close_root(k: State, root: int, outcome: int) -> None:
-    """The spout learns how a root ended: log it, tell the source, forget it."""
+    """Close a root whose outcome its spout has learned: log it, tell the source, forget it."""
     s = s_at(k, 0)
     r = root_at(k, root)
     e = executor_at(k, r.executor)
@@ -167,7 +167,7 @@ def close_root(k: State, root: int, outcome: int) -> None:
 
 @jit
 def ack_untracked(k: State, executor: int, task: int, number: int) -> None:
-    """A root emitted with a message id while the topology has no ackers: it is acked at once, latency 0."""
+    """Ack a root with a message id at once, with latency 0, because its topology has no ackers."""
     s = s_at(k, 0)
     e = executor_at(k, executor)
     row = root_row_at(k, s.root_rows)
@@ -190,7 +190,7 @@ def ack_untracked(k: State, executor: int, task: int, number: int) -> None:
 
 @jit
 def rotate_pending(k: State, executor: int) -> None:
-    """The spout's timeout tick: the older bucket's roots have expired, the newer one becomes the older."""
+    """Rotate a spout's pending map: the older bucket's roots expire, the newer bucket becomes the older."""
     e = executor_at(k, executor)
     if e.old_head >= 0:
         if e.expired_head < 0:
@@ -208,7 +208,7 @@ def rotate_pending(k: State, executor: int) -> None:
 
 @jit
 def fail_expired(k: State, executor: int, most: int) -> None:
-    """Fail up to ``most`` roots that fell out of the pending map."""
+    """Fail up to ``most`` roots that have expired from the pending map."""
     e = executor_at(k, executor)
     for _ in range(most):
         if e.expired_head < 0:
@@ -218,10 +218,11 @@ def fail_expired(k: State, executor: int, most: int) -> None:
 
 @jit
 def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
-    """What an acker does with one message: update the ledger, and tell the spout what that means.
+    """Let an acker handle one message: update the ledger, and tell the spout what follows.
 
-    The spout hears when the tree is complete or has failed, or has more time. A result that answers a call
-    takes the same way as the ack of the tuple that brought it, and the rest of the tree is not waited for.
+    The spout is told when the tree is complete, has failed, or has been given more time. A result that
+    answers a call takes the path of the ack of the tuple that brought it; the rest of the tree is not waited
+    for.
     """
     message = message_at(k, m)
     root = message.root
@@ -265,7 +266,7 @@ def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
 
 @inline
 def answers_first(k: State, root: int) -> bool:
-    """Whether the root is a call that is answered by its first result."""
+    """Return whether the root is a call that is answered by its first result."""
     executor = root_at(k, root).executor
     return executor >= 0 and source_at(k, executor_at(k, executor).source).first_result != 0
 

@@ -1,4 +1,4 @@
-"""Birth and death of workers, executors and their threads inside the kernel's arrays."""
+"""Start and end of workers, executors and their threads in the kernel's arrays."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def open_worker(k: State, worker: int, node: int, topology: int, first_thread: i
     w.log_holder = w.log_head = w.log_tail = -1
     w.warm_excess = cost_at(k, 0).warm_excess
     w.started = s_at(k, 0).now
-    # Both of its system executor, which nothing wakes.
+    # The two threads of its system executor, which nothing wakes.
     w.waiting = 2
     w.rang = w.started
     w.receive_thread, w.transfer_thread = first_thread, first_thread + 1
@@ -145,13 +145,16 @@ def open_executor(
     if topology.overflows != 0 or topology.producer_batch > 1 or topology.transfer_batch > 1:
         thread_at(k, first_thread).gathers = thread_at(k, first_thread + 1).gathers = 1
         if topology.overflows == 0 and topology.flush > 0:
-            # Of the send thread, which 2.x does not have.
+            # The period of the send thread, which 2.x does not have.
             schedule(k, period_source(k, first_thread + 1), now + topology.flush)
 
 
 @jit
 def _stop_thread(k: State, thread: int) -> int:
-    """End a thread whatever it does; returns how many messages its queue held. Its waiters go on."""
+    """End a thread, whatever its state, and let its waiters go on.
+
+    Returns how many messages its queue held.
+    """
     t = thread_at(k, thread)
     if t.state == RUNNING or t.in_line != 0:
         advance(k, t.node)
@@ -182,7 +185,7 @@ def _stop_thread(k: State, thread: int) -> int:
 
 @jit
 def _drop_output(k: State, thread: int) -> int:
-    """Drop what a dead thread had produced or had in hand."""
+    """Drop what a dead thread had produced or had in hand; returns how many messages that were."""
     t = thread_at(k, thread)
     dropped = release_all(k, t.out_head) + drop_batches(k, thread)
     t.out_head = t.out_tail = -1
@@ -240,10 +243,10 @@ def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
 
 
 def add_route(k: Kernel, end: int, topology: int, executors: Sequence[int]) -> tuple[Kernel, int, int]:
-    """Append a topology's routing table: which executors, by number, serve its tasks, as workers believe.
+    """Append a topology's routing table: the executors that serve its tasks, as workers believe.
 
-    ``end`` is the end of the tables so far. Returns the kernel, where task 0 would stand in the table, and
-    the new end.
+    ``executors`` are their numbers, and ``end`` is the end of the tables so far. Returns the kernel, the
+    place where task 0 would be in the table, and the new end.
     """
     own = np.flatnonzero(k.component["topology"][k.task["component"]] == topology)
     first, tasks = int(own[0]), len(own)
@@ -260,7 +263,7 @@ def add_route(k: Kernel, end: int, topology: int, executors: Sequence[int]) -> t
 
 @entry
 def report_loads(k: State, executors: int) -> None:
-    """Every executor's receive queue, as other workers will see it until the next report."""
+    """Report the load of every executor's receive queue, which other workers see until the next report."""
     for index in range(executors):
         e = executor_at(k, index)
         t = thread_at(k, e.main_thread)
@@ -269,7 +272,7 @@ def report_loads(k: State, executors: int) -> None:
 
 @entry
 def deliver_parked(k: State, worker: int) -> int:
-    """Hand over, in order, what waited for executors that a worker's new view knows.
+    """Send on, in order, what waited for executors that a worker's new view of the topology knows.
 
     Returns how many messages that were.
     """
@@ -283,7 +286,7 @@ def deliver_parked(k: State, worker: int) -> int:
         after = message.next
         message.next = -1
         if keep > 0 and s_at(k, 0).now - message.time > keep:
-            # Its sender has given up connecting.
+            # The sender has given up connecting.
             lose(k, m)
         elif resolve(k, worker, m) < 0:
             park(k, worker, m)
@@ -293,7 +296,7 @@ def deliver_parked(k: State, worker: int) -> int:
             if target.alive == 0:
                 lose(k, m)
             else:
-                # They wait in the connection, beyond the transfer queue, whose size does not bind them.
+                # They wait in the connection, behind the transfer queue, whose size does not limit them.
                 enqueue(k, receiver, m)
                 delivered += 1
         m = after

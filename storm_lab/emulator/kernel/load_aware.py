@@ -1,11 +1,11 @@
 """Load-aware shuffle, Storm's default from 1.0 on: targets are drawn by weights that follow their queues.
 
-1.x: weight ``int(101 - 100 * load)``, computed anew at most once a second. 2.x: weights move between 0 and
-100 by steps (+1 for the least loaded, -10 for the others) inside a *scope* that starts at the sender's own
-worker and widens to its node, its rack and everything when the average load in it passes 0.8, and narrows
-below 0.2. Load is the filled part of a receive queue: read directly in the sender's own worker, else as last
-reported (every 5 s). Storm 2.x walks a shuffled ring of picks; here every pick is drawn, which has the same
-shares and a little more variance.
+1.x: the weight is ``int(101 - 100 * load)``, recomputed at most once a second. 2.x: weights move between 0
+and 100 by steps (+1 for the least loaded, -10 for the others) inside a *scope*. The scope starts at the
+sender's own worker. It widens to the node, the rack and everything when the average load in it exceeds 0.8,
+and narrows below 0.2. Load is the filled part of a receive queue: read directly in the sender's own worker,
+else as last reported (every 5 s). Storm 2.x walks a shuffled ring of picks; here every pick is drawn, which
+has the same shares and a little more variance.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from storm_lab.emulator.state.kinds import IN_CLUSTER, IN_NODE, IN_PROCESS, IN_R
 from storm_lab.emulator.state.layout import State
 
 REBUILD_NS = 1_000_000_000
-_WIDEN, _NARROW = 800, 200  # topology.localityaware.higher.bound and lower.bound, of 1000
+_WIDEN, _NARROW = 800, 200  # topology.localityaware.higher.bound and lower.bound, in 1/1000
 _IN_SCOPE = 1000  # added to the weight of a target in scope
 
 
 @jit
 def _load(k: State, worker: int, task: int) -> int:
-    """Load of a target as a worker sees it, of 1000; full when its place is unknown."""
+    """Return the load of a target as a worker sees it, in 1/1000; full if its place is unknown."""
     w = worker_at(k, worker)
     target = route_at(k, w.route + task).value
     if target < 0:
@@ -48,7 +48,7 @@ def _load(k: State, worker: int, task: int) -> int:
 
 @jit
 def _distance(k: State, worker: int, task: int) -> int:
-    """How far a target is; beyond everything when its place is unknown."""
+    """Return how far away a target is; further than everything if its place is unknown."""
     w = worker_at(k, worker)
     target = route_at(k, w.route + task).value
     if target < 0:
@@ -64,7 +64,7 @@ def _distance(k: State, worker: int, task: int) -> int:
 
 @jit
 def _scope_load(k: State, worker: int, first_task: int, n: int, scope: int) -> int:
-    """Average load of the targets in a scope, of 1000; -1 when it is empty."""
+    """Return the average load of the targets in a scope, in 1/1000; -1 when the scope is empty."""
     total = 0
     count = 0
     for i in range(n):
@@ -76,7 +76,7 @@ def _scope_load(k: State, worker: int, first_task: int, n: int, scope: int) -> i
 
 @jit
 def _choose_scope(k: State, worker: int, first_task: int, n: int, scope: int) -> int:
-    """The scope for the next second."""
+    """Return the scope for the next second."""
     while scope < IN_CLUSTER and _scope_load(k, worker, first_task, n, scope) < 0:
         scope += 1
     if scope < IN_CLUSTER and _scope_load(k, worker, first_task, n, scope) > _WIDEN:
@@ -90,7 +90,7 @@ def _choose_scope(k: State, worker: int, first_task: int, n: int, scope: int) ->
 
 @jit
 def _rebuild(k: State, worker: int, state: int, first_task: int, n: int) -> None:
-    """Compute the weights of one task's one subscription anew."""
+    """Recompute the weights of one subscription of one task."""
     s = s_at(k, 0)
     w = shuffle_at(k, state)
     if s.version_2 == 0:
@@ -126,7 +126,7 @@ def _rebuild(k: State, worker: int, state: int, first_task: int, n: int) -> None
 
 @jit
 def load_aware_target(k: State, task: int, worker: int, subscription: int, state: int) -> int:
-    """Global index of the target task for one tuple."""
+    """Return the global index of the target task for one tuple."""
     c = component_at(k, subscription_at(k, subscription).component)
     n = c.tasks
     w = shuffle_at(k, state)

@@ -1,6 +1,6 @@
-"""Wires between workers: cards, uplinks, latencies, and links that are cut.
+"""The network between workers: cards, uplinks, latencies, and links that are cut.
 
-Messages from one node to another over one channel arrive in order, as TCP keeps them.
+Messages from one node to another over one channel arrive in order, as over TCP.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from storm_lab.emulator.state.layout import Kernel, State
 
 @inline
 def channel_between(k: State, start: int, to: int) -> int:
-    """The channel that messages from one node to another take."""
+    """Return the channel that messages from one node to another take."""
     p = node_at(k, start)
     if p.links > 0:
         s = s_at(k, 0)
@@ -38,10 +38,10 @@ def channel_between(k: State, start: int, to: int) -> int:
 
 @jit
 def transmit(k: State, start: int, m: int) -> None:
-    """Put a message on the wire from node ``start`` to its target's node.
+    """Send a message from node ``start`` to its target's node.
 
-    The network card sends one after another; a rack's uplink is shared by its nodes; in between lies a
-    constant latency. So arrivals from one node over one channel are in order, as TCP keeps them.
+    A network card sends one message after another; a rack's uplink is shared by its nodes; in between there
+    is a constant latency. So arrivals from one node over one channel are in order, as over TCP.
     """
     message = message_at(k, m)
     s = s_at(k, 0)
@@ -74,14 +74,14 @@ def transmit(k: State, start: int, m: int) -> None:
 
 @jit
 def _given_up(k: State, channel_index: int) -> bool:
-    """Whether the senders over a cut link have stopped trying to connect again."""
+    """Return whether the senders over a cut link have stopped trying to connect again."""
     keep = s_at(k, 0).keep
     return keep > 0 and s_at(k, 0).now - channel_at(k, channel_index).cut_at > keep
 
 
 @jit
 def _hold(k: State, channel_index: int, m: int) -> None:
-    """Keep a message until its link is there again; when connecting has been given up, it is lost."""
+    """Keep a message until its link is up again; if connecting has been given up, it is lost."""
     channel = channel_at(k, channel_index)
     if _given_up(k, channel_index):
         lose_held(k, channel_index)
@@ -99,7 +99,7 @@ def _hold(k: State, channel_index: int, m: int) -> None:
 
 @jit
 def lose_held(k: State, channel_index: int) -> None:
-    """Drop what waits for a cut link."""
+    """Drop the messages that wait for a cut link."""
     channel = channel_at(k, channel_index)
     m = channel.held_head
     channel.held_head = -1
@@ -113,16 +113,17 @@ def lose_held(k: State, channel_index: int) -> None:
 
 @jit
 def held_bytes(k: State, start: int, m: int) -> int:
-    """Bytes that wait on node ``start`` for the cut link that a message is to take."""
+    """Return how many bytes wait on node ``start`` for the cut link that a message is to take."""
     to = worker_at(k, executor_at(k, message_at(k, m).target).worker).node
     return channel_at(k, channel_between(k, start, to)).held_bytes
 
 
 @entry
 def end_cut(k: State, start: int, channel_index: int) -> None:
-    """A link from node ``start`` is there again: the next try to connect succeeds, and what waited goes out.
+    """End the cut of a link from node ``start``: the next try to connect succeeds, and what waited goes out.
 
-    Tries are ``reconnect_first`` apart at first, then twice as much each time, up to ``reconnect_most``.
+    Tries are ``reconnect_first`` apart at first, then twice as far each time, up to ``reconnect_most``. If
+    the senders have given up by now, what waited is lost.
     """
     channel = channel_at(k, channel_index)
     now = s_at(k, 0).now
@@ -157,7 +158,7 @@ def put_on_channel(k: State, channel_index: int, m: int) -> None:
         s = s_at(k, 0)
         schedule(k, 2 * s.nodes + channel_index, message_at(k, m).time)
     else:
-        # A connection delivers in order, also when its latency has just become shorter.
+        # A connection delivers in order, even if its latency has just become shorter.
         last = message_at(k, channel.tail)
         last.next = m
         if message_at(k, m).time < last.time:
@@ -167,7 +168,7 @@ def put_on_channel(k: State, channel_index: int, m: int) -> None:
 
 @entry
 def channel_index(k: State, start: int, to: int) -> int:
-    """Index of the channel that messages from one node to another take."""
+    """Return the index of the channel that messages from one node to another take."""
     return channel_between(k, start, to)
 
 

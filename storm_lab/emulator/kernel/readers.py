@@ -1,4 +1,4 @@
-"""What the control plane does to spouts and their sources: activity, rates, and lines that come back."""
+"""What the control plane does to spouts and their sources: activity, rates, and lines that are returned."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from storm_lab.emulator.state.kinds import (
 )
 from storm_lab.emulator.state.layout import Kernel, State
 
-# Most roots that one call of lose_pending gives up: bounds the log rows it writes.
+# Most roots that one call of lose_pending gives up; limits the log rows that it writes.
 LOSE_MOST = 4096
 
 
@@ -40,7 +40,7 @@ def set_active(k: State, executor: int, active: int) -> None:
         leave_idle(k, executor)
         watch(k, e.source)
     if polling:
-        # It sleeps on the grid of its old state until then.
+        # Until then it sleeps at the interval of its old state.
         e.poll_phase = spout_poll_time(k, thread, s.now)
     e.active = active
     if polling and active != 0:
@@ -49,7 +49,7 @@ def set_active(k: State, executor: int, active: int) -> None:
 
 @entry
 def set_rate(k: State, source: int, rate_milli: int) -> None:
-    """Change a source's rate; lines that have arrived and were not taken stay, as lines that wait."""
+    """Change a source's rate; lines that have arrived and were not taken still wait."""
     s = s_at(k, 0)
     row = source_at(k, source)
     waiting = 0
@@ -57,7 +57,7 @@ def set_rate(k: State, source: int, rate_milli: int) -> None:
         arrived = (s.now - row.origin) * row.rate_milli // 1_000_000_000_000 + 1
         waiting = max(0, arrived - row.taken)
     row.rate_milli = rate_milli
-    # The clock is set back so that exactly the waiting lines count as arrived.
+    # Set the origin back so that exactly the waiting lines count as arrived.
     row.taken = 0
     if rate_milli > 0:
         gap = 1_000_000_000_000 // rate_milli
@@ -67,7 +67,7 @@ def set_rate(k: State, source: int, rate_milli: int) -> None:
 
 @entry
 def wake_readers(k: State, source: int) -> None:
-    """Lines have come back, or come at another rate: let the source's sleeping spouts look for them."""
+    """Let the source's sleeping spouts check for lines that were returned or come at another rate."""
     watch(k, source)
 
 
@@ -80,7 +80,7 @@ def first_calls(k: State, source: int, calls: int) -> None:
 
 @entry
 def lose_pending(k: State, executor: int) -> int:
-    """Give up roots that wait in a dying spout's pending map, some at a time; returns how many are left."""
+    """Give up roots in a dying spout's pending map, at most LOSE_MOST of them; returns how many are left."""
     e = executor_at(k, executor)
     for _ in range(LOSE_MOST):
         if e.new_head >= 0:
@@ -96,7 +96,7 @@ def lose_pending(k: State, executor: int) -> int:
 
 @entry
 def return_in_hand(k: State, executor: int) -> None:
-    """A dying spout had taken a line and not emitted it yet: a source that holds its lines has it back."""
+    """Return the line that a dying spout had taken and not emitted yet, if its source keeps its lines."""
     e = executor_at(k, executor)
     if component_at(k, e.component).is_spout == 0:
         return
@@ -125,10 +125,10 @@ def _empty(k: State, source: int) -> None:
 
 
 def rewind(k: Kernel, state: State, source: int, acked: Mapping[int, int]) -> None:
-    """Let the reader of a log, by its source's number, begin again.
+    """Let the reader of a log begin again; ``source`` is the number of the log's partition.
 
-    Lines of ``acked`` (to the attempt at which they were) wait to be emitted once more although they have
-    been acked, with those that wait already, in order of lines.
+    Lines of ``acked`` (a mapping to the attempt at which they were acked) are to be emitted once more. They
+    wait together with the lines that wait already, in order of lines.
     """
     waiting = {line: attempt + 1 for line, attempt in acked.items()}
     m = int(k.source[source].head)

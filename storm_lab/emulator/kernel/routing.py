@@ -1,7 +1,7 @@
-"""Where tuples go: groupings choose tasks, routes find their executors, wires carry them.
+"""Where tuples go: groupings choose tasks, and routing tables find their executors.
 
 Groupings follow Storm (apache-storm versions 0.8 to 2.x): shuffle walks a shuffled list of the target tasks
-and, up to 0.10, shuffles it anew at its end; fields takes the Java hash of the values modulo the number of
+and, up to 0.10, shuffles it again at its end; fields takes the Java hash of the values modulo the number of
 tasks.
 """
 
@@ -53,7 +53,7 @@ from storm_lab.emulator.state.layout import State
 
 @jit
 def _walk(k: State, task: int, state: int, targets: int, reshuffle: bool) -> int:
-    """Next index of a shuffled walk over the targets."""
+    """Return the next index of a walk over the shuffled list of targets."""
     w = shuffle_at(k, state)
     i = w.index
     if i >= targets:
@@ -73,7 +73,7 @@ def _walk(k: State, task: int, state: int, targets: int, reshuffle: bool) -> int
 
 @jit
 def choose_target(k: State, task: int, worker: int, subscription: int, record: int) -> int:
-    """Global index of the target task for one emit to one subscription that takes a single copy."""
+    """Return the global index of the target task of one emit, for a subscription that takes a single copy."""
     sub = subscription_at(k, subscription)
     c = component_at(k, sub.component)
     n = c.tasks
@@ -88,7 +88,7 @@ def choose_target(k: State, task: int, worker: int, subscription: int, record: i
     if g == G_NONE:
         return c.first_task + random_below(k, task, n)
     if g == G_PARTIAL:
-        # Which of its two candidates this emitter has used less so far.
+        # Of the two candidates, choose the one that this emitter has used less so far.
         first = shuffle_at(k, state).first
         a = record_at(k, record).key % n
         b = record_at(k, record).key2 % n
@@ -96,7 +96,7 @@ def choose_target(k: State, task: int, worker: int, subscription: int, record: i
         permutation_at(k, first + chosen).value += 1
         return c.first_task + chosen
     if g == G_LOCAL:
-        # The targets in the sender's own worker in turn; the shuffle proper when there is none.
+        # Take the targets in the sender's own worker in turn; if there are none, shuffle over all.
         route = worker_at(k, worker).route
         w = shuffle_at(k, state)
         for _ in range(n):
@@ -187,7 +187,7 @@ def emit_all(
 
 @jit
 def copies_of(k: State, topology: int, record: int) -> int:
-    """How many copies the emissions of a record make in a topology."""
+    """Return how many copies the emissions of a record make in a topology."""
     first_stream = topology_at(k, topology).first_stream
     r = record_at(k, record)
     copies = 0
@@ -195,7 +195,7 @@ def copies_of(k: State, topology: int, record: int) -> int:
         emission = emission_at(k, i)
         stream = stream_at(k, first_stream + emission.stream)
         for j in range(stream.subscriptions):
-            # Its key is read when the emission is made.
+            # The record's key is read when the emission is made.
             fetch_record(k, emission.first_record + j)
             sub = subscription_at(k, stream.first_subscription + j)
             copies += component_at(k, sub.component).tasks if sub.grouping == G_ALL else 1
@@ -223,12 +223,12 @@ def _count(k: State, m: int, locality: int) -> None:
 
 @jit
 def _move(k: State, index: int, locality: int) -> None:
-    """Two tasks are at another distance from now on: put what was counted so far aside."""
+    """Set a new locality for a pair of tasks, and set its counts so far aside."""
     cell = traffic_at(k, index)
     s = s_at(k, 0)
     if cell.tuples > 0:
         if s.moved == s.moved_most:
-            # Thousands of pairs in one event: they count for their old distance until the next reading.
+            # If thousands of pairs move in one event, they count for the old locality until the next reading.
             return
         row = moved_at(k, s.moved)
         s.moved += 1
@@ -243,9 +243,9 @@ def _move(k: State, index: int, locality: int) -> None:
 
 @jit
 def resolve(k: State, worker: int, m: int) -> int:
-    """Find the executor that a message goes to, as ``worker`` sees the topology; -1 when it knows none.
+    """Find the executor that a message goes to, as ``worker`` sees the topology; -1 if it knows none.
 
-    Notes how far the message will travel and counts it as traffic.
+    Also notes how far the message will travel, and counts it as traffic.
     """
     message = message_at(k, m)
     w = worker_at(k, worker)

@@ -1,8 +1,8 @@
-"""Lines of a spout's source: when the next one is there, who takes it, and which idle spout will find it.
+"""Lines of a spout's source: when the next one is there, and which idle spout will take it.
 
-An idle spout looks for a line once per sleep. The spouts that wait for lines of one source stand in a table,
-in order of where in that period their turns lie; so the one whose turn comes first after a line is there is
-looked up, and only that turn is played. The others' turns would have found nothing.
+An idle spout checks for a line once per sleep. The spouts that wait for lines of one source are in a table,
+ordered by the phase of their turns within the period. The one whose turn comes first after a line is there is
+looked up, and only that turn is played; the others' turns would find nothing.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import NEVER, S_RATE, S_SATURATED, S_TRACE
 from storm_lab.emulator.state.layout import State
 
-# A place in the table of idle spouts: where its turns lie in the period, then its executor.
+# An entry in the table of idle spouts: the phase of its turns in the period, then its executor.
 _EXECUTOR_BITS = 20
 _EXECUTORS = (1 << _EXECUTOR_BITS) - 1
 
 
 @jit
 def next_line_time(k: State, source_index: int) -> int:
-    """When the source's next line is, or was, there to be taken."""
+    """Return when the source's next line will be, or has been, available."""
     source = source_at(k, source_index)
     time = NEVER
     if source.head >= 0:
@@ -50,7 +50,7 @@ def next_line_time(k: State, source_index: int) -> int:
 
 @jit
 def take_line(k: State, executor: int) -> None:
-    """Take the next line of the executor's source, which is there; another spout will find the one after."""
+    """Take the next line of the executor's source, which is there, and watch for the one after it."""
     e = executor_at(k, executor)
     source = source_at(k, e.source)
     e.attempt = 0
@@ -78,7 +78,7 @@ def take_line(k: State, executor: int) -> None:
 
 @inline
 def _fetch_apart(k: State, executor: int) -> None:
-    """The thread with which a spout's client fetches begins with the next lines."""
+    """Let the fetch thread of a spout's client begin with the next lines."""
     e = executor_at(k, executor)
     source = source_at(k, e.source)
     e.fetched = source.fetch_lines
@@ -87,7 +87,7 @@ def _fetch_apart(k: State, executor: int) -> None:
 
 @inline
 def fetching_until(k: State, executor: int) -> int:
-    """When a spout has lines of its client's fetch thread to emit; 0 where nextTuple itself fetches."""
+    """Return when a spout has lines of its client's fetch thread to emit; 0 if nextTuple itself fetches."""
     e = executor_at(k, executor)
     if source_at(k, e.source).apart == 0:
         return 0
@@ -98,7 +98,7 @@ def fetching_until(k: State, executor: int) -> int:
 
 @jit
 def line_record(k: State, executor: int) -> int:
-    """Trace record of the line that the spout has in hand."""
+    """Return the trace record of the line that the spout has in hand."""
     e = executor_at(k, executor)
     source = source_at(k, e.source)
     return line_record_at(k, source.first_line + e.line % source.lines).value
@@ -127,14 +127,14 @@ def return_line(k: State, source_index: int, line: int, attempt: int, time: int)
 
 @inline
 def period_of(k: State, source_index: int) -> int:
-    """From one turn of an idle spout to the next: it asks its queue's server, then sleeps."""
+    """Return the time between two turns of an idle spout: it asks its queue's server, then sleeps."""
     source = source_at(k, source_index)
     return source.pause + cost_at(k, 0).late + source.fetch
 
 
 @inline
 def _place_of(k: State, source_index: int, key: int) -> int:
-    """How many places of the source's table of idle spouts come before ``key``."""
+    """Return how many entries of the source's table of idle spouts come before ``key``."""
     first = source_index * s_at(k, 0).idle_width
     low, high = 0, source_at(k, source_index).idle
     while low < high:
@@ -148,7 +148,7 @@ def _place_of(k: State, source_index: int, key: int) -> int:
 
 @jit
 def await_line(k: State, executor: int) -> None:
-    """A spout has found no line and sleeps: enter it into its source's table."""
+    """Enter a spout that has found no line and sleeps into its source's table."""
     e = executor_at(k, executor)
     key = (e.poll_phase % period_of(k, e.source)) << _EXECUTOR_BITS | executor
     source = source_at(k, e.source)
@@ -164,7 +164,7 @@ def await_line(k: State, executor: int) -> None:
 
 @jit
 def leave_idle(k: State, executor: int) -> None:
-    """A spout's turn begins, or it dies: take it out of the table; the caller then sees to the next one."""
+    """Remove a spout from the table, as its turn begins or it dies; the caller then calls `watch`."""
     e = executor_at(k, executor)
     key = (e.poll_phase % period_of(k, e.source)) << _EXECUTOR_BITS | executor
     source = source_at(k, e.source)
@@ -179,7 +179,7 @@ def leave_idle(k: State, executor: int) -> None:
 def watch(k: State, source_index: int) -> None:
     """Schedule the turn that will find the source's next line.
 
-    It is the first one of its idle spouts from when the line is there. Of turns at the same instant it is
+    It is the first turn of one of its idle spouts once the line is there. Of turns at the same instant it is
     that of the executor that started first.
     """
     source = source_at(k, source_index)
@@ -201,7 +201,7 @@ def watch(k: State, source_index: int) -> None:
             place = 0
         key = idle_at(k, first + place).value
         time = at + ((key >> _EXECUTOR_BITS) - phase) % period
-        # One that has fallen asleep at this very instant does not look again before its sleep is over.
+        # A spout that has begun to sleep at this very instant does not check again before its sleep is over.
         if executor_at(k, key & _EXECUTORS).poll_phase <= time:
             break
         place += 1
@@ -216,9 +216,9 @@ def watch(k: State, source_index: int) -> None:
 
 @jit
 def line_found(k: State, source_index: int) -> int:
-    """The turn that was watched for begins; returns the spout's thread, taken out of its sleep."""
+    """Begin the turn that finds a line; returns the spout's thread, whose sleep is ended."""
     unschedule(k, line_source(k, source_index))
     thread = executor_at(k, source_at(k, source_index).finder).main_thread
-    # Acks for which it would have had a turn at this instant are handled in this one.
+    # Acks that would have begun a turn at this instant are handled in this one.
     unschedule(k, timer_source(k, thread))
     return thread

@@ -1,8 +1,8 @@
-"""The spout thread's loop, and the sources it reads.
+"""The spout thread's loop, and its reading of the source.
 
 One turn: handle every ack, fail and tick that has arrived; then, if nothing is held back (1.x: and the send
-queue is not full) and the pending limit allows, call nextTuple once on each task; when nothing was emitted,
-sleep 1 ms. So acks wait for the spout's sleeps, and a sleep inside nextTuple makes complete latency move in
+queue is not full) and the pending limit allows, call nextTuple once on each task; if nothing was emitted,
+sleep 1 ms. So acks wait for the spout's sleeps, and a sleep inside nextTuple makes complete latency come in
 steps of that sleep (T-Storm section III). An idle spout's empty turns are not played one by one: see
 ``spout_poll_time``.
 """
@@ -67,7 +67,7 @@ from storm_lab.emulator.state.kinds import (
 )
 from storm_lab.emulator.state.layout import State
 
-# Most acks handled in one turn: bounds what one event can log.
+# Most acks handled in one turn; limits what one event can log.
 TURN_MOST = 1024
 
 
@@ -109,7 +109,7 @@ def spout_turn(k: State, thread: int) -> None:
 
 @jit
 def spout_acks_done(k: State, thread: int) -> None:
-    """The turn's acks, fails and ticks have been handled."""
+    """Finish the turn's acks, fails and ticks, whose CPU has been spent."""
     t = thread_at(k, thread)
     e = executor_at(k, t.executor)
     m = e.turn_head
@@ -142,14 +142,14 @@ def spout_acks_done(k: State, thread: int) -> None:
 def _call_tasks(k: State, thread: int) -> None:
     """Call nextTuple once on each of the executor's tasks, unless the spout is held back.
 
-    That is looked at once a turn, so an executor of several tasks may overshoot its pending limit.
+    That is checked once a turn, so an executor of several tasks may exceed its pending limit.
     """
     t = thread_at(k, thread)
     e = executor_at(k, t.executor)
     e.turn_task = 0
     topology = topology_at(k, e.topology)
     limit = topology.max_pending * e.tasks
-    # 1.x: what does not fit overflows, and the spout looks whether its send queue is full.
+    # 1.x: what does not fit overflows, so the spout itself checks whether its send queue is full.
     stopped = topology.raised > 0 or (topology.overflows != 0 and not has_room(k, thread + 1))
     held_back = t.out_head >= 0 or t.flushing != 0 or stopped
     if e.active != 0 and not held_back and (limit == 0 or e.pending < limit):
@@ -165,13 +165,13 @@ def _call_tasks(k: State, thread: int) -> None:
     spout_sleep(k, thread)
     watch(k, e.source)
     if stopped:
-        # Nobody tells a spout that this has ended: it looks at every turn.
+        # Nothing tells a spout that this has ended, so it checks at every turn.
         schedule(k, timer_source(k, thread), e.poll_phase)
 
 
 @inline
 def _wake_at(k: State, thread: int, time: int) -> None:
-    """Let a spout that sleeps between turns begin one at this time, if it does not before."""
+    """Schedule a sleeping spout's first turn at or after ``time``, unless one is due before."""
     event = timer_source(k, thread)
     at = spout_poll_time(k, thread, time)
     if scheduled_at(k, event) < 0 or scheduled_at(k, event) > at:
@@ -194,7 +194,7 @@ def _next_tuple(k: State, thread: int) -> None:
 
 @jit
 def spout_sleep(k: State, thread: int) -> None:
-    """Nothing was emitted: sleep; wake up at the end of the first sleep that finds something to do."""
+    """Let a spout sleep that has emitted nothing, until a sleep ends at which it has something to do."""
     t = thread_at(k, thread)
     e = executor_at(k, t.executor)
     s = s_at(k, 0)
@@ -210,7 +210,7 @@ def spout_sleep(k: State, thread: int) -> None:
 
 @jit
 def spout_fetch(k: State, thread: int) -> None:
-    """Ask the queue's server for lines when the last ones are used up; the thread waits without CPU."""
+    """Fetch lines from the queue's server when the last ones are used up; the thread waits without CPU."""
     t = thread_at(k, thread)
     e = executor_at(k, t.executor)
     source = source_at(k, e.source)
@@ -228,7 +228,7 @@ def spout_fetch(k: State, thread: int) -> None:
 
 @jit
 def spout_emit(k: State, thread: int) -> None:
-    """The line is there: run nextTuple's user code."""
+    """Run nextTuple's user code for the line that has been taken."""
     t = thread_at(k, thread)
     e = executor_at(k, t.executor)
     record = line_record(k, t.executor)
@@ -244,7 +244,7 @@ def spout_emit(k: State, thread: int) -> None:
 
 @jit
 def spout_emitted(k: State, thread: int) -> None:
-    """NextTuple's user code is done: produce the root tuple's copies and tell the acker."""
+    """Produce the root tuple's copies and tell the acker, as nextTuple's user code is done."""
     t = thread_at(k, thread)
     e = executor_at(k, t.executor)
     s = s_at(k, 0)
@@ -260,13 +260,13 @@ def spout_emitted(k: State, thread: int) -> None:
     else:
         emit_all(k, thread, t.executor, task, record, -1, logged)
         if source_at(k, e.source).anchored != 0:
-            # A message id but nobody to track it: Storm calls the spout's ack at once.
+            # It has a message id but no acker to track it: Storm calls the spout's ack at once.
             ack_untracked(k, t.executor, task, number)
 
 
 @jit
 def after_emit(k: State, thread: int) -> None:
-    """Go on with the executor's next task that finds a line, or with the next turn."""
+    """Go on with the executor's next task if there is a line for it, else with the next turn."""
     executor = thread_at(k, thread).executor
     e = executor_at(k, executor)
     e.turn_task += 1
