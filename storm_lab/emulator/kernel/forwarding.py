@@ -107,10 +107,11 @@ def _full_queue(k: State, thread: int, m: int, receiver: int) -> int:
 
 @jit
 def _may_not_send(k: State, thread: int, m: int) -> bool:
-    """Let a transfer thread wait for a connection, or until its worker's table is unlocked; returns whether.
+    """Let a transfer thread wait if its worker may not send now; returns whether it waits.
 
-    In 2.x it also waits when its card holds more than Netty's high watermark, until it is down to the low
-    one.
+    It waits until a connection is there and its worker's table of connections is not locked. In 2.x it also
+    waits when its card, or a cut link, holds more than Netty's high watermark: until the card is down to the
+    low one, or the next try to connect.
     """
     c = cost_at(k, 0)
     t = thread_at(k, thread)

@@ -164,7 +164,7 @@ def await_line(k: State, executor: int) -> None:
 
 @jit
 def leave_idle(k: State, executor: int) -> None:
-    """Remove a spout from the table, as its turn begins or it dies; the caller then calls `watch`."""
+    """Remove a spout from the table, as its turn begins or it dies; a call of `watch` has to follow."""
     e = executor_at(k, executor)
     key = (e.poll_phase % period_of(k, e.source)) << _EXECUTOR_BITS | executor
     source = source_at(k, e.source)

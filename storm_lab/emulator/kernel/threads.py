@@ -330,7 +330,7 @@ def timer_rings(k: State, thread: int) -> None:
 
 @jit
 def arrive(k: State, m: int) -> None:
-    """Put a message into the queue of the thread that reads for its target's worker; lost if that is gone."""
+    """Put a message into the queue of its target worker's reading thread; drop it if the worker is gone."""
     target = executor_at(k, message_at(k, m).target)
     worker = worker_at(k, target.worker)
     if worker.alive == 0:
