@@ -10,7 +10,7 @@ from typing import Any
 from storm_lab.errors import UserError, said_by
 from storm_lab.league.entrant import Entrant
 from storm_lab.schedulers.contract import Scheduler
-from storm_lab.schedulers.scheduler_file import is_place, pieces_of, scheduler_of
+from storm_lab.schedulers.scheduler_file import is_file_or_module, scheduler_of, split_reference
 
 BUILT_IN: Mapping[str, bool] = {
     "default": False,
@@ -46,9 +46,9 @@ def entrant_of(text: str) -> Entrant:
     online, rest = text.startswith("online:"), text.removeprefix("online:")
     scheduler = scheduler_of(rest)
     _check_travels(scheduler, text)
-    if is_place(rest):
+    if is_file_or_module(rest):
         # The parameters after the class belong to the name: two settings of one class are two entrants.
-        _, _, values = pieces_of(rest)
+        _, _, values = split_reference(rest)
         label = f"{scheduler.name}-{_plain(values)}" if values else scheduler.name
     else:
         label = _plain(rest)

@@ -102,9 +102,9 @@ class SchedulingView:
 
     def unplaced(self, topology_id: str) -> tuple[Executor, ...]:
         """Return the topology's executors without a slot on a live node, in order of their first task."""
-        held = self.present.slots
+        slots = self.present.slots
         nodes = self.nodes
-        return tuple(e for e in self.executors[topology_id] if e not in held or held[e].node not in nodes)
+        return tuple(e for e in self.executors[topology_id] if e not in slots or slots[e].node not in nodes)
 
     def demand(self, executor: Executor) -> Resources:
         """Return the CPU points (100 = one core) and memory in MB that the executor asks for (Storm 1.0 on).

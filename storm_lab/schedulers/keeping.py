@@ -31,7 +31,7 @@ class Round:
     def of_complete(cls, view: SchedulingView) -> Round:
         """Begin a round in which complete topologies keep their slots and the others are yet to be placed."""
         todo = set(incomplete_topologies(view))
-        begun = cls(view, {e: s for e, s in kept(view).items() if e.topology not in todo})
+        begun = cls(view, {e: s for e, s in surviving_assignment(view).items() if e.topology not in todo})
         for topology in view.topologies:
             if topology.id not in todo:
                 begun.scheduled(topology.id)
@@ -52,30 +52,30 @@ class Round:
 
     def without_change(self, message: str) -> SchedulingResult:
         """Return the present assignment unchanged, with ``message`` as the status of every topology."""
-        self.placed = kept(self.view)
+        self.placed = surviving_assignment(self.view)
         for topology in self.view.topologies:
             self.failed(topology.id, message)
         return self.result()
 
 
-class Held:
+class Assignments:
     """Executors and their slots, by topology, during a round of Storm's own schedulers."""
 
     def __init__(self, view: SchedulingView) -> None:
         self.view = view
-        self.held: dict[str, dict[Executor, Slot]] = {topology.id: {} for topology in view.topologies}
+        self.slot_of: dict[str, dict[Executor, Slot]] = {topology.id: {} for topology in view.topologies}
 
     def unassigned(self, topology: Topology) -> list[Executor]:
         """Return the executors without a slot, in order of their first task."""
-        held = self.held[topology.id]
-        return [executor for executor in self.view.executors[topology.id] if executor not in held]
+        placed = self.slot_of[topology.id]
+        return [executor for executor in self.view.executors[topology.id] if executor not in placed]
 
     def assignment(self) -> Assignment:
         """Return the slots as an assignment: topologies in the view's order, executors by first task."""
-        return in_view_order(self.view, {e: s for held in self.held.values() for e, s in held.items()})
+        return in_view_order(self.view, {e: s for placed in self.slot_of.values() for e, s in placed.items()})
 
 
-def kept(view: SchedulingView) -> dict[Executor, Slot]:
+def surviving_assignment(view: SchedulingView) -> dict[Executor, Slot]:
     """Return the part of the present assignment whose nodes are alive and whose topologies are known."""
     nodes, topologies = view.nodes, view.topology
     return {
@@ -97,7 +97,7 @@ def in_view_order(view: SchedulingView, slots: Mapping[Executor, Slot]) -> Assig
 
 def incomplete_topologies(view: SchedulingView) -> list[str]:
     """Return the ids of topologies with an executor that has no slot on a live node, in the view's order."""
-    alive = kept(view)
+    alive = surviving_assignment(view)
     return [
         topology.id
         for topology in view.topologies

@@ -27,26 +27,26 @@ from storm_lab.schedulers.registry import make_scheduler, scheduler_names
 
 
 @contextmanager
-def prints_aside() -> Iterator[None]:
+def stdout_to_stderr() -> Iterator[None]:
     """Redirect what a user's code prints to standard error, because standard output is for results."""
     with redirect_stdout(sys.stderr):
         yield
 
 
-def is_place(text: str) -> bool:
+def is_file_or_module(text: str) -> bool:
     """Return whether a text names a file or a module with a class, rather than an installed scheduler."""
     place, colon, name = text.partition(":")
     return place.endswith(".py") or bool(colon and name.isidentifier() and "=" not in name)
 
 
-def pieces_of(text: str) -> tuple[str, str, str]:
+def split_reference(text: str) -> tuple[str, str, str]:
     """Split such a text into file or module, class, and parameters; missing ones are empty."""
     place, _, rest = text.partition(":")
     name, _, given = rest.partition(":")
     return (place, "", rest) if "=" in name else (place, name, given)
 
 
-@prints_aside()
+@stdout_to_stderr()
 def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
     """Make a scheduler from a name, a file or a module.
 
@@ -59,10 +59,10 @@ def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
     Raises:
         UserError: there is no such file, module, class or scheduler, or it cannot be imported.
     """
-    if not is_place(text):
+    if not is_file_or_module(text):
         name, _, given = text.partition(":")
         return make_scheduler(name, [*_values(given), *parameters])
-    place, name, given = pieces_of(text)
+    place, name, given = split_reference(text)
     if place.endswith(".py"):
         module = _file_module(place)
     else:

@@ -404,5 +404,5 @@ def test_tstorm_takes_the_schedule_of_a_smaller_cap_only_where_that_needs_fewer_
         nodes = SimpleNamespace(used_count=lambda: count)
         return SimpleNamespace(cap=cap, failed=failed, nodes=nodes, next_cap=cap - 1)
 
-    caps: Any = SimpleNamespace(smallest=2, fewest_nodes=lambda cap: fewest)
+    caps: Any = SimpleNamespace(smallest=2, min_nodes=lambda cap: fewest)
     assert fewest_nodes(attempt(5, None), caps, attempt).cap == chosen

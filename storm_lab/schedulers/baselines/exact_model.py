@@ -37,11 +37,11 @@ def solve(problem: PlacementProblem, effort: float, hint: Sequence[int] | None =
     from ortools.sat.python import cp_model
 
     classes = interchangeable(problem)
-    model: _Counted | _Single
+    model: _ClassModel | _ExecutorModel
     if len(classes) <= problem.executors / 2:
-        model = _Counted(cp_model, problem, classes)
+        model = _ClassModel(cp_model, problem, classes)
     else:
-        model = _Single(cp_model, problem, hint)
+        model = _ExecutorModel(cp_model, problem, hint)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = effort
@@ -66,7 +66,7 @@ def interchangeable(problem: PlacementProblem) -> list[list[int]]:
         key = (problem.topology_of[i], problem.load[i], problem.graph.executors[i].component,
                round(sum(near[i].values()), 6), len(near[i]))  # fmt: skip
         for members in by_key.setdefault(key, []):
-            if _twins(near, members[0], i):
+            if _exchangeable(near, members[0], i):
                 members.append(i)
                 break
         else:
@@ -76,12 +76,12 @@ def interchangeable(problem: PlacementProblem) -> list[list[int]]:
     return classes
 
 
-def _twins(near: Sequence[dict[int, float]], a: int, b: int) -> bool:
+def _exchangeable(near: Sequence[dict[int, float]], a: int, b: int) -> bool:
     others = (near[a].keys() | near[b].keys()) - {a, b}
     return all(abs(near[a].get(x, 0.0) - near[b].get(x, 0.0)) <= 1e-9 * near[a].get(x, 1.0) for x in others)
 
 
-class _Base:
+class _PlacementModel:
     def __init__(self, cp_model: Any, problem: PlacementProblem) -> None:
         self.problem = problem
         self.model = cp_model.CpModel()
@@ -94,7 +94,7 @@ class _Base:
         for n in range(problem.nodes):
             self.model.add(sum(self.works[t][n] for t in self.topologies) <= problem.slots[n])
 
-    def whole(self, rate: float) -> int:
+    def scaled(self, rate: float) -> int:
         return round(rate * self.scale)
 
     def limit_nodes(self, count: Sequence[Any], mhz: Sequence[Any]) -> None:
@@ -112,7 +112,7 @@ class _Base:
                 self.model.add(count[a] >= count[b])
 
 
-class _Counted(_Base):
+class _ClassModel(_PlacementModel):
     """Model with the number of executors of each class on each node as variables."""
 
     def __init__(self, cp_model: Any, problem: PlacementProblem, classes: list[list[int]]) -> None:
@@ -136,7 +136,7 @@ class _Counted(_Base):
             for b in range(a, len(classes)):
                 second = classes[b] if b != a else first[1:]
                 rate = near[first[0]].get(second[0], 0.0) if second else 0.0
-                if self.whole(rate) == 0:
+                if self.scaled(rate) == 0:
                     continue
                 for n in nodes:
                     most = min(len(first), problem.cap) * min(len(classes[b]), problem.cap)
@@ -145,7 +145,7 @@ class _Counted(_Base):
                     # A class has x * (x - 1) / 2 pairs inside; all terms are doubled to avoid the half, so
                     # the scale is, too.
                     pairs = both - self.x[a][n] if a == b else 2 * both
-                    gains.append(self.whole(rate) * pairs)
+                    gains.append(self.scaled(rate) * pairs)
         self.model.maximize(sum(gains))
         self.scale *= 2.0
 
@@ -159,7 +159,7 @@ class _Counted(_Base):
         return place
 
 
-class _Single(_Base):
+class _ExecutorModel(_PlacementModel):
     """Model with variables for whether an executor is on a node and whether a pair shares a node."""
 
     def __init__(self, cp_model: Any, problem: PlacementProblem, hint: Sequence[int] | None) -> None:
@@ -179,13 +179,13 @@ class _Single(_Base):
         gains = []
         for i, near in enumerate(problem.graph.near):
             for j, rate in near:
-                if i >= j or self.whole(rate) == 0:
+                if i >= j or self.scaled(rate) == 0:
                     continue
                 for n in nodes:
                     both = self.model.new_bool_var("")
                     self.model.add_implication(both, self.x[i][n])
                     self.model.add_implication(both, self.x[j][n])
-                    gains.append(self.whole(rate) * both)
+                    gains.append(self.scaled(rate) * both)
         self.model.maximize(sum(gains))
 
     def placement(self, solver: Any) -> list[int]:

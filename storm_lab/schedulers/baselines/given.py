@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from storm_lab.model import Assignment
 from storm_lab.schedulers.contract import NoParameters, Scheduler, SchedulingResult, SchedulingView
-from storm_lab.schedulers.keeping import Round, kept
+from storm_lab.schedulers.keeping import Round, surviving_assignment
 
 
 class GivenPlacement(Scheduler[NoParameters]):
@@ -23,7 +23,7 @@ class GivenPlacement(Scheduler[NoParameters]):
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Place the topologies' missing executors in their slots of the given assignment."""
-        work = Round(view, kept(view))
+        work = Round(view, surviving_assignment(view))
         usable = set(view.usable_slots)
         for topology in view.topologies:
             taken = {slot for executor, slot in work.placed.items() if executor.topology != topology.id}

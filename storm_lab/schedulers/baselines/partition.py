@@ -44,7 +44,7 @@ class PartitionScheduler(Scheduler[PartitionParameters]):
         work = Round(view)
         book = SlotBook(view, [topology.id for topology in view.topologies])
         free = [book.free_count(node) for node in range(len(book.nodes))]
-        crowd = [0] * len(free)
+        executors_on = [0] * len(free)
         for topology in view.topologies:
             nodes = [n for n, slots in enumerate(free) if slots > 0]
             if not nodes:
@@ -54,12 +54,12 @@ class PartitionScheduler(Scheduler[PartitionParameters]):
             parts = cut_topology(view, topology, min(topology.workers, slots))
             chosen: list[tuple[Slot, list[Executor]]] = []
             for part in sorted(parts, key=len, reverse=True):
-                node = min(nodes, key=lambda n: (crowd[n], n))
+                node = min(nodes, key=lambda n: (executors_on[n], n))
                 slot = book.take_new(topology.id, node)
                 free[node] -= 1
                 if self.parameters.one_part_per_node or not free[node]:
                     nodes.remove(node)
-                crowd[node] += len(part)
+                executors_on[node] += len(part)
                 work.placed.update(dict.fromkeys(part, slot))
                 chosen.append((slot, part))
             if view.explain:

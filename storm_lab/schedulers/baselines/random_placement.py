@@ -7,7 +7,7 @@ depends only on the view's seed and the topology's id.
 from __future__ import annotations
 
 from storm_lab.schedulers.contract import Candidate, NoParameters, Scheduler, SchedulingResult, SchedulingView
-from storm_lab.schedulers.keeping import Round, incomplete_topologies, kept
+from storm_lab.schedulers.keeping import Round, incomplete_topologies, surviving_assignment
 
 
 class RandomScheduler(Scheduler[NoParameters]):
@@ -19,7 +19,7 @@ class RandomScheduler(Scheduler[NoParameters]):
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Place the missing executors of incomplete topologies."""
-        work = Round(view, kept(view))
+        work = Round(view, surviving_assignment(view))
         todo = set(incomplete_topologies(view))
         free = list(view.free_slots)
         for topology in view.topologies:

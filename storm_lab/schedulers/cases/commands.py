@@ -17,7 +17,7 @@ from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.cases.case_format import Case, RefusedCase, read_cases
 from storm_lab.schedulers.contract import DEFAULT_STORM_VERSION, SchedulingResult, SchedulingView
 from storm_lab.schedulers.explain import explained, explanation, explanation_document, explanation_text
-from storm_lab.schedulers.scheduler_file import complete_scheduler, prints_aside, scheduler_of
+from storm_lab.schedulers.scheduler_file import complete_scheduler, scheduler_of, stdout_to_stderr
 
 _scheduler = click.option(
     "--scheduler",
@@ -49,7 +49,7 @@ def schedule(cases: str, scheduler: str, storm_version: str | None, parameters: 
         click.echo(to_line(answer))
         if error is not None:
             refused.append(RefusedCase(str(answer["name"]), error))
-    _tell(refused, len(loaded))
+    _report_refused(refused, len(loaded))
 
 
 @click.command()
@@ -91,7 +91,7 @@ def explain(
     shown = 0
     for case in loaded:
         try:
-            with prints_aside():
+            with stdout_to_stderr():
                 result = explained(policy, _view_of(case))
         except StormLabError as error:
             refused.append(RefusedCase(case.name, error))
@@ -109,10 +109,10 @@ def explain(
                 click.echo(line)
     if as_json:
         print_json(documents)
-    _tell(refused, len(loaded))
+    _report_refused(refused, len(loaded))
 
 
-def _tell(refused: Sequence[RefusedCase], cases: int) -> None:
+def _report_refused(refused: Sequence[RefusedCase], cases: int) -> None:
     """Print the number of refused cases to standard error; fail if all cases are refused."""
     if refused and len(refused) == cases:
         raise refused[0].named()
@@ -146,7 +146,7 @@ def schedule_cases(
     for case in cases:
         try:
             view = _view_of(case)
-            with prints_aside():
+            with stdout_to_stderr():
                 result = ask(policy, view)
         except StormLabError as error:
             yield {"name": case.name, "assignments": {}, "status": {}, "refused": str(error)}, error

@@ -175,9 +175,9 @@ def minimum_cut(out: Sequence[Mapping[int, float]], members: Sequence[int]) -> t
     if not arcs:
         half = (len(members) + 1) // 2
         return list(members[:half]), list(members[half:])
-    fed, feeding = {b for _, b, _ in arcs}, {a for a, _, _ in arcs}
-    talking = fed | feeding
-    sources, sinks = sorted(feeding - fed), sorted(fed - feeding)
+    receiving, sending = {b for _, b, _ in arcs}, {a for a, _, _ in arcs}
+    connected = receiving | sending
+    sources, sinks = sorted(sending - receiving), sorted(receiving - sending)
     scale = _WHOLE_FLOW / sum(weight for _, _, weight in arcs)
     size = len(members)
     tail = [a for a, _, _ in arcs] + [size] * len(sources) + sinks
@@ -190,8 +190,8 @@ def minimum_cut(out: Sequence[Mapping[int, float]], members: Sequence[int]) -> t
     residual.eliminate_zeros()
     reached = set(breadth_first_order(residual, size, return_predecessors=False).tolist())
     left = [v for v in members if number[v] in reached]
-    right = [v for v in members if number[v] in talking and number[v] not in reached]
+    right = [v for v in members if number[v] in connected and number[v] not in reached]
     for v in members:
-        if number[v] not in talking:
+        if number[v] not in connected:
             min(right, left, key=len).append(v)
     return sorted(left), sorted(right)

@@ -17,7 +17,7 @@ from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot, Topology
 from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Candidate, Journal, Scheduler, SchedulingResult, SchedulingView
-from storm_lab.schedulers.keeping import Round, incomplete_topologies, interleaved, kept
+from storm_lab.schedulers.keeping import Round, incomplete_topologies, interleaved, surviving_assignment
 from storm_lab.schedulers.parameters import PolicyParameters, parameter
 from storm_lab.schedulers.slot_book import SlotBook
 from storm_lab.schedulers.storm.hash_order import java7_map_order
@@ -71,7 +71,7 @@ class RStormScheduler(Scheduler[RStormParameters]):
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Place the incomplete topologies, one after the other, each completely or not at all."""
-        work = Round(view, kept(view))
+        work = Round(view, surviving_assignment(view))
         todo = set(incomplete_topologies(view))
         nodes = _Nodes(view, work.placed, self.parameters)
         for topology in view.topologies:
@@ -79,14 +79,14 @@ class RStormScheduler(Scheduler[RStormParameters]):
                 work.scheduled(topology.id)
                 continue
             executors = task_selection(topology, view.executors[topology.id], self.parameters.siblings)
-            held = [slot for executor, slot in work.placed.items() if executor.topology == topology.id]
+            own_slots = [slot for executor, slot in work.placed.items() if executor.topology == topology.id]
             waiting = [executor for executor in executors if executor not in work.placed]
-            plan, missing = nodes.plan(topology, waiting, held, work.journal)
+            plan, missing = nodes.plan(topology, waiting, own_slots, work.journal)
             if missing is None:
                 work.placed.update(plan)
                 work.scheduled(topology.id, "Scheduled by R-Storm")
             else:
-                nodes.give_back(plan)
+                nodes.release(plan)
                 demand = view.demand(missing)
                 work.failed(
                     topology.id,
@@ -109,15 +109,15 @@ def breadth_first(topology: Topology, siblings: str = "java7") -> list[str]:
     position = {component: i for i, component in enumerate(walked)}
     near = neighbours(topology)
     order: list[str] = []
-    met: set[str] = set()
+    visited: set[str] = set()
     for root in [*(spout.id for spout in topology.spouts), *declared]:
-        queue = deque([root] if root not in met else [])
-        met.add(root)
+        queue = deque([root] if root not in visited else [])
+        visited.add(root)
         while queue:
             component = queue.popleft()
             order.append(component)
-            for other in sorted(near[component] - met, key=position.__getitem__):
-                met.add(other)
+            for other in sorted(near[component] - visited, key=position.__getitem__):
+                visited.add(other)
                 queue.append(other)
     return order
 
@@ -158,7 +158,7 @@ class _Nodes:
         self._cpu[node] -= sign * demand.cpu_points
         self._memory[node] -= sign * demand.total_memory_mb
 
-    def give_back(self, plan: dict[Executor, Slot]) -> None:
+    def release(self, plan: dict[Executor, Slot]) -> None:
         """Undo the tentative placements of a topology that failed."""
         for executor, slot in plan.items():
             self._use(executor, slot, -1.0)
@@ -166,14 +166,14 @@ class _Nodes:
             self._book.release(topology_id, node)
 
     def plan(
-        self, topology: Topology, executors: list[Executor], held: list[Slot], journal: Journal
+        self, topology: Topology, executors: list[Executor], own_slots: list[Slot], journal: Journal
     ) -> tuple[dict[Executor, Slot], Executor | None]:
         """Algorithm 1: choose a slot for each executor in turn; also return the first one without a slot.
 
         The reference node is unset at first, or is the node that already holds most of the topology.
         """
         self._opened: list[tuple[str, int]] = []
-        on = [self._book.index[slot.node] for slot in held]
+        on = [self._book.index[slot.node] for slot in own_slots]
         self._reference = max(sorted(set(on)), key=on.count) if on else None
         usable = {slot.node for slot in self._view.usable_slots}
         self._has_slot = np.array(

@@ -92,7 +92,7 @@ class TStormScheduler(Scheduler[TStormParameters]):
         attempt = partial(Attempt, view, self.parameters, graph, most_traffic_first)
         caps = Caps(view, self.parameters, executors)
         best = asked = attempt(caps.asked)
-        if self.parameters.monotone and not caps.hopeless:
+        if self.parameters.monotone and not caps.cpu_insufficient:
             best = fewest_nodes(asked, caps, attempt)
         if view.explain:
             best = attempt(best.cap, journal=work.journal)
@@ -129,13 +129,17 @@ class Caps:
         )
         # With some slack, because a bound that is too high by one would hide a schedule.
         needed = sum(loads) * (1.0 - _BOUND_SLACK)
-        self._fewest = next((n for n, sum_ in enumerate(accumulate(capacities), 1) if sum_ >= needed), 0)
-        self.hopeless = not self._fewest or max(loads, default=0.0) * (1.0 - _BOUND_SLACK) > capacities[0]
+        self._nodes_for_cpu = next(
+            (n for n, sum_ in enumerate(accumulate(capacities), 1) if sum_ >= needed), 0
+        )
+        self.cpu_insufficient = (
+            not self._nodes_for_cpu or max(loads, default=0.0) * (1.0 - _BOUND_SLACK) > capacities[0]
+        )
         """Whether the CPU is insufficient under any cap."""
 
-    def fewest_nodes(self, cap: int) -> int:
+    def min_nodes(self, cap: int) -> int:
         """Return a lower bound on the nodes of any schedule under this cap."""
-        return max(self._fewest, -(-self._counted // max(1, cap)))
+        return max(self._nodes_for_cpu, -(-self._counted // max(1, cap)))
 
 
 def fewest_nodes(asked: Attempt, caps: Caps, attempt: Callable[[int, int | None], Attempt]) -> Attempt:
@@ -147,7 +151,7 @@ def fewest_nodes(asked: Attempt, caps: Caps, attempt: Callable[[int, int | None]
     best, cap = asked, asked.next_cap
     while cap >= caps.smallest:
         most = None if best.failed is not None else best.nodes.used_count() - 1
-        if most is not None and caps.fewest_nodes(cap) > most:
+        if most is not None and caps.min_nodes(cap) > most:
             break
         trial = attempt(cap, most)
         if trial.failed is None:
@@ -210,7 +214,7 @@ class Nodes:
         self._capacity = np.array([n.capacity_mhz * parameters.capacity_fraction for n in view.cluster.nodes])
         self._load = np.zeros(size)
         self._count = np.zeros(size, dtype=np.int64)
-        self._inhabited = np.zeros(size, dtype=np.int64)
+        self._executors_on = np.zeros(size, dtype=np.int64)
         self._worker: dict[str, NDArray[np.bool_]] = {
             t.id: np.zeros(size, dtype=bool) for t in view.topologies
         }
@@ -221,11 +225,11 @@ class Nodes:
 
     def used_count(self) -> int:
         """Return the number of nodes with at least one executor."""
-        return int(np.count_nonzero(self._inhabited))
+        return int(np.count_nonzero(self._executors_on))
 
     def used_count_with(self, node: int) -> int:
         """Return the number of used nodes with one more executor on ``node``."""
-        return self.used_count() + (not self._inhabited[node])
+        return self.used_count() + (not self._executors_on[node])
 
     @property
     def fullest(self) -> int:
@@ -269,8 +273,8 @@ class Nodes:
         tied = np.flatnonzero(feasible & (local >= most - _ROUNDING_SLACK * max(1.0, most)))
         if self._parameters.ties == "lowest-index":
             return int(tied[0])
-        inhabitants = self._inhabited[tied]
-        pick = inhabitants.argmin() if self._parameters.ties == "emptiest" else inhabitants.argmax()
+        executor_counts = self._executors_on[tied]
+        pick = executor_counts.argmin() if self._parameters.ties == "emptiest" else executor_counts.argmax()
         return int(tied[pick])
 
     def put(self, executor: Executor, number: int, node: int) -> Slot:
@@ -282,7 +286,7 @@ class Nodes:
             self._free[node] -= 1
         self._load[node] += self._cpu_of.get(executor, 0.0)
         self._count[node] += self._counts(executor)
-        self._inhabited[node] += 1
+        self._executors_on[node] += 1
         self._place[number] = node
         return slot
 

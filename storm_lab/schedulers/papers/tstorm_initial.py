@@ -11,7 +11,7 @@ import dataclasses
 from storm_lab.model import acker_count
 from storm_lab.schedulers.contract import NoParameters, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.storm.cluster_state import ClusterState
-from storm_lab.schedulers.storm.default import make_way
+from storm_lab.schedulers.storm.default import free_uneven_workers
 from storm_lab.schedulers.storm.even import schedule_evenly, storm_result
 
 
@@ -28,13 +28,13 @@ class TStormInitialScheduler(Scheduler[NoParameters]):
             if not state.unassigned(topology):
                 continue
             nodes = {slot.node for slot in state.available_slots()}
-            nodes |= {slot.node for slot in state.held[topology.id].values()}
+            nodes |= {slot.node for slot in state.slot_of[topology.id].values()}
             # The default number of ackers follows the workers that the user asked for, so it is fixed first.
             asked = dataclasses.replace(
                 topology,
                 workers=max(1, min(topology.workers, len(nodes))),
                 ackers=acker_count(topology, view.version),
             )
-            make_way(state, asked)
+            free_uneven_workers(state, asked)
             schedule_evenly(state, [asked])
         return storm_result(state)

@@ -13,7 +13,7 @@ from storm_lab.model.grouped import grouped
 from storm_lab.model.javahash import string_hash
 from storm_lab.model.version import V0_9_3, V2_0_0
 from storm_lab.schedulers.contract import Journal, SchedulingView
-from storm_lab.schedulers.keeping import Held, interleaved
+from storm_lab.schedulers.keeping import Assignments, interleaved
 from storm_lab.schedulers.storm.hash_order import (
     DaemonOrder,
     built_and_copied_order,
@@ -26,11 +26,11 @@ from storm_lab.schedulers.storm.hash_order import (
 from storm_lab.schedulers.view_checks import check_view
 
 
-class ClusterState(Held):
+class ClusterState(Assignments):
     """The assignments and the reasons of a round, changed by :meth:`assign` and :meth:`free`.
 
-    ``held`` has executors in the order of Storm's map. Raises `UserError` if no schedule can be made for the
-    view.
+    ``slot_of`` has executors in the order of Storm's map. Raises `UserError` if no schedule can be made for
+    the view.
     """
 
     def __init__(self, view: SchedulingView) -> None:
@@ -50,7 +50,7 @@ class ClusterState(Held):
         self._used: set[Slot] = set(view.present.slots.values())
         slots = view.present.slots
         for topology_id, executors in grouped(slots, lambda executor: executor.topology).items():
-            self.held[topology_id] = {e: slots[e] for e in _assigned_order(executors, slots, view.version)}
+            self.slot_of[topology_id] = {e: slots[e] for e in _assigned_order(executors, slots, view.version)}
 
     # --- queries ---
 
@@ -68,27 +68,27 @@ class ClusterState(Held):
 
     def workers(self, topology_id: str) -> dict[Slot, list[Executor]]:
         """Return the topology's slots with their executors, slots in the order of Storm's iteration."""
-        executors = list(self.held[topology_id])
+        executors = list(self.slot_of[topology_id])
         if self.version < V2_0_0:
             executors = self.order.collected(executors, self.order.executor)
         return self._by_slot(executors, self.order.slot)
 
     def workers_by_slot(self, topology_id: str) -> dict[Slot, list[Executor]]:
         """Return the topology's slots with their executors, in the order of a map keyed by slot objects."""
-        return self._by_slot(self.held[topology_id], slot_hash)
+        return self._by_slot(self.slot_of[topology_id], slot_hash)
 
     def _by_slot(
         self, executors: Iterable[Executor], hash_of: Callable[[Slot], int]
     ) -> dict[Slot, list[Executor]]:
-        inside = grouped(executors, lambda executor: self.held[executor.topology][executor])
+        inside = grouped(executors, lambda executor: self.slot_of[executor.topology][executor])
         return {slot: inside[slot] for slot in self.order.associated(list(inside), hash_of)}
 
     def needs_scheduling(self, topology: Topology) -> bool:
         """Apply Storm's test: fewer slots than workers asked for, or an executor without a slot."""
-        slots = set(self.held[topology.id].values())
+        slots = set(self.slot_of[topology.id].values())
         return topology.workers > len(slots) or bool(self.unassigned(topology))
 
-    def needy(self) -> list[Topology]:
+    def topologies_to_schedule(self) -> list[Topology]:
         """Return the topologies that need scheduling, in map order."""
         return [topology for topology in self.topologies if self.needs_scheduling(topology)]
 
@@ -96,21 +96,21 @@ class ClusterState(Held):
 
     def assign(self, slot: Slot, topology_id: str, executors: Iterable[Executor]) -> None:
         """Start a worker: put the executors into a slot that is not in use."""
-        held = self.held[topology_id]
+        placed = self.slot_of[topology_id]
         for executor in executors:
-            held[executor] = slot
+            placed[executor] = slot
         self._used.add(slot)
         # New keys go to their buckets of Storm's map, not to its end.
-        self.held[topology_id] = {e: held[e] for e in hash_map_order(list(held), executor_hash)}
+        self.slot_of[topology_id] = {e: placed[e] for e in hash_map_order(list(placed), executor_hash)}
 
     def free(self, slots: Iterable[Slot]) -> None:
         """Free the slots, whatever topology uses them."""
         gone = set(slots)
         if not gone:
             return
-        for topology_id, held in self.held.items():
-            if any(slot in gone for slot in held.values()):
-                self.held[topology_id] = {e: s for e, s in held.items() if s not in gone}
+        for topology_id, placed in self.slot_of.items():
+            if any(slot in gone for slot in placed.values()):
+                self.slot_of[topology_id] = {e: s for e, s in placed.items() if s not in gone}
         self._used -= gone
 
     def used_slots(self) -> set[Slot]:

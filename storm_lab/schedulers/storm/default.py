@@ -24,24 +24,24 @@ class DefaultScheduler(Scheduler[NoParameters]):
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Spread every topology that needs scheduling over its workers, as far as there are slots."""
         state = ClusterState(view)
-        schedule_by_default(state, state.needy())
+        schedule_by_default(state, state.topologies_to_schedule())
         return storm_result(state)
 
 
 def schedule_by_default(state: ClusterState, topologies: list[Topology]) -> None:
     """Free workers that prevent an even spread, then schedule evenly, topology by topology."""
     for topology in topologies:
-        make_way(state, topology)
+        free_uneven_workers(state, topology)
         if state.version >= V2_0_0:
             # The even step handles every topology that needs scheduling, not only the given one.
             handed = {t.id for t in topologies}
-            needy = [t for t in state.needy() if t.id in handed]
+            needy = [t for t in state.topologies_to_schedule() if t.id in handed]
         else:
             needy = [topology] if state.needs_scheduling(topology) else []
         schedule_evenly(state, needy)
 
 
-def make_way(state: ClusterState, topology: Topology) -> None:
+def free_uneven_workers(state: ClusterState, topology: Topology) -> None:
     """Free those of the topology's workers that prevent an even spread."""
     workers = state.workers(topology.id)
     nodes = state.view.nodes

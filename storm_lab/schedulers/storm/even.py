@@ -27,7 +27,7 @@ class EvenScheduler(Scheduler[NoParameters]):
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Give every topology that needs scheduling its round-robin share of the free slots."""
         state = ClusterState(view)
-        schedule_evenly(state, state.needy())
+        schedule_evenly(state, state.topologies_to_schedule())
         return storm_result(state)
 
 
@@ -35,21 +35,21 @@ def schedule_evenly(state: ClusterState, topologies: list[Topology]) -> None:
     """Schedule the topologies one after the other; earlier ones may leave no slots for later ones."""
     for topology in topologies:
         executors, available = state.unassigned(topology), state.available_slots()
-        held = len(set(state.held[topology.id].values()))
-        total = min(topology.workers, len(available) + held)
+        in_use = len(set(state.slot_of[topology.id].values()))
+        total = min(topology.workers, len(available) + in_use)
         # Storm 2.x throws if more slots are held than asked for; take none, like the older code.
-        slots = sort_slots(available, state.version)[: max(0, total - held)]
+        slots = sort_slots(available, state.version)[: max(0, total - in_use)]
         if not slots:
             for executor in executors:
                 state.journal.record(executor, None, note=_why_no_slot(state))
             continue
-        dealt: dict[Slot, list[Executor]] = {}
+        assigned: dict[Slot, list[Executor]] = {}
         for i, executor in enumerate(executors):
             slot = slots[i % len(slots)]
-            dealt.setdefault(slot, []).append(executor)
+            assigned.setdefault(slot, []).append(executor)
             if state.view.explain:
                 state.journal.record(executor, slot, _candidates(state, slots, i), score_name=_SCORE)
-        for slot, share in dealt.items():
+        for slot, share in assigned.items():
             state.assign(slot, topology.id, share)
 
 

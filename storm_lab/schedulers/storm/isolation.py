@@ -80,12 +80,12 @@ class IsolationScheduler(Scheduler[IsolationParameters]):
         isolated = _in_map_order(state, [t for t in state.topologies if (t.name or t.id) in machines])
         wanted = {t.id: _Wanted(state, t, machines[t.name or t.id]) for t in isolated}
         before = set(state.blacklist)
-        _keep_what_is_right(state, wanted)
+        _keep_correct_hosts(state, wanted)
         _place_on_own_hosts(state, isolated, wanted)
         own_hosts = state.blacklist - before
         failed = [t.id for t in isolated if wanted[t.id].specs]
         if not failed:
-            schedule_by_default(state, _left_over(state, wanted))
+            schedule_by_default(state, _topologies_for_default(state, wanted))
         elif state.version >= V0_9_0:
             state.free(slot for slot in state.used_slots() if _host_of(state, slot) not in state.blacklist)
         state.blacklist = before
@@ -129,20 +129,20 @@ def _in_map_order(state: ClusterState, topologies: list[Topology]) -> list[Topol
     return state.order.associated(topologies, lambda topology: state.order.string(topology.id))
 
 
-def _left_over(state: ClusterState, wanted: Mapping[str, _Wanted]) -> list[Topology]:
+def _topologies_for_default(state: ClusterState, wanted: Mapping[str, _Wanted]) -> list[Topology]:
     """Return the topologies for the default scheduler, in order.
 
     2.x intends to leave out the isolated ones but does not: those with fewer workers than they asked for are
     scheduled once more, outside of their own hosts.
     """
     if state.version >= V2_0_0:
-        return state.needy()
+        return state.topologies_to_schedule()
     others = [topology for topology in state.topologies if topology.id not in wanted]
     ordered = copied_map_order(_in_map_order(state, others), lambda topology: string_hash(topology.id))
     return [topology for topology in ordered if state.needs_scheduling(topology)]
 
 
-def _keep_what_is_right(state: ClusterState, wanted: Mapping[str, _Wanted]) -> None:
+def _keep_correct_hosts(state: ClusterState, wanted: Mapping[str, _Wanted]) -> None:
     """Step 1: keep hosts that hold exactly the right workers of one isolated topology; free the others."""
     on_host: dict[str, list[tuple[Slot, str, Spec]]] = {}
     for topology in state.topologies:
@@ -226,7 +226,7 @@ def _statuses(
                 f"could not get {need.machines} machines of its own: {len(need.specs)} workers homeless",
             )
         elif topology.id in wanted and not state.unassigned(topology):
-            hosts = {_host_of(state, slot) for slot in state.held[topology.id].values()}
+            hosts = {_host_of(state, slot) for slot in state.slot_of[topology.id].values()}
             text = f"Isolated on {len(hosts)} machines"
             if not hosts <= own_hosts:
                 text = "Fully Scheduled, but not isolated: it has fewer workers than it asked for"

@@ -13,7 +13,7 @@ from storm_lab.model import Resources, Topology
 from storm_lab.schedulers.contract import Decision, SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.storm.ras1_state import Ras1State
 from storm_lab.schedulers.storm.ras1_strategy import Strategy
-from storm_lab.schedulers.storm.ras_state import importance, owners
+from storm_lab.schedulers.storm.ras_state import owners, priority_key
 
 _FAR_OVER = sys.float_info.max
 _TIE = 0.0001
@@ -66,7 +66,7 @@ class _Round:
 
     def _topologies(self, owner: str, among: Iterable[str]) -> list[Topology]:
         mine = (self.view.topology[i] for i in among if self.view.topology[i].owner == owner)
-        return sorted(mine, key=importance)
+        return sorted(mine, key=priority_key)
 
     def _guarantee(self, owner: str) -> Resources:
         return self.view.user_pools.get(owner, Resources())

@@ -27,7 +27,7 @@ from storm_lab.schedulers.storm.hash_order import (
     named_slot_order,
     slot_hash,
 )
-from storm_lab.schedulers.storm.ras_state import RasState, demanded
+from storm_lab.schedulers.storm.ras_state import RasState, total_demand
 
 Plan = Mapping[Slot, Sequence[Executor]]
 """New workers, each with its executors in the order in which they were placed."""
@@ -60,9 +60,9 @@ class Ras1State(RasState):
     def __init__(self, view: SchedulingView) -> None:
         super().__init__(view)
         self._tables = {
-            topology_id: _Table.copy_of(hash_map_order(list(held), executor_hash))
-            for topology_id, held in self.held.items()
-            if held
+            topology_id: _Table.copy_of(hash_map_order(list(placed), executor_hash))
+            for topology_id, placed in self.slot_of.items()
+            if placed
         }
         self._rebuild()
 
@@ -87,7 +87,7 @@ class Ras1State(RasState):
     def request(self, executors: Iterable[Executor]) -> tuple[float, float]:
         """Return the CPU points and memory in MB that the executors ask for; heaps are summed apart."""
         order = handed_over_order(list(executors), executor_hash, self.view.version)
-        cpu, heap, offheap = demanded(self.view, order)
+        cpu, heap, offheap = total_demand(self.view, order)
         return cpu, heap + offheap
 
     # --- changes ---
@@ -163,7 +163,7 @@ class Ras1State(RasState):
 
     def _workers_of(self, table: _Table, topology_id: str) -> dict[Slot, list[Executor]]:
         """Return the topology's workers; those of one node are in the order of Storm's iteration."""
-        held = self.held[topology_id]
-        inside = grouped(table.executors, held.__getitem__)
+        placed = self.slot_of[topology_id]
+        inside = grouped(table.executors, placed.__getitem__)
         by_node = grouped(hash_map_order(list(inside), slot_hash), lambda slot: slot.node)
         return {slot: inside[slot] for slots in by_node.values() for slot in named_slot_order(slots)}

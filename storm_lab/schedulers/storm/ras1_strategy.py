@@ -50,18 +50,18 @@ def component_ranks(topology: Topology) -> list[str]:
             parents[bolt].append(source)
     component_map = hash_map_order(seen, string_hash)
     ranked: list[str] = []
-    met: set[str] = set()
+    visited: set[str] = set()
     for spout in (c for c in component_map if c in set(spouts)):
-        if spout in met:
+        if spout in visited:
             continue
-        met.add(spout)
+        visited.add(spout)
         queue = deque([spout])
         while queue:
             component = queue.popleft()
             ranked.append(component)
             for near in (*children[component], *parents[component]):
-                if near not in met:
-                    met.add(near)
+                if near not in visited:
+                    visited.add(near)
                     queue.append(near)
     return ranked
 
@@ -95,7 +95,7 @@ class Strategy:
         executors = handed_over_order(
             state.view.executors[self._topology.id], executor_hash, state.view.version
         )
-        unassigned = [e for e in executors if e not in state.held[self._topology.id]]
+        unassigned = [e for e in executors if e not in state.slot_of[self._topology.id]]
         of_rank = [[e for e in unassigned if e.component == c] for c in component_ranks(self._topology)]
         for executor in interleaved(of_rank):
             self._place(executor)
@@ -105,7 +105,7 @@ class Strategy:
         return all(map(self._is_placed, unassigned))
 
     def _is_placed(self, executor: Executor) -> bool:
-        return executor in self._state.held[self._topology.id]
+        return executor in self._state.slot_of[self._topology.id]
 
     def _place(self, executor: Executor) -> None:
         eligible, distance = self._distances(executor)

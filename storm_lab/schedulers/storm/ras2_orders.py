@@ -83,14 +83,14 @@ class Rank(Enum):
 class Strategy:
     """How the search places a topology's executors.
 
-    ``rank`` orders the nodes; ``sorts_again`` says whether they are sorted again during the search. With
-    ``goes_round``, each executor continues at the node after the last one used, not at the first node.
+    ``rank`` orders the nodes; ``resorts_nodes`` says whether they are sorted again during the search. With
+    ``round_robin``, each executor continues at the node after the last one used, not at the first node.
     """
 
     name: str
     rank: Rank = Rank.AVERAGE_THEN_LEAST
-    sorts_again: bool = True
-    goes_round: bool = False
+    resorts_nodes: bool = True
+    round_robin: bool = False
 
 
 _STRATEGIES = {
@@ -98,9 +98,9 @@ _STRATEGIES = {
     for strategy in (
         Strategy("DefaultResourceAwareStrategy"),
         Strategy("GenericResourceAwareStrategy"),
-        Strategy("DefaultResourceAwareStrategyOld", Rank.LEAST_THEN_AVERAGE, sorts_again=False),
+        Strategy("DefaultResourceAwareStrategyOld", Rank.LEAST_THEN_AVERAGE, resorts_nodes=False),
         Strategy("GenericResourceAwareStrategyOld", Rank.AVERAGE),
-        Strategy("RoundRobinResourceAwareStrategy", sorts_again=False, goes_round=True),
+        Strategy("RoundRobinResourceAwareStrategy", resorts_nodes=False, round_robin=True),
     )
 }
 _DEFAULT = "DefaultResourceAwareStrategy"
@@ -147,15 +147,15 @@ class NodeOrder:
             if rack not in self._hosts:
                 self._hosts[rack] = self._ranked(
                     self._places.nodes_of_host[rack],
-                    lambda host: sum(map(self._on, self._places.alone[host])),
+                    lambda host: sum(map(self._on, self._places.nodes_of_single_host[host])),
                 )
             for host in self._hosts[rack]:
-                alone = self._places.alone[host]
-                if len(alone) == 1:
-                    yield from alone
+                nodes = self._places.nodes_of_single_host[host]
+                if len(nodes) == 1:
+                    yield from nodes
                     continue
                 if host not in self._nodes:
-                    self._nodes[host] = self._ranked(alone, self._on)
+                    self._nodes[host] = self._ranked(nodes, self._on)
                 yield from self._nodes[host]
 
     def _on(self, node: str) -> int:
@@ -214,7 +214,7 @@ class Places:
     """The live nodes of each host and the hosts of each rack, in the order of Storm's summation."""
 
     def __init__(self, state: Ras2State) -> None:
-        self.alone: dict[str, dict[str, list[str]]] = {}
+        self.nodes_of_single_host: dict[str, dict[str, list[str]]] = {}
         """For each host, its nodes, each with a list of only itself."""
         self.in_rack: dict[str, list[str]] = {}
         """For each rack, the nodes that are in this rack."""
@@ -224,11 +224,14 @@ class Places:
                 continue
             node = state.alive[node_id]
             host, rack = node.host or node.id, node.rack or DEFAULT_RACK
-            self.alone.setdefault(host, {})[node.id] = [node.id]
+            self.nodes_of_single_host.setdefault(host, {})[node.id] = [node.id]
             self.in_rack.setdefault(rack, []).append(node.id)
             hosts_of.setdefault(rack, {})[host] = None
         self.nodes_of_host: dict[str, dict[str, list[str]]] = {
-            rack: {host: list(self.alone[host]) for host in hash_map_order(list(hosts_of[rack]), string_hash)}
+            rack: {
+                host: list(self.nodes_of_single_host[host])
+                for host in hash_map_order(list(hosts_of[rack]), string_hash)
+            }
             for rack in hash_map_order(list(hosts_of), string_hash)
         }
         """For each rack its hosts, and for each host all its nodes."""

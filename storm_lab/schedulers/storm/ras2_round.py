@@ -12,7 +12,7 @@ from storm_lab.schedulers.contract import Decision, SchedulingResult, Scheduling
 from storm_lab.schedulers.storm.hash_order import executor_hash, handed_over_order
 from storm_lab.schedulers.storm.ras2_search import search_for
 from storm_lab.schedulers.storm.ras2_state import Ras2State
-from storm_lab.schedulers.storm.ras_state import Sums, demanded, importance, owners
+from storm_lab.schedulers.storm.ras_state import Sums, owners, priority_key, total_demand
 
 _MAX_ATTEMPTS = 5
 
@@ -58,13 +58,13 @@ def topology_order(view: SchedulingView) -> list[Topology]:
 
 def requested(view: SchedulingView, topology: Topology) -> Sums:
     """Return the total demand of the topology's executors, summed in Storm's order."""
-    return demanded(view, handed_over_order(view.executors[topology.id], executor_hash, view.version))
+    return total_demand(view, handed_over_order(view.executors[topology.id], executor_hash, view.version))
 
 
 class _User:
     def __init__(self, owner: str, view: SchedulingView) -> None:
         mine = (topology for topology in view.topologies if topology.owner == owner)
-        self.waiting = [(t, requested(view, t)) for t in sorted(mine, key=importance)]
+        self.waiting = [(t, requested(view, t)) for t in sorted(mine, key=priority_key)]
         self._guarantee = view.user_pools.get(owner, Resources())
         self._cpu = self._memory = 0.0
 
@@ -99,7 +99,7 @@ class _Turn:
         self._later = order[order.index(topology) + 1 :]
         _, heap, offheap = requested(state.view, topology)
         self._required = (*state.request(state.view.executors[topology.id]), offheap + heap)
-        self._scheduled = _held(state, topology)
+        self._scheduled = _scheduled_amounts(state, topology)
         cpu, memory = state.available_in_all()
         self._available = (cpu, memory, memory)
         self._missing: _Amounts | None = None
@@ -123,8 +123,8 @@ class _Turn:
                 # Storm does not search at all here; these are the reasons that a search would find.
                 self.decisions = search_for(trial.copy(), self._topology).refusals()
             # If a search ran out of states, Storm counts the executors that it had placed as scheduled.
-            self._scheduled = _held(trial, self._topology)
-            self._missing = _less(self._required, self._scheduled)
+            self._scheduled = _scheduled_amounts(trial, self._topology)
+            self._missing = _difference(self._required, self._scheduled)
             if not self._evict_later_ones():
                 return TopologyStatus(False, f"Not enough resources to schedule {self._shortfall()}{message}")
         return TopologyStatus(False, f"Failed to schedule within {_MAX_ATTEMPTS} attempts")
@@ -139,13 +139,13 @@ class _Turn:
         """Evict later topologies, from the end of the order, until the request might fit."""
         evicted = False
         for topology in reversed(self._later):
-            if not self._work.held[topology.id]:
+            if not self._work.slot_of[topology.id]:
                 continue
-            cpu, memory, of_workers = freed = _held(self._work, topology)
+            cpu, memory, of_workers = freed = _scheduled_amounts(self._work, topology)
             left_cpu, left_memory, left_of_workers = self._available
             self._available = (left_cpu + cpu, left_memory + memory, left_of_workers + of_workers)
             if self._missing is not None:
-                self._missing = _less(self._missing, freed)
+                self._missing = _difference(self._missing, freed)
             self._work.evict(topology.id)
             evicted = True
             if self._may_fit():
@@ -165,11 +165,11 @@ class _Turn:
         return text
 
 
-def _held(state: Ras2State, topology: Topology) -> _Amounts:
+def _scheduled_amounts(state: Ras2State, topology: Topology) -> _Amounts:
     """Return the amounts of the topology's placed executors."""
-    return (*state.request(state.held[topology.id]), state.memory_of_workers(topology.id))
+    return (*state.request(state.slot_of[topology.id]), state.memory_of_workers(topology.id))
 
 
-def _less(amounts: _Amounts, others: _Amounts) -> _Amounts:
+def _difference(amounts: _Amounts, others: _Amounts) -> _Amounts:
     """Return the difference of the amounts; the first two are at least 0."""
     return (max(0.0, amounts[0] - others[0]), max(0.0, amounts[1] - others[1]), amounts[2] - others[2])

@@ -90,7 +90,7 @@ class Search:
         reached, success = self._place_all(order)
         effort = f"{self._states} states traversed in N ms, backtracked {self._steps_back} times"
         if success:
-            placed = [executor for executor in order if executor in self._state.held[executor.topology]]
+            placed = [executor for executor in order if executor in self._state.slot_of[executor.topology]]
             decisions = self._explanations(placed) if self._state.view.explain and placed else self._dead_end
             message = f"Fully Scheduled by {self._strategy.name} ({effort})"
             return SearchResult(True, message, decisions=decisions)
@@ -113,7 +113,7 @@ class Search:
                 k += 1
                 continue
             same_component = k == 0 or executor.component == order[k - 1].component
-            if nodes is None or (self._strategy.sorts_again and same_component):
+            if nodes is None or (self._strategy.resorts_nodes and same_component):
                 nodes = self._node_order()
                 skip = tried[k] + 1
             else:
@@ -134,7 +134,7 @@ class Search:
             k -= 1
             while k > 0 and order[k] in self._bound_ackers:
                 k -= 1
-            self._take_back(order[k])
+            self._undo(order[k])
 
     def _node_order(self) -> NodeOrder:
         return NodeOrder(self._state, self._topology.id, self._places, self._strategy.rank)
@@ -211,9 +211,9 @@ class Search:
         fitting = int(space // acker_heap) if acker_heap else len(self._waiting_ackers)
         return min(fitting, len(self._waiting_ackers), self._ackers_per_worker)
 
-    def _take_back(self, executor: Executor) -> None:
+    def _undo(self, executor: Executor) -> None:
         self._steps_back += 1
-        slot = self._state.held[executor.topology][executor]
+        slot = self._state.slot_of[executor.topology][executor]
         self._state.remove(executor)
         if executor in self._owners_of_bound:
             self._owners_of_bound.remove(executor)
@@ -275,7 +275,7 @@ class Search:
 
     def _explanations(self, order: list[Executor]) -> tuple[Decision, ...]:
         """Replay the plan and record each executor's candidates: final choices, without dead ends."""
-        plan = {executor: self._state.held[executor.topology][executor] for executor in order}
+        plan = {executor: self._state.slot_of[executor.topology][executor] for executor in order}
         for executor in order:
             self._state.remove(executor)
         decisions = []
@@ -297,17 +297,17 @@ class RoundRobin(Search):
 
     def _place_all(self, order: list[Executor]) -> tuple[int, bool]:
         last = len(order) - 1
-        ahead: list[str] = []
+        remaining: list[str] = []
         for k, executor in enumerate(order):
             if self._states > self._limit:
                 return k, False
             if executor in self._bound_ackers:
                 continue
-            if not ahead or k == 0 or executor.component == order[k - 1].component:
-                ahead = list(self._own_nodes)
+            if not remaining or k == 0 or executor.component == order[k - 1].component:
+                remaining = list(self._own_nodes)
             slot = None
-            while ahead and slot is None:
-                free = self._free[ahead.pop(0)]
+            while remaining and slot is None:
+                free = self._free[remaining.pop(0)]
                 slot = next((each for each in free if self._obstacle(executor, each) is None), None)
             if slot is None:
                 self._note_dead_end(executor, k)
@@ -340,4 +340,4 @@ class RoundRobin(Search):
 
 def search_for(state: Ras2State, topology: Topology) -> Search:
     """Return an attempt at the topology with the strategy that it asks for."""
-    return (RoundRobin if strategy_of(topology).goes_round else Search)(state, topology)
+    return (RoundRobin if strategy_of(topology).round_robin else Search)(state, topology)

@@ -19,7 +19,7 @@ from typing import Self
 from storm_lab.model import Executor, Slot
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.storm.hash_order import executor_hash, hash_map_order, slot_hash
-from storm_lab.schedulers.storm.ras_state import RasState, Sums, demanded
+from storm_lab.schedulers.storm.ras_state import RasState, Sums, total_demand
 
 _CHANGES_KEPT = 1 << 14
 """Cached changes of each kind: more than a search within Storm's 10,000 states needs, and a few megabytes."""
@@ -37,24 +37,24 @@ class Worker:
         """The worker before the last executor joined, if known."""
 
 
-NOBODY = Worker([], (0.0, 0.0, 0.0))
+EMPTY_WORKER = Worker([], (0.0, 0.0, 0.0))
 """The value for a slot without a worker."""
 
 
 def _with(view: SchedulingView, worker: Worker, executor: Executor) -> Worker:
     executors = hash_map_order([executor, *worker.executors], executor_hash)
-    return Worker(executors, demanded(view, executors), worker)
+    return Worker(executors, total_demand(view, executors), worker)
 
 
 def _without(view: SchedulingView, worker: Worker, executor: Executor) -> Worker:
     rest = [other for other in worker.executors if other != executor]
     if not rest:
-        return NOBODY
+        return EMPTY_WORKER
     executors = hash_map_order(rest, executor_hash)
     # The same object again, which knows its own predecessor.
     if worker.before is not None and worker.before.executors == executors:
         return worker.before
-    return Worker(executors, demanded(view, executors))
+    return Worker(executors, total_demand(view, executors))
 
 
 class Ras2State(RasState):
@@ -63,22 +63,22 @@ class Ras2State(RasState):
     def __init__(self, view: SchedulingView) -> None:
         super().__init__(view)
         # Copies of the state share these caches of demands and of workers.
-        self.sums_of = cache(lambda executor: demanded(view, [executor]))
+        self.sums_of = cache(lambda executor: total_demand(view, [executor]))
         """``sums_of(executor)`` is the executor's demand."""
-        self._joined = lru_cache(_CHANGES_KEPT)(partial(_with, view))
-        self._deserted = lru_cache(_CHANGES_KEPT)(partial(_without, view))
+        self._after_joining = lru_cache(_CHANGES_KEPT)(partial(_with, view))
+        self._after_leaving = lru_cache(_CHANGES_KEPT)(partial(_without, view))
         self._inside: dict[Slot, Worker] = {}
         self._of_node: dict[str, dict[Slot, Worker]] = {}
         self._left: dict[str, tuple[float, float]] = {}
         self._executors_on = {
-            i: Counter(slot.node for slot in held.values()) for i, held in self.held.items()
+            i: Counter(slot.node for slot in placed.values()) for i, placed in self.slot_of.items()
         }
         self.workers = {}
-        for held in self.held.values():
-            for executor in hash_map_order(list(held), executor_hash):
-                self.workers.setdefault(held[executor], []).append(executor)
+        for placed in self.slot_of.values():
+            for executor in hash_map_order(list(placed), executor_hash):
+                self.workers.setdefault(placed[executor], []).append(executor)
         for slot, executors in self.workers.items():
-            self._enter(slot, Worker(executors, demanded(view, executors)))
+            self._enter(slot, Worker(executors, total_demand(view, executors)))
 
     def copy(self) -> Self:
         """Return an independent state of the same view."""
@@ -117,34 +117,34 @@ class Ras2State(RasState):
 
     def request(self, executors: Iterable[Executor]) -> tuple[float, float]:
         """Return the CPU points and memory in MB that the executors ask for together."""
-        cpu, heap, offheap = demanded(self.view, hash_map_order(list(executors), executor_hash))
+        cpu, heap, offheap = total_demand(self.view, hash_map_order(list(executors), executor_hash))
         return cpu, heap + offheap
 
     def memory_of_workers(self, topology_id: str) -> float:
         """Return the memory in MB of the topology's workers, summed worker by worker as in Storm."""
-        slots = dict.fromkeys(self.held[topology_id].values())
+        slots = dict.fromkeys(self.slot_of[topology_id].values())
         used = (self._inside[slot].sums for slot in slots)
         return math.fsum(heap + offheap for _, heap, offheap in used)
 
     def added_by(self, executor: Executor, slot: Slot) -> tuple[float, float, float]:
         """Return the CPU points and memory in MB that the executor adds to the worker, and the new heap."""
-        now = self._inside.get(slot, NOBODY)
-        before, after = now.sums, self._joined(now, executor).sums
+        now = self._inside.get(slot, EMPTY_WORKER)
+        before, after = now.sums, self._after_joining(now, executor).sums
         return after[0] - before[0], (after[2] + after[1]) - (before[2] + before[1]), after[1]
 
     # --- changes ---
 
     def place(self, executor: Executor, slot: Slot) -> None:
         """Put an unplaced executor into a slot."""
-        self.held[executor.topology][executor] = slot
+        self.slot_of[executor.topology][executor] = slot
         self._executors_on[executor.topology][slot.node] += 1
-        self._enter(slot, self._joined(self._inside.get(slot, NOBODY), executor))
+        self._enter(slot, self._after_joining(self._inside.get(slot, EMPTY_WORKER), executor))
 
     def remove(self, executor: Executor) -> None:
         """Remove a placed executor from its slot."""
-        slot = self.held[executor.topology].pop(executor)
+        slot = self.slot_of[executor.topology].pop(executor)
         self._executors_on[executor.topology][slot.node] -= 1
-        self._enter(slot, self._deserted(self._inside[slot], executor))
+        self._enter(slot, self._after_leaving(self._inside[slot], executor))
 
     def _enter(self, slot: Slot, worker: Worker) -> None:
         of_node = self._of_node.setdefault(slot.node, {})

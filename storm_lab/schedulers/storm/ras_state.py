@@ -10,7 +10,7 @@ from storm_lab.model import Executor, Node, Slot, Topology
 from storm_lab.model.javahash import string_hash
 from storm_lab.model.settings import MAX_HEAP, number_of
 from storm_lab.schedulers.contract import SchedulingView
-from storm_lab.schedulers.keeping import Held
+from storm_lab.schedulers.keeping import Assignments
 from storm_lab.schedulers.storm.hash_order import handed_over_order, hash_map_order
 
 _DEFAULT_MAX_HEAP_MB = 768.0
@@ -19,7 +19,7 @@ Sums = tuple[float, float, float]
 """CPU points, heap and off-heap memory in MB."""
 
 
-def demanded(view: SchedulingView, executors: Iterable[Executor]) -> Sums:
+def total_demand(view: SchedulingView, executors: Iterable[Executor]) -> Sums:
     """Return the executors' total demand, summed in this order."""
     cpu = heap = offheap = 0.0
     for executor in executors:
@@ -41,12 +41,12 @@ def owners(view: SchedulingView) -> list[str]:
     return hash_map_order(list(dict.fromkeys(view.topology[i].owner for i in ids)), string_hash)
 
 
-def importance(topology: Topology) -> tuple[int, float, str]:
+def priority_key(topology: Topology) -> tuple[int, float, str]:
     """Sort key of a user's topologies, the most important one first."""
     return (topology.priority, topology.launch_time_s, topology.id)
 
 
-class RasState(Held):
+class RasState(Assignments):
     """Nodes and placed executors."""
 
     def __init__(self, view: SchedulingView) -> None:
@@ -64,7 +64,7 @@ class RasState(Held):
     def copy(self) -> Self:
         """Return an independent state of the same view."""
         twin = copy.copy(self)
-        twin.held = {topology_id: dict(held) for topology_id, held in self.held.items()}
+        twin.slot_of = {topology_id: dict(placed) for topology_id, placed in self.slot_of.items()}
         twin.workers = {slot: list(executors) for slot, executors in self.workers.items()}
         return twin
 
@@ -79,12 +79,12 @@ class RasState(Held):
 
     def place(self, executor: Executor, slot: Slot) -> None:
         """Put an unplaced executor into a slot."""
-        self.held[executor.topology][executor] = slot
+        self.slot_of[executor.topology][executor] = slot
         self.workers.setdefault(slot, []).append(executor)
 
     def remove(self, executor: Executor) -> None:
         """Remove a placed executor from its slot."""
-        slot = self.held[executor.topology].pop(executor)
+        slot = self.slot_of[executor.topology].pop(executor)
         inside = self.workers[slot]
         inside.remove(executor)
         if not inside:
@@ -92,5 +92,5 @@ class RasState(Held):
 
     def evict(self, topology_id: str) -> None:
         """Remove all executors of a topology from their slots."""
-        for executor in list(self.held[topology_id]):
+        for executor in list(self.slot_of[topology_id]):
             self.remove(executor)
