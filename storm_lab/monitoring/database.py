@@ -124,7 +124,7 @@ class LoadDatabase:
     """
 
     def __init__(self, path: str | Path = ":memory:", windows_kept: int | None = None) -> None:
-        self._kept = windows_kept
+        self._windows_kept = windows_kept
         self._windows = 0
         self._ids: dict[Executor, int] = {}
         self._read: tuple[tuple[int, int], MeasuredLoad | None] | None = None
@@ -147,16 +147,18 @@ class LoadDatabase:
         if not Path(path).is_file():
             raise UserError("there is no such file", field="database", value=str(path))
         opened = cls.__new__(cls)
-        opened._kept, opened._ids, opened._read = None, {}, None
+        opened._windows_kept, opened._ids, opened._read = None, {}, None
         opened._db = sqlite3.connect(path)
         try:
             (version,) = opened._db.execute("PRAGMA user_version").fetchone()
             if version != SCHEMA_VERSION:
-                message = f"it is no load database of schema {SCHEMA_VERSION}"
+                message = f"the file is not a load database of schema {SCHEMA_VERSION}"
                 raise UserError(message, field="database", value=str(path))
             (opened._windows,) = opened._db.execute("SELECT coalesce(max(id), 0) FROM window").fetchone()
         except sqlite3.DatabaseError as error:
-            raise UserError(f"it is no load database ({error})", field="database", value=str(path)) from error
+            raise UserError(
+                f"the file is not a load database ({error})", field="database", value=str(path)
+            ) from error
         return opened
 
     def __enter__(self) -> LoadDatabase:
@@ -197,10 +199,10 @@ class LoadDatabase:
                 "INSERT INTO failure VALUES (?, ?, ?)",
                 [(window, name, count) for name, count in load.failed.items()],
             )
-            if self._kept is not None:
+            if self._windows_kept is not None:
                 for table in ("executor_load", "node_load", "traffic", "failure"):
-                    db.execute(f"DELETE FROM {table} WHERE window <= ?", (window - self._kept,))
-                db.execute("DELETE FROM window WHERE id <= ?", (window - self._kept,))
+                    db.execute(f"DELETE FROM {table} WHERE window <= ?", (window - self._windows_kept,))
+                db.execute("DELETE FROM window WHERE id <= ?", (window - self._windows_kept,))
 
     def load(self) -> MeasuredLoad | None:
         """Return the moving averages of the newest window, or None before the first."""
@@ -295,6 +297,6 @@ def _remove_older(path: Path) -> None:
     with path.open("rb") as file:
         magic = file.read(16)
     if magic and magic != b"SQLite format 3\0":
-        message = "a file that is no database stands there"
+        message = "the file exists and is not a load database"
         raise UserError(message, field="database", value=str(path), remedy="choose another name")
     path.unlink()

@@ -44,20 +44,20 @@ class ScheduleGenerator:
         self._period_ns = ns(period_s)
         self._detector = None if overload is None else OverloadDetector(overload, control.cluster)
         self._least_gain = least_gain
-        self._settled = False
-        self._resting_until_ns = 0
+        self._started = False
+        self._paused_until_ns = 0
         self._running: dict[str, tuple[int, int]] = {}
         self.policy = policy
-        self._note_policy("the run begins")
-        control.nimbus.when_running(self._is_running)
-        monitor.after_window(self._look_for_overload)
+        self._log_policy("the run begins")
+        control.nimbus.when_running(self._on_running)
+        monitor.after_window(self._check_overload)
 
     def swap(self, policy: Scheduler[Any], reason: str) -> None:
         """Use another policy, or the same policy with other parameters, from the next generation on."""
         self.policy = policy
-        self._note_policy(reason)
+        self._log_policy(reason)
 
-    def _note_policy(self, reason: str) -> None:
+    def _log_policy(self, reason: str) -> None:
         policy, now = self.policy, self._control.clock.now_ns
         parameters = parameters_json(policy.parameters)
         self._database.write_swap(now, policy.name, policy.version, parameters)
@@ -65,37 +65,37 @@ class ScheduleGenerator:
             ACTOR, "use-policy", policy.name, reason, version=policy.version, parameters=parameters
         )
 
-    def _is_running(self, topology_id: str) -> None:
+    def _on_running(self, topology_id: str) -> None:
         clock = self._control.clock
         assignment = self._control.nimbus.current(topology_id)
         assert assignment is not None
         self._running[topology_id] = (assignment.id, clock.now_ns)
         # Ranked last at this instant, because another actor may ask for a rebalance at the same time.
-        clock.at(clock.now_ns, Rank.MONITOR, ACTOR, self._settle)
+        clock.at(clock.now_ns, Rank.MONITOR, ACTOR, self._start_when_all_run)
 
-    def _settle(self) -> None:
+    def _start_when_all_run(self) -> None:
         nimbus = self._control.nimbus
-        if self._settled or not nimbus.topologies.keys() <= self._running.keys():
+        if self._started or not nimbus.topologies.keys() <= self._running.keys():
             return
         if any(status is not Status.ACTIVE for status in nimbus.status.values()):
             return
-        self._settled = True
+        self._started = True
         self._control.log.note(ACTOR, "start-clock", "cluster", "the initial period is over")
         self._control.clock.every(self._period_ns, Rank.MONITOR, ACTOR, lambda: self.generate("periodic"))
 
-    def _look_for_overload(self, load: WindowLoad) -> None:
+    def _check_overload(self, load: WindowLoad) -> None:
         if self._detector is None:
             return
-        failed = {name: count for name, count in load.failed.items() if not self._moved_lately(name)}
-        cause = self._detector.look(replace(load, failed=failed))
+        failed = {name: count for name, count in load.failed.items() if not self._recently_moved(name)}
+        cause = self._detector.check(replace(load, failed=failed))
         now = self._control.clock.now_ns
-        if cause is None or not self._settled or now < self._resting_until_ns:
+        if cause is None or not self._started or now < self._paused_until_ns:
             return
-        self._resting_until_ns = now + ns(self._detector.rule.rest_s)
+        self._paused_until_ns = now + ns(self._detector.rule.pause_s)
         self._control.log.note(ACTOR, "detect-overload", "cluster", cause)
         self.generate(f"overload: {cause}", overloaded=True)
 
-    def _moved_lately(self, topology_id: str) -> bool:
+    def _recently_moved(self, topology_id: str) -> bool:
         """Return whether root tuples lost by a topology's newest assignment may still fail.
 
         They fail within two message timeouts, because a spout checks for timeouts once per timeout.
@@ -211,20 +211,21 @@ def judge(
         if not status.scheduled:
             return Verdict(False, f"no complete schedule: {status.message}")
         if len(result.assignment.of_topology(topology_id).slots) < len(view.executors[topology_id]):
-            return Verdict(False, f"no complete schedule: executors of {topology_id} are left over")
+            return Verdict(False, f"no complete schedule: some executors of {topology_id} have no slot")
     if dict(result.assignment.slots) == dict(view.present.slots):
         return Verdict(False, "the schedule is the present one")
-    load, kept = view.load or MeasuredLoad(), 1 - least_gain
+    load, remaining_share = view.load or MeasuredLoad(), 1 - least_gain
     before = inter_node_traffic(view.present.slots, load.traffic)
     after = inter_node_traffic(result.assignment.slots, load.traffic)
     nodes_before, nodes_after = len(view.present.nodes_used()), len(result.assignment.nodes_used())
     change = f"{before:.1f} to {after:.1f} tuples/s between nodes, {nodes_before} to {nodes_after} nodes"
-    if after < before * kept:
+    if after < before * remaining_share:
         return Verdict(True, f"less inter-node traffic: {change}")
     if nodes_after < nodes_before:
         return Verdict(True, f"fewer nodes: {change}")
     if overloaded:
-        hot, cool = busiest_node_mhz(view.present, load), busiest_node_mhz(result.assignment, load)
-        if cool < hot * kept:
-            return Verdict(True, f"overload: busiest node {hot:.0f} to {cool:.0f} MHz, {change}")
+        before_mhz = busiest_node_mhz(view.present, load)
+        after_mhz = busiest_node_mhz(result.assignment, load)
+        if after_mhz < before_mhz * remaining_share:
+            return Verdict(True, f"overload: busiest node {before_mhz:.0f} to {after_mhz:.0f} MHz, {change}")
     return Verdict(False, f"no gain: {change}")

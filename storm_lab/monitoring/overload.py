@@ -26,8 +26,8 @@ class OverloadRule:
             once per timeout, so failures come in bursts. A series of failures ends only after
             ``failure_pause`` windows without one.
         failure_pause: number of windows without failures that ends a series of failures.
-        rest_s: seconds after a detection in which no other one is reported, because a new schedule needs time
-            to take effect.
+        pause_s: seconds after a detection in which no other one is reported, because a new schedule needs
+            time to take effect.
     """
 
     node_fraction: float = 0.9
@@ -38,7 +38,7 @@ class OverloadRule:
     queue_windows: int = 3
     failure_windows: int = 0
     failure_pause: int = 2
-    rest_s: float = 60.0
+    pause_s: float = 60.0
 
 
 class OverloadDetector:
@@ -48,41 +48,41 @@ class OverloadDetector:
         self.rule = rule
         self._cluster = cluster
         self._seen: set[Executor] = set()
-        self._in_a_row: dict[tuple[str, str | Executor], int] = {}
-        self._failing = 0
-        self._without = 0
+        self._consecutive: dict[tuple[str, str | Executor], int] = {}
+        self._failing_windows = 0
+        self._windows_without_failure = 0
 
-    def look(self, load: WindowLoad) -> str | None:
+    def check(self, load: WindowLoad) -> str | None:
         """Return what is overloaded, in words, or None."""
         rule = self.rule
         hot, busy, blocked = [], [], []
         for node in self._cluster.nodes:
             _, average = load.nodes.get(node.id, (0.0, 0.0))
-            over = average > rule.node_fraction * node.capacity_mhz
-            if self._windows("node", node.id, over) >= rule.node_windows:
+            above = average > rule.node_fraction * node.capacity_mhz
+            if self._consecutive_windows("node", node.id, above) >= rule.node_windows:
                 hot.append(f"node {node.id} uses {average / node.capacity_mhz:.0%} of its CPU")
         self._seen |= load.executors.keys()
         for executor in sorted(self._seen):
             entry = load.executors.get(executor)
-            over = entry is not None and entry.mhz_sample > (
+            above = entry is not None and entry.mhz_sample > (
                 rule.executor_fraction * self._cluster.node(entry.slot.node).core_mhz
             )
             full = entry is not None and entry.queued >= rule.queued
-            if self._windows("core", executor, over) >= rule.executor_windows:
+            if self._consecutive_windows("core", executor, above) >= rule.executor_windows:
                 busy.append(f"executor {executor} fills a core")
-            if 0 < rule.queue_windows <= self._windows("queue", executor, full):
+            if 0 < rule.queue_windows <= self._consecutive_windows("queue", executor, full):
                 blocked.append(f"executor {executor} has a full queue")
         failed = sum(load.failed.values())
-        self._without = 0 if failed else self._without + 1
-        goes_on = failed or (self._failing and self._without < rule.failure_pause)
-        self._failing = self._failing + 1 if goes_on else 0
+        self._windows_without_failure = 0 if failed else self._windows_without_failure + 1
+        continues = failed or (self._failing_windows and self._windows_without_failure < rule.failure_pause)
+        self._failing_windows = self._failing_windows + 1 if continues else 0
         causes = [*hot, *busy, *blocked]
-        if rule.failure_windows and self._failing >= rule.failure_windows:
-            causes.append(f"root tuples have failed for {self._failing} windows")
+        if rule.failure_windows and self._failing_windows >= rule.failure_windows:
+            causes.append(f"root tuples have failed for {self._failing_windows} windows")
         return causes[0] if causes else None
 
-    def _windows(self, what: str, of: str | Executor, holds: bool) -> int:
+    def _consecutive_windows(self, what: str, of: str | Executor, holds: bool) -> int:
         """Return for how many windows in a row a condition has held, this one included."""
-        windows = self._in_a_row.get((what, of), 0) + 1 if holds else 0
-        self._in_a_row[what, of] = windows
+        windows = self._consecutive.get((what, of), 0) + 1 if holds else 0
+        self._consecutive[what, of] = windows
         return windows

@@ -62,13 +62,13 @@ class TunerSettings:
     similar: float = 0.05
 
     def __post_init__(self) -> None:
-        for name, value, fine, remedy in (
+        for name, value, valid, remedy in (
             ("first", self.first, self.first >= 1, "give 1 or more"),
-            ("least", self.least, 1 <= self.least <= self.first, "give 1 up to the first value"),
-            ("similar", self.similar, 0 <= self.similar < 1, "give a part from 0 to less than 1"),
+            ("least", self.least, 1 <= self.least <= self.first, "give a value from 1 to first"),
+            ("similar", self.similar, 0 <= self.similar < 1, "give a fraction from 0 to less than 1"),
         ):
-            if not fine:
-                raise UserError("the tuner cannot work with that", field=name, value=value, remedy=remedy)
+            if not valid:
+                raise UserError("the value is out of range", field=name, value=value, remedy=remedy)
 
 
 class PendingTuner:
@@ -94,8 +94,8 @@ class PendingTuner:
             self._value = math.ceil(self._value * RAISE)
         elif action is TunerAction.DECREASE:
             last = self._last_delta or 0.0
-            kept = min(1 - LEAST_CUT, delta_progress / last if last > 0 else 1.0)
-            self._value = max(self._settings.least, math.floor(self._value * kept))
+            factor = min(1 - LEAST_CUT, delta_progress / last if last > 0 else 1.0)
+            self._value = max(self._settings.least, math.floor(self._value * factor))
         elif self._last_action is TunerAction.INCREASE:
             self._value = self._before_increase
         if action is not TunerAction.NO_CHANGE:
@@ -170,7 +170,7 @@ class PendingTuning:
         read = self.progress.reader(control, self.topology)
         seen = 0.0
 
-        def turn() -> None:
+        def tune() -> None:
             nonlocal seen
             total = read()
             before = tuner.get()
@@ -187,4 +187,4 @@ class PendingTuning:
             control.plane.now().set_max_pending(self.topology, tuner.get())
 
         control.plane.now().set_max_pending(self.topology, tuner.get())
-        control.clock.every(ns(self.period_s), Rank.MONITOR, "tuner", turn)
+        control.clock.every(ns(self.period_s), Rank.MONITOR, "tuner", tune)

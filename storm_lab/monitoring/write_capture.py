@@ -29,7 +29,7 @@ class WriteCapture:
         server, written = control.zookeeper.server, control.zookeeper.written
         seen: dict[str, float] = {}
 
-        def turn() -> None:
+        def capture() -> None:
             totals = {record.value: float(written[record]) for record in Record}
             totals[OFFSETS] = server.others_by(control.clock.now_ns)
             for origin, total in totals.items():
@@ -42,4 +42,4 @@ class WriteCapture:
                 )
             seen.update(totals)
 
-        control.clock.every(ns(_PERIOD_S), Rank.MONITOR, ACTOR, turn)
+        control.clock.every(ns(_PERIOD_S), Rank.MONITOR, ACTOR, capture)

@@ -95,4 +95,4 @@ def test_the_present_schedule_and_incomplete_ones_are_never_adopted(overloaded: 
     assert _judged(APART, APART, overloaded=overloaded) == (False, "the schedule is the present one")
     assert _judged(APART, PAIRED, overloaded=overloaded, whole=False)[0] is False
     short = Assignment({e: s for e, s in PAIRED.slots.items() if e != BOLT_2})
-    assert "left over" in _judged(APART, short, overloaded=overloaded)[1]
+    assert "have no slot" in _judged(APART, short, overloaded=overloaded)[1]

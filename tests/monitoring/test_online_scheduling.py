@@ -145,7 +145,7 @@ def test_an_incomplete_schedule_leaves_the_present_assignment() -> None:
 
 
 def test_overload_triggers_a_schedule_at_once_and_not_again_before_it_can_have_taken_effect() -> None:
-    rule = OverloadRule(node_fraction=0.5, node_windows=2, rest_s=60)
+    rule = OverloadRule(node_fraction=0.5, node_windows=2, pause_s=60)
     control, plane = _start(OnlineScheduling(_To("node01", "node02"), period_s=300, overload=rule))
     run_to(control, 100)
     plane.cpu_share["bolt"] = 3.0
@@ -167,7 +167,7 @@ def test_a_queue_that_stays_full_is_an_overload_though_no_core_is_busy() -> None
 
 def test_failures_count_as_overload_only_when_the_rule_says_so() -> None:
     for windows, expected in ((0, 0), (3, 1)):
-        rule = OverloadRule(failure_windows=windows, rest_s=1000)
+        rule = OverloadRule(failure_windows=windows, pause_s=1000)
         control, plane = _start(OnlineScheduling(_To("node01"), period_s=1000, overload=rule))
         plane.failed = {"chain": 7}
         run_to(control, 200)
@@ -175,7 +175,7 @@ def test_failures_count_as_overload_only_when_the_rule_says_so() -> None:
 
 
 def test_root_tuples_that_a_new_assignment_loses_are_no_overload() -> None:
-    rule = OverloadRule(failure_windows=1, failure_pause=1, rest_s=0)
+    rule = OverloadRule(failure_windows=1, failure_pause=1, pause_s=0)
     policy = _To("node01", complete=False)
     control, plane = _start(OnlineScheduling(policy, period_s=1000, overload=rule))
     plane.failed = {"chain": 7}
@@ -204,7 +204,7 @@ def test_failures_go_on_over_one_window_without_any_but_not_over_two(
 ) -> None:
     detector = OverloadDetector(OverloadRule(failure_windows=3), Cluster((Node("node01"),)))
     windows = [WindowLoad(0, 1, {}, {}, {}, {"chain": number}) for number in failed]
-    assert [detector.look(window) is not None for window in windows] == noticed
+    assert [detector.check(window) is not None for window in windows] == noticed
 
 
 def test_policy_and_parameters_can_be_swapped_while_it_runs_and_the_log_says_when() -> None:
@@ -323,7 +323,7 @@ def test_an_older_runs_database_is_replaced_and_any_other_file_is_not(
     assert sqlite3.connect(path).execute("SELECT count(*) FROM window").fetchone() == (0,)
     precious = tmp_path / "thesis.txt"
     precious.write_text("years of work")
-    with pytest.raises(UserError, match="no database stands there"):
+    with pytest.raises(UserError, match="exists and is not a load database"):
         LoadDatabase(precious)
     assert precious.read_text() == "years of work"
 
@@ -332,7 +332,7 @@ def test_a_database_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file"):
         LoadDatabase.open(tmp_path / "absent.sqlite")
     (tmp_path / "text").write_text("not a database, but long enough to look at")
-    with pytest.raises(UserError, match="no load database"):
+    with pytest.raises(UserError, match="is not a load database"):
         LoadDatabase.open(tmp_path / "text")
 
 
