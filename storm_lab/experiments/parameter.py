@@ -79,9 +79,9 @@ class Parameter:
             items = value
         allowed = self.allowed
         for item in items:
-            fault = allowed.fault(item)
-            if fault is not None:
-                raise self._refusal(value, fault)
+            problem = allowed.problem_with(item)
+            if problem is not None:
+                raise self._refusal(value, problem)
         found = tuple(allowed.kind(item) for item in items)
         return found if isinstance(self.default, tuple) else found[0]
 

@@ -27,7 +27,7 @@ from storm_lab.model import (
     Topology,
     executors_of,
 )
-from storm_lab.model.settings import heard
+from storm_lab.model.settings import effective_settings
 from storm_lab.schedulers.contract import SchedulingView
 
 REQUEST_FORMAT = 1
@@ -214,7 +214,7 @@ def _topology(row: Mapping[str, Any], known: Known) -> Topology:
         owner=str(conf.get("topology.submitter.user", "")),
         message_timeout_s=float(conf.get("topology.message.timeout.secs", 30)),
         max_spout_pending=conf.get("topology.max.spout.pending"),
-        settings=heard(conf),
+        settings=effective_settings(conf),
     )
 
 

@@ -37,7 +37,7 @@ class Allowed:
     @property
     def noun(self) -> str:
         """The type in words."""
-        return _noun(self.kind)
+        return _type_in_words(self.kind)
 
     @property
     def range_text(self) -> str:
@@ -48,12 +48,12 @@ class Allowed:
             return ""
         unit = f" {self.unit}" if self.unit else ""
         if self.low is not None and self.high is not None:
-            return f"{_short(self.low)} to {_short(self.high)}{unit}"
+            return f"{_number_text(self.low)} to {_number_text(self.high)}{unit}"
         if self.low is not None:
-            return f"{_short(self.low)}{unit} or more"
-        return "" if self.high is None else f"{_short(self.high)}{unit} or less"
+            return f"{_number_text(self.low)}{unit} or more"
+        return "" if self.high is None else f"{_number_text(self.high)}{unit} or less"
 
-    def fault(self, value: object) -> str | None:
+    def problem_with(self, value: object) -> str | None:
         """Return what is wrong with a value, in words that follow its name, or None if it is allowed."""
         if self.kind in (bool, str):
             if not isinstance(value, self.kind):
@@ -71,8 +71,8 @@ class Allowed:
 
     def check(self, owner: str, field: str, value: object) -> None:
         """Raise `UserError` if a value is not allowed; it names owner, field, value and what is allowed."""
-        if self.fault(value) is not None:
-            raise _refusal(owner, field, value, self.noun, f"give {self.range_text or self.noun}")
+        if self.problem_with(value) is not None:
+            raise _type_error(owner, field, value, self.noun, f"give {self.range_text or self.noun}")
 
     def read(self, text: str) -> bool | int | float | str:
         """Convert a command-line text to a value; return the text itself if it cannot be converted."""
@@ -86,17 +86,17 @@ class Allowed:
         return text
 
 
-def _short(bound: float) -> str:
+def _number_text(bound: float) -> str:
     return f"{bound:g}" if bound != int(bound) or bound >= 1e12 else str(int(bound))
 
 
-def _refusal(owner: str, field: str, value: object, wanted: str, remedy: str) -> UserError:
+def _type_error(owner: str, field: str, value: object, wanted: str, remedy: str) -> UserError:
     # The error itself does not show a value of None.
     message = f"{owner} needs {wanted}" + (", not None" if value is None else "")
     return UserError(message, field=field, value=value, remedy=remedy)
 
 
-def _noun(kind: type) -> str:
+def _type_in_words(kind: type) -> str:
     name = kind.__name__
     return _NOUNS.get(name) or f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
@@ -112,32 +112,32 @@ def check_kind(owner: str, field: str, value: object, kind: Any) -> None:
     if not {int, float, Any}.isdisjoint(kinds):
         return
     if not isinstance(value, (*kinds, list) if tuple in kinds else tuple(kinds)):
-        wanted = remedy = " or ".join(map(_noun, kinds))
+        wanted = remedy = " or ".join(map(_type_in_words, kinds))
         if isinstance(value, str) and hasattr(kinds[0], "parse"):
             remedy = f"{kinds[0].__name__}.parse({value!r})"
         elif issubclass(kinds[0], Enum):
             remedy = " or ".join(f"{kinds[0].__name__}.{member.name}" for member in kinds[0])
         elif isinstance(value, type):
             remedy = f"an instance of {kinds[0].__name__}"
-        raise _refusal(owner, field, value, wanted, f"give {remedy}")
-    held = get_args(kind)
-    if kinds == [tuple] and held[1:] == (...,):
+        raise _type_error(owner, field, value, wanted, f"give {remedy}")
+    item_types = get_args(kind)
+    if kinds == [tuple] and item_types[1:] == (...,):
         for index, each in enumerate(cast(Sequence[object], value)):
-            check_kind(owner, f"{field}[{index}]", each, held[0])
+            check_kind(owner, f"{field}[{index}]", each, item_types[0])
     elif kinds == [Mapping]:
         for key, each in cast(Mapping[object, object], value).items():
-            check_kind(owner, f"a key of {field}", key, held[0])
-            check_kind(owner, f"{field}[{key!r}]", each, held[1])
+            check_kind(owner, f"a key of {field}", key, item_types[0])
+            check_kind(owner, f"{field}[{key!r}]", each, item_types[1])
 
 
 def check_kinds(owner: str, given: Any) -> None:
     """Check every field of a dataclass against its annotation, as `check_kind` does."""
-    for name, kind in _declared(given.__class__):
+    for name, kind in _field_types(given.__class__):
         check_kind(owner, name, getattr(given, name), kind)
 
 
 @cache
-def _declared(kind: type) -> tuple[tuple[str, Any], ...]:
+def _field_types(kind: type) -> tuple[tuple[str, Any], ...]:
     hints = get_type_hints(kind)
     return tuple((item.name, hints[item.name]) for item in fields(cast(Any, kind)))
 
@@ -157,7 +157,7 @@ def check_number(
 def check_name(owner: str, field: str, value: object) -> None:
     """Raise `UserError` unless ``value`` is a text that is not empty."""
     if not isinstance(value, str) or not value:
-        raise _refusal(owner, field, value, "a name", "give a text")
+        raise _type_error(owner, field, value, "a name", "give a text")
 
 
 def check_distinct(owner: str, noun: str, names: Sequence[object]) -> None:

@@ -116,10 +116,10 @@ class Cluster:
             for node in self.nodes:
                 if node.threads_per_core != 1:
                     raise UserError(
-                        f"nodes that share cores have one thread a core, and {node.id!r} does not",
+                        f"nodes that share cores must have one thread per core, unlike {node.id!r}",
                         field="threads_per_core",
                         value=node.threads_per_core,
-                        remedy="count threads as cores",
+                        remedy="count each thread as a core",
                     )
         # A node without an id is a machine type, which cannot be part of a cluster.
         for node in self.nodes:
@@ -148,4 +148,4 @@ def check_slots(cluster: Cluster) -> None:
     """Raise `UserError` for a cluster that can run nothing: it has no node, or no node has a port."""
     if not any(node.ports for node in cluster.nodes):
         remedy = "give at least one node a port"
-        raise UserError("the cluster has no slots at all", field="cluster", remedy=remedy)
+        raise UserError("the cluster has no slots", field="cluster", remedy=remedy)

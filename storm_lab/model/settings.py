@@ -33,24 +33,24 @@ class Setting(Allowed):
     until: StormVersion | None = None
     power_of_two: bool = False
 
-    def fault(self, value: object) -> str | None:
-        """See `Allowed.fault`."""
+    def problem_with(self, value: object) -> str | None:
+        """See `Allowed.problem_with`."""
         if self.kind is bool and isinstance(value, str):
             return None if value.lower() in ("true", "false") else "has the wrong type"
         if self.kind is str:
             return None if isinstance(value, str) and value else "has the wrong type"
         if self.kind is int and isinstance(value, float) and value.is_integer():
             value = int(value)
-        return Allowed.fault(self, value)
+        return Allowed.problem_with(self, value)
 
     def exists_in(self, version: StormVersion) -> bool:
         """Return whether this version of Storm has the key."""
         return (self.since is None or version >= self.since) and (self.until is None or version < self.until)
 
-    def suits(self, version: StormVersion, value: SettingValue) -> bool:
+    def is_valid_in(self, version: StormVersion, value: SettingValue) -> bool:
         """Return whether this version has the key and accepts the value, whose type is already checked."""
-        odd = self.power_of_two and version < V2_0_0 and int(value) & (int(value) - 1) != 0
-        return self.exists_in(version) and not odd
+        wrong_size = self.power_of_two and version < V2_0_0 and int(value) & (int(value) - 1) != 0
+        return self.exists_in(version) and not wrong_size
 
 
 _BUFFER = 1 << 24
@@ -182,12 +182,12 @@ _FIELDS = {
     "topology.tick.tuple.freq.secs": "Component.tick_seconds",
     "topology.workers": "Topology.workers",
 }
-_NOT_PLAYED = {
-    "nimbus.supervisor.timeout.secs": "readers of it in Storm, where a supervisor's session counts",
-    "topology.spout.wait.": "wait strategies of spouts but sleeps between empty turns",
-    "topology.bolt.wait.": "wait strategies of bolts but parks and then sleeps",
-    "topology.backpressure.wait.": "wait strategies of back-pressure",
-    "topology.disruptor.": "wait strategies of Storm 1's queues",
+_UNSUPPORTED = {
+    "nimbus.supervisor.timeout.secs": "Storm does not read it but uses the supervisor's session",
+    "topology.spout.wait.": "storm_lab plays only the sleeps of spouts between empty calls",
+    "topology.bolt.wait.": "storm_lab plays only parks and then sleeps of bolts",
+    "topology.backpressure.wait.": "storm_lab does not play wait strategies of back-pressure",
+    "topology.disruptor.": "storm_lab does not play wait strategies of Storm 1's queues",
 }
 
 
@@ -195,7 +195,7 @@ def check_topology_settings(owner: str, settings: Mapping[str, object]) -> None:
     """Check a topology's settings; raise `UserError` with the key and the known keys if one is refused."""
     for key, value in settings.items():
         if key in OF_CLUSTER and key not in OF_TOPOLOGY:
-            message = f"{owner} cannot set what belongs to the whole cluster"
+            message = f"{owner} cannot have a setting that belongs to the whole cluster"
             remedy = "give it in the settings of the emulation"
             raise UserError(message, field="settings", value=key, remedy=remedy)
         _check(owner, key, value, OF_TOPOLOGY)
@@ -214,11 +214,11 @@ def check_settings_version(owner: str, settings: Mapping[str, SettingValue], ver
         if not setting.exists_in(version):
             since = [] if setting.since is None else [f"from {setting.since} on"]
             until = [] if setting.until is None else [f"before {setting.until}"]
-            message = f"{owner} sets what Storm {version} does not have"
-            remedy = f"leave it out: it exists {' and '.join(since + until)}"
+            message = f"{owner} has a setting that Storm {version} does not have"
+            remedy = f"leave it out; it exists {' and '.join(since + until)}"
             raise UserError(message, field="settings", value=key, remedy=remedy)
-        if not setting.suits(version, value):
-            message = f"{owner} needs a power of two: Storm {version} takes no other size"
+        if not setting.is_valid_in(version, value):
+            message = f"{owner} needs a power of two: Storm {version} accepts no other size"
             raise UserError(message, field=key, value=value, remedy=f"give {1 << int(value).bit_length()}")
 
 
@@ -229,17 +229,17 @@ def _check(owner: str, key: str, value: object, known: Mapping[str, Setting]) ->
     if key in _FIELDS:
         remedy = f"give it as {_FIELDS[key]}"
         raise UserError(f"{owner} has a field for this setting", field="settings", value=key, remedy=remedy)
-    missing = next((what for prefix, what in _NOT_PLAYED.items() if key.startswith(prefix)), None)
-    noun = "setting with an effect here" if missing is None else f"setting, for there are no {missing}"
+    reason = next((what for prefix, what in _UNSUPPORTED.items() if key.startswith(prefix)), None)
+    noun = "setting with an effect here" if reason is None else f"setting: {reason}"
     raise unknown_name(noun, key, known, owner, field="settings")
 
 
-def heard(conf: Mapping[str, object]) -> dict[str, SettingValue]:
+def effective_settings(conf: Mapping[str, object]) -> dict[str, SettingValue]:
     """Return the settings of a topology's full configuration that have an effect here."""
     return {
         key: cast(SettingValue, conf[key])
         for key, setting in OF_TOPOLOGY.items()
-        if key in conf and setting.fault(conf[key]) is None
+        if key in conf and setting.problem_with(conf[key]) is None
     }
 
 

@@ -16,8 +16,8 @@ from storm_lab.model.settings import SettingValue, check_topology_settings
 
 DEFAULT_STREAM = "default"
 ACKER = "__acker"
-_OWN_COMPONENTS = frozenset({ACKER, "__system"})
-_OWN_STREAMS = frozenset({"__ack_init", "__ack_ack", "__ack_fail", "__ack_reset_timeout"})
+_RESERVED_COMPONENTS = frozenset({ACKER, "__system"})
+_RESERVED_STREAMS = frozenset({"__ack_init", "__ack_ack", "__ack_fail", "__ack_reset_timeout"})
 MOST_TASKS = 100_000
 """Maximum number of tasks, executors, ackers or workers of a topology. Storm's only limit is memory."""
 MOST_AMOUNT = 1e12
@@ -96,13 +96,13 @@ class Component:
         check_name("a component", "id", self.id)
         owner = f"component {self.id!r}"
         check_kinds(owner, self)
-        for field_name, names, kept in (
-            ("component", (self.id,), _OWN_COMPONENTS),
-            ("stream", tuple(self.outputs), _OWN_STREAMS),
+        for field_name, names, reserved in (
+            ("component", (self.id,), _RESERVED_COMPONENTS),
+            ("stream", tuple(self.outputs), _RESERVED_STREAMS),
         ):
-            for name in kept.intersection(names):
-                message = f"{owner} has a name that Storm keeps for its ackers"
-                remedy = "choose one that does not begin with two underscores"
+            for name in reserved.intersection(names):
+                message = f"{owner} has a name that Storm reserves"
+                remedy = "choose a name that does not begin with two underscores"
                 raise UserError(message, field=field_name, value=name, remedy=remedy)
         check_whole(owner, "executors", self.executors, low=0, high=MOST_TASKS)
         if self.tasks is not None:

@@ -18,7 +18,7 @@ class StormVersion:
 
     def __post_init__(self) -> None:
         if self.parts[:2] not in _RELEASED or not 0 <= self.parts[2] < 100:
-            message, remedy = "is no version of Storm that is known here", "choose one from 0.8.0 to 2.8"
+            message, remedy = "is not a known version of Storm", "choose one from 0.8.0 to 2.8"
             raise UserError(message, field="storm version", value=str(self), remedy=remedy)
 
     @classmethod
@@ -27,7 +27,7 @@ class StormVersion:
         pieces = text.strip().split(".")
         if len(pieces) != 3 or not all(p.isascii() and p.isdigit() and len(p) < 4 for p in pieces):
             remedy = "write it as three numbers, for example 0.9.7"
-            raise UserError("is no version of Storm", field="storm version", value=text, remedy=remedy)
+            raise UserError("is not a version of Storm", field="storm version", value=text, remedy=remedy)
         return cls((int(pieces[0]), int(pieces[1]), int(pieces[2])))
 
     def __str__(self) -> str:

@@ -140,7 +140,7 @@ def test_a_node_waits_for_the_end_of_another_ones_turn(shared: float | None, apa
         ({"shared_cores": 0.0}, "shared_cores = 0.0.*0.1 to 4096"),
         ({"shared_cores": float("nan")}, "shared_cores"),
         ({"shared_cores": "two"}, "shared_cores"),
-        ({"threads_per_core": 2}, "threads_per_core = 2.*count threads as cores"),
+        ({"threads_per_core": 2}, "threads_per_core = 2.*count each thread as a core"),
     ],
 )
 def test_what_cannot_be_shared_is_refused_with_the_field(change: dict[str, object], message: str):

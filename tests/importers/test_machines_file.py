@@ -72,7 +72,7 @@ def test_containers_on_one_machine_share_its_cores() -> None:
 
 def test_nodes_that_share_cores_have_one_thread_a_core() -> None:
     text = "storm_lab: machines/1\nnodes: [{name: a, type: m5.xlarge, threads_per_core: 2}]\nshared_cores: 2"
-    with pytest.raises(UserError, match=r"threads_per_core = 2: .* 'a' does not; count threads as cores"):
+    with pytest.raises(UserError, match=r"threads_per_core = 2: .*, unlike 'a'; count each thread as a core"):
         read_machines(text, "m.yaml")
 
 

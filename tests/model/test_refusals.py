@@ -37,7 +37,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "component 'c' needs a whole number, not None",
     ),  # type: ignore[arg-type]
     "tasks=-1": (lambda: Component("count", tasks=-1), "tasks = -1: component 'count'"),
-    "__acker": (lambda: Component("__acker"), "'__acker': component '__acker' has a name that Storm keeps"),
+    "__acker": (
+        lambda: Component("__acker"),
+        "'__acker': component '__acker' has a name that Storm reserves",
+    ),
     "a stream of the ackers": (
         lambda: Component("c", outputs={"__ack_init": ()}),
         "stream = '__ack_init'",
@@ -83,7 +86,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a key that is not played": (
         lambda: topology(settings={"topology.disruptor.wait.timeout.millis": 10}),
-        "no such setting, for there are no wait strategies of Storm 1's queues; .*there are: ",
+        "no such setting: storm_lab does not play wait strategies of Storm 1's queues; .*there are: ",
     ),
     "a flag of another type": (
         lambda: topology(settings={"topology.debug": "perhaps"}),

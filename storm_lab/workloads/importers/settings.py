@@ -80,7 +80,7 @@ def _tick_everywhere(part: Part, draft: Draft) -> None:
 def _keep(key: str, part: Part, draft: Draft) -> None:
     setting = OF_TOPOLOGY[key]
     value = {bool: flag, str: a_text}.get(setting.kind, number)(part)
-    if value is None or setting.fault(value) is not None:
+    if value is None or setting.problem_with(value) is not None:
         draft.notes.cannot_use(part.place, key, "its value is of another kind than Storm's")
     else:
         draft.settings[key] = value
@@ -89,7 +89,7 @@ def _keep(key: str, part: Part, draft: Draft) -> None:
 def drop_foreign_settings(draft: Draft) -> None:
     """Remove and note settings, or values of them, that the topology's version of Storm does not have."""
     settings, version = draft.settings, draft.version
-    foreign = [key for key, value in settings.items() if not OF_TOPOLOGY[key].suits(version, value)]
+    foreign = [key for key, value in settings.items() if not OF_TOPOLOGY[key].is_valid_in(version, value)]
     note_idle(foreign, draft.place, draft)
     for key in foreign:
         del settings[key]
