@@ -44,23 +44,25 @@ def write_chrome_trace(run: Run, path: Path, *, from_s: float = 0.0, to_s: float
     """
     for field, value in (("--from", from_s), ("--to", from_s if to_s is None else to_s)):
         if not 0 <= value <= _LATEST_S:
-            raise UserError("is no time", field=field, value=value, remedy=f"give 0 to {_LATEST_S:.0f} s")
+            raise UserError(
+                "is not a valid time", field=field, value=value, remedy=f"give 0 to {_LATEST_S:.0f} s"
+            )
     if to_s is not None and to_s < from_s:
-        message = f"the ends are swapped, for it lies before --from = {from_s:g}"
-        raise UserError(message, field="--to", value=to_s, remedy="give the earlier time to --from")
+        message = f"it is before --from = {from_s:g}"
+        raise UserError(message, field="--to", value=to_s, remedy="give a time after --from")
     end_ns = run.manifest.duration_ns if to_s is None else round(to_s * 1e9)
     start_ns = round(from_s * 1e9)
     executions = _executions(run, start_ns, end_ns)
     if not 0 < executions.num_rows <= MOST_EVENTS:
         raise UserError(
-            f"has {executions.num_rows} executions between these times; from 1 to {MOST_EVENTS} can be shown",
+            f"has {executions.num_rows} executions between these times, but 1 to {MOST_EVENTS} can be shown",
             field="run",
             value=run.run,
             remedy="choose other times with --from and --to",
         )
     remedy = "name a file in a folder that you may write to"
     if not path.name:
-        raise UserError("this names no file", field="file", value=str(path), remedy=remedy)
+        raise UserError("this is not a file name", field="file", value=str(path), remedy=remedy)
     with (
         refused_by_system("the trace cannot be written", field="file", value=str(path), remedy=remedy),
         whole_file(path) as part,

@@ -60,7 +60,7 @@ _ABOUT = {
     "cpu": "CPU time of each thread in each monitor window.",
     "nodes": "The machines of the cluster.",
     "placements": "Where each executor ran, from when to when.",
-    "control": "Who did what to whom, when and why: the decisions of the control plane.",
+    "control": "The decisions of the control plane: actor, action, subject, time and reason.",
 }
 
 _UNITS = {"_ns": "ns", "_ms": "ms of one core", "_mhz": "MHz", "_mb": "MB", "bytes": "bytes"}

@@ -116,7 +116,7 @@ class Manifest:
 
     def to_json(self) -> str:
         """Return the text of ``manifest.json``, with sorted keys and one newline at the end."""
-        told = self.identity._fields() | {
+        document = self.identity._fields() | {
             "run": self.run,
             "duration_ns": self.duration_ns,
             "warm_up_ns": self.warm_up_ns,
@@ -125,43 +125,43 @@ class Manifest:
             "tables": {name: asdict(facts) for name, facts in self.tables.items()},
         }
         if self.conditions:
-            told["conditions"] = dict(self.conditions)
-        told["checksum"] = checksum_of(told)
-        return json.dumps(told, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+            document["conditions"] = dict(self.conditions)
+        document["checksum"] = checksum_of(document)
+        return json.dumps(document, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     @staticmethod
     def from_json(text: str) -> Manifest:
         """Parse the output of `to_json`; raise `ValueError` with the fault if ``text`` is not a manifest."""
         try:
-            told = dict(json.loads(text))
-            checksum = told.pop("checksum")
-            named: dict[str, Any] = {name: _text(told, name) for name in _TEXTS}
-            named |= {name: int(told[name]) for name in ("seed", "sample_every", "schema_version")}
+            document = dict(json.loads(text))
+            checksum = document.pop("checksum")
+            named: dict[str, Any] = {name: _text(document, name) for name in _TEXTS}
+            named |= {name: int(document[name]) for name in ("seed", "sample_every", "schema_version")}
             identity = RunIdentity(
                 **named,
-                parameters=dict(told["parameters"]),
-                inputs={str(name): str(digest) for name, digest in told["inputs"].items()},
-                runtime=str(told.get("runtime", EMULATOR)),
+                parameters=dict(document["parameters"]),
+                inputs={str(name): str(digest) for name, digest in document["inputs"].items()},
+                runtime=str(document.get("runtime", EMULATOR)),
             )
             manifest = Manifest(
                 identity=identity,
-                duration_ns=int(told["duration_ns"]),
-                warm_up_ns=int(told["warm_up_ns"]),
-                status=Status(told["status"]),
-                reason=_text(told, "reason"),
+                duration_ns=int(document["duration_ns"]),
+                warm_up_ns=int(document["warm_up_ns"]),
+                status=Status(document["status"]),
+                reason=_text(document, "reason"),
                 tables={
                     str(name): TableFacts(int(facts["rows"]), int(facts["bytes"]), str(facts["sha256"]))
-                    for name, facts in told["tables"].items()
+                    for name, facts in document["tables"].items()
                 },
-                conditions=dict(told.get("conditions", {})),
+                conditions=dict(document.get("conditions", {})),
             )
         except KeyError as error:
             raise ValueError(f"field {error} is missing") from error
         except (TypeError, AttributeError) as error:
             raise ValueError(f"a field has the wrong type ({error})") from error
-        if told.get("run") != manifest.run:
+        if document.get("run") != manifest.run:
             raise ValueError("the run's name does not follow from its fields")
-        if checksum != checksum_of(told):
+        if checksum != checksum_of(document):
             raise ValueError("its checksum does not follow from its fields")
         return manifest
 

@@ -89,12 +89,14 @@ def open_run(folder: Path | str, *, verify: bool = False) -> Run:
         UserError: ``folder`` is not a path.
     """
     if not isinstance(folder, str | os.PathLike):
-        raise UserError("is no folder", field="run folder", value=folder, remedy="give the folder of a run")
+        raise UserError(
+            "is not a folder", field="run folder", value=folder, remedy="give the folder of a run"
+        )
     folder = Path(folder)
     manifest = _manifest(folder)
     strangers = sorted({path.stem for path in folder.glob("*.parquet")} - TABLES.keys())
     if strangers:
-        detail = f"{strangers[0]}.parquet is no table of a run, perhaps a copy of one"
+        detail = f"{strangers[0]}.parquet is not a table of a run; perhaps it is a copy of one"
         raise RunRefused(folder, Problem.DUPLICATED, detail)
     if manifest.tables.keys() != TABLES.keys():
         raise RunRefused(folder, Problem.FOREIGN_SCHEMA, "the manifest lists other tables")
@@ -169,14 +171,14 @@ def _check_table(folder: Path, name: str, own: pa.Schema, facts: TableFacts, run
     except FileNotFoundError:
         raise refusal(Problem.INCOMPLETE, "is missing") from None
     if size == 0:
-        raise refusal(Problem.EMPTY, "has no bytes")
+        raise refusal(Problem.EMPTY, "is empty")
     if size != facts.bytes:
         raise refusal(Problem.TRUNCATED, f"has {size} bytes, not {facts.bytes}")
     try:
         footer = pq.read_metadata(path)
         schema = footer.schema.to_arrow_schema()
     except (pa.ArrowException, OSError) as error:
-        raise refusal(Problem.TRUNCATED, "is no readable Parquet file") from error
+        raise refusal(Problem.TRUNCATED, "is not a readable Parquet file") from error
     if not schema.equals(own, check_metadata=False):
         raise refusal(Problem.FOREIGN_SCHEMA, f"has other columns: {_difference(schema, own)}")
     if footer.num_rows != facts.rows:

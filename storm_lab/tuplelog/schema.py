@@ -50,7 +50,7 @@ TABLES: dict[str, pa.Schema] = {
         ("sleep_ns", _LONG, "sleep inside nextTuple that the complete latency of this root contains"),
     ),
     "executions": _table(
-        ("root_id", _LONG, "root tuple whose tree this tuple belongs to; -1 when not anchored"),
+        ("root_id", _LONG, "root tuple whose tree this tuple belongs to; -1 if not anchored"),
         ("topology", _NAME, "topology id"),
         ("component", _NAME, "component that executed the tuple"),
         ("task", _INT, "task that executed the tuple"),
@@ -107,7 +107,7 @@ TABLES: dict[str, pa.Schema] = {
     ),
     "placements": _table(
         ("start_ns", _LONG, "time at which the executor was ready in this worker"),
-        ("end_ns", _LONG, "time at which it was stopped; null = ran to the end", True),
+        ("end_ns", _LONG, "time at which it was stopped; null if it ran to the end", True),
         ("topology", _NAME, "topology id"),
         ("component", _NAME, "component"),
         ("start_task", _INT, "first task of the executor"),
@@ -117,15 +117,19 @@ TABLES: dict[str, pa.Schema] = {
         ("port", _INT, "port of the slot"),
     ),
     "control": _table(
-        ("time_ns", _LONG, "when it happened"),
+        ("time_ns", _LONG, "time of the action"),
         (
             "actor",
             _NAME,
             "nimbus | supervisor:<node> | worker:<n> | monitor | generator | scheduler | fault | ...",
         ),
-        ("action", _NAME, "what was done, a verb: submit, assign, start-worker, kill-worker, re-assign, ..."),
-        ("subject", pa.string(), "whom it was done to: topology, slot, worker, executor or node"),
-        ("reason", pa.string(), "why, in a few words"),
+        (
+            "action",
+            _NAME,
+            "what was done, as a verb: submit, assign, start-worker, kill-worker, re-assign, ...",
+        ),
+        ("subject", pa.string(), "what was acted on: topology, slot, worker, executor or node"),
+        ("reason", pa.string(), "reason in a few words"),
         ("detail", pa.string(), "further facts as JSON with sorted keys"),
     ),
 }

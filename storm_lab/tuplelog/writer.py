@@ -224,7 +224,7 @@ def _disk(folder: Path) -> Iterator[None]:
             message = "no space left on the disk while the tuple log was written; nothing of the run was kept"
             remedy = "free some space, or sample the executions"
         elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
-            message = f"the run cannot be written there ({os.strerror(error.errno)})"
+            message = f"the run cannot be written ({os.strerror(error.errno)})"
             remedy = "choose a folder that you may write to"
         else:
             raise

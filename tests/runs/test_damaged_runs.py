@@ -86,11 +86,11 @@ SPOILT: list[tuple[Callable[[Path], None], str]] = [
     (cut_manifest, "incomplete (its manifest is broken"),
     (changed_digit, "incomplete (its manifest is broken: its checksum does not follow"),
     (lose_log, "incomplete (roots.parquet is missing)"),
-    (empty_log, "empty (roots.parquet has no bytes)"),
+    (empty_log, "empty (roots.parquet is empty)"),
     (other_columns, "foreign schema (roots.parquet has other columns: attempt)"),
     (other_version, "foreign schema (it has schema version 99"),
     (log_of_another_run, "duplicated (roots.parquet belongs to another run)"),
-    (copied_log, "duplicated (roots (copy).parquet is no table of a run"),
+    (copied_log, "duplicated (roots (copy).parquet is not a table of a run"),
     (changed_byte, "truncated (roots.parquet was changed after it was written)"),
 ]
 

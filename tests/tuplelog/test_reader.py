@@ -77,9 +77,9 @@ def _copied_table(folder: Path) -> None:
         (lambda folder: edit_manifest(folder, tables={}), Problem.FOREIGN_SCHEMA, "other tables"),
         (_rename_column, Problem.FOREIGN_SCHEMA, "host, node"),
         (_truncate, Problem.TRUNCATED, "roots.parquet has"),
-        (_scramble, Problem.TRUNCATED, "no readable Parquet"),
+        (_scramble, Problem.TRUNCATED, "not a readable Parquet"),
         (_fewer_rows, Problem.TRUNCATED, "1 rows, not 2"),
-        (lambda folder: (folder / "roots.parquet").write_bytes(b""), Problem.EMPTY, "no bytes"),
+        (lambda folder: (folder / "roots.parquet").write_bytes(b""), Problem.EMPTY, "roots.parquet is empty"),
         (_other_runs_table, Problem.DUPLICATED, "belongs to another run"),
         (_copied_table, Problem.DUPLICATED, "roots (copy).parquet"),
     ],
@@ -181,8 +181,8 @@ def test_parameters_are_finite_scalars(value: object) -> None:
         ("x" * 5000, "cannot be read"),
         ("a\0b", "cannot be read"),
         (__file__, "cannot be read"),
-        (7, "is no folder"),
-        (None, "is no folder"),
+        (7, "is not a folder"),
+        (None, "is not a folder"),
     ],
 )
 def test_what_is_no_folder_is_refused_in_one_line(given: Any, words: str) -> None:
