@@ -12,7 +12,7 @@ from storm_lab.league.entrant import Entrant
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.scheduler_file import is_file_or_module, scheduler_of, split_reference
 
-BUILT_IN: Mapping[str, bool] = {
+RUNS_ON_MEASURED_LOAD: Mapping[str, bool] = {
     "default": False,
     "even": False,
     "isolation": False,
@@ -32,7 +32,7 @@ BUILT_IN: Mapping[str, bool] = {
 BASELINE = "default"
 """Default baseline that gains are measured against."""
 
-_NO_FILE_NAME = "/\\:\0\n"
+_NOT_IN_FILE_NAMES = "/\\:\0\n"
 
 
 def entrant_of(text: str) -> Entrant:
@@ -45,19 +45,19 @@ def entrant_of(text: str) -> Entrant:
     """
     online, rest = text.startswith("online:"), text.removeprefix("online:")
     scheduler = scheduler_of(rest)
-    _check_travels(scheduler, text)
+    _check_copyable(scheduler, text)
     if is_file_or_module(rest):
         # The parameters after the class belong to the name: two settings of one class are two entrants.
         _, _, values = split_reference(rest)
-        label = f"{scheduler.name}-{_plain(values)}" if values else scheduler.name
+        label = f"{scheduler.name}-{_label(values)}" if values else scheduler.name
     else:
-        label = _plain(rest)
-        if not online and rest in BUILT_IN:
-            return Entrant(label, scheduler, BUILT_IN[rest])
+        label = _label(rest)
+        if not online and rest in RUNS_ON_MEASURED_LOAD:
+            return Entrant(label, scheduler, RUNS_ON_MEASURED_LOAD[rest])
     return Entrant(f"{label}-online" if online else label, scheduler, online)
 
 
-def field(own: Sequence[str], policies: Sequence[str] = tuple(BUILT_IN)) -> tuple[Entrant, ...]:
+def field(own: Sequence[str], policies: Sequence[str] = tuple(RUNS_ON_MEASURED_LOAD)) -> tuple[Entrant, ...]:
     """Return the user's schedulers, then built-in policies.
 
     Raises `UserError` as `entrant_of` does, or if two entrants have the same name.
@@ -72,19 +72,21 @@ def field(own: Sequence[str], policies: Sequence[str] = tuple(BUILT_IN)) -> tupl
     return tuple(entrants)
 
 
-def _check_travels(scheduler: Scheduler[Any], text: str) -> None:
+def _check_copyable(scheduler: Scheduler[Any], text: str) -> None:
     """Refuse a scheduler that cannot be copied for each run, or whose name cannot name the run's files."""
-    if any(sign in scheduler.name for sign in _NO_FILE_NAME) or not scheduler.name.strip(" ."):
-        message = f"files cannot be called {scheduler.name!r}"
-        remedy = 'write another name = "..." into your class, of letters, digits, - and _'
+    if any(sign in scheduler.name for sign in _NOT_IN_FILE_NAMES) or not scheduler.name.strip(" ."):
+        message = f"{scheduler.name!r} cannot be used as a file name"
+        remedy = 'write another name = "..." into your class, with letters, digits, - and _'
         raise UserError(message, field="scheduler", value=text, remedy=remedy)
     try:
         pickle.dumps(deepcopy(scheduler))
     except Exception as error:
-        message = f"it holds what cannot be copied for every run ({said_by(error).rpartition(' (')[0]})"
-        remedy = "make locks, files and lambdas in schedule, not in __init__"
+        message = (
+            f"it holds an object that cannot be copied for each run ({said_by(error).rpartition(' (')[0]})"
+        )
+        remedy = "create locks, files and lambdas in schedule, not in __init__"
         raise UserError(message, field="scheduler", value=text, remedy=remedy) from error
 
 
-def _plain(text: str) -> str:
+def _label(text: str) -> str:
     return text.replace(":", "-").replace("=", "").replace(",", "-")

@@ -11,7 +11,7 @@ from storm_lab.model import Assignment, Executor, InvalidAssignmentError, Slot
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.view_checks import check_result
 
-_REMEDY = "mend the scheduler or choose another"
+_REMEDY = "fix the scheduler or choose another"
 
 
 def ask(scheduler: Scheduler[Any], view: SchedulingView, *, case: str = "") -> SchedulingResult:
@@ -36,7 +36,7 @@ def ask(scheduler: Scheduler[Any], view: SchedulingView, *, case: str = "") -> S
         _check_types(result)
         check_result(view, result)
     except InvalidAssignmentError as error:
-        message = f"its answer is refused{about}: {error}"
+        message = f"its answer is not valid{about}: {error}"
         raise UserError(message, field="scheduler", value=scheduler.name, remedy=_REMEDY) from error
     return result
 

@@ -60,7 +60,7 @@ def explanation_document(case: str, policy: str, result: SchedulingResult) -> di
 def explanation_text(result: SchedulingResult, *, most: int = 12) -> Iterable[str]:
     """Yield the decisions as lines of text, at most ``most`` candidates each: best first, ruled-out last."""
     if not result.decisions:
-        yield "Nothing had to be decided."
+        yield "No decisions were necessary."
     for order, decision in enumerate(result.decisions, start=1):
         yield _headline(order, decision)
         shown = sorted(decision.candidates, key=lambda c: _rank(c, decision))
@@ -75,7 +75,7 @@ def explanation_text(result: SchedulingResult, *, most: int = 12) -> Iterable[st
 
 
 def _headline(order: int, decision: Decision) -> str:
-    where = "no place" if decision.choice is None else str(decision.choice)
+    where = "no slot" if decision.choice is None else str(decision.choice)
     text = f"{order:4}. {decision.executor.topology} {decision.executor} -> {where}"
     if decision.score_name:
         text += f"   score: {decision.score_name}"

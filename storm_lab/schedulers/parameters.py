@@ -53,7 +53,7 @@ def parse_parameters(kind: type, texts: Iterable[str], *, owner: str) -> Any:
         key, separator, value = text.partition("=")
         key = key.strip().replace("-", "_")
         if not separator:
-            raise UserError("a parameter is written key=value", field="param", value=text)
+            raise UserError("a parameter must be key=value", field="param", value=text)
         check_known("parameter", key, known, f"scheduler {owner!r}", field="param")
         values[key] = _convert(value.strip(), hints[key], key)
     return kind(**values)
@@ -65,7 +65,7 @@ def _convert(text: str, hint: Any, key: str) -> object:
             return None
         hint = next(h for h in typing.get_args(hint) if h is not type(None))
     if hint not in (bool, int, float, str):
-        raise UserError("cannot be given as text", field=key, value=text)
+        raise UserError("cannot be given as a text", field=key, value=text)
     allowed = Allowed(hint)
     value = allowed.read(text)
     allowed.check("the scheduler", key, value)

@@ -44,7 +44,7 @@ def _known() -> dict[str, EntryPoint]:
             continue
         other = known.setdefault(point.name, point)
         if other is not point:
-            message = f"two packages offer a scheduler of this name: {other.value} and {point.value}"
+            message = f"two packages provide a scheduler of this name: {other.value} and {point.value}"
             raise UserError(message, field="scheduler", value=point.name, remedy="uninstall one of them")
     return known
 

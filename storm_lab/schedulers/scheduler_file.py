@@ -74,7 +74,7 @@ def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
     except UserError:
         raise
     except (Exception, SystemExit) as error:
-        raise UserError(f"it cannot be made: {said_by(error)}", field="scheduler", value=text) from error
+        raise UserError(f"it cannot be created: {said_by(error)}", field="scheduler", value=text) from error
 
 
 def _values(given: str) -> list[str]:
@@ -88,11 +88,13 @@ def _file_module(place: str) -> ModuleType:
         raise UserError("there is no such file", field="scheduler", value=place, remedy=remedy)
     if not path.stem.isidentifier():
         remedy = "use letters, digits and _"
-        raise UserError("the file's name is no module's", field="scheduler", value=place, remedy=remedy)
+        raise UserError(
+            "the file name is not a valid module name", field="scheduler", value=place, remedy=remedy
+        )
     _put_on_path(str(path.parent))
     known = find_spec(path.stem)
     if known is not None and (known.origin is None or Path(known.origin).resolve() != path.resolve()):
-        message = f"another module has the file's name: {known.origin or 'built in'}"
+        message = f"another module has the name of the file: {known.origin or 'built in'}"
         raise UserError(message, field="scheduler", value=place, remedy="rename the file")
     return _module(path.stem, place)
 
@@ -106,7 +108,9 @@ def _module(name: str, place: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except SyntaxError as error:
-        message = f"it is no Python: {error.msg} ({Path(error.filename or place).name}, line {error.lineno})"
+        message = (
+            f"it is not valid Python: {error.msg} ({Path(error.filename or place).name}, line {error.lineno})"
+        )
         raise UserError(message, field="scheduler", value=place) from error
     except (Exception, SystemExit) as error:
         raise UserError(f"it cannot be imported: {said_by(error)}", field="scheduler", value=place) from error
@@ -127,12 +131,14 @@ def _class_of(module: ModuleType, name: str, text: str) -> type[Scheduler[Any]]:
         kind: type[Scheduler[Any]] = own[name]
         missing = [item for item in ("name", "version") if not isinstance(getattr(kind, item, None), str)]
         if missing:
-            remedy = f'write {missing[0]} = "..." into it'
+            remedy = f'add {missing[0]} = "..." to the class'
             raise UserError(f"the class has no {missing[0]}", field="scheduler", value=text, remedy=remedy)
         return kind
     listed = ", ".join(own) or "none"
-    message = f"the module has no scheduler {name}" if name else "the module has not exactly one scheduler"
-    remedy = f"subclasses of Scheduler with a method schedule: {listed}"
+    message = (
+        f"the module has no scheduler {name}" if name else "the module does not have exactly one scheduler"
+    )
+    remedy = f"its subclasses of Scheduler with a method schedule: {listed}"
     raise UserError(message, field="scheduler", value=text, remedy=remedy)
 
 

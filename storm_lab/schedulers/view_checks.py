@@ -22,7 +22,7 @@ def check_view(view: SchedulingView) -> None:
     Topologies and nodes check themselves when they are made; this checks that they fit together.
 
     Raises:
-        UserError: no slots at all, a topology without executors, a duplicate id, a slot with two topologies,
+        UserError: no slots, a topology without executors, a duplicate id, a slot with two topologies,
             or a placed executor of an unknown topology or component.
     """
     check_distinct("the view", "topology", [topology.id for topology in view.topologies])
@@ -40,12 +40,10 @@ def check_view(view: SchedulingView) -> None:
             message = f"the present assignment gives a slot to {both}; a worker serves one topology"
             raise UserError(message, field="slot", value=str(slot))
         if executor.topology not in components:
-            message = f"the present assignment holds executor {executor} of a topology that is not there"
+            message = f"the present assignment holds executor {executor} of an unknown topology"
             raise UserError(message, field="topology", value=executor.topology)
         if executor.component not in components[executor.topology]:
-            message = (
-                f"executor {executor} of topology {executor.topology!r} has a component that is not there"
-            )
+            message = f"executor {executor} of topology {executor.topology!r} has an unknown component"
             raise UserError(message, field="component", value=executor.component)
 
 
@@ -59,12 +57,13 @@ def check_result(view: SchedulingView, result: SchedulingResult) -> None:
     slots = result.assignment.slots
     for topology in view.topologies:
         if topology.id not in result.status:
-            raise InvalidAssignmentError(f"topology {topology.id!r} got no status")
+            raise InvalidAssignmentError(f"topology {topology.id!r} has no status")
         if result.status[topology.id].scheduled:
             for executor in view.executors[topology.id]:
                 if executor not in slots:
                     raise InvalidAssignmentError(
-                        f"executor {executor} of {topology.id!r} has no slot, yet that counts as scheduled"
+                        f"executor {executor} of {topology.id!r} has no slot, "
+                        "but the topology is reported as scheduled"
                     )
     tenants: dict[Slot, Executor] = {}
     for executor, slot in slots.items():

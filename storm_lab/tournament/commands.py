@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from storm_lab.errors import UserError
-from storm_lab.league.field import BASELINE, BUILT_IN, entrant_of, field
+from storm_lab.league.field import BASELINE, RUNS_ON_MEASURED_LOAD, entrant_of, field
 from storm_lab.machine.options import (
     answer,
     constants_option,
@@ -45,11 +45,14 @@ _SUITE_OPTIONS = (
         show_default=True,
         metavar="papers|generated|FILE",
         shell_complete=complete_suite,
-        help="What is scheduled where; a YAML file lists cases of your own.",
+        help="Suite of cases; a YAML file lists your own.",
     ),
-    click.option("--only", multiple=True, metavar="NAME", help="Only cases that begin like this."),
+    click.option("--only", multiple=True, metavar="NAME", help="Only cases whose names begin with NAME."),
     click.option(
-        "--seeds", default="1-5", show_default=True, help="Seeds, as 1-5 or 1,2,7; the same for all."
+        "--seeds",
+        default="1-5",
+        show_default=True,
+        help="Seeds, as 1-5 or 1,2,7; the same for all schedulers.",
     ),
     click.option(
         "--instances",
@@ -58,14 +61,16 @@ _SUITE_OPTIONS = (
         type=click.IntRange(1, 100),
         help="Generated suite: instances of each family on each kind of machines.",
     ),
-    click.option("--suite-seed", default=1, show_default=True, help="Generated suite: first seed of it."),
+    click.option(
+        "--suite-seed", default=1, show_default=True, help="Generated suite: first seed of generated cases."
+    ),
     click.option(
         "--duration",
         "duration_s",
         default=420.0,
         show_default=True,
         type=click.FloatRange(240, 7200),
-        help="Virtual seconds of a run.",
+        help="Virtual duration of each run in seconds.",
     ),
     constants_option,
     jobs_option,
@@ -88,11 +93,15 @@ def suite_options(command: Callable[..., None]) -> Callable[..., None]:
         "storm-lab league --scheduler online:my_idea.py --policies default,tstorm --only tstorm --seeds 1-3",
     )
 )
-@schedulers_option("A scheduler of yours, or an installed one by name; online: before it for measured load.")
+@schedulers_option("Your own scheduler, or an installed one by name; prefix online: for measured load.")
 @policies_option("Built-in policies to play against; all by default.")
-@click.option("--baseline", default=BASELINE, show_default=True, help="What gains are taken against.")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the tables.")
-@click.option("--dry-run", is_flag=True, help="Say what would be played, and how much of it is there.")
+@click.option(
+    "--baseline", default=BASELINE, show_default=True, help="Scheduler that gains are measured against."
+)
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the results.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would be played and how many runs are already on disk."
+)
 @suite_options
 def league(
     schedulers: tuple[str, ...],
@@ -117,11 +126,11 @@ def league(
     A scheduler that fails loses the case, and the others continue. The folder that is printed at the end
     holds all tables as CSV and LaTeX, the critical-difference diagram and a notebook.
     """
-    entrants = field(schedulers, list(BUILT_IN) if policies is None else names_of(policies))
+    entrants = field(schedulers, list(RUNS_ON_MEASURED_LOAD) if policies is None else names_of(policies))
     known = [entrant.name for entrant in entrants]
     if baseline not in known:
-        remedy = f"there are: {', '.join(known)}"
-        raise UserError("does not play", field="baseline", value=baseline, remedy=remedy)
+        remedy = f"choose one of {', '.join(known)}"
+        raise UserError("is not among the schedulers", field="baseline", value=baseline, remedy=remedy)
     cases = suite(suite_name, only=only, instances=instances, seed=suite_seed, duration_s=duration_s)
     machine = given_constants(constants)
     tournament = Tournament(entrants, cases, parse_seeds(seeds), machine)
@@ -136,7 +145,7 @@ def league(
     own = tuple(entrant_of(text).name for text in dict.fromkeys(schedulers))
     report = LeagueReport(rows, own, baseline)
     if report.scores.empty:
-        message = f"no scheduler finished a case; the first reason: {rows['problem'].iloc[0]}"
+        message = f"no scheduler finished a case; first reason: {rows['problem'].iloc[0]}"
         raise UserError(message, field="league")
     if out is None:
         asked = text_digest(*sorted(rows["run"]))[:12]
@@ -147,7 +156,7 @@ def league(
         print_json(document)
     else:
         click.echo(report.text())
-        click.echo(f"\ntables, diagram and notebook in {out}")
+        click.echo(f"\nTables, diagram and notebook are in {out}")
 
 
 @click.command(

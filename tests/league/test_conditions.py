@@ -112,5 +112,5 @@ def test_a_fixed_first_placement_must_name_every_executor() -> None:
     ],
 )
 def test_conditions_of_another_kind_are_refused_by_name(name: str, value: object, remedy: str) -> None:
-    with pytest.raises(UserError, match=rf"^{name}.*is no .*{remedy}"):
+    with pytest.raises(UserError, match=rf"^{name}.*has the wrong type; .*{remedy}"):
         site(**{name: value})

@@ -102,7 +102,9 @@ def test_an_answer_that_leaves_out_an_executor_ends_the_run_by_name(online: bool
     specs = stage_runs(
         where, [Entrant("mine", LeavesOneOut(), online=online)], stage_parameters(where, given)
     )
-    message = r"scheduler = 'leaves-one-out': its answer is refused, .* s: executor .* of 'mine' has no slot"
+    message = (
+        r"scheduler = 'leaves-one-out': its answer is not valid, .* s: executor .* of 'mine' has no slot"
+    )
     with pytest.raises(UserError, match=message):
         play_all(specs, home=tmp_path, jobs=0)
     assert not list(tmp_path.glob("*/*"))

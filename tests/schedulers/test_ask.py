@@ -63,10 +63,10 @@ WRONG: dict[str, tuple[Callable[[SchedulingView], Any], str]] = {
         lambda view: placed(everybody(HERE), {"wc": "fine"}),
         "status of topology 'wc' is of type str, not a TopologyStatus",
     ),
-    "no status": (lambda view: placed(everybody(HERE), {}), "topology 'wc' got no status"),
+    "no status": (lambda view: placed(everybody(HERE), {}), "topology 'wc' has no status"),
     "an executor left out": (
         lambda view: placed({SPLIT: HERE}),
-        r"executor .*\[2,2\] of 'wc' has no slot, yet that counts as scheduled",
+        r"executor .*\[2,2\] of 'wc' has no slot, but the topology is reported as scheduled",
     ),
     "an unknown slot": (lambda view: placed(everybody(Slot("n9", 1))), r"in slot n9:1, which the cluster"),
     "it exits": (lambda view: sys.exit(3), r"it raised SystemExit: 3 \(test_ask\.py, line \d+\)"),

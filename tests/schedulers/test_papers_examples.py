@@ -342,7 +342,7 @@ def test_the_optimum_is_that_of_trying_everything(parallelism: list[int], uneven
 def test_the_optimum_proves_that_nothing_fits() -> None:
     bare = SchedulingView((chain("t", [3]),), cluster(2, cores=1, mhz=150.0), STORM_082)
     result = make_scheduler("optimal", exact()).schedule(loaded(bare, pairs(bare)))
-    assert "no placement keeps all constraints" in result.status["t"].message
+    assert "no placement satisfies all constraints" in result.status["t"].message
 
 
 def test_no_heuristic_beats_the_optimum_or_its_bound() -> None:

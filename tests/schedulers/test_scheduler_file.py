@@ -79,7 +79,7 @@ def test_a_class_is_found_in_a_module_of_the_working_folder(
     ("name", "said"),
     [
         ("nothing-of-the-kind", "no such scheduler"),
-        ("{file}", "has not exactly one scheduler"),
+        ("{file}", "does not have exactly one scheduler"),
         ("{file}:Nobody", "has no scheduler Nobody"),
         ("{file}:Other", "has no scheduler Other"),
         ("{file}:Mine:depth=1", "depth"),
@@ -96,10 +96,10 @@ def test_what_cannot_be_found_is_said_in_one_line(file: Path, name: str, said: s
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("class A(:\n  pass", r"it is no Python: .*idea\.py, line 1"),
+        ("class A(:\n  pass", r"it is not valid Python: .*idea\.py, line 1"),
         ("import nowhere_at_all", r"cannot be imported: ModuleNotFoundError.*idea\.py, line 1"),
         ("1/0", r"cannot be imported: ZeroDivisionError.*idea\.py, line 1"),
-        ("x = 1", "has not exactly one scheduler"),
+        ("x = 1", "does not have exactly one scheduler"),
     ],
 )
 def test_a_file_that_holds_no_scheduler_is_refused_by_line(folder: Path, text: str, message: str) -> None:
@@ -110,7 +110,7 @@ def test_a_file_that_holds_no_scheduler_is_refused_by_line(folder: Path, text: s
 
 def test_a_file_named_like_another_module_is_refused(folder: Path) -> None:
     (folder / "json.py").write_text("")
-    with pytest.raises(UserError, match="another module has the file's name"):
+    with pytest.raises(UserError, match="another module has the name of the file"):
         scheduler_of(f"{folder}/json.py")
 
 

@@ -54,7 +54,7 @@ class OptimalScheduler(Scheduler[OptimalParameters]):
         problem = PlacementProblem.of(view, constraints)
         place, bound, proven = self._solve(view, problem)
         if place is None:
-            reason = "no placement keeps all constraints" if proven else "no placement was found"
+            reason = "no placement satisfies all constraints" if proven else "no placement was found"
             return work.without_change(
                 f"{reason} ({problem.cap} executors per node); the present assignment stays"
             )
@@ -114,6 +114,6 @@ def _place_all(work: Round, problem: PlacementProblem, place: list[int]) -> None
             executor,
             work.placed[executor],
             candidates,
-            score_name="its inter-node traffic there, all others fixed, tuples/s",
+            score_name="its inter-node traffic there with all others fixed, tuples/s",
             note="decided for all executors together",
         )

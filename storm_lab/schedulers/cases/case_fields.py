@@ -31,7 +31,7 @@ def a_sequence(raw: Any, what: str) -> list[Any]:
 def required(raw: Mapping[str, Any], key: str, owner: str) -> Any:
     """Return the value of a required key."""
     if key not in raw:
-        raise UserError(f"{owner} lacks it", field=key)
+        raise UserError(f"{owner} needs it", field=key)
     return raw[key]
 
 
@@ -43,7 +43,9 @@ def a_name(raw: Any, what: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise UserError("holds half of a surrogate pair, which no file can", field=what, value=text) from None
+        raise UserError(
+            "contains half of a surrogate pair, which cannot be encoded", field=what, value=text
+        ) from None
     return text
 
 

@@ -24,12 +24,12 @@ _scheduler = click.option(
     required=True,
     metavar="NAME|FILE.py:CLASS",
     shell_complete=complete_scheduler,
-    help="Name of the policy, or a scheduler of yours.",
+    help="Name of the policy, or your own scheduler.",
 )
 _version = click.option(
     "--storm-version", metavar="V", default=None, help="Storm version that version-dependent policies follow."
 )
-_parameters = param_option("A parameter of the policy; may be repeated.")
+_parameters = param_option("Parameter of the policy; may be repeated.")
 
 
 @click.command()
@@ -63,7 +63,7 @@ def schedule(cases: str, scheduler: str, storm_version: str | None, parameters: 
     default=12,
     show_default=True,
     type=click.IntRange(0),
-    help="Most candidate slots to show per executor.",
+    help="Maximum number of candidate slots to show per executor.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print one CSV row per candidate instead of text.")
 @json_option
@@ -79,13 +79,13 @@ def explain(
 ) -> None:
     """Show for each executor in order: candidate slots, scores, why slots were ruled out, and the choice."""
     if as_csv and as_json:
-        raise UserError("only one of the two forms", field="--json", value="--csv")
+        raise UserError("only one of the two formats is possible", field="--json", value="--csv")
     policy = scheduler_of(scheduler, parameters)
     loaded = _load(cases, storm_version)
     if case_name is not None:
         loaded = [case for case in loaded if case.name == case_name]
         if not loaded:
-            raise click.UsageError(f"{cases} holds no case of the name {case_name!r}")
+            raise click.UsageError(f"{cases} has no case with the name {case_name!r}")
     refused: list[RefusedCase] = []
     documents: list[dict[str, object]] = []
     shown = 0
@@ -129,7 +129,7 @@ def _load(path: str, storm_version: str | None) -> list[Case | RefusedCase]:
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot be read: {error}", field="cases", value=path) from None
     if not cases:
-        raise UserError("holds no case", field="cases", value=path)
+        raise UserError("has no cases", field="cases", value=path)
     return cases
 
 

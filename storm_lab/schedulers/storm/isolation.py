@@ -56,7 +56,7 @@ class IsolationParameters(PolicyParameters):
         for entry in filter(None, (part.strip() for part in self.machines.split(","))):
             name, _, number = entry.rpartition(":")
             if not name or not number.isdigit() or int(number) < 1:
-                raise UserError("an entry is written name:number of machines", field="machines", value=entry)
+                raise UserError("an entry must be name:number of machines", field="machines", value=entry)
             found[name] = int(number)
         return found
 
@@ -223,7 +223,8 @@ def _statuses(
             need = wanted[topology.id]
             status[topology.id] = TopologyStatus(
                 False,
-                f"could not get {need.machines} machines of its own: {len(need.specs)} workers homeless",
+                f"could not get {need.machines} machines of its own: "
+                f"{len(need.specs)} workers without a machine",
             )
         elif topology.id in wanted and not state.unassigned(topology):
             hosts = {_host_of(state, slot) for slot in state.slot_of[topology.id].values()}

@@ -30,5 +30,5 @@ class ResourceAwareScheduler(Scheduler[NoParameters]):
             return ras2_round.schedule_round(view)
         if view.version >= V1_0_0 and view.version.parts < (1, 1, 0):
             return ras1_round.schedule_round(view)
-        message = "the resource-aware scheduler is built in the forms of 1.0 and of 2.x"
+        message = "the resource-aware scheduler is available only for Storm 1.0 and 2.x"
         raise UserError(message, field="storm_version", value=str(view.version))

@@ -231,7 +231,7 @@ class Search:
         for executor in executor_order(self._state, self._topology):
             candidates = self._candidates(executor)
             fitting = [c for c in candidates if c.ruled_out_by is None]
-            note = "fits nowhere any more: " + self._lacking(executor)
+            note = "fits nowhere: " + self._lacking(executor)
             if fitting:
                 slot = min(fitting, key=lambda c: c.score or 0.0).slot
                 self._state.place(executor, slot)
@@ -333,7 +333,7 @@ class RoundRobin(Search):
         return tuple(
             candidate
             if candidate.slot.node in self._own_nodes
-            else Candidate(candidate.slot, None, "node is not one that the topology goes around")
+            else Candidate(candidate.slot, None, "node is not one of the topology's own nodes")
             for candidate in super()._candidates(executor)
         )
 
