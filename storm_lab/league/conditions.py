@@ -55,7 +55,7 @@ class Conditions:
             if name not in known:
                 near = get_close_matches(name, known, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"it supports: {', '.join(known)};"
-                remedy = f"{hint} what else a run has, an EmulationSpec takes"
+                remedy = f"{hint} use an EmulationSpec for everything else"
                 raise UserError("a site does not support this", field=name, remedy=remedy)
         values = dict(given)
         for name, model in (("cost", CostModel()), ("times", ControlTimes())):
@@ -67,7 +67,7 @@ class Conditions:
         for name, value in values.items():
             kind, form = _KINDS[name]
             if not (isinstance(value, kind) or (value is None and name in _OPTIONAL)):
-                raise UserError(f"is no {kind.__name__}", field=name, value=value, remedy=f"give {form}")
+                raise UserError("has the wrong type", field=name, value=value, remedy=f"give {form}")
         return cls(**values)
 
 

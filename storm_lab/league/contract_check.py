@@ -34,16 +34,16 @@ from storm_lab.schedulers.contract import Scheduler, SchedulingView
 class ContractCase:
     """A question for a scheduler.
 
-    ``says`` describes what is special about it. A ``roomy`` case has a slot for every worker, so a scheduler
-    must place something. In other cases, a scheduler may refuse to place anything.
+    ``description`` says what is special about it. A ``must_place`` case has a slot for every worker, so a
+    scheduler must place something. In other cases, a scheduler may refuse to place anything.
     """
 
-    says: str
+    description: str
     view: SchedulingView
-    roomy: bool = False
+    must_place: bool = False
 
     def __str__(self) -> str:
-        return self.says
+        return self.description
 
 
 def _chain(name: str, workers: int = 2) -> Topology:
@@ -89,8 +89,10 @@ def _measured(view: SchedulingView) -> MeasuredLoad:
 _RUNNING = replace(_FRESH, present=_placed(_FRESH, (Slot("node1", 6700), Slot("node2", 6700))))
 
 CASES = (
-    ContractCase("a topology that is new", _FRESH, roomy=True),
-    ContractCase("two topologies", replace(_FRESH, topologies=(_chain("one"), _chain("two"))), roomy=True),
+    ContractCase("a topology that is new", _FRESH, must_place=True),
+    ContractCase(
+        "two topologies", replace(_FRESH, topologies=(_chain("one"), _chain("two"))), must_place=True
+    ),
     ContractCase("a topology that runs", _RUNNING),
     ContractCase("a topology that runs, measured", replace(_RUNNING, load=_measured(_RUNNING))),
     ContractCase("a node that is gone", replace(_RUNNING, cluster=Cluster(_NODES[1:]))),
@@ -121,18 +123,21 @@ def check(scheduler: Scheduler[Any], case: ContractCase) -> None:
             nothing was placed although there is room.
     """
     before = value_digest(case.view.present.slots)
-    first = ask(deepcopy(scheduler), case.view, case=case.says)
-    again = ask(deepcopy(scheduler), case.view, case=case.says)
+    first = ask(deepcopy(scheduler), case.view, case=case.description)
+    again = ask(deepcopy(scheduler), case.view, case=case.description)
     if first.assignment.slots != again.assignment.slots:
         raise _refusal(
-            scheduler, case, "the same view gave two answers", "draw from view.random(purpose) only"
+            scheduler,
+            case,
+            "the same view gave two answers",
+            "take random numbers only from view.random(purpose)",
         )
     if value_digest(case.view.present.slots) != before:
         raise _refusal(scheduler, case, "it changed the view's present assignment", "copy before you change")
-    if case.roomy and not first.assignment.slots:
+    if case.must_place and not first.assignment.slots:
         why = "; ".join(status.message for status in first.status.values())
         raise _refusal(scheduler, case, f"it placed nothing ({why})", "use the slots of view.usable_slots")
 
 
 def _refusal(scheduler: Scheduler[Any], case: ContractCase, what: str, remedy: str) -> UserError:
-    return UserError(f"{what}, {case.says}", field="scheduler", value=scheduler.name, remedy=remedy)
+    return UserError(f"{what}, {case.description}", field="scheduler", value=scheduler.name, remedy=remedy)

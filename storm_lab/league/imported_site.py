@@ -47,7 +47,7 @@ def imported_site(
     machines = machines or imported.machines
     if machines is None:
         remedy = "give a machines file"
-        raise UserError("no machines were read", field="machines", value=imported.name, remedy=remedy)
+        raise UserError("no machines are given", field="machines", value=imported.name, remedy=remedy)
     links = machines.links.given()
     if links:
         cost = conditions.get("cost", CostModel())

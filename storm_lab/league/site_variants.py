@@ -26,25 +26,25 @@ def check_advisable(site: Site) -> None:
     """
     for name, given in (("placement", site.conditions.placement), ("faults", site.conditions.faults.faults)):
         if given:
-            raise UserError("advice tries its own", field=name, remedy="leave it out")
+            raise UserError("advice sets this itself", field=name, remedy="leave it out")
     for spout, source in site.plan.sources.items():
         if source.kind is not SourceKind.RATE:
             raise UserError(
-                "has no rate, so there is no present load",
+                "has no rate, so the present load is unknown",
                 field=f"source of spout {spout}",
                 value=source.kind.name.lower(),
-                remedy="give its records a second",
+                remedy="give its records per second",
             )
         if not source.anchored:
-            message = "emits without message ids, so nobody learns when a record is done"
+            message = "emits without message ids, so it is unknown when a record is complete"
             remedy = "give anchored: true"
             raise UserError(message, field=f"source of spout {spout}", value="anchored: false", remedy=remedy)
     if not present_load(site):
         raise UserError(
-            "no record comes, so there is no present load",
+            "the rate is zero, so there is no present load",
             field=f"rate_per_s of {', '.join(site.plan.sources)}",
             value=0,
-            remedy="give more than 0 records a second",
+            remedy="give more than 0 records per second",
         )
 
 

@@ -22,10 +22,10 @@ def starter_files(name: str) -> dict[str, str]:
     """Return file names and texts of a new scheduler; `UserError` if the name is not allowed."""
     module = name.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,60}", module) or keyword.iskeyword(module):
-        remedy = "use small letters, digits, - and _, a letter first: my-idea"
-        raise UserError("is no name for a scheduler", field="name", value=name, remedy=remedy)
+        remedy = "use lower-case letters, digits, - and _, starting with a letter, for example my-idea"
+        raise UserError("is not a valid name for a scheduler", field="name", value=name, remedy=remedy)
     if module in sys.stdlib_module_names or module in ("storm_lab", "pytest"):
-        remedy = f"choose another: {name}-idea"
+        remedy = f"choose another name, for example {name}-idea"
         raise UserError("another module has this name", field="name", value=name, remedy=remedy)
     words = [word for word in module.split("_") if word]
     fields = {
@@ -58,7 +58,7 @@ def write_starter(name: str, folder: Path) -> tuple[Path, ...]:
     for file in files:
         if file != "pyproject.toml" and (folder / file).exists():
             remedy = "choose another name"
-            raise UserError("is there already", field="file", value=str(folder / file), remedy=remedy)
+            raise UserError("already exists", field="file", value=str(folder / file), remedy=remedy)
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / file for file in files if not (folder / file).exists()]
     for path in written:
@@ -68,7 +68,7 @@ def write_starter(name: str, folder: Path) -> tuple[Path, ...]:
 
 @click.group(cls=Commands, epilog=examples("storm-lab new scheduler my-idea"))
 def new() -> None:
-    """Create something of your own."""
+    """Create a scheduler of your own."""
 
 
 @new.command(
@@ -79,7 +79,7 @@ def new() -> None:
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path(),
-    help="Where to write; here by default.",
+    help="Folder to write to; the current one by default.",
 )
 @json_option
 def scheduler(name: str, folder: Path, as_json: bool) -> None:
@@ -88,7 +88,10 @@ def scheduler(name: str, folder: Path, as_json: bool) -> None:
     answer(as_json, [str(path) for path in written], "\n".join(map(str, written)))
     own = next(iter(starter_files(name)))
     if folder / "pyproject.toml" not in written:
-        click.echo("pyproject.toml was there and stays; its entry point is in the documentation", err=True)
+        click.echo(
+            "pyproject.toml already exists and was not changed; the documentation shows the entry point",
+            err=True,
+        )
     click.echo(
         f"next: pytest {folder / f'test_{own}'}; storm-lab league --scheduler {folder / own}", err=True
     )

@@ -51,7 +51,7 @@ class Comparison:
         if self.p_value is None and bool(better) != bool(worse):
             word = "better" if better else "worse"
             return f"{self.first} is {word} than {self.second} on these few cases: better {on}"
-        return f"neither {self.first} nor {self.second} is better over all: {self.first} is better {on}{sure}"
+        return f"neither {self.first} nor {self.second} is better overall: {self.first} is better {on}{sure}"
 
     def document(self) -> dict[str, Any]:
         """Return the comparison as JSON objects. Infinite gains become null; the verdict says which it is."""
@@ -144,7 +144,7 @@ def comparison_text(found: Comparison) -> str:
             found.verdict,
             f"{printed(cells(found.entrants).T)}\n{found.means}",
             table.to_string(index=False),
-            f"gain: what {found.first} is better by, over paired seeds; equal: within {TIE:.0%}",
+            f"gain: how much better {found.first} is, over paired seeds; equal: within {TIE:.0%}",
         )
     )
 

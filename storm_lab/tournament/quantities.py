@@ -12,8 +12,8 @@ from storm_lab.experiments.measurement import students_factor
 MEASURES = {
     "complete_ms": "complete latency, ms",
     "p99_ms": "99th percentile, ms",
-    "throughput": "tuples a second",
-    "per_node": "tuples a second and node",
+    "throughput": "tuples per second",
+    "per_node": "tuples per second and node",
     "nodes": "nodes",
     "inter_node_percent": "between nodes, %",
     "excess_percent": "beyond the least, %",
@@ -25,7 +25,7 @@ MEASURES = {
 }
 """Measured columns of a tournament's rows, with their meaning."""
 
-_OF_MOVES = ("transition_ms", "reassigned_s")
+_REASSIGNMENT_ONLY = ("transition_ms", "reassigned_s")
 """Quantities that only schedulers with re-assignments have."""
 
 WIDTH = 110
@@ -43,11 +43,11 @@ def averages(rows: pd.DataFrame) -> dict[str, float]:
         cases = rows.groupby("case")[measure].agg(["mean", "var", "count"])
         cases = cases[cases["count"] > 0]
         found[measure] = float(cases["mean"].mean())
-        found[f"{measure}_half"] = _half(cases["var"] / cases["count"], cases["count"] - 1)
+        found[f"{measure}_half"] = _half_width(cases["var"] / cases["count"], cases["count"] - 1)
     return found
 
 
-def _half(squares: pd.Series[float], freedom: pd.Series[int]) -> float:
+def _half_width(squares: pd.Series[float], freedom: pd.Series[int]) -> float:
     """Return half of the interval of a mean of means, from the squares of their standard errors."""
     if squares.empty or squares.isna().any():
         return math.nan
@@ -90,10 +90,10 @@ def entrants_table(rows: pd.DataFrame) -> pd.DataFrame:
     own = rows[rows["case"].isin(shared) & ~rows["scheduler"].isin(out)].copy()
     names = dict.fromkeys(rows["scheduler"])
     for measure in MEASURES:
-        if measure not in _OF_MOVES:
-            there = own[measure].notna().groupby([own["case"], own["scheduler"]]).any()
-            lacking = there.index.get_level_values("case")[~there]
-            own.loc[own["case"].isin(lacking), measure] = math.nan
+        if measure not in _REASSIGNMENT_ONLY:
+            measured = own[measure].notna().groupby([own["case"], own["scheduler"]]).any()
+            incomplete = measured.index.get_level_values("case")[~measured]
+            own.loc[own["case"].isin(incomplete), measure] = math.nan
     return pd.DataFrame.from_dict(
         {name: averages(own[own["scheduler"] == name]) for name in names}, orient="index"
     )
@@ -102,9 +102,9 @@ def entrants_table(rows: pd.DataFrame) -> pd.DataFrame:
 def means_note(rows: pd.DataFrame) -> str:
     """Describe which cases the means of the table cover."""
     shared, out = shared_cases(rows)
-    but = f" but {', '.join(out)}" if out else ""
-    cases = f"{len(shared)} of {rows['case'].nunique()} cases"
-    return f"means over {cases}, those that all{but} came through, if they have it; ± 95 % over runs"
+    ignored = f" (not counting {', '.join(out)})" if out else ""
+    cases = f"the {len(shared)} of {rows['case'].nunique()} cases without a loss{ignored}"
+    return f"means over {cases} that have the quantity; ± 95 % over runs"
 
 
 def cells(table: pd.DataFrame, labels: Mapping[str, str] = MEASURES) -> pd.DataFrame:

@@ -69,7 +69,7 @@ class LeagueReport:
         found["lost_on"] = np.isinf(scores).sum()
         gains = against_baseline(scores, self.baseline).set_index("scheduler")
         # Counted for the baseline, then reversed: its losses are the other scheduler's wins.
-        met = win_tie_loss(scores, self.baseline).set_index("against").rename(columns=_TURNED)
+        met = win_tie_loss(scores, self.baseline).set_index("against").rename(columns=_REVERSED)
         found = found.join(gains[["gain_percent", "p_holm"]]).join(
             met[["wins", "ties", "losses"]].astype("Int64")
         )
@@ -115,9 +115,8 @@ class LeagueReport:
             )
         for name in self.own:
             if name in self.scores:
-                parts.append(
-                    f"{name} against each:\n{win_tie_loss(self.scores, name).to_string(index=False)}"
-                )
+                counts = win_tie_loss(self.scores, name).to_string(index=False)
+                parts.append(f"{name} against each scheduler:\n{counts}")
         if len(self.problems):
             lines = [
                 f"  {row['case']}, {row['scheduler']} (seeds {row['seeds']}): {row['problem']}"
@@ -184,7 +183,7 @@ def read_report(folder: Path) -> LeagueReport:
         rows["problem"] = rows["problem"].fillna("")
         return LeagueReport(rows, tuple(about["own"]), about["baseline"])
     except (OSError, ValueError, KeyError) as error:
-        message = "holds no league's result"
+        message = "does not hold the results of a league"
         remedy = "storm-lab league writes one"
         raise UserError(message, field="folder", value=str(folder), remedy=remedy) from error
 
@@ -211,7 +210,7 @@ _RANKS = {
     "gain_percent": "median gain, %",
     "p_holm": "p (Wilcoxon, Holm)",
 }
-_TURNED = {"losses": "wins", "ties": "ties", "wins": "losses"}
+_REVERSED = {"losses": "wins", "ties": "ties", "wins": "losses"}
 
 
 def latex(table: pd.DataFrame, caption: str, label: str, *, pages: bool = False) -> str:
@@ -227,7 +226,7 @@ def latex(table: pd.DataFrame, caption: str, label: str, *, pages: bool = False)
     return text.replace("±", r"$\pm$").replace(r"\begin{table}", "\\begin{table}\n\\centering\\small")
 
 
-_INTRODUCTION = "# League\n\nThe results that lie beside this notebook: mean ranks, tests, and every case."
+_INTRODUCTION = "# League\n\nThe results in the folder of this notebook: mean ranks, tests and every case."
 
 _CELLS = (
     "%matplotlib inline\nfrom pathlib import Path\n\n"

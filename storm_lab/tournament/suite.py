@@ -66,12 +66,12 @@ def suite(
             for number in range(seed, seed + instances)
         ]
     elif Path(text).suffix in (".yaml", ".yml"):
-        cases = _of_file(Path(text))
+        cases = _cases_of_file(Path(text))
     else:
         remedy = "give papers, generated, or a YAML file that lists topologies and machines"
         raise UserError("there is no such suite", field="suite", value=text, remedy=remedy)
     if only:
-        cases = _kept(cases, only)
+        cases = _cases_named(cases, only)
     return tuple(Case(case.name, case.group, case.stage, _settings(case, duration_s)) for case in cases)
 
 
@@ -86,11 +86,13 @@ def _settings(case: Case, duration_s: float) -> Mapping[str, object]:
     return {**found, **case.given}
 
 
-def _kept(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
+def _cases_named(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
     for name in only:
         if not any(case.name.startswith(name) for case in cases):
-            remedy = f"there are: {', '.join(case.name for case in cases)}"
-            raise UserError("no case of the suite begins like this", field="only", value=name, remedy=remedy)
+            remedy = f"the cases are: {', '.join(case.name for case in cases)}"
+            raise UserError(
+                "no case has a name that begins with this", field="only", value=name, remedy=remedy
+            )
     return [case for case in cases if any(case.name.startswith(name) for name in only)]
 
 
@@ -103,7 +105,7 @@ def _beside(path: Path, name: str) -> str:
     return str(file) if file.exists() else name
 
 
-def _of_file(path: Path) -> list[Case]:
+def _cases_of_file(path: Path) -> list[Case]:
     """Read the cases of a YAML file.
 
     Each has a ``name``, a ``topology`` (a file to import), and what `import_topology` takes as ``machines``
@@ -112,12 +114,12 @@ def _of_file(path: Path) -> list[Case]:
     document = yaml_part(read_bounded(path, field="suite"), path.name, Notes()).plain()
     rows = document.get("cases") if isinstance(document, dict) else None
     if not isinstance(rows, list) or not rows:
-        remedy = "write cases: and below it a list of name, topology and machines"
+        remedy = "write cases: and below it a list of entries with name, topology and machines"
         raise UserError("lists no cases", field="suite", value=str(path), remedy=remedy)
     cases = []
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict) or not {"name", "topology"} <= row.keys() <= _KEYS:
-            message = "a case has name and topology, and may have machines and overlay"
+            message = "a case needs name and topology, and may have machines and overlay"
             raise UserError(message, field=f"case {number} of {path.name}", value=str(row))
         topology = _beside(path, str(row["topology"]))
         machines, overlay = (

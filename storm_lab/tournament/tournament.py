@@ -40,13 +40,13 @@ SEEDS = (1, 2, 3, 4, 5)
 """Default seeds; every entrant plays each of them."""
 
 _REPEATS = 3
-_QUICK_S = 0.5
-_IMPORT_S = 5.0
+_REPEAT_BELOW_S = 0.5
+_REPEAT_FIRST_BELOW_S = 5.0
 """Longest first answer, in seconds, that is repeated; the first answer includes the scheduler's imports."""
-_PATIENCE_S = 60.0
+_TOTAL_LIMIT_S = 60.0
 
 
-class Answer(NamedTuple):
+class AnswerTime(NamedTuple):
     """How long an answer takes, in ms, and why it does not place everything; empty if it does."""
 
     ms: float
@@ -91,7 +91,7 @@ class Tournament:
         spark = spark_that_finds(self.entrants) if on_spark else None
         played = play_all(specs, jobs=jobs, spark=spark, show_progress=show_progress, on_failure=note)
         if not played:
-            raise UserError(f"no run came out; the first one says: {next(iter(failures.values()))}")
+            raise UserError(f"no run succeeded; first reason: {next(iter(failures.values()))}")
         print(reused_by_variant(played), file=sys.stderr)
         folders = sorted({run.folder for run in played})
         names = (*METRICS, *TRAFFIC_METRICS)
@@ -136,7 +136,7 @@ class Tournament:
                 rows.loc[row.Index, "problem"] = f"refused to place it: {answer.refusal}"
         return rows
 
-    def answers(self, *, jobs: int = JOBS) -> dict[tuple[str, str, int], Answer]:
+    def answers(self, *, jobs: int = JOBS) -> dict[tuple[str, str, int], AnswerTime]:
         """Time the answers to a cold start on this machine, by case, scheduler and seed.
 
         The time is the smallest of three if the scheduler is quick. A scheduler that fails on a case has no
@@ -150,12 +150,12 @@ class Tournament:
             # The first view is the same for all entrants.
             views = {run.seed: _view(run) for run in stage_runs(case.stage, self.entrants[:1], parameters)}
             questions += [_Question(case.name, own.name, own.scheduler, views) for own in self.entrants]
-        ask = _Asking()
+        timer = _AnswerTimer()
         if jobs and not any(entrant.in_notebook for entrant in self.entrants):
             # A scheduler that crashes the process has lost, as its runs show.
-            answered = Pool(1, ask, name=_name_of).do(questions, fail=lambda question, error: None)
+            answered = Pool(1, timer, name=_question_name).do(questions, fail=lambda question, error: None)
         else:
-            answered = {number: ask(question) for number, question in enumerate(questions)}
+            answered = {number: timer(question) for number, question in enumerate(questions)}
         return {
             (*questions[number][:2], seed): answer
             for number, found in answered.items()
@@ -172,39 +172,41 @@ class _Question(NamedTuple):
     views: Mapping[int, SchedulingView]
 
 
-def _name_of(question: _Question) -> str:
+def _question_name(question: _Question) -> str:
     return f"{question.entrant} on {question.case}"
 
 
-class _Asking:
+class _AnswerTimer:
     """Asks one question after another and keeps the total time that each entrant has taken."""
 
     def __init__(self) -> None:
-        self._taken: dict[str, float] = {}
+        self._seconds_used: dict[str, float] = {}
 
-    def __call__(self, question: _Question, advance: Advance = lambda share: None) -> dict[int, Answer]:
-        found: dict[int, Answer] = {}
+    def __call__(self, question: _Question, advance: Advance = lambda share: None) -> dict[int, AnswerTime]:
+        found: dict[int, AnswerTime] = {}
         who = question.entrant
         for number, (seed, view) in enumerate(question.views.items()):
-            if number != 1 and self._taken.get(who, 0.0) > _PATIENCE_S:
+            if number != 1 and self._seconds_used.get(who, 0.0) > _TOTAL_LIMIT_S:
                 break
             try:
-                quick_s = _QUICK_S if who in self._taken else _IMPORT_S
-                times, refusal = _asked(question.scheduler, view, quick_s)
+                repeat_below_s = _REPEAT_BELOW_S if who in self._seconds_used else _REPEAT_FIRST_BELOW_S
+                times, refusal = _time_answers(question.scheduler, view, repeat_below_s)
             except (Exception, SystemExit) as error:
                 if asked_to_end(error):
                     raise
                 # A loss, as its runs show.
                 break
-            self._taken[who] = self._taken.get(who, 0.0) + sum(times)
-            found[seed] = Answer(1000 * min(times), refusal)
+            self._seconds_used[who] = self._seconds_used.get(who, 0.0) + sum(times)
+            found[seed] = AnswerTime(1000 * min(times), refusal)
         return found
 
 
-def _asked(scheduler: Scheduler[Any], view: SchedulingView, quick_s: float) -> tuple[list[float], str]:
+def _time_answers(
+    scheduler: Scheduler[Any], view: SchedulingView, repeat_below_s: float
+) -> tuple[list[float], str]:
     """Return the time of each answer, and why the last does not place everything, if so."""
     times: list[float] = []
-    while len(times) < _REPEATS and sum(times) < quick_s:
+    while len(times) < _REPEATS and sum(times) < repeat_below_s:
         fresh = deepcopy(scheduler)
         began = time.perf_counter()
         answer = fresh.schedule(view)

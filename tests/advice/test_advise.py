@@ -202,7 +202,7 @@ def test_searches_go_on_together_until_the_last_is_over() -> None:
         (["own.yaml", "nstorm", "--notebook", "advice.html"], "end it in .ipynb"),
         (["own.yaml", "nstorm", "--notebook", "nowhere/advice.ipynb"], "no such folder"),
         (["quiet.yaml", "nstorm"], "saturated"),
-        (["idle.yaml", "nstorm"], "rate_per_s of s = 0: no record comes"),
+        (["idle.yaml", "nstorm"], "rate_per_s of s = 0: the rate is zero"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -88,7 +88,7 @@ def test_a_site_plays_the_links_of_its_machines(tmp_path: Path) -> None:
     imported = import_text(tmp_path, WHOLE)
     site = imported_site(imported, TESTBEDS["rstorm"], cost={"emit_us": 4.0})
     assert (site.conditions.cost.inter_rack_us, site.conditions.cost.emit_us) == (2000.0, 4.0)
-    with pytest.raises(UserError, match="no machines were read"):
+    with pytest.raises(UserError, match="no machines are given"):
         imported_site(imported)
     playable = ready(imported)
     machines = Machines(TESTBEDS["rstorm"].cluster)
