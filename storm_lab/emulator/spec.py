@@ -40,7 +40,7 @@ from storm_lab.model.settings import (
     check_cluster_settings,
     check_settings_version,
 )
-from storm_lab.model.topology import LONGEST_S, SHORTEST_S
+from storm_lab.model.topology import MAX_TIME_S, MIN_TIME_S
 from storm_lab.schedulers.contract import Scheduler
 
 
@@ -113,10 +113,10 @@ class EmulationSpec:
 def check_spec(spec: EmulationSpec) -> None:
     """Refuse a run that cannot be played, before it is built; `UserError` names field, value and remedy."""
     check_kinds("the run", spec)
-    check_number("the run", "duration_s", spec.duration_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
-    check_number("the run", "window_s", spec.window_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
-    check_number("the run", "count_window_s", spec.count_window_s, low=SHORTEST_S, high=LONGEST_S, unit="s")
-    check_number("the run", "warm_up_s", spec.warm_up_s, high=LONGEST_S, unit="s")
+    check_number("the run", "duration_s", spec.duration_s, low=MIN_TIME_S, high=MAX_TIME_S, unit="s")
+    check_number("the run", "window_s", spec.window_s, low=MIN_TIME_S, high=MAX_TIME_S, unit="s")
+    check_number("the run", "count_window_s", spec.count_window_s, low=MIN_TIME_S, high=MAX_TIME_S, unit="s")
+    check_number("the run", "warm_up_s", spec.warm_up_s, high=MAX_TIME_S, unit="s")
     check_whole("the run", "seed", spec.seed, low=-(2**63), high=2**63 - 1)
     check_whole("the run", "sample_every", spec.sample_every, low=1, high=2**31 - 1)
     check_slots(spec.cluster)

@@ -24,7 +24,7 @@ from storm_lab.league.entrant import Control, Entrant
 from storm_lab.league.settled import SETTLE_S, SettledRun
 from storm_lab.league.stage import SAMPLE_EVERY
 from storm_lab.model import Cluster, StormVersion, Topology, check_slots
-from storm_lab.model.topology import LONGEST_S
+from storm_lab.model.topology import MAX_TIME_S
 from storm_lab.model.version import V0_8_2
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
@@ -92,7 +92,7 @@ class Site:
         site = cls(flow, cluster, version, under)
         # Report errors now and not when a league plays. Faults are checked again then, because its runs are
         # shorter.
-        check_spec(site._spec(Control(DefaultScheduler(), (), Restart()), LONGEST_S))
+        check_spec(site._spec(Control(DefaultScheduler(), (), Restart()), MAX_TIME_S))
         return site
 
     @cached_property

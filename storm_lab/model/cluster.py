@@ -18,7 +18,7 @@ DEFAULT_PORTS = (6700, 6701, 6702, 6703)
 DEFAULT_RACK = "/default-rack"
 DEFAULT_OFFER = Resources(cpu_points=400.0, memory_mb=4096.0)
 """What a supervisor offers unless its configuration says otherwise (Storm 2.x)."""
-MOST_CORES = 4096
+MAX_CORES = 4096
 
 
 class Slot(NamedTuple):
@@ -71,7 +71,7 @@ class Node:
         for port in self.ports:
             check_whole(owner, "port", port, low=0, high=65535)
         check_distinct(owner, "port", self.ports)
-        check_whole(owner, "cores", self.cores, low=1, high=MOST_CORES)
+        check_whole(owner, "cores", self.cores, low=1, high=MAX_CORES)
         check_whole(owner, "threads_per_core", self.threads_per_core, low=1, high=16)
         check_number(owner, "core_mhz", self.core_mhz, low=1.0, high=1e5, unit="MHz")
         check_number(owner, "memory_mb", self.memory_mb, low=1.0, high=1e9, unit="MB")
@@ -111,7 +111,7 @@ class Cluster:
         check_kinds("the cluster", self)
         if self.shared_cores is not None:
             check_number(
-                "the cluster", "shared_cores", self.shared_cores, low=0.1, high=MOST_CORES, unit="cores"
+                "the cluster", "shared_cores", self.shared_cores, low=0.1, high=MAX_CORES, unit="cores"
             )
             for node in self.nodes:
                 if node.threads_per_core != 1:

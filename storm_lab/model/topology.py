@@ -18,12 +18,12 @@ DEFAULT_STREAM = "default"
 ACKER = "__acker"
 _RESERVED_COMPONENTS = frozenset({ACKER, "__system"})
 _RESERVED_STREAMS = frozenset({"__ack_init", "__ack_ack", "__ack_fail", "__ack_reset_timeout"})
-MOST_TASKS = 100_000
+MAX_TASKS = 100_000
 """Maximum number of tasks, executors, ackers or workers of a topology. Storm's only limit is memory."""
-MOST_AMOUNT = 1e12
+MAX_AMOUNT = 1e12
 """Maximum CPU points or MB of an executor or a node; it keeps sums finite."""
-SHORTEST_S = 0.001
-LONGEST_S = 1e9
+MIN_TIME_S = 0.001
+MAX_TIME_S = 1e9
 """Bounds of periods and time-outs: Storm's timers resolve a millisecond; the maximum is 31 years."""
 
 
@@ -63,7 +63,7 @@ class Resources:
 
     def __post_init__(self) -> None:
         for name in ("cpu_points", "memory_mb", "offheap_mb"):
-            check_number("a demand or offer", name, getattr(self, name), high=MOST_AMOUNT)
+            check_number("a demand or offer", name, getattr(self, name), high=MAX_AMOUNT)
 
     @property
     def total_memory_mb(self) -> float:
@@ -104,11 +104,11 @@ class Component:
                 message = f"{owner} has a name that Storm reserves"
                 remedy = "choose a name that does not begin with two underscores"
                 raise UserError(message, field=field_name, value=name, remedy=remedy)
-        check_whole(owner, "executors", self.executors, low=0, high=MOST_TASKS)
+        check_whole(owner, "executors", self.executors, low=0, high=MAX_TASKS)
         if self.tasks is not None:
-            check_whole(owner, "tasks", self.tasks, low=0, high=MOST_TASKS)
+            check_whole(owner, "tasks", self.tasks, low=0, high=MAX_TASKS)
         if self.tick_seconds is not None:
-            check_number(owner, "tick_seconds", self.tick_seconds, low=SHORTEST_S, high=LONGEST_S, unit="s")
+            check_number(owner, "tick_seconds", self.tick_seconds, low=MIN_TIME_S, high=MAX_TIME_S, unit="s")
 
     @property
     def is_spout(self) -> bool:
@@ -158,16 +158,16 @@ class Topology:
                 reader = f"component {component.id!r} cannot read from it: {owner}"
                 check_known("component", subscription.source, ids, reader, field="from")
         tasks = sum(component.task_count for component in self.components)
-        check_whole(owner, "tasks of all components", tasks, low=0, high=MOST_TASKS)
-        check_whole(owner, "workers", self.workers, low=1, high=MOST_TASKS)
+        check_whole(owner, "tasks of all components", tasks, low=0, high=MAX_TASKS)
+        check_whole(owner, "workers", self.workers, low=1, high=MAX_TASKS)
         if self.ackers is not None:
-            check_whole(owner, "ackers", self.ackers, low=0, high=MOST_TASKS)
+            check_whole(owner, "ackers", self.ackers, low=0, high=MAX_TASKS)
         if self.max_spout_pending is not None:
             check_whole(owner, "max_spout_pending", self.max_spout_pending, low=1, high=2**31 - 1)
         check_whole(owner, "priority", self.priority, low=0, high=2**31 - 1)
         check_number(owner, "launch_time_s", self.launch_time_s)
         check_number(
-            owner, "message_timeout_s", self.message_timeout_s, low=SHORTEST_S, high=LONGEST_S, unit="s"
+            owner, "message_timeout_s", self.message_timeout_s, low=MIN_TIME_S, high=MAX_TIME_S, unit="s"
         )
         check_topology_settings(owner, self.settings)
 
@@ -200,5 +200,5 @@ def check_executors(topology: Topology) -> None:
     """
     for component in topology.components:
         owner = f"component {component.id!r} of topology {topology.id!r}"
-        check_whole(owner, "executors", component.executors, low=1, high=MOST_TASKS)
-        check_whole(owner, "tasks", component.task_count, low=1, high=MOST_TASKS)
+        check_whole(owner, "executors", component.executors, low=1, high=MAX_TASKS)
+        check_whole(owner, "tasks", component.task_count, low=1, high=MAX_TASKS)

@@ -15,7 +15,7 @@ from storm_lab.emulator.control.nimbus import Status
 from storm_lab.emulator.control.service import Sampler
 from storm_lab.model import InvalidAssignmentError
 from storm_lab.model.checks import check_number
-from storm_lab.model.topology import SHORTEST_S
+from storm_lab.model.topology import MIN_TIME_S
 from storm_lab.monitoring.database import LoadDatabase
 from storm_lab.monitoring.generator import ACTOR, ScheduleGenerator
 from storm_lab.monitoring.monitor import MonitorPlan
@@ -59,7 +59,7 @@ class OnlineScheduling:
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
         """Start monitors, generator and custom scheduler; `UserError` for a time out of range."""
         for name in ("period_s", "fetch_s"):
-            check_number("a period", name, getattr(self, name), low=SHORTEST_S, unit="s")
+            check_number("a period", name, getattr(self, name), low=MIN_TIME_S, unit="s")
         monitor = self.monitor.begin(control, sampler)
         generator = ScheduleGenerator(
             control,

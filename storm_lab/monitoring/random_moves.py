@@ -14,7 +14,7 @@ from storm_lab.emulator.control.nimbus import Status
 from storm_lab.emulator.control.service import Sampler
 from storm_lab.model import Assignment, InvalidAssignmentError
 from storm_lab.model.checks import check_number, check_whole
-from storm_lab.model.topology import MOST_TASKS, SHORTEST_S
+from storm_lab.model.topology import MAX_TASKS, MIN_TIME_S
 
 ACTOR = "mover"
 
@@ -37,9 +37,9 @@ class RandomMoves:
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
         """Schedule the moves; `UserError` for fewer executors than one or a time out of range."""
-        check_whole("a mover", "executors", self.executors, low=1, high=MOST_TASKS)
+        check_whole("a mover", "executors", self.executors, low=1, high=MAX_TASKS)
         check_number("a mover", "first_s", self.first_s, unit="s")
-        check_number("a mover", "period_s", self.period_s, low=SHORTEST_S, unit="s")
+        check_number("a mover", "period_s", self.period_s, low=MIN_TIME_S, unit="s")
         rng = control.random(f"random-moves/{self.topology}")
 
         def move() -> None:

@@ -21,10 +21,10 @@ from storm_lab.errors import UserError, refused_by_system
 from storm_lab.machine.whole_file import whole_file
 from storm_lab.tuplelog.reader import Run
 
-MOST_EVENTS = 500_000
+MAX_EVENTS = 500_000
 """Maximum number of executions in one file, which the viewers can handle."""
 
-_LATEST_S = 1e9
+_MAX_TIME_S = 1e9
 """Latest time that may be given; it fits a log's nanoseconds."""
 
 _US = 1000.0
@@ -43,9 +43,9 @@ def write_chrome_trace(run: Run, path: Path, *, from_s: float = 0.0, to_s: float
             executions or more than viewers can handle; or the file cannot be written.
     """
     for field, value in (("--from", from_s), ("--to", from_s if to_s is None else to_s)):
-        if not 0 <= value <= _LATEST_S:
+        if not 0 <= value <= _MAX_TIME_S:
             raise UserError(
-                "is not a valid time", field=field, value=value, remedy=f"give 0 to {_LATEST_S:.0f} s"
+                "is not a valid time", field=field, value=value, remedy=f"give 0 to {_MAX_TIME_S:.0f} s"
             )
     if to_s is not None and to_s < from_s:
         message = f"it is before --from = {from_s:g}"
@@ -53,9 +53,9 @@ def write_chrome_trace(run: Run, path: Path, *, from_s: float = 0.0, to_s: float
     end_ns = run.manifest.duration_ns if to_s is None else round(to_s * 1e9)
     start_ns = round(from_s * 1e9)
     executions = _executions(run, start_ns, end_ns)
-    if not 0 < executions.num_rows <= MOST_EVENTS:
+    if not 0 < executions.num_rows <= MAX_EVENTS:
         raise UserError(
-            f"has {executions.num_rows} executions between these times, but 1 to {MOST_EVENTS} can be shown",
+            f"has {executions.num_rows} executions between these times, but 1 to {MAX_EVENTS} can be shown",
             field="run",
             value=run.run,
             remedy="choose other times with --from and --to",

@@ -9,7 +9,7 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.model import Cluster, Component, Node, Resources, StormVersion, Subscription, Topology
-from storm_lab.model.topology import MOST_TASKS
+from storm_lab.model.topology import MAX_TASKS
 
 NAN = float("nan")
 SPOUT = Component("spout")
@@ -56,7 +56,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "from = 's': component 'b' cannot read from it: topology .t. has no such component",
     ),
     "too many tasks": (
-        lambda: Topology("t", (Component("a", MOST_TASKS), Component("b", 1))),
+        lambda: Topology("t", (Component("a", MAX_TASKS), Component("b", 1))),
         "tasks of all components = 100001",
     ),
     "message_timeout_s=0": (lambda: topology(message_timeout_s=0), "message_timeout_s = 0: topology 't'"),

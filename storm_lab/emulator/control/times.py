@@ -16,7 +16,7 @@ from storm_lab.errors import UserError
 from storm_lab.model import StormVersion
 from storm_lab.model.checks import check_number
 from storm_lab.model.settings import TIMERS, TIMERS_2, SettingValue, number_of
-from storm_lab.model.topology import LONGEST_S, SHORTEST_S
+from storm_lab.model.topology import MAX_TIME_S, MIN_TIME_S
 from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
 
 
@@ -157,8 +157,8 @@ class Timers:
                         "a timer's switch is true or false", field=f"timers.{item.name}", value=value
                     )
             elif value is not None or item.name not in _MAY_BE_NONE:
-                least = 0.0 if item.name in _MAY_BE_NOTHING else SHORTEST_S
-                check_number("a timer", f"timers.{item.name}", value, low=least, high=LONGEST_S, unit="s")
+                least = 0.0 if item.name in _MAY_BE_NOTHING else MIN_TIME_S
+                check_number("a timer", f"timers.{item.name}", value, low=least, high=MAX_TIME_S, unit="s")
 
 
 _MAY_BE_NOTHING = {

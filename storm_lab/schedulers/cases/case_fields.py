@@ -9,7 +9,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from storm_lab.errors import UserError, check_known
-from storm_lab.model.topology import MOST_AMOUNT
+from storm_lab.model.topology import MAX_AMOUNT
 
 _MOST = 1 << 63
 
@@ -68,8 +68,8 @@ def an_amount(raw: Any, what: str) -> float:
     """Return a finite number that is not negative."""
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         raise UserError("must be a number", field=what, value=raw)
-    if not 0 <= raw <= MOST_AMOUNT:
-        raise UserError(f"must not be negative or more than {MOST_AMOUNT:g}", field=what, value=raw)
+    if not 0 <= raw <= MAX_AMOUNT:
+        raise UserError(f"must not be negative or more than {MAX_AMOUNT:g}", field=what, value=raw)
     return float(raw)
 
 

@@ -17,7 +17,7 @@ from storm_lab.model.checks import check_whole
 from storm_lab.model.executor import integer_divided
 from storm_lab.model.grouped import grouped
 from storm_lab.model.javahash import int32, string_hash
-from storm_lab.model.topology import MOST_TASKS
+from storm_lab.model.topology import MAX_TASKS
 from storm_lab.model.version import V0_9_0, V2_0_0
 from storm_lab.schedulers.contract import (
     Candidate,
@@ -76,7 +76,7 @@ class IsolationScheduler(Scheduler[IsolationParameters]):
         state = ClusterState(view)
         machines = {**view.isolated, **self.parameters.as_mapping()}
         for name, number in machines.items():
-            check_whole("an isolated topology", f"machines of {name}", number, low=1, high=MOST_TASKS)
+            check_whole("an isolated topology", f"machines of {name}", number, low=1, high=MAX_TASKS)
         isolated = _in_map_order(state, [t for t in state.topologies if (t.name or t.id) in machines])
         wanted = {t.id: _Wanted(state, t, machines[t.name or t.id]) for t in isolated}
         before = set(state.blacklist)

@@ -13,7 +13,7 @@ from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.faults.fault import Fault, PlannedWorld, check_topology, fault_kind
 from storm_lab.errors import UserError
 from storm_lab.model.checks import check_number, check_whole
-from storm_lab.model.topology import MOST_TASKS
+from storm_lab.model.topology import MAX_TASKS
 
 REASON = "a user commands it"
 
@@ -119,7 +119,7 @@ class RebalanceTopology(_Command):
         self._check_command(world, entry)
         _check_wait(self.wait_s, entry)
         if self.workers is not None:
-            check_whole("the topology", f"{entry}.workers", self.workers, low=1, high=MOST_TASKS)
+            check_whole("the topology", f"{entry}.workers", self.workers, low=1, high=MAX_TASKS)
 
     def strike(self, control: ControlPlane) -> None:
         """Tell Nimbus to rebalance."""
