@@ -16,10 +16,10 @@ import pandas as pd
 
 from storm_lab.errors import UserError
 
-LEVEL = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 """Significance level of all tests."""
 
-TIE = 0.01
+TIE_TOLERANCE = 0.01
 """Largest relative difference of two scores on an instance that counts as a tie."""
 
 
@@ -57,7 +57,7 @@ class RankTest:
 def ranks(scores: pd.DataFrame) -> pd.DataFrame:
     """Rank the schedulers (columns) on each instance (row), 1 for the smallest score; ties share a mean rank.
 
-    Scores within `TIE` of each other are tied. All failures (infinite) are tied and come last.
+    Scores within `TIE_TOLERANCE` of each other are tied. All failures (infinite) are tied and come last.
 
     Raises:
         UserError: a score is missing.
@@ -83,7 +83,7 @@ def _row_ranks(row: pd.Series[float]) -> list[float]:
 
 
 def _equal(small: float, large: float) -> bool:
-    return large == small or (math.isfinite(large) and large - small <= TIE * abs(small))
+    return large == small or (math.isfinite(large) and large - small <= TIE_TOLERANCE * abs(small))
 
 
 def rank_test(scores: pd.DataFrame) -> RankTest:
@@ -103,7 +103,7 @@ def rank_test(scores: pd.DataFrame) -> RankTest:
             statistic, p_value = 0.0, 1.0
     if entrants >= 2 and instances >= 2:
         # The studentised range with infinite degrees of freedom, divided by the square root of two.
-        q = float(stats.studentized_range.ppf(1 - LEVEL, entrants, np.inf)) / math.sqrt(2)
+        q = float(stats.studentized_range.ppf(1 - SIGNIFICANCE_LEVEL, entrants, np.inf)) / math.sqrt(2)
         critical = q * math.sqrt(entrants * (entrants + 1) / (6 * instances))
     named = {str(name): float(value) for name, value in means.items()}
     return RankTest(instances, named, statistic, p_value, critical)
@@ -175,7 +175,7 @@ def against_baseline(scores: pd.DataFrame, baseline: str) -> pd.DataFrame:
     tested = table["p_value"].notna()
     table["p_holm"] = float("nan")
     table.loc[tested, "p_holm"] = holm(table.loc[tested, "p_value"].tolist())
-    table["differs"] = table["p_holm"] < LEVEL
+    table["differs"] = table["p_holm"] < SIGNIFICANCE_LEVEL
     return table
 
 

@@ -16,7 +16,7 @@ The hand-over takes half of it. The initial extra cost of new worker processes d
 (`CostModel.warm_up_calls`).
 """
 
-LEAST_WINDOW_S = 60.0
+MIN_WINDOW_S = 60.0
 """Shortest steady state by which schedulers are compared."""
 
 

@@ -35,9 +35,9 @@ from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.service import Sampler
 from storm_lab.errors import UserError
 
-RAISE = 1.25
-LEAST_CUT = 0.25
-QUIET_CALLS = 5
+INCREASE_FACTOR = 1.25
+MIN_DECREASE = 0.25
+CALLS_BEFORE_PROBE = 5
 
 
 class TunerAction(Enum):
@@ -80,7 +80,7 @@ class PendingTuner:
         self._before_increase = self._value
         self._last_action = TunerAction.NO_CHANGE
         self._last_delta: float | None = None
-        self._quiet = 0
+        self._unchanged_calls = 0
 
     def get(self) -> int:
         """Return the limit, in root tuples per spout task."""
@@ -91,15 +91,15 @@ class PendingTuner:
         action = self._decide(delta_progress)
         if action is TunerAction.INCREASE:
             self._before_increase = self._value
-            self._value = math.ceil(self._value * RAISE)
+            self._value = math.ceil(self._value * INCREASE_FACTOR)
         elif action is TunerAction.DECREASE:
             last = self._last_delta or 0.0
-            factor = min(1 - LEAST_CUT, delta_progress / last if last > 0 else 1.0)
+            factor = min(1 - MIN_DECREASE, delta_progress / last if last > 0 else 1.0)
             self._value = max(self._settings.least, math.floor(self._value * factor))
         elif self._last_action is TunerAction.INCREASE:
             self._value = self._before_increase
         if action is not TunerAction.NO_CHANGE:
-            self._quiet = 0
+            self._unchanged_calls = 0
         self._last_action = action
         self._last_delta = delta_progress
         return action
@@ -116,8 +116,8 @@ class PendingTuner:
         if more:
             return TunerAction.INCREASE
         if self._last_action is TunerAction.NO_CHANGE:
-            self._quiet += 1
-            if self._quiet == QUIET_CALLS:
+            self._unchanged_calls += 1
+            if self._unchanged_calls == CALLS_BEFORE_PROBE:
                 return TunerAction.INCREASE
         return TunerAction.NO_CHANGE
 

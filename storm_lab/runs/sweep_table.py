@@ -9,7 +9,7 @@ import pandas as pd
 
 from storm_lab.errors import unknown_name
 from storm_lab.experiments.measurement import over_seeds
-from storm_lab.league.settled import LEAST_WINDOW_S
+from storm_lab.league.settled import MIN_WINDOW_S
 from storm_lab.league.stage import EXPERIMENT as LEAGUE
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.runs.digest import identity_of, scalar
@@ -184,7 +184,7 @@ def _metrics_by_run(tables: MetricTables | None) -> dict[str, list[dict[str, obj
     places = [frame[["run", "topology"]] for frame in sources.values() if "topology" in frame]
     facts = tables.runs[["experiment", "run", "status", "reason", "warm_up_s", "duration_s"]]
     facts = facts.rename(columns={"warm_up_s": "measured_from_s"})
-    short = facts["duration_s"] - facts["measured_from_s"] < LEAST_WINDOW_S
+    short = facts["duration_s"] - facts["measured_from_s"] < MIN_WINDOW_S
     late = short & (facts["experiment"] == LEAGUE) & (facts["status"] == Status.COMPLETE.value)
     facts.loc[late, "status"], facts.loc[late, "reason"] = UNSETTLED, "re-assigned too late to be measured"
     # A run without tuples, or that ends before its warm-up does, has no topology in the tables.

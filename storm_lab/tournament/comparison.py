@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from storm_lab.experiments.measurement import over_seeds
-from storm_lab.league.ranking import LEVEL, TIE, against_baseline
+from storm_lab.league.ranking import SIGNIFICANCE_LEVEL, TIE_TOLERANCE, against_baseline
 from storm_lab.tournament.quantities import cells, entrants_table, means_note, printed
 from storm_lab.tournament.tournament import score_table
 
@@ -45,7 +45,7 @@ class Comparison:
         size = f", by {finite.median():+.1f} % in the median" if len(finite) else ""
         on = f"on {better} of {len(self.cases)} cases and worse on {worse}{size}"
         sure = "" if self.p_value is None else f" (Wilcoxon over cases: p = {self.p_value:.2g})"
-        if self.p_value is not None and self.p_value < LEVEL and better != worse:
+        if self.p_value is not None and self.p_value < SIGNIFICANCE_LEVEL and better != worse:
             word = "better" if better > worse else "worse"
             return f"{self.first} is {word} than {self.second}: better {on}{sure}"
         if self.p_value is None and bool(better) != bool(worse):
@@ -100,9 +100,9 @@ def _case(case: str, one: pd.DataFrame, other: pd.DataFrame) -> dict[str, object
     if low is None or high is None:
         verdict = UNCLEAR
     elif low > 0 or high < 0:
-        verdict = EQUAL if abs(mean.value) < 100 * TIE else BETTER if low > 0 else WORSE
+        verdict = EQUAL if abs(mean.value) < 100 * TIE_TOLERANCE else BETTER if low > 0 else WORSE
     else:
-        verdict = EQUAL if max(-low, high) < 100 * TIE else UNCLEAR
+        verdict = EQUAL if max(-low, high) < 100 * TIE_TOLERANCE else UNCLEAR
     row |= {"gain_percent": mean.value, "low_percent": low, "high_percent": high, "verdict": verdict}
     return row | {"note": ""}
 
@@ -144,7 +144,7 @@ def comparison_text(found: Comparison) -> str:
             found.verdict,
             f"{printed(cells(found.entrants).T)}\n{found.means}",
             table.to_string(index=False),
-            f"gain: how much better {found.first} is, over paired seeds; equal: within {TIE:.0%}",
+            f"gain: how much better {found.first} is, over paired seeds; equal: within {TIE_TOLERANCE:.0%}",
         )
     )
 

@@ -18,7 +18,7 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.measurement import over_seeds
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.league.entrant import Entrant
-from storm_lab.league.settled import LEAST_WINDOW_S, SETTLE_S
+from storm_lab.league.settled import MIN_WINDOW_S, SETTLE_S
 from storm_lab.league.stage import Stage, stage_parameters, stage_runs
 from storm_lab.model.checks import check_distinct
 from storm_lab.pipeline.metric_tables import MetricTables
@@ -58,10 +58,10 @@ _STEADY = (
 METRICS = ("steady", "steady_latency", "steady_traffic_share", "occupancy", "events", "spikes", "control")
 """The metric tables that the results are computed from."""
 
-KEEPS_UP = 0.9
+MIN_THROUGHPUT_SHARE = 0.9
 """Share of the most lines per second that an entrant must complete to be ranked by its time."""
 
-IDLE = "completed nothing in its steady state"
+NOTHING_COMPLETED = "completed nothing in its steady state"
 """Why a run that ran to its end is not measured."""
 
 
@@ -197,7 +197,7 @@ def league_table(rows: pd.DataFrame, baseline: str = "") -> pd.DataFrame:
         raise UserError("no entrant has this name", field="baseline", value=baseline, remedy=remedy)
     table: dict[str, dict[str, str]] = {}
     means = rows.groupby("variant")[["processing_ms", "lines_per_s"]].mean()
-    means["behind"] = means["lines_per_s"] < KEEPS_UP * means["lines_per_s"].max()
+    means["behind"] = means["lines_per_s"] < MIN_THROUGHPUT_SHARE * means["lines_per_s"].max()
     means["unranked"] = [
         "; ".join(dict.fromkeys(text for text in rows.loc[rows["variant"] == name, "unranked"] if text))
         for name in means.index
@@ -245,12 +245,12 @@ def _unranked(facts: Mapping[str, Any], reassigned_s: float, throughput: float) 
     duration_s = float(facts["duration_s"])
     if facts["status"] != Status.COMPLETE.value:
         return f"ended at {duration_s:.0f} s ({facts['reason']})"
-    if duration_s - float(facts["warm_up_s"]) < LEAST_WINDOW_S:
+    if duration_s - float(facts["warm_up_s"]) < MIN_WINDOW_S:
         return (
             f"re-assigned at {reassigned_s:.0f} s of {duration_s:.0f} s, "
-            f"less than {SETTLE_S + LEAST_WINDOW_S:.0f} s before the end"
+            f"less than {SETTLE_S + MIN_WINDOW_S:.0f} s before the end"
         )
-    return "" if throughput > 0 else IDLE
+    return "" if throughput > 0 else NOTHING_COMPLETED
 
 
 def _against(rows: pd.DataFrame, name: str, baseline: str) -> pd.Series[float]:

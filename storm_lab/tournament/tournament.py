@@ -30,7 +30,7 @@ from storm_lab.runs.live_constants import Constants, on_machine
 from storm_lab.runs.pool import Advance, Pool
 from storm_lab.runs.spark_play import spark_that_finds
 from storm_lab.schedulers.contract import Scheduler, SchedulingView
-from storm_lab.tournament.league import IDLE, KEEPS_UP, METRICS, measured_runs
+from storm_lab.tournament.league import METRICS, MIN_THROUGHPUT_SHARE, NOTHING_COMPLETED, measured_runs
 from storm_lab.tournament.optimum import METRICS as TRAFFIC_METRICS
 from storm_lab.tournament.optimum import excess_percent, least_traffic, nodes_of, traffic_of
 from storm_lab.tournament.quantities import MEASURES
@@ -132,7 +132,7 @@ class Tournament:
                 continue
             rows.loc[row.Index, "answer_ms"] = answer.ms
             # An online scheduler finds its topologies already placed by another.
-            if row.problem == IDLE and answer.refusal and row.scheduler not in online:
+            if row.problem == NOTHING_COMPLETED and answer.refusal and row.scheduler not in online:
                 rows.loc[row.Index, "problem"] = f"refused to place it: {answer.refusal}"
         return rows
 
@@ -252,13 +252,13 @@ def scored(rows: pd.DataFrame) -> pd.DataFrame:
         timed = good["complete_ms"].notna().all()
         # Saturated sources emit as much as passes through, so that the latency shows only the length of
         # queues.
-        steady = good.groupby("scheduler")["throughput"].mean().median() >= KEEPS_UP * most
+        steady = good.groupby("scheduler")["throughput"].mean().median() >= MIN_THROUGHPUT_SHARE * most
         objective = "latency" if timed and steady else "throughput"
         rows.loc[own.index, "objective"] = objective
         value = good["complete_ms"] if objective == "latency" else 1.0 / good["throughput"]
         rows.loc[good.index, "score"] = value
         if objective == "latency":
-            slow = good.index[good["throughput"] < KEEPS_UP * most]
+            slow = good.index[good["throughput"] < MIN_THROUGHPUT_SHARE * most]
             rows.loc[slow, "score"] = np.inf
             rows.loc[slow, "problem"] = "completes fewer than nine tenths of the most tuples"
     return rows

@@ -117,7 +117,7 @@ def test_a_refused_case_is_an_answer_and_not_the_end_of_the_batch() -> None:
     assert ["refused" in answer for answer in answers] == [False, True, True, True, False]
     assert answers[0] == answers[4] != answers[3]
     assert "is not JSON" in answers[1]["refused"]
-    assert "'Unheard': topology 't-1-1' asks for a strategy that is not built" in answers[2]["refused"]
+    assert "'Unheard': topology 't-1-1' asks for a strategy that is not supported" in answers[2]["refused"]
     assert "no slots" in answers[3]["refused"]
     assert all(not a["assignments"] and not a["status"] for a in answers[1:4])
 

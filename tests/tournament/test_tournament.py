@@ -20,7 +20,7 @@ from storm_lab.machine.places import DATA_VARIABLE
 from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, TopologyStatus, make_scheduler
 from storm_lab.schedulers.contract import NoParameters
 from storm_lab.tournament.comparison import compared, comparison_text
-from storm_lab.tournament.league import IDLE
+from storm_lab.tournament.league import NOTHING_COMPLETED
 from storm_lab.tournament.quantities import MEASURES, WIDTH, blocks, cell, entrants_table, means_note, printed
 from storm_lab.tournament.report import LeagueReport, latex, read_report
 from storm_lab.tournament.suite import Case, suite
@@ -252,10 +252,14 @@ def test_a_scheduler_that_refuses_loses_with_its_own_reason() -> None:
     assert set(found["problem"]) == {"it raised ZeroDivisionError (idea.py, line 7)"}
     tournament = Tournament(entrants, cases, SEEDS)
     assert tournament.with_answers(found)["problem"].equals(found["problem"])
-    told = tournament.with_answers(found.assign(problem=IDLE)).groupby("scheduler")["problem"].unique()
+    told = (
+        tournament.with_answers(found.assign(problem=NOTHING_COMPLETED))
+        .groupby("scheduler")["problem"]
+        .unique()
+    )
     assert told["mine"].tolist() == ["refused to place it: infeasible: no node is good enough"]
     # Its topology runs: Storm's own scheduler has placed it.
-    assert told["late"].tolist() == [IDLE]
+    assert told["late"].tolist() == [NOTHING_COMPLETED]
 
 
 def test_latex_is_escaped() -> None:

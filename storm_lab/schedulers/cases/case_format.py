@@ -59,7 +59,7 @@ _MEMORY_OFFER_UNTIL_1 = 3072.0
 _USER_POOLS = "resource.aware.scheduler.user.pools"
 _ISOLATED = "isolation.scheduler.machines"
 _PRIORITY = "topology.priority"
-_MOST_EXECUTORS = "topology.max.task.parallelism"
+_MAX_PARALLELISM = "topology.max.task.parallelism"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ def _topology(raw: Any) -> Topology:
     conf = dict(given.mapping("conf"))
     priority = a_whole(conf.pop(_PRIORITY, topology.get("priority", 29)), _PRIORITY)
     # This caps the executors at submission; a case lists the executors after that.
-    conf.pop(_MOST_EXECUTORS, None)
+    conf.pop(_MAX_PARALLELISM, None)
     check_topology_settings(owner, conf)
     # A component's missing figures come from the topology's settings, then from Storm's defaults.
     defaults = Resources(

@@ -71,14 +71,14 @@ def component_order(topology: Topology) -> list[str]:
     while waiting:
         ready = next((c for c, sources in waiting.items() if not sources & waiting.keys()), None)
         if ready is None:
-            message = f"has a cycle where an acyclic one is needed: {_a_cycle(waiting)}"
+            message = f"has a cycle where an acyclic one is needed: {_cycle_text(waiting)}"
             raise UserError(f"topology {topology.id!r} {message}", field="topology", value=topology.id)
         ordered.append(ready)
         del waiting[ready]
     return ordered
 
 
-def _a_cycle(waiting: Mapping[str, set[str]]) -> str:
+def _cycle_text(waiting: Mapping[str, set[str]]) -> str:
     path = [next(iter(waiting))]
     while path[-1] not in path[:-1]:
         path.append(min(waiting[path[-1]] & waiting.keys()))

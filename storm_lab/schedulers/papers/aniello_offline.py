@@ -24,7 +24,7 @@ class AnielloOfflineParameters(PolicyParameters):
     """The two parameters of the offline scheduler."""
 
     alpha: float = parameter(
-        0.0, low=0.0, high=1.0, doc="share of the line after which empty slots must be used"
+        0.0, low=0.0, high=1.0, doc="share of the order of components after which empty slots must be used"
     )
     beta: float = parameter(
         0.5, low=0.0, high=1.0, doc="0: slots of even size only; 1: a slot may take all executors"
@@ -56,17 +56,17 @@ class AnielloOfflineScheduler(Scheduler[AnielloOfflineParameters]):
     def _fill(
         self, topology: Topology, executors: tuple[Executor, ...], journal: Journal, slots: list[Slot]
     ) -> dict[Executor, Slot]:
-        line = [*component_order(topology), ACKER]
+        ordered = [*component_order(topology), ACKER]
         slots = slots[: min(topology.workers, len(executors))]
         if not slots:
             return {}
         even = math.ceil(len(executors) / len(slots))
         limit = even + math.ceil(self.parameters.beta * (len(executors) - even))
-        empty_from = math.floor(self.parameters.alpha * len(line))
+        empty_from = math.floor(self.parameters.alpha * len(ordered))
         inside: list[Counter[str]] = [Counter() for _ in slots]
         placed: dict[Executor, Slot] = {}
         left = len(executors)
-        for position, component in enumerate(line):
+        for position, component in enumerate(ordered):
             sources = [s.source for s in topology.component(component).inputs] if component != ACKER else []
             for executor in (e for e in executors if e.component == component):
                 empty = [i for i, there in enumerate(inside) if not there]

@@ -44,7 +44,7 @@ class RStormParameters(PolicyParameters):
     memory_rule: str = parameter(
         "at-least",
         choices=("at-least", "more-than"),
-        doc="what a node must have of memory: as much as, or more than needed",
+        doc="memory that a node must have: as much as needed, or more than needed",
     )
     siblings: str = parameter(
         "java7",

@@ -113,8 +113,8 @@ def _worker_specs(state: ClusterState, topology: Topology) -> list[Spec]:
     buckets = list(range(topology.workers))
     if state.version < V2_0_0:
         buckets = state.order.collected(buckets[: len(executors)], state.order.number)
-    line = [executor for component in components for executor in by_component[component]]
-    specs = [frozenset(line[i :: topology.workers]) for i in buckets if i < len(line)]
+    ordered = [executor for component in components for executor in by_component[component]]
+    specs = [frozenset(ordered[i :: topology.workers]) for i in buckets if i < len(ordered)]
     # The hash of a set in Java or Clojure is the sum of its members' hashes.
     return copied_set_order(specs, lambda spec: int32(sum(map(executor_hash, spec))))
 

@@ -15,7 +15,7 @@ from storm_lab.schedulers.storm.ras1_state import Ras1State
 from storm_lab.schedulers.storm.ras1_strategy import Strategy
 from storm_lab.schedulers.storm.ras_state import owners, priority_key
 
-_FAR_OVER = sys.float_info.max
+_NO_GUARANTEE = sys.float_info.max
 _TIE = 0.0001
 _INVALID = "Scheduling Attempted but topology is invalid"
 _OVERDRAWN = (
@@ -88,8 +88,8 @@ class _Round:
             cpu, memory = cpu + asked[0], memory + asked[1]
         guarantee = self._guarantee(owner)
         return (
-            cpu / guarantee.cpu_points if guarantee.cpu_points else _FAR_OVER,
-            memory / guarantee.memory_mb if guarantee.memory_mb else _FAR_OVER,
+            cpu / guarantee.cpu_points if guarantee.cpu_points else _NO_GUARANTEE,
+            memory / guarantee.memory_mb if guarantee.memory_mb else _NO_GUARANTEE,
         )
 
     def average_use(self, owner: str) -> float:

@@ -21,7 +21,7 @@ from storm_lab.model.settings import BY_PROXIMITY, STRATEGY, flag_of
 from storm_lab.schedulers.storm.hash_order import hash_map_order
 from storm_lab.schedulers.storm.ras2_state import Ras2State
 
-_ORDERS_KEPT = 1 << 10
+_CACHE_SIZE = 1 << 10
 """Number of orders that are cached; a search that steps back meets the same few hundred offers repeatedly."""
 
 
@@ -112,10 +112,10 @@ def strategy_of(topology: Topology) -> Strategy:
     Raises `UserError` if the strategy, or the order of executors that the topology asks for, is not built.
     """
     name = str(topology.settings.get(STRATEGY, _DEFAULT)).rsplit(".", 1)[-1]
-    owner = f"topology {topology.id!r} asks for a strategy that is not built: storm_lab"
+    owner = f"topology {topology.id!r} asks for a strategy that is not supported: storm_lab"
     check_known("strategy", name, _STRATEGIES, owner, field=STRATEGY)
     if flag_of(topology.settings, BY_PROXIMITY):
-        message = f"topology {topology.id!r} asks for an executor order that is not built"
+        message = f"topology {topology.id!r} asks for an executor order that is not supported"
         raise UserError(message, field=BY_PROXIMITY, value=True, remedy="leave it out")
     return _STRATEGIES[name]
 
@@ -177,7 +177,7 @@ class NodeOrder:
         return _best_first(tuple(offers), self._rank)
 
 
-@lru_cache(_ORDERS_KEPT)
+@lru_cache(_CACHE_SIZE)
 def _best_first(offers: tuple[tuple[str, int, float, float], ...], rank: Rank) -> tuple[str, ...]:
     """Return the places in order of preference.
 

@@ -21,7 +21,7 @@ from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.storm.hash_order import executor_hash, hash_map_order, slot_hash
 from storm_lab.schedulers.storm.ras_state import RasState, Sums, total_demand
 
-_CHANGES_KEPT = 1 << 14
+_CACHE_SIZE = 1 << 14
 """Cached changes of each kind: more than a search within Storm's 10,000 states needs, and a few megabytes."""
 
 
@@ -65,8 +65,8 @@ class Ras2State(RasState):
         # Copies of the state share these caches of demands and of workers.
         self.sums_of = cache(lambda executor: total_demand(view, [executor]))
         """``sums_of(executor)`` is the executor's demand."""
-        self._after_joining = lru_cache(_CHANGES_KEPT)(partial(_with, view))
-        self._after_leaving = lru_cache(_CHANGES_KEPT)(partial(_without, view))
+        self._after_joining = lru_cache(_CACHE_SIZE)(partial(_with, view))
+        self._after_leaving = lru_cache(_CACHE_SIZE)(partial(_without, view))
         self._inside: dict[Slot, Worker] = {}
         self._of_node: dict[str, dict[Slot, Worker]] = {}
         self._left: dict[str, tuple[float, float]] = {}
