@@ -107,7 +107,7 @@ def test_every_notebook_closes_with_verdicts_then_reasons_then_checks(path: Path
     own = cells(path)
     last = own[-1]
     assert last.cell_type == "code"
-    assert "# What must hold whatever the " in last.source
+    assert "# Invariants that hold for any " in last.source
     assert last.source.endswith('print("all checks hold")')
     judged = [place for place, cell in enumerate(own) if "study.sum_up(verdicts)" in cell.source]
     if not any(experiment.claims for experiment in OF_EXPERIMENTS[path]):
