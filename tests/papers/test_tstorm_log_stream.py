@@ -24,7 +24,7 @@ from storm_lab.papers.tstorm import (
 from storm_lab.papers.tstorm.blade_runs import blades_of
 from storm_lab.papers.tstorm.overload_relief import in_one_worker
 from storm_lab.papers.tstorm.reassign_smoothing import excess_ms_s, lost
-from storm_lab.papers.tstorm.relief_readings import before_ms, first_schedule_nodes, noticed_s
+from storm_lab.papers.tstorm.relief_readings import before_ms, first_schedule_nodes, detected_s
 from storm_lab.papers.tstorm.testbed import STORM, VERSION
 from storm_lab.workloads.access_log import load_log
 
@@ -149,10 +149,10 @@ def test_a_re_assignment_s_loss_and_excess_are_taken_over_two_minutes_from_it() 
 
 def test_detection_and_nodes_are_those_of_the_first_schedule() -> None:
     tables: Any = Tables()
-    assert noticed_s(tables, "v", (1,)) == [120.0]
+    assert detected_s(tables, "v", (1,)) == [120.0]
     assert first_schedule_nodes(tables, "v", (1,)) == [7.0]
     assert before_ms(tables, "v", (1,)) == [10.0]
-    assert noticed_s(tables, "other", (1,)) == [None]
+    assert detected_s(tables, "other", (1,)) == [None]
 
 
 def test_a_part_holds_one_experiment_s_rows() -> None:

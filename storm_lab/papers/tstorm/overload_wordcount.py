@@ -25,7 +25,7 @@ from storm_lab.papers.tstorm.relief_readings import (
     drop,
     first_schedule_nodes,
     nodes_at,
-    noticed_s,
+    detected_s,
 )
 from storm_lab.papers.tstorm.testbed import COMMON
 from storm_lab.papers.tstorm.word_count import WORKLOAD, run
@@ -74,7 +74,7 @@ def _trials(parameters: Parameters) -> tuple[Trial, ...]:
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of figure 9."""
     seeds = parameters.seeds
-    noticed = noticed_s(tables, RELIEVED, seeds)
+    noticed = detected_s(tables, RELIEVED, seeds)
     return (
         measurement("tstorm-fig9-detect", noticed, unit="s", how=NOTICED),
         by_label(

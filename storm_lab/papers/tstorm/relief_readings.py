@@ -24,7 +24,7 @@ MAX_FAILED_SHARE = 0.01
 """Share of the tuples that may fail if a topology is to count as recovered."""
 
 
-def noticed_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
+def detected_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Time at which the generator first reports an overload of the cluster."""
     events = tables.control
     return by_seed(events[events["action"] == "detect-overload"], variant, seeds, _first_s)
