@@ -22,9 +22,9 @@ from storm_lab.papers.tstorm.relief_readings import (
     DROP,
     NOTICED,
     RELIEVED,
+    detected_s,
     drop,
     first_schedule_nodes,
-    detected_s,
 )
 from storm_lab.papers.tstorm.testbed import COMMON
 

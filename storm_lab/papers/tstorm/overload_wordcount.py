@@ -22,10 +22,10 @@ from storm_lab.papers.tstorm.relief_readings import (
     NOTICED,
     RELIEVED,
     after_ms,
+    detected_s,
     drop,
     first_schedule_nodes,
     nodes_at,
-    detected_s,
 )
 from storm_lab.papers.tstorm.testbed import COMMON
 from storm_lab.papers.tstorm.word_count import WORKLOAD, run
