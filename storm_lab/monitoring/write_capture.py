@@ -31,7 +31,7 @@ class WriteCapture:
 
         def capture() -> None:
             totals = {record.value: float(written[record]) for record in Record}
-            totals[OFFSETS] = server.others_by(control.clock.now_ns)
+            totals[OFFSETS] = server.other_writes_by(control.clock.now_ns)
             for origin, total in totals.items():
                 control.log.note(
                     ACTOR,

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from storm_lab.emulator.control.clock import Rank, SteppedPlane, VirtualClock, ns
-from storm_lab.emulator.control.jvm_starts import ALONE_CORES, JvmStarts
+from storm_lab.emulator.control.jvm_starts import CORES_PER_START, JvmStarts
 from storm_lab.emulator.control.times import ControlTimes
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import Plane
@@ -18,7 +18,7 @@ from tests.control.world import SAME_STARTS, build, chain, run_to, seconds_of
 SEVEN = CostModel(jvm_start_cpu_s=7.0, log_writer_part=0.0)
 """7 s of CPU on the tests' nodes, whose clock is the reference clock."""
 
-ALONE_S = 7.0 / ALONE_CORES
+ALONE_S = 7.0 / CORES_PER_START
 LEAST_S = 5.0
 # A JVM is up at most so much later than its CPU says.
 CLOSE_S = 0.0101

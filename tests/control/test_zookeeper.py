@@ -10,14 +10,14 @@ from storm_lab.emulator.control.zookeeper import Record, WriteServer, ZooKeeper,
 
 def test_a_single_write_takes_one_sync_and_its_own_service() -> None:
     server = WriteServer(ZooKeeperPlan(writes_per_s=100.0, sync_s=0.010))
-    assert server.committed_at(0) == ns(0.010 + 0.010)
+    assert server.enqueue(0) == ns(0.010 + 0.010)
 
 
 def test_writes_queue_behind_each_other() -> None:
     server = WriteServer(ZooKeeperPlan(writes_per_s=100.0, sync_s=0.010))
-    assert [server.committed_at(0) for _ in range(3)] == [ns(0.02), ns(0.03), ns(0.04)]
-    assert server.waiting(ns(0.015)) == pytest.approx(1.5)
-    assert server.waiting(ns(1)) == 0.0
+    assert [server.enqueue(0) for _ in range(3)] == [ns(0.02), ns(0.03), ns(0.04)]
+    assert server.queue_length(ns(0.015)) == pytest.approx(1.5)
+    assert server.queue_length(ns(1)) == 0.0
 
 
 def test_below_capacity_the_delay_stays_and_above_it_grows_without_end() -> None:
@@ -25,7 +25,7 @@ def test_below_capacity_the_delay_stays_and_above_it_grows_without_end() -> None
     for per_second, bounded in ((80, True), (125, False)):
         server = WriteServer(plan)
         delays = [
-            server.committed_at(i * SECOND // per_second) - i * SECOND // per_second
+            server.enqueue(i * SECOND // per_second) - i * SECOND // per_second
             for i in range(60 * per_second)
         ]
         assert (max(delays) < ns(0.05)) is bounded
@@ -46,7 +46,7 @@ def test_the_papers_limits_follow_from_the_capacities() -> None:
             delay = 0
             for i in range(round(120 / gap)):
                 now = ns(i * gap)
-                delay = server.committed_at(now) - now
+                delay = server.enqueue(now) - now
             assert (delay < SECOND) is sustained, f"{workers} workers"
 
 
@@ -55,8 +55,8 @@ def test_offsets_in_a_key_value_store_leave_the_disk_to_storm() -> None:
     relieved = WriteServer(
         ZooKeeperPlan(writes_per_s=400.0, offset_writes_per_s=500.0, offsets_elsewhere=True)
     )
-    assert crowded.committed_at(10 * SECOND) - 10 * SECOND > 2 * SECOND
-    assert relieved.committed_at(10 * SECOND) - 10 * SECOND < SECOND // 10
+    assert crowded.enqueue(10 * SECOND) - 10 * SECOND > 2 * SECOND
+    assert relieved.enqueue(10 * SECOND) - 10 * SECOND < SECOND // 10
 
 
 @pytest.mark.parametrize(("daemons", "expected_s"), [(False, 1.02), (True, 0.02)])

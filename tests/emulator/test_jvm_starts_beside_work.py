@@ -6,7 +6,7 @@ import pytest
 from scene import PLAIN, SECOND, Scene, chain, chain_trace, constant_work, nodes, start
 
 from storm_lab.emulator.control.clock import Rank, SteppedPlane, VirtualClock, ns
-from storm_lab.emulator.control.jvm_starts import ALONE_CORES, THREADS, JvmStarts
+from storm_lab.emulator.control.jvm_starts import CORES_PER_START, THREADS, JvmStarts
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.model import Cluster, Node, Slot
 
@@ -52,7 +52,7 @@ def test_it_shares_a_core_with_the_thread_that_runs_there():
     assert started(one_busy_thread(cluster), cluster.nodes[1], 2.0) == pytest.approx(9.0, abs=0.02)
     spare = nodes(1, cores=3)
     assert started(one_busy_thread(spare), spare.nodes[0], 2.0) == pytest.approx(
-        2.0 + 7.0 / ALONE_CORES, abs=1e-6
+        2.0 + 7.0 / CORES_PER_START, abs=1e-6
     )
 
 

@@ -31,7 +31,7 @@ class Connections:
         self._control = control
         self._clock = control.clock
         self._retry_ns = ns(control.times.connect_retry_s)
-        self._hold_ns = ns(control.times.refresh_hold_s)
+        self._refresh_hold_ns = ns(control.times.refresh_hold_s)
         self._running: dict[str, list[WorkerProcess]] = {}
         self._listening: dict[Slot, list[WorkerProcess]] = {}
         self._changed: dict[int, WorkerProcess] = {}
@@ -42,14 +42,14 @@ class Connections:
         """Return the topology's running workers, in order of readiness."""
         return tuple(self._running.get(topology_id, ()))
 
-    def joined(self, process: WorkerProcess) -> None:
+    def add(self, process: WorkerProcess) -> None:
         """Add a process that now listens; peers that want its slot reach it at their next attempt."""
         self._running.setdefault(process.topology, []).append(process)
         self._listening.setdefault(process.slot, []).append(process)
-        process.opened = not self._control.timers.spouts_wait_for_connections
-        self.answers_more(process)
+        process.connections_ready = not self._control.timers.spouts_wait_for_connections
+        self.retry_peers(process)
 
-    def answers_more(self, process: WorkerProcess) -> None:
+    def retry_peers(self, process: WorkerProcess) -> None:
         """Schedule the next attempts of all peers to which a process did not answer before."""
         now = self._clock.now_ns
         for peer in self._running[process.topology]:
@@ -57,17 +57,17 @@ class Connections:
                 continue
             since = peer.trying_since.get(process.slot, now)
             tries = -(-(now - since) // self._retry_ns)
-            again = partial(self._try, peer, process.slot)
+            again = partial(self._retry, peer, process.slot)
             self._clock.at(since + tries * self._retry_ns, Rank.WORKER, peer.actor, again)
 
-    def left(self, process: WorkerProcess) -> None:
+    def remove(self, process: WorkerProcess) -> None:
         """Remove a process that has ended; its peers' connections break."""
         self._running[process.topology].remove(process)
         self._listening[process.slot].remove(process)
         for peer in self._running[process.topology]:
             if peer.links.get(process.slot) is process:
                 del peer.links[process.slot]
-                self._try(peer, process.slot)
+                self._retry(peer, process.slot)
 
     def refresh(self, process: WorkerProcess, assignment: StoredAssignment) -> None:
         """Adopt a table of executors' slots: drop connections no longer needed, and connect to the rest.
@@ -75,9 +75,9 @@ class Connections:
         The table is locked meanwhile, and the worker's transfer thread waits for it. This holds whatever
         method asks for the refresh, and even if nothing has changed.
         """
-        self._control.plane.now().hold_sending(process.id, self._hold_ns)
+        self._control.plane.now().hold_sending(process.id, self._refresh_hold_ns)
         if process.assignment is assignment and not process.trying_since:
-            self.settle(process)
+            self.update_spouts(process)
             return
         process.assignment = assignment
         wanted = assignment.workers
@@ -86,31 +86,31 @@ class Connections:
         for slot in [s for s in process.trying_since if s not in wanted]:
             del process.trying_since[slot]
         for slot in wanted:
-            self._open(process, slot)
-        self._tell(process)
+            self._connect(process, slot)
+        self._schedule_update(process)
 
     def executors_changed(self, process: WorkerProcess) -> None:
         """Update the peers' views after executor threads of a process have started or stopped."""
         for peer in self._running.get(process.topology, ()):
             if peer is process or peer.links.get(process.slot) is process:
-                self._tell(peer)
+                self._schedule_update(peer)
 
-    def _try(self, process: WorkerProcess, slot: Slot) -> None:
+    def _retry(self, process: WorkerProcess, slot: Slot) -> None:
         if process.running and self._wants(process, slot):
-            self._open(process, slot)
-            self._tell(process)
+            self._connect(process, slot)
+            self._schedule_update(process)
 
     def _wants(self, process: WorkerProcess, slot: Slot) -> bool:
         return process.assignment is not None and slot in process.assignment.workers
 
-    def _open(self, process: WorkerProcess, slot: Slot) -> None:
+    def _connect(self, process: WorkerProcess, slot: Slot) -> None:
         if slot == process.slot:
             process.links[slot] = process
             return
         listening = [peer for peer in self._listening.get(slot, ()) if peer.topology == process.topology]
-        listener = self._control.migration.listener(process, listening) if listening else None
-        if listener is not None:
-            process.links[slot] = listener
+        receiver = self._control.migration.receiver(process, listening) if listening else None
+        if receiver is not None:
+            process.links[slot] = receiver
             process.trying_since.pop(slot, None)
         else:
             process.links.pop(slot, None)
@@ -134,7 +134,7 @@ class Connections:
             again = partial(self._give_up, process, slot, since_ns)
             self._clock.after(self._retry_ns, Rank.PROCESS, process.actor, again)
 
-    def _tell(self, process: WorkerProcess) -> None:
+    def _schedule_update(self, process: WorkerProcess) -> None:
         """Update the data plane on what the process reaches, at the end of this instant."""
         if not self._changed:
             # Tuples do not move within an instant, so one update after all changes is enough.
@@ -148,13 +148,13 @@ class Connections:
             if not process.running or process.assignment is None:
                 continue
             reached = tuple(
-                NOT_READY if (listener := process.links.get(slot)) is None else listener.id
+                NOT_READY if (receiver := process.links.get(slot)) is None else receiver.id
                 for slot in process.assignment.workers
             )
             key = (process.assignment.id, reached)
             if key not in views:
-                views[key] = self._view(process, process.assignment, reached)
-            view = self._with_own(process, views[key])
+                views[key] = self._reachable(process, process.assignment, reached)
+            view = self._with_own_executors(process, views[key])
             connecting = bool(process.trying_since)
             if view != process.view or connecting != process.connecting:
                 process.view, process.connecting = view, connecting
@@ -168,25 +168,25 @@ class Connections:
                 # for this worker or a peer, its spouts stay off.
                 ends = (process, *process.links.values())
                 if all(end.assignment is not None and not end.trying_since for end in ends):
-                    process.opened = True
-                self.settle(process)
+                    process.connections_ready = True
+                self.update_spouts(process)
 
-    def _view(
+    def _reachable(
         self, process: WorkerProcess, assignment: StoredAssignment, reached: tuple[int, ...]
     ) -> dict[Executor, int]:
         """Map executors to workers, for executors that really run in the worker reached at their slot."""
         absent: set[Executor] = set()
         for slot, executors in assignment.workers.items():
-            listener = process.links.get(slot)
-            if listener is not None and listener.executors != executors:
-                absent.update(set(executors) - set(listener.executors))
+            receiver = process.links.get(slot)
+            if receiver is not None and receiver.executors != executors:
+                absent.update(set(executors) - set(receiver.executors))
         return {
             executor: reached[place]
-            for executor, place in zip(assignment.slots, assignment.place, strict=True)
+            for executor, place in zip(assignment.slots, assignment.slot_index, strict=True)
             if reached[place] != NOT_READY and executor not in absent
         }
 
-    def _with_own(self, process: WorkerProcess, view: dict[Executor, int]) -> dict[Executor, int]:
+    def _with_own_executors(self, process: WorkerProcess, view: dict[Executor, int]) -> dict[Executor, int]:
         """Return the view with the process's own executors kept as its own, whatever the assignment now says.
 
         Transfer between threads of a worker uses no table: ``local-tasks`` of ``worker.clj``'s mk-transfer-fn
@@ -197,13 +197,13 @@ class Connections:
             return view
         return {**view, **dict.fromkeys(own, process.id)}
 
-    def dropped(self, process: WorkerProcess) -> int:
+    def newly_dropped(self, process: WorkerProcess) -> int:
         """Return how many tuples for unreachable receivers the process has dropped since the last call."""
         before, process.dropped = process.dropped, self._control.plane.now().dropped(process.id)
         return process.dropped - before
 
     def _note_dropped(self, process: WorkerProcess) -> None:
-        if dropped := self.dropped(process):
+        if dropped := self.newly_dropped(process):
             self._note(
                 process, "send-dropped", "their receivers could not be reached", lost_unreached=dropped
             )
@@ -217,12 +217,12 @@ class Connections:
             for process in workers:
                 self._note_dropped(process)
 
-    def settle(self, process: WorkerProcess) -> None:
+    def update_spouts(self, process: WorkerProcess) -> None:
         """Switch the process's spouts on or off as its topology, its connections and its age require."""
         if not process.running:
             return
         now = self._clock.now_ns
-        spouting = process.topology_active and process.opened and now >= process.idle_until_ns
-        if spouting != process.spouting:
-            process.spouting = spouting
-            self._control.plane.now().activate(process.id, spouting)
+        spouts_on = process.topology_active and process.connections_ready and now >= process.idle_until_ns
+        if spouts_on != process.spouts_on:
+            process.spouts_on = spouts_on
+            self._control.plane.now().activate(process.id, spouts_on)

@@ -98,15 +98,15 @@ class Fleet:
         idle_s = control.migration.spout_idle_s(process)
         process.idle_until_ns = now + ns(idle_s)
         if idle_s > 0:
-            settle = partial(control.connections.settle, process)
-            control.clock.at(process.idle_until_ns, Rank.WORKER, process.actor, settle)
-        control.connections.joined(process)
+            update_spouts = partial(control.connections.update_spouts, process)
+            control.clock.at(process.idle_until_ns, Rank.WORKER, process.actor, update_spouts)
+        control.connections.add(process)
         control.migration.worker_ready(process)
         self.refresh(process)
-        self._beat(process)
+        self._send_heartbeat(process)
         timers = control.timers
         duties: list[tuple[float, Callable[[WorkerProcess], int]]] = [
-            (timers.task_heartbeat_s, self._beat),
+            (timers.task_heartbeat_s, self._send_heartbeat),
             (timers.refresh_s, self._refresh_due),
         ]
         if timers.statistics_s > 0:
@@ -117,16 +117,16 @@ class Fleet:
             )
             for period_s, duty in duties
         ]
-        control.supervisors[process.slot.node].started(process)
+        control.supervisors[process.slot.node].on_first_heartbeat(process)
 
-    def _beat(self, process: WorkerProcess) -> int:
+    def _send_heartbeat(self, process: WorkerProcess) -> int:
         control = self._control
-        if process.silent_ns is not None:
+        if process.silent_since_ns is not None:
             return 0
         beats = control.zookeeper.task_beats.setdefault(process.slot, {})
         record = partial(beats.update, dict.fromkeys(process.executors, control.clock.now_ns))
         if control.timers.heartbeats_by_thrift:
-            control.zookeeper.told(Record.TASK_BEAT, process.topology, record)
+            control.zookeeper.apply_now(Record.TASK_BEAT, process.topology, record)
             return 0
         return control.zookeeper.write(process.actor, Record.TASK_BEAT, process.topology, record)
 
@@ -149,7 +149,7 @@ class Fleet:
             self.refresh(process)
             return ns(control.times.refresh_hold_s)
         process.topology_active = control.zookeeper.active.get(process.topology, False)
-        control.connections.settle(process)
+        control.connections.update_spouts(process)
         return 0
 
     def _assignment_changed(self, topology_id: str) -> None:
@@ -161,7 +161,7 @@ class Fleet:
         if self._control.timers.status_watch:
             for process in self._control.connections.running(topology_id):
                 process.topology_active = self._control.zookeeper.active[topology_id]
-                self._control.connections.settle(process)
+                self._control.connections.update_spouts(process)
 
     def end(self, process: WorkerProcess) -> dict[str, int]:
         """End a process now; return what was lost with it, as facts for the log."""
@@ -177,10 +177,10 @@ class Fleet:
             self._starts[process.slot.node].end(process.number)
             return {}
         loss = control.plane.now().stop_worker(process.id)
-        dropped = control.connections.dropped(process)
+        dropped = control.connections.newly_dropped(process)
         for executor in process.executors:
             control.placements.end(executor, process.id, now)
-        control.connections.left(process)
+        control.connections.remove(process)
         return {**loss.facts, "lost_unreached": dropped} if dropped else loss.facts
 
     def crash(self, process: WorkerProcess, actor: str, reason: str) -> None:
@@ -207,7 +207,7 @@ class Fleet:
         control = self._control
         control.plane.now().start_executor(process.id, executor)
         process.executors = tuple(sorted((*process.executors, executor)))
-        if process.spouting:
+        if process.spouts_on:
             # A new spout starts inactive, even if the worker's other spouts are active.
             control.plane.now().activate(process.id, True)
         control.placements.begin(executor, process.id, process.slot, control.clock.now_ns)

@@ -26,19 +26,19 @@ class FullHeaps:
     def __init__(self, control: ControlPlane) -> None:
         self._control = control
         self._silent: set[int] = set()
-        control.clock.every(SECOND, Rank.PROCESS, "heap", self._look)
+        control.clock.every(SECOND, Rank.PROCESS, "heap", self._poll)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         control = self._control
         full = control.plane.now().full_heaps()
         for worker in sorted(self._silent - full.keys()):
             process = control.fleet.by_id(worker)
             if process.running:
-                process.silent_ns = None
+                process.silent_since_ns = None
                 control.log.note(process.actor, "heap-free", str(process.slot), worker=worker)
         for worker in sorted(full.keys() - self._silent):
             process = control.fleet.by_id(worker)
-            process.silent_ns = full[worker]
+            process.silent_since_ns = full[worker]
             control.log.note(
                 process.actor,
                 "heap-full",

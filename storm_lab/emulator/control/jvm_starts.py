@@ -15,13 +15,13 @@ from storm_lab.model import Node
 
 THREADS = 2
 """Threads of a starting JVM that want CPU: the main thread and a compiler, which take half of it each."""
-ALONE_CORES = 1.06
+CORES_PER_START = 1.06
 """Cores that both threads use together where cores are free.
 
 This is an average over a start, as each thread waits for the other at times: the median of 23 starts of real
 0.9.2 and 2.8.3 while no other JVM started (0.7 to 1.7).
 """
-_CLOSE_NS = 10_000_000
+_SHORTEST_POLL_NS = 10_000_000
 """Shortest interval at which a start's CPU is polled, and so the most by which a JVM can be ready late."""
 
 
@@ -30,7 +30,7 @@ class _Start:
     """Conditions for a JVM to be ready: a time, and the CPU that one of its threads must have had."""
 
     not_before_ns: int
-    at_cpu_ns: int
+    needed_cpu_ns: int
     ready: Callable[[], None]
 
 
@@ -51,7 +51,7 @@ class JvmStarts:
         self._clock = clock
         self._plane = plane
         self._node = node
-        self._alone_ns = max(least_ns, round(cpu_ns / ALONE_CORES))
+        self._shortest_ns = max(least_ns, round(cpu_ns / CORES_PER_START))
         self._cpu_each_ns = cpu_ns // THREADS
         self._starting: dict[int, _Start] = {}
         self._next: Event | None = None
@@ -59,48 +59,48 @@ class JvmStarts:
     def begin(self, number: int, ready: Callable[[], None]) -> None:
         """Start a JVM; call ``ready`` when it is up."""
         self._starting[number] = _Start(
-            self._clock.now_ns + self._alone_ns, self._had_ns + self._cpu_each_ns, ready
+            self._clock.now_ns + self._shortest_ns, self._cpu_so_far_ns + self._cpu_each_ns, ready
         )
-        self._plan()
+        self._schedule_poll()
 
     def end(self, number: int) -> None:
         """End a JVM that is starting; other numbers are ignored."""
         if self._starting.pop(number, None) is not None:
-            self._plan()
+            self._schedule_poll()
 
     @property
-    def _had_ns(self) -> int:
+    def _cpu_so_far_ns(self) -> int:
         """CPU that each thread of a starting JVM has had, up to a constant."""
         return self._plane.now().cpu_time_ns(self._node) if self._cpu_each_ns > 0 else 0
 
-    def _plan(self) -> None:
+    def _schedule_poll(self) -> None:
         """Report how many threads want CPU, and poll again when the next JVM may be ready."""
-        now_ns, had_ns = self._clock.now_ns, self._had_ns
+        now_ns, cpu_so_far_ns = self._clock.now_ns, self._cpu_so_far_ns
         starting = self._starting.values()
         if self._cpu_each_ns > 0:
-            want = sum(start.at_cpu_ns > had_ns for start in starting)
-            self._plane.now().set_starting(self._node, THREADS * want)
+            wanting = sum(start.needed_cpu_ns > cpu_so_far_ns for start in starting)
+            self._plane.now().set_starting(self._node, THREADS * wanting)
         if self._next is not None:
             self._next.cancel()
             self._next = None
         if starting:
             wait_ns = min(
-                max(start.at_cpu_ns - had_ns, _CLOSE_NS)
-                if start.at_cpu_ns > had_ns
+                max(start.needed_cpu_ns - cpu_so_far_ns, _SHORTEST_POLL_NS)
+                if start.needed_cpu_ns > cpu_so_far_ns
                 else max(start.not_before_ns - now_ns, 0)
                 for start in starting
             )
-            self._next = self._clock.after(wait_ns, Rank.PROCESS, f"jvm:{self._node.id}", self._look)
+            self._next = self._clock.after(wait_ns, Rank.PROCESS, f"jvm:{self._node.id}", self._poll)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         self._next = None
-        now_ns, had_ns = self._clock.now_ns, self._had_ns
+        now_ns, cpu_so_far_ns = self._clock.now_ns, self._cpu_so_far_ns
         up = [
             number
             for number, start in self._starting.items()
-            if start.not_before_ns <= now_ns and start.at_cpu_ns <= had_ns
+            if start.not_before_ns <= now_ns and start.needed_cpu_ns <= cpu_so_far_ns
         ]
         calls = [self._starting.pop(number).ready for number in up]
-        self._plan()
+        self._schedule_poll()
         for ready in calls:
             ready()

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from storm_lab.emulator.control.clock import Rank, ns
-from storm_lab.emulator.control.nimbus_memory import Delays, Liveness, all_report
+from storm_lab.emulator.control.nimbus_memory import Delays, Liveness, all_reported
 from storm_lab.emulator.control.zookeeper import Origin, Record, StoredAssignment
 from storm_lab.model import (
     Assignment,
@@ -62,16 +62,16 @@ class Nimbus:
         """Returns the load for a scheduler that wants measured load; set by the monitoring."""
         self._liveness = Liveness(control.zookeeper, control.timers)
         self._current: dict[str, StoredAssignment] = {}
-        self._answered: tuple[Scheduler[Any], SchedulingView, SchedulingResult] | None = None
+        self._last_answer: tuple[Scheduler[Any], SchedulingView, SchedulingResult] | None = None
         self._delays = Delays(control.clock, ACTOR)
-        self._before: dict[str, Status] = {}
+        self._status_before: dict[str, Status] = {}
         """For topologies with a waiting rebalance: the status to return to."""
         self._by_hand: dict[str, Assignment] = {}
         """First placements by hand that wait for a scheduling round."""
         self._assignments = 0
         self._announced: dict[str, int] = {}
         self._on_running: list[Callable[[str], None]] = []
-        control.zookeeper.watch(Record.TASK_BEAT, self._beat_arrived)
+        control.zookeeper.watch(Record.TASK_BEAT, self._on_heartbeat)
         control.clock.every(
             ns(control.timers.nimbus_round_s),
             Rank.NIMBUS,
@@ -112,7 +112,7 @@ class Nimbus:
         self._set_status(topology.id, Status.ACTIVE)
         control.log.note(ACTOR, "submit", topology.id, "a user submits it", workers=topology.workers)
         if placement is not None:
-            self._take_worker_count(topology.id, placement)
+            self._adopt_worker_count(topology.id, placement)
             self._by_hand[topology.id] = placement
         if control.timers.schedules_at_submit and placement is not None:
             self._write_by_hand()
@@ -151,7 +151,7 @@ class Nimbus:
         if wait_s is None:
             wait_s = control.timers.rebalance_wait_s
         wait_ns = ns(topology.message_timeout_s if wait_s is None else wait_s)
-        self._before.setdefault(topology_id, self.status[topology_id])
+        self._status_before.setdefault(topology_id, self.status[topology_id])
         self._set_status(topology_id, Status.REBALANCING)
         asked = workers if slots is None else None
         control.log.note(ACTOR, "rebalance", topology_id, reason, wait_s=wait_ns / 1e9, workers=asked)
@@ -160,11 +160,11 @@ class Nimbus:
             if workers is not None:
                 self.topologies[topology_id] = replace(self.topologies[topology_id], workers=workers)
             if slots is not None:
-                self._take_worker_count(topology_id, Assignment(slots))
+                self._adopt_worker_count(topology_id, Assignment(slots))
                 self.write(topology_id, slots, Origin.REBALANCED, reason)
             else:
-                self._schedule(reason, scratch=topology_id)
-            self._set_status(topology_id, self._before.pop(topology_id))
+                self._schedule(reason, from_scratch=topology_id)
+            self._set_status(topology_id, self._status_before.pop(topology_id))
 
         self._delays.after(topology_id, wait_ns, due)
 
@@ -184,7 +184,7 @@ class Nimbus:
         control = self._control
         if self._refuses(topology_id, "kill", set(Status) - {Status.KILLED}):
             return
-        self._before.pop(topology_id, None)
+        self._status_before.pop(topology_id, None)
         wait_ns = ns(self.topologies[topology_id].message_timeout_s if wait_s is None else wait_s)
         control.log.note(ACTOR, "kill", topology_id, reason, wait_s=wait_ns / 1e9)
         self._set_status(topology_id, Status.KILLED)
@@ -228,7 +228,7 @@ class Nimbus:
             part = assignment.of_topology(topology_id)
             if self._differs(topology_id, part.slots):
                 changed = True
-                self._take_worker_count(topology_id, part)
+                self._adopt_worker_count(topology_id, part)
                 self._control.migration.publish(topology_id, part.slots, reason)
         return changed
 
@@ -259,7 +259,7 @@ class Nimbus:
         current = self._current.get(topology_id)
         return current is None or dict(current.slots) != dict(slots)
 
-    def _take_worker_count(self, topology_id: str, placement: Assignment) -> None:
+    def _adopt_worker_count(self, topology_id: str, placement: Assignment) -> None:
         used = len(set(placement.slots.values()))
         self.topologies[topology_id] = replace(self.topologies[topology_id], workers=used)
 
@@ -269,15 +269,15 @@ class Nimbus:
         record = partial(zookeeper.active.update, {topology_id: status is Status.ACTIVE})
         zookeeper.write(ACTOR, Record.STATUS, topology_id, record)
 
-    def _schedule(self, reason: str, scratch: str | None = None) -> None:
+    def _schedule(self, reason: str, from_scratch: str | None = None) -> None:
         """Run the scheduler once over all topologies; ``scratch`` is placed as if it had no workers."""
         now = self._control.clock.now_ns
         cluster = self.live_cluster
         if not cluster.nodes:
             self._control.log.note(ACTOR, "skip-round", "cluster", "no supervisor gives a heartbeat")
             return
-        if scratch is not None:
-            self._by_hand.pop(scratch, None)
+        if from_scratch is not None:
+            self._by_hand.pop(from_scratch, None)
         self._write_by_hand()
         present: dict[Executor, Slot] = {}
         dead_slots: set[Slot] = set()
@@ -286,7 +286,7 @@ class Nimbus:
             dead_here = self._liveness.dead(stored, now)
             dead += len(dead_here)
             dead_slots.update(stored.slots[executor] for executor in dead_here)
-            if topology_id != scratch:
+            if topology_id != from_scratch:
                 present.update(stored.slots)
                 for executor in dead_here:
                     del present[executor]
@@ -300,33 +300,33 @@ class Nimbus:
             seed=self._control.seed,
         )
         result = self._ask(view, f"{reason} at {now / 1e9:g} s")
-        if not dead and scratch is None and dict(result.assignment.slots) == present:
+        if not dead and from_scratch is None and dict(result.assignment.slots) == present:
             return
         if dead:
             reason = f"{dead} executors give no heartbeat"
         for topology_id in self.topologies:
             slots = result.assignment.of_topology(topology_id).slots
             if slots and self._differs(topology_id, slots):
-                origin = Origin.REBALANCED if topology_id == scratch else Origin.SCHEDULED
+                origin = Origin.REBALANCED if topology_id == from_scratch else Origin.SCHEDULED
                 self.write(topology_id, slots, origin, reason)
 
     def _ask(self, view: SchedulingView, case: str) -> SchedulingResult:
         """Return the scheduler's answer, or the last one if the view is the same, as in most rounds."""
-        if self._answered is not None:
-            asked, seen, result = self._answered
+        if self._last_answer is not None:
+            asked, seen, result = self._last_answer
             if asked is self.scheduler and seen == view:
                 return result
         result = ask(self.scheduler, view, case=case)
-        self._answered = (self.scheduler, view, result)
+        self._last_answer = (self.scheduler, view, result)
         return result
 
-    def _beat_arrived(self, topology_id: str) -> None:
+    def _on_heartbeat(self, topology_id: str) -> None:
         stored = self._control.zookeeper.assignments.get(topology_id)
         if stored is None or self._announced.get(topology_id) == stored.id:
             return
         if self.status.get(topology_id) in (None, Status.KILLED):
             return
-        if all_report(self._control.zookeeper, stored):
+        if all_reported(self._control.zookeeper, stored):
             self._announced[topology_id] = stored.id
             self._control.log.note(ACTOR, "running", topology_id, "all executors report", id=stored.id)
             for callback in self._on_running:

@@ -58,7 +58,7 @@ class Liveness:
         return dead
 
 
-def all_report(zookeeper: ZooKeeper, assignment: StoredAssignment) -> bool:
+def all_reported(zookeeper: ZooKeeper, assignment: StoredAssignment) -> bool:
     """Return whether every executor has given a heartbeat from its slot since its assignment to it."""
     beats = zookeeper.task_beats
     for slot, executors in assignment.workers.items():

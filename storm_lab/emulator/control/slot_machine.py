@@ -31,15 +31,15 @@ class SlotMachine:
         self._random = control.random(f"slot/{slot}")
         self._next = self._after(int(self._random.random() * self._idle_ns))
 
-    def look_now(self) -> None:
+    def poll_now(self) -> None:
         """Poll now instead of waiting for the next turn; later turns follow from this one."""
         self._next.cancel()
-        self._look()
+        self._poll()
 
     def _after(self, delay_ns: int) -> Event:
-        return self._control.clock.after(delay_ns, Rank.SUPERVISOR, self._supervisor.actor, self._look)
+        return self._control.clock.after(delay_ns, Rank.SUPERVISOR, self._supervisor.actor, self._poll)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         self._next = self._after(self._step() if self._supervisor.up else self._idle_ns)
 
     def _step(self) -> int:

@@ -58,7 +58,7 @@ class Supervisor:
         self.local: dict[Slot, LocalAssignment] = {}
         self.processes: list[WorkerProcess] = []
         self._code: set[str] = set()
-        self._life = 0
+        self._power_cycle = 0
         self._busy = False
         # Whether the assignment has changed since the supervisor read the one that it is working on.
         self._outdated = False
@@ -77,18 +77,18 @@ class Supervisor:
             every(ns(timers.process_sync_s), action=self.sync_processes, first_ns=phases.process_sync_ns)
         every(
             ns(timers.supervisor_heartbeat_s),
-            action=self._beat,
+            action=self._send_heartbeat,
             first_ns=phases.heartbeat_ns,
             drifts=timers.timers_drift,
         )
         # The daemons were up before the run began, so Nimbus knows the node from the start.
         control.zookeeper.silent_since[node.id] = None
         if timers.supervisor_watch:
-            control.zookeeper.watch(Record.ASSIGNMENT, lambda _: self._changed())
+            control.zookeeper.watch(Record.ASSIGNMENT, lambda _: self._on_change())
         if timers.pushes_assignments:
-            control.zookeeper.watch(Record.ASSIGNMENT, self._pushed)
+            control.zookeeper.watch(Record.ASSIGNMENT, self._on_push)
 
-    def _pushed(self, topology_id: str) -> None:
+    def _on_push(self, topology_id: str) -> None:
         """Handle Nimbus's call to the supervisors of an assignment's nodes (2.x).
 
         Supervisors that ran a killed topology are called too.
@@ -99,16 +99,16 @@ class Supervisor:
         else:
             concerned = self.node.id in stored.nodes
         if concerned:
-            self._changed()
+            self._on_change()
 
-    def _changed(self) -> None:
+    def _on_change(self) -> None:
         """Read the assignment now, or after the work in progress."""
         if self._busy:
             self._outdated = True
         else:
             self.sync_assignments()
 
-    def _beat(self) -> int:
+    def _send_heartbeat(self) -> int:
         if not self.up:
             return 0
         return self._control.zookeeper.write(self.actor, Record.SUPERVISOR_BEAT, self.node.id, lambda: None)
@@ -129,20 +129,20 @@ class Supervisor:
         work_ns = ns(control.migration.sync_work_s)
         if work_ns > 0:
             control.fleet.charge_node(self.node.id, work_ns)
-        self._work(work_ns, lambda: self._fetch(wanted))
+        self._work(work_ns, lambda: self._download_code(wanted))
 
-    def _fetch(self, wanted: dict[Slot, LocalAssignment]) -> None:
+    def _download_code(self, wanted: dict[Slot, LocalAssignment]) -> None:
         control = self._control
         missing = sorted({local.topology for local in wanted.values()} - self._code)
         download_ns = ns(control.times.code_download_s) * len(missing)
         if download_ns > 0:
             control.log.note(self.actor, "download-code", ", ".join(missing), "new to this node")
 
-        def take() -> None:
+        def adopt() -> None:
             self._code.update(missing)
-            self._take(wanted)
+            self._adopt(wanted)
 
-        self._work(download_ns, take)
+        self._work(download_ns, adopt)
 
     def _work(self, work_ns: int, then: Callable[[], None]) -> None:
         """Stay busy for ``work_ns``, then call ``then``, unless the node has failed meanwhile."""
@@ -150,16 +150,16 @@ class Supervisor:
             then()
             return
         self._busy = True
-        life = self._life
+        power_cycle = self._power_cycle
 
         def done() -> None:
-            if life == self._life:
+            if power_cycle == self._power_cycle:
                 self._busy = False
                 then()
 
         self._control.clock.after(work_ns, Rank.SUPERVISOR, self.actor, done)
 
-    def _take(self, wanted: dict[Slot, LocalAssignment]) -> None:
+    def _adopt(self, wanted: dict[Slot, LocalAssignment]) -> None:
         migration = self._control.migration
         if wanted != self.local:
             self.local = wanted
@@ -172,7 +172,7 @@ class Supervisor:
             )
             for process in self.processes:
                 if process.running and self.still_wants(process):
-                    migration.kept(process, wanted[process.slot])
+                    migration.worker_kept(process, wanted[process.slot])
         migration.assignments_read(self)
         self.sync_processes()
         if self._outdated:
@@ -239,7 +239,7 @@ class Supervisor:
             generation=local.id,
         )
 
-    def started(self, process: WorkerProcess) -> None:
+    def on_first_heartbeat(self, process: WorkerProcess) -> None:
         """Handle the first heartbeat of one of the node's workers."""
         if self._sync_waits:
             self.sync_processes()
@@ -266,7 +266,7 @@ class Supervisor:
             if process.slot == slot and process.ended_ns is not None:
                 self.kill(process, "found dead")
         if slot in self._machines:
-            self._machines[slot].look_now()
+            self._machines[slot].poll_now()
         self.sync_processes()
 
     def power_off(self, reason: str) -> None:
@@ -274,7 +274,7 @@ class Supervisor:
         self.up = False
         self._control.zookeeper.silent_since[self.node.id] = self._control.clock.now_ns
         # Its work in progress ends with it.
-        self._life += 1
+        self._power_cycle += 1
         self._busy = self._outdated = False
         for process in self.processes:
             if process.ended_ns is None:
@@ -285,5 +285,5 @@ class Supervisor:
         self.up = True
         self._control.zookeeper.silent_since[self.node.id] = None
         self.processes.clear()
-        self._beat()
+        self._send_heartbeat()
         self.sync_assignments()

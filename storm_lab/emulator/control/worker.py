@@ -32,8 +32,9 @@ class WorkerProcess:
     ``id`` is the data plane's number, NOT_READY while the JVM starts. ``generation`` is the id of the
     assignment that launched it, ``generations`` those whose messages it accepts. ``assignment`` is the
     process's own table of executors' slots, as of its last refresh. ``links`` are the open connections by
-    slot, and ``dropped`` is the number of tuples dropped for lack of one, as last read. ``silent_ns`` is the
-    time since when the process only collects garbage and gives no heartbeats, None while it works.
+    slot, and ``dropped`` is the number of tuples dropped for lack of one, as last read.
+    ``silent_since_ns`` is the time since when the process only collects garbage and sends no heartbeats, None
+    while it works.
     """
 
     number: int
@@ -53,11 +54,11 @@ class WorkerProcess:
     view: dict[Executor, int] = field(default_factory=dict)
     connecting: bool = False
     topology_active: bool = False
-    opened: bool = False
+    connections_ready: bool = False
     idle_until_ns: int = 0
-    spouting: bool = False
+    spouts_on: bool = False
     dropped: int = 0
-    silent_ns: int | None = None
+    silent_since_ns: int | None = None
     actor: str = field(init=False)
     """The process's name in the decision log."""
 
@@ -78,8 +79,8 @@ class WorkerProcess:
         if self.ready_ns is None:
             return None
         until = now_ns
-        if self.ended_ns is not None or self.silent_ns is not None:
-            until = min(time for time in (now_ns, self.ended_ns, self.silent_ns) if time is not None)
+        if self.ended_ns is not None or self.silent_since_ns is not None:
+            until = min(time for time in (now_ns, self.ended_ns, self.silent_since_ns) if time is not None)
         return self.ready_ns + (until - self.ready_ns) // period_ns * period_ns
 
 

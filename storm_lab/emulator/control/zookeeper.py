@@ -36,8 +36,8 @@ class StoredAssignment:
 
     ``id`` numbers all assignments of the run from 1. ``start_ns`` is the time since when each executor has
     been assigned to its slot. ``slots`` is in order of executors. ``workers`` maps each slot to its
-    executors, both ascending. ``place`` gives, for each executor in the order of ``slots``, the index of its
-    slot in ``workers``. ``nodes`` maps each node id to the slots used there.
+    executors, both ascending. ``slot_index`` gives, for each executor in the order of ``slots``,
+    the index of its slot in ``workers``. ``nodes`` maps each node id to the slots used there.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class StoredAssignment:
         self.start_ns = start_ns
         self.origin = origin
         index = {slot: place for place, slot in enumerate(sorted(set(slots.values())))}
-        self.place = tuple(index[slot] for slot in self.slots.values())
+        self.slot_index = tuple(index[slot] for slot in self.slots.values())
         members = grouped(self.slots, self.slots.__getitem__)
         self.workers = {slot: tuple(members[slot]) for slot in index}
         self.nodes = grouped(index, lambda slot: slot.node)
@@ -108,24 +108,24 @@ class WriteServer:
     def __init__(self, plan: ZooKeeperPlan) -> None:
         self._rate = plan.writes_per_s
         self._sync_s = plan.sync_s
-        self._others = 0.0 if plan.offsets_elsewhere else plan.offset_writes_per_s
-        self._waiting = 0.0
+        self._other_writes_per_s = 0.0 if plan.offsets_elsewhere else plan.offset_writes_per_s
+        self._queue_length = 0.0
         self._last_ns = 0
 
-    def others_by(self, now_ns: int) -> float:
+    def other_writes_by(self, now_ns: int) -> float:
         """Return how many writes others have requested so far."""
-        return self._others * now_ns / SECOND
+        return self._other_writes_per_s * now_ns / SECOND
 
-    def committed_at(self, now_ns: int) -> int:
+    def enqueue(self, now_ns: int) -> int:
         """Queue a write now; return the time at which it will be committed."""
-        self._waiting = self.waiting(now_ns) + 1.0
+        self._queue_length = self.queue_length(now_ns) + 1.0
         self._last_ns = now_ns
-        return now_ns + ns(self._sync_s + self._waiting / self._rate)
+        return now_ns + ns(self._sync_s + self._queue_length / self._rate)
 
-    def waiting(self, now_ns: int) -> float:
+    def queue_length(self, now_ns: int) -> float:
         """Return the number of writes in the queue."""
         elapsed_s = (now_ns - self._last_ns) / SECOND
-        return max(0.0, self._waiting + (self._others - self._rate) * elapsed_s)
+        return max(0.0, self._queue_length + (self._other_writes_per_s - self._rate) * elapsed_s)
 
 
 class ZooKeeper:
@@ -164,13 +164,13 @@ class ZooKeeper:
         if record in _HEARTBEATS and self._plan.heartbeat_daemons:
             committed = self._clock.now_ns
         else:
-            committed = self.server.committed_at(self._clock.now_ns)
+            committed = self.server.enqueue(self._clock.now_ns)
             self.written[record] += 1
         commit = partial(self._commit, actor, record, key, apply)
         self._clock.at(committed, Rank.COORDINATION, f"zookeeper:{actor}", commit)
         return committed - self._clock.now_ns
 
-    def told(self, record: Record, key: str, apply: Callable[[], object]) -> None:
+    def apply_now(self, record: Record, key: str, apply: Callable[[], object]) -> None:
         """Apply a change at once and call the watchers.
 
         Called directly for what reaches Nimbus without ZooKeeper (2.x: by a supervisor's Thrift call).
@@ -181,7 +181,7 @@ class ZooKeeper:
 
     def _commit(self, actor: str, record: Record, key: str, apply: Callable[[], object]) -> None:
         if self.up:
-            self.told(record, key, apply)
+            self.apply_now(record, key, apply)
         else:
             # ZooKeeper went down with the write in its queue.
             self.write(actor, record, key, apply)

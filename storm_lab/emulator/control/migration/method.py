@@ -57,10 +57,10 @@ class Migration:
         """The assignment from which a worker learns where executors run: the newest in ZooKeeper."""
         return self.control.zookeeper.assignments.get(process.topology)
 
-    def kept(self, process: WorkerProcess, wanted: LocalAssignment) -> None:
+    def worker_kept(self, process: WorkerProcess, wanted: LocalAssignment) -> None:
         """Handle a worker that goes on under an assignment that is new to its node."""
 
-    def listener(self, sender: WorkerProcess, listening: Sequence[WorkerProcess]) -> WorkerProcess | None:
+    def receiver(self, sender: WorkerProcess, listening: Sequence[WorkerProcess]) -> WorkerProcess | None:
         """The process at a slot that receives the messages of ``sender``.
 
         ``listening`` is in order of readiness and not empty.

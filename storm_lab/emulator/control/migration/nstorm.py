@@ -61,10 +61,10 @@ class _ThreadLevelUpdate(Migration):
         self._method = method
         self._stores: dict[str, Mapping[str, StoredAssignment]] = {}
         self._polls: dict[int, Event] = {}
-        self._looking: set[int] = set()
+        self._polling: set[int] = set()
         self._seen: dict[int, StoredAssignment] = {}
-        self._coming: dict[tuple[int, Executor], Event] = {}
-        self._going: dict[tuple[int, Executor], Event] = {}
+        self._starting: dict[tuple[int, Executor], Event] = {}
+        self._stopping: dict[tuple[int, Executor], Event] = {}
 
     def assignments_read(self, supervisor: Supervisor) -> None:
         self._stores[supervisor.node.id] = dict(self.control.zookeeper.assignments)
@@ -99,41 +99,41 @@ class _ThreadLevelUpdate(Migration):
         """
         if not process.running:
             self._polls.pop(process.number).cancel()
-            self._looking.discard(process.number)
+            self._polling.discard(process.number)
             return 0
-        if process.number in self._looking:
+        if process.number in self._polling:
             return 0
         control = self.control
         work_ns = ns(control.times.poll_work_s)
-        self._looking.add(process.number)
+        self._polling.add(process.number)
         control.plane.now().charge(process.id, work_ns)
-        control.clock.after(work_ns, Rank.WORKER, process.actor, partial(self._look, process))
+        control.clock.after(work_ns, Rank.WORKER, process.actor, partial(self._finish_poll, process))
         return work_ns
 
-    def _look(self, process: WorkerProcess) -> None:
+    def _finish_poll(self, process: WorkerProcess) -> None:
         """Finish a poll: the paper's procedure TLU."""
-        self._looking.discard(process.number)
+        self._polling.discard(process.number)
         stored = self.table_for(process)
         if not process.running or stored is None:
             return
         if stored is not self._seen.get(process.number):
-            mine = set(stored.workers.get(process.slot, ()))
-            if not mine:
+            assigned = set(stored.workers.get(process.slot, ()))
+            if not assigned:
                 return  # The supervisor will end this worker.
-            self._update(process, mine)
+            self._update(process, assigned)
             self._seen[process.number] = stored
         self.control.connections.refresh(process, stored)
 
-    def _update(self, process: WorkerProcess, mine: set[Executor]) -> None:
+    def _update(self, process: WorkerProcess, assigned: set[Executor]) -> None:
         """Start and stop threads so that the worker runs the executors that it should."""
         running = set(process.executors)
-        for key in [key for key in self._coming if key[0] == process.number and key[1] not in mine]:
-            self._coming.pop(key).cancel()
-        for key in [key for key in self._going if key[0] == process.number and key[1] in mine]:
-            self._going.pop(key).cancel()
-        come = sorted(e for e in mine - running if (process.number, e) not in self._coming)
-        gone = sorted(e for e in running - mine if (process.number, e) not in self._going)
-        if not come and not gone:
+        for key in [key for key in self._starting if key[0] == process.number and key[1] not in assigned]:
+            self._starting.pop(key).cancel()
+        for key in [key for key in self._stopping if key[0] == process.number and key[1] in assigned]:
+            self._stopping.pop(key).cancel()
+        new = sorted(e for e in assigned - running if (process.number, e) not in self._starting)
+        old = sorted(e for e in running - assigned if (process.number, e) not in self._stopping)
+        if not new and not old:
             return
         control, method = self.control, self._method
         control.log.note(
@@ -141,22 +141,22 @@ class _ThreadLevelUpdate(Migration):
             "update-threads",
             str(process.slot),
             "its node's store holds other executors for it",
-            start=[str(e) for e in come],
-            stop=[str(e) for e in gone],
+            start=[str(e) for e in new],
+            stop=[str(e) for e in old],
         )
         later = partial(control.clock.after, rank=Rank.PROCESS, actor=process.actor)
-        for executor in gone:
+        for executor in old:
             stop = partial(self._stop, process, executor)
             if method.kill_delay_s > 0:
-                self._going[process.number, executor] = later(ns(method.kill_delay_s), action=stop)
+                self._stopping[process.number, executor] = later(ns(method.kill_delay_s), action=stop)
             else:
                 stop()
-        for executor in come:
+        for executor in new:
             start = partial(self._start, process, executor)
-            self._coming[process.number, executor] = later(ns(control.times.executor_start_s), action=start)
+            self._starting[process.number, executor] = later(ns(control.times.executor_start_s), action=start)
 
     def _start(self, process: WorkerProcess, executor: Executor) -> None:
-        del self._coming[process.number, executor]
+        del self._starting[process.number, executor]
         if not process.running:
             return
         self.control.fleet.start_executor(process, executor)
@@ -166,7 +166,7 @@ class _ThreadLevelUpdate(Migration):
         self.control.connections.executors_changed(process)
 
     def _stop(self, process: WorkerProcess, executor: Executor) -> None:
-        self._going.pop((process.number, executor), None)
+        self._stopping.pop((process.number, executor), None)
         if not process.running:
             return
         loss = self.control.fleet.stop_executor(process, executor)

@@ -52,9 +52,9 @@ class _Smooth(Migration):
         super().__init__(control)
         self._method = method
 
-    def kept(self, process: WorkerProcess, wanted: LocalAssignment) -> None:
+    def worker_kept(self, process: WorkerProcess, wanted: LocalAssignment) -> None:
         process.generations.add(wanted.id)
-        self.control.connections.answers_more(process)
+        self.control.connections.retry_peers(process)
         stored = self.table_for(process)
         if process.running and stored is not None:
             self.control.connections.refresh(process, stored)
@@ -94,11 +94,11 @@ class _Smooth(Migration):
         # leaving.
         return newest if newest.id in process.generations and not process.leaving else process.assignment
 
-    def listener(self, sender: WorkerProcess, listening: Sequence[WorkerProcess]) -> WorkerProcess | None:
+    def receiver(self, sender: WorkerProcess, listening: Sequence[WorkerProcess]) -> WorkerProcess | None:
         if not self._method.dispatch_by_id or sender.assignment is None:
-            return super().listener(sender, listening)
+            return super().receiver(sender, listening)
         same = [process for process in listening if sender.assignment.id in process.generations]
         if same:
             return same[-1]
         strict = sender.leaving or sender.assignment.origin is Origin.INSTALLED
-        return None if strict else super().listener(sender, listening)
+        return None if strict else super().receiver(sender, listening)
