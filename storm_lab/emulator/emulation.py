@@ -16,8 +16,7 @@ from storm_lab.emulator.control.decision_log import Decision, write_decisions
 from storm_lab.emulator.control.nimbus import ACTOR
 from storm_lab.emulator.control.service import Sampler
 from storm_lab.emulator.control.times import timers_of
-from storm_lab.emulator.control.worker import Placement
-from storm_lab.emulator.plane import EmulationStoppedError, Plane
+from storm_lab.emulator.plane import EmulationStoppedError, Plane, Stay
 from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.spec import EmulationSpec, check_spec
 from storm_lab.model import Assignment, Cluster
@@ -48,7 +47,7 @@ class EmulationOutcome:
     duration_ns: int
     stopped: str
     decisions: Sequence[Decision]
-    stays: Sequence[Placement]
+    stays: Sequence[Stay]
     final: Assignment
 
 
@@ -88,7 +87,7 @@ class Emulation:
             duration_ns=control.clock.now_ns,
             stopped=stopped,
             decisions=tuple(control.log.entries),
-            stays=control.placements.stays,
+            stays=control.stay_log.stays,
             final=control.nimbus.present,
         )
 

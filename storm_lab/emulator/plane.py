@@ -46,6 +46,17 @@ class WindowSample:
     queued: Mapping[tuple[int, Executor], int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """An executor's stay in a worker process; ``end_ns`` None means until the end of the run."""
+
+    executor: Executor
+    worker: int
+    slot: Slot
+    start_ns: int
+    end_ns: int | None = None
+
+
 class Plane:
     """The requests that the control plane makes to the data plane; this implementation plays no tuples.
 

@@ -54,7 +54,7 @@ def test_restart_leaves_an_executor_away_from_its_old_nodes_tick_to_its_new_work
     assert seconds_of(control, "worker-ready")[3:] == [107.0, 109.0, 114.0]
     away = {"node01": 109 - 102, "node02": 114 - 104, "node03": 0}
     for executor, slot in before.items():
-        absences = control.placements.absences(executor)
+        absences = control.stay_log.absences(executor)
         assert sum(end - start for start, end in absences) == away[slot.node] * SECOND
     assert plane.running() == set(before)
 
@@ -67,7 +67,7 @@ def test_smooth_hand_over_starts_first_kills_twenty_seconds_later_and_nobody_is_
     assert seconds_of(control, "worker-ready")[3:] == [107.0, 109.0, 114.0]
     assert seconds_of(control, "kill-worker") == [122.0, 124.0, 129.0]
     for executor in control.nimbus.present.slots:
-        assert control.placements.absences(executor) == []
+        assert control.stay_log.absences(executor) == []
     assert plane.running() == set(control.nimbus.present.slots)
     assert len(plane.alive) == 3
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from storm_lab.emulator.control.zookeeper import StoredAssignment
+from storm_lab.emulator.plane import Stay
 from storm_lab.model import Executor, Slot
 
 NOT_READY = -1
@@ -84,34 +85,23 @@ class WorkerProcess:
         return self.ready_ns + (until - self.ready_ns) // period_ns * period_ns
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """An executor's stay in a worker process; ``end_ns`` None means until the end of the run."""
-
-    executor: Executor
-    worker: int
-    slot: Slot
-    start_ns: int
-    end_ns: int | None = None
-
-
-class PlacementLog:
+class StayLog:
     """Log of the executors' stays in workers."""
 
     def __init__(self) -> None:
-        self._open: dict[tuple[int, Executor], Placement] = {}
-        self._ended: list[Placement] = []
+        self._open: dict[tuple[int, Executor], Stay] = {}
+        self._ended: list[Stay] = []
 
     def begin(self, executor: Executor, worker: int, slot: Slot, time_ns: int) -> None:
         """Note that the executor is ready in this worker."""
-        self._open[worker, executor] = Placement(executor, worker, slot, time_ns)
+        self._open[worker, executor] = Stay(executor, worker, slot, time_ns)
 
     def end(self, executor: Executor, worker: int, time_ns: int) -> None:
         """Note that the executor no longer runs in this worker."""
         self._ended.append(replace(self._open.pop((worker, executor)), end_ns=time_ns))
 
     @property
-    def stays(self) -> tuple[Placement, ...]:
+    def stays(self) -> tuple[Stay, ...]:
         """All stays, by start, worker and executor."""
         everything = [*self._ended, *self._open.values()]
         return tuple(sorted(everything, key=lambda stay: (stay.start_ns, stay.worker, stay.executor)))

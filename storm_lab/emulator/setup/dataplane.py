@@ -17,9 +17,9 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel import cpu, lifecycle, network, readers
 from storm_lab.emulator.kernel.main_loop import owe
 from storm_lab.emulator.kernel.polling import count_all_looks
-from storm_lab.emulator.plane import Loss, WindowSample
+from storm_lab.emulator.plane import Loss, Stay, WindowSample
 from storm_lab.emulator.setup.flow import shares
-from storm_lab.emulator.setup.logbook import Life, Logbook
+from storm_lab.emulator.setup.logbook import Logbook
 from storm_lab.emulator.setup.offset_log import OffsetLogs
 from storm_lab.emulator.setup.playing import Playing
 from storm_lab.emulator.setup.queue_sizes import QueueSizes
@@ -124,7 +124,7 @@ class DataPlane(Playing):
 
     def _reserve(self, workers: int, executors: Sequence[Executor], node: str) -> None:
         k = pools.grow_records(self._kernel, "worker", len(self._log.slots) + workers)
-        k = pools.grow_records(k, "executor", len(self._log.lives) + len(executors))
+        k = pools.grow_records(k, "executor", len(self._log.stays) + len(executors))
         new = workers * lifecycle.THREADS_PER_WORKER + len(executors) * lifecycle.THREADS_PER_EXECUTOR
         k = pools.grow_threads(k, self._threads + new)
         self._node_threads[node] += new
@@ -143,7 +143,7 @@ class DataPlane(Playing):
         names = self._names
         key = (executor.topology, executor.component)
         first = names.first_task[key] + executor.start - int(self._kernel.task[names.first_task[key]].id)
-        index = len(self._log.lives)
+        index = len(self._log.stays)
         lifecycle.open_executor(
             self._state(),
             index,
@@ -159,7 +159,7 @@ class DataPlane(Playing):
         self._threads += lifecycle.THREADS_PER_EXECUTOR
         self._executors[worker][executor] = index
         self._viewed = None
-        self._log.lives.append(Life(worker, executor, self._log.slots[worker], self.now_ns))
+        self._log.stays.append(Stay(executor, worker, self._log.slots[worker], self.now_ns))
 
     def stop_worker(self, worker: int) -> Loss:
         """Kill a worker process now; returns what was lost with it."""
@@ -190,7 +190,7 @@ class DataPlane(Playing):
             if readers.lose_pending(self._state(), index) == 0:
                 break
         self._write_rows()
-        self._log.lives[index].end_ns = self.now_ns
+        self._log.end_stay(index, self.now_ns)
         loss = Loss(*lifecycle.close_executor(self._state(), index))
         self._node_threads[self._log.slots[worker].node] -= lifecycle.THREADS_PER_EXECUTOR
         self._leave_source(executor)

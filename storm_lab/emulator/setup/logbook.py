@@ -6,13 +6,13 @@ recorder. The load monitors read their samples here too, so they see the same va
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator.plane import WindowSample
+from storm_lab.emulator.plane import Stay, WindowSample
 from storm_lab.emulator.state.kinds import (
     LOCALITY_NAMES,
     OUTCOME_NAMES,
@@ -27,24 +27,13 @@ from storm_lab.tuplelog.buffer import Coded
 from storm_lab.tuplelog.recorder import Recorder
 
 
-@dataclass(slots=True)
-class Life:
-    """An executor's stay in a worker process; ``end_ns`` -1 means until the end of the run."""
-
-    worker: int
-    executor: Executor
-    slot: Slot
-    start_ns: int
-    end_ns: int = -1
-
-
 class Logbook:
     """Writes the rows of one run and keeps the counters of the current windows."""
 
     def __init__(self, names: Names, recorder: Recorder | None) -> None:
         self._names = names
         self._recorder = recorder
-        self.lives: list[Life] = []
+        self.stays: list[Stay] = []
         """Of executor instances, in order of their numbers."""
         self.slots: list[Slot] = []
         """Of worker processes, in order of their numbers."""
@@ -53,6 +42,10 @@ class Logbook:
         self._acked = dict.fromkeys(names.topologies, 0)
         self._taken: list[NDArray[np.int64]] = []
         self._components = [component for _, component in names.components]
+
+    def end_stay(self, executor: int, time_ns: int) -> None:
+        """Note that the executor instance with this number has ended."""
+        self.stays[executor] = replace(self.stays[executor], end_ns=time_ns)
 
     def write_rows(self, k: Kernel) -> None:
         """Write the kernel's finished roots and executions, and empty its buffers."""
@@ -164,7 +157,7 @@ class Logbook:
         for cpu, worker, executor in zip(*used, strict=True):
             node_cpu[self.slots[worker].node] += cpu
             if executor >= 0:
-                key = (worker, self.lives[executor].executor)
+                key = (worker, self.stays[executor].executor)
                 executor_cpu[key] = executor_cpu.get(key, 0) + cpu
         for node, used_ns in zip(self._names.nodes, k.node["starting_cpu"].tolist(), strict=True):
             node_cpu[node] += used_ns
@@ -172,11 +165,11 @@ class Logbook:
         self._write_starting_cpu(k, start, end)
         k.node["starting_cpu"] = 0
         traffic = self._read_traffic(k, start, end, traffic_read)
-        lengths = k.thread["length"][k.executor["main_thread"][: len(self.lives)]].tolist()
+        lengths = k.thread["length"][k.executor["main_thread"][: len(self.stays)]].tolist()
         queued = {
-            (life.worker, life.executor): length
-            for life, length in zip(self.lives, lengths, strict=True)
-            if life.end_ns < 0
+            (stay.worker, stay.executor): length
+            for stay, length in zip(self.stays, lengths, strict=True)
+            if stay.end_ns is None
         }
         failed = self._take_failed(k)
         k.thread["cpu"] = 0
@@ -199,7 +192,7 @@ class Logbook:
         kinds, cpu = k.thread["kind"][threads], k.thread["cpu"][threads]
         workers = k.thread["worker"][threads]
         owners = k.thread["executor"][threads]
-        own = [self.lives[i].executor if i >= 0 else None for i in owners]
+        own = [self.stays[i].executor if i >= 0 else None for i in owners]
         self._recorder.append(
             "cpu",
             {
@@ -299,21 +292,21 @@ class Logbook:
 
     def write_placements(self) -> None:
         """Write where each executor instance ran, and from when to when."""
-        if self._recorder is None or not self.lives:
+        if self._recorder is None or not self.stays:
             return
-        lives = self.lives
+        stays = self.stays
         self._recorder.append(
             "placements",
             {
-                "start_ns": np.array([x.start_ns for x in lives]),
-                "end_ns": np.array([x.end_ns for x in lives]),
-                "topology": [x.executor.topology for x in lives],
-                "component": [x.executor.component for x in lives],
-                "start_task": np.array([x.executor.start for x in lives], np.int32),
-                "end_task": np.array([x.executor.end for x in lives], np.int32),
-                "worker": np.array([x.worker for x in lives], np.int32),
-                "node": [x.slot.node for x in lives],
-                "port": np.array([x.slot.port for x in lives], np.int32),
+                "start_ns": np.array([stay.start_ns for stay in stays]),
+                "end_ns": np.array([-1 if stay.end_ns is None else stay.end_ns for stay in stays]),
+                "topology": [stay.executor.topology for stay in stays],
+                "component": [stay.executor.component for stay in stays],
+                "start_task": np.array([stay.executor.start for stay in stays], np.int32),
+                "end_task": np.array([stay.executor.end for stay in stays], np.int32),
+                "worker": np.array([stay.worker for stay in stays], np.int32),
+                "node": [stay.slot.node for stay in stays],
+                "port": np.array([stay.slot.port for stay in stays], np.int32),
             },
         )
 

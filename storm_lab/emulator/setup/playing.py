@@ -89,7 +89,7 @@ class Playing(Plane):
                 offsets.take(self._kernel)
                 offsets.checkpoint(due)
             if due == self._next_report:
-                report_loads(self._state(), len(self._log.lives))
+                report_loads(self._state(), len(self._log.stays))
                 self._next_report += LOAD_REPORT_NS
             if due == self._next_count:
                 self._log.write_counts(self._kernel, due - self._count_window_ns, due)
