@@ -28,7 +28,7 @@ Progress = Callable[[int, int], None]
 _PROGRESS_STEPS = 200
 """Most progress calls in a run: each brings the data plane up to date."""
 
-_ALLOCATIONS = 50_000
+_GC_THRESHOLD = 50_000
 """Allocations between two garbage collections.
 
 With Python's default of 700, a control plane of a thousand workers spends a third of its time scanning the
@@ -66,13 +66,13 @@ class Emulation:
         """
         spec = self.spec
         plane = Plane() if spec.control_only else self._data_plane(recorder)
-        control = self._wire(plane)
+        control = self._build_control_plane(plane)
         end_ns = ns(spec.duration_s)
         if progress is not None:
             _report_progress(control, end_ns, progress)
         stopped = ""
         try:
-            with _collections_rare():
+            with _rare_garbage_collection():
                 control.clock.run_until(end_ns)
             control.plane.now()
         except EmulationStoppedError as limit:
@@ -107,7 +107,7 @@ class Emulation:
             settings=spec.settings,
         )
 
-    def _wire(self, plane: Plane) -> ControlPlane:
+    def _build_control_plane(self, plane: Plane) -> ControlPlane:
         """Build the control plane on a data plane, start services and faults, and submit the topologies."""
         spec = self.spec
         control = ControlPlane(
@@ -162,10 +162,10 @@ def _report_progress(control: ControlPlane, end_ns: int, progress: Progress) -> 
 
 
 @contextmanager
-def _collections_rare() -> Iterator[None]:
-    """Raise the number of allocations between garbage collections to `_ALLOCATIONS` within the block."""
+def _rare_garbage_collection() -> Iterator[None]:
+    """Raise the number of allocations between garbage collections to `_GC_THRESHOLD` within the block."""
     before = gc.get_threshold()
-    gc.set_threshold(_ALLOCATIONS, *before[1:])
+    gc.set_threshold(_GC_THRESHOLD, *before[1:])
     try:
         yield
     finally:

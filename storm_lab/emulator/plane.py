@@ -127,7 +127,7 @@ class Plane:
         """Tuples that a worker has dropped so far because it could not reach their receivers."""
         return 0
 
-    def waits(self, worker: int) -> bool:
+    def has_parked(self, worker: int) -> bool:
         """Whether tuples wait in a worker for receivers that it does not reach."""
         return False
 
@@ -138,7 +138,7 @@ class Plane:
     def activate(self, worker: int, active: bool) -> None:
         """Switch a worker's spouts on or off: whether they call nextTuple."""
 
-    def sample(self, *, traffic_read: bool = True) -> WindowSample:
+    def sample(self, *, with_traffic: bool = True) -> WindowSample:
         """Return the counters since the previous sample; ``traffic`` may be left out if it is not read."""
         start, self._last_sample_ns = self._last_sample_ns, self._now_ns
         return WindowSample(start, self._now_ns)

@@ -123,7 +123,7 @@ class _Control:
     def now(self) -> _Control:
         return self
 
-    def sample(self, *, traffic_read: bool = True) -> WindowSample:
+    def sample(self, *, with_traffic: bool = True) -> WindowSample:
         """Return what was measured since the last sample.
 
         Traffic is always included, which the emulator may leave out. Lengths of queues are not known.

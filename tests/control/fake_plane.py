@@ -65,7 +65,7 @@ class FakePlane(Plane):
         self.views[worker] = dict(view)
         return 0
 
-    def waits(self, worker: int) -> bool:
+    def has_parked(self, worker: int) -> bool:
         return worker in self.waiting
 
     def full_heaps(self) -> Mapping[int, int]:
@@ -75,7 +75,7 @@ class FakePlane(Plane):
         assert worker in self.alive
         self.active[worker] = active
 
-    def sample(self, *, traffic_read: bool = True) -> WindowSample:
+    def sample(self, *, with_traffic: bool = True) -> WindowSample:
         idle = super().sample()
         window = idle.end_ns - idle.start_ns
         return WindowSample(

@@ -9,7 +9,7 @@ import pytest
 from scene import MS, PLAIN, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.setup.prices import lognormal
+from storm_lab.emulator.setup.costs import lognormal
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.model import Slot
 from tests.emulator.uncompiled import printed

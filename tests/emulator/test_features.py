@@ -342,7 +342,7 @@ def test_queues_that_grow_past_the_stated_limit_end_the_run_with_what_was_record
         rate(20_000.0, anchored=False),
         nodes(2),
         lambda e: Slot("node0" if e.component == "spout" else "node1", 6700),
-        most_messages=50_000,
+        max_messages=50_000,
     )
     with pytest.raises(EmulationStoppedError, match=r"more than 50,000 tuples are queued"):
         scene.plane.run_until(100 * SECOND)

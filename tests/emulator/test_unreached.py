@@ -107,10 +107,10 @@ def test_the_first_of_them_stops_all_sending_and_nothing_is_lost(version: StormV
     made.plane.run_until(1005 * MS)
     lose_sight(made, connecting=True)
     made.plane.run_until(1500 * MS)
-    assert made.plane.waits(sender(made))
+    assert made.plane.has_parked(sender(made))
     made.plane.run_until(1505 * MS)
     made.plane.connect(sender(made), made.view)
-    assert not made.plane.waits(sender(made))
+    assert not made.plane.has_parked(sender(made))
     made.plane.run_until(3 * SECOND)
     made.plane.finish()
     assert made.plane.lost == 0

@@ -128,7 +128,7 @@ class Connections:
         """
         if not process.running or process.trying_since.get(slot) != since_ns:
             return
-        if self._control.plane.now().waits(process.id):
+        if self._control.plane.now().has_parked(process.id):
             self._control.fleet.crash(process, "netty", "connecting was given up: Async loop died")
         else:
             again = partial(self._give_up, process, slot, since_ns)

@@ -37,6 +37,6 @@ class Sampler:
         self._listeners.append(listener)
 
     def _sample(self) -> None:
-        sample = self._plane.now().sample(traffic_read=bool(self._listeners))
+        sample = self._plane.now().sample(with_traffic=bool(self._listeners))
         for listener in self._listeners:
             listener(sample)

@@ -157,11 +157,11 @@ class Timers:
                         "a timer's switch is true or false", field=f"timers.{item.name}", value=value
                     )
             elif value is not None or item.name not in _MAY_BE_NONE:
-                least = 0.0 if item.name in _MAY_BE_NOTHING else MIN_TIME_S
+                least = 0.0 if item.name in _MAY_BE_ZERO else MIN_TIME_S
                 check_number("a timer", f"timers.{item.name}", value, low=least, high=MAX_TIME_S, unit="s")
 
 
-_MAY_BE_NOTHING = {
+_MAY_BE_ZERO = {
     "worker_shutdown_s", "rebalance_wait_s", "task_launch_s", "slot_running_s", "statistics_s",
     "supervisors_apart_s",
 }  # fmt: skip
@@ -175,10 +175,10 @@ def timers_of(version: StormVersion, settings: Mapping[str, SettingValue] = Mapp
         for key, (timer, _) in TIMERS.items()
         if key in settings
     }
-    return replace(_out_of_the_box(version), **given)  # type: ignore[arg-type]
+    return replace(_defaults(version), **given)  # type: ignore[arg-type]
 
 
-def _out_of_the_box(version: StormVersion) -> Timers:
+def _defaults(version: StormVersion) -> Timers:
     if version >= V2_0_0:
         # With one state machine per slot, the exit of a process is seen at the next poll. Workers re-read the
         # assignment by their timer alone (WorkerState.refreshConnections), the status also by a watch.

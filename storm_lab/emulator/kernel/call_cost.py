@@ -1,7 +1,7 @@
 """The cost of a call of user code: it varies around its mean, and the framework's code is cold at first.
 
 No two executions of a real bolt cost the same, because of the collector, the caches and the allocator. The
-cost of an execute or nextTuple is drawn from a lognormal distribution with mean 1 (`setup.prices`). The draw
+cost of an execute or nextTuple is drawn from a lognormal distribution with mean 1 (`setup.costs`). The draw
 is numbered by the task's calls, so it depends on nothing that other tasks do.
 
 HotSpot compiles a method when it has been called often enough, so code warms up by calls and not by the

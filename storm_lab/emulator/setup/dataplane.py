@@ -1,7 +1,7 @@
 """The data plane's interface to the control plane: run until a time, start and stop workers, read counters.
 
-The work is done by the compiled kernel, which `setup.playing` runs. This class keeps track of which worker
-process runs which executors. Times are virtual nanoseconds; workers are numbered through the run.
+The work is done by the compiled kernel, which `setup.kernel_runner` runs. This class keeps track of which
+worker process runs which executors. Times are virtual nanoseconds; workers are numbered through the run.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from storm_lab.emulator.kernel.main_loop import owe
 from storm_lab.emulator.kernel.polling import count_all_looks
 from storm_lab.emulator.plane import Loss, Stay, WindowSample
 from storm_lab.emulator.setup.flow import shares
+from storm_lab.emulator.setup.kernel_runner import KernelRunner
 from storm_lab.emulator.setup.logbook import Logbook
 from storm_lab.emulator.setup.offset_log import OffsetLogs
-from storm_lab.emulator.setup.playing import Playing
 from storm_lab.emulator.setup.queue_sizes import QueueSizes
 from storm_lab.emulator.setup.tables import build
 from storm_lab.emulator.source import SourceKind, TopologyPlan
@@ -33,10 +33,10 @@ from storm_lab.model.settings import SettingValue
 from storm_lab.tuplelog.recorder import Recorder
 
 
-class DataPlane(Playing):
+class DataPlane(KernelRunner):
     """Plays tuples through workers on a cluster, in virtual time.
 
-    ``most_messages`` bounds memory: if more tuples than that are queued at once, the run ends with
+    ``max_messages`` bounds memory: if more tuples than that are queued at once, the run ends with
     :class:`EmulationStoppedError`. ``bundle`` says how many tuples are played as one. ``sample_every`` k logs
     the executions of one root tuple in k. ``unreached`` says what becomes of messages without a connection;
     None means the version's own behaviour. ``settings`` are those of the cluster. The log counts tuples by
@@ -54,7 +54,7 @@ class DataPlane(Playing):
         recorder: Recorder | None = None,
         count_window_s: float = 10.0,
         sample_every: int = 1,
-        most_messages: int = 20_000_000,
+        max_messages: int = 20_000_000,
         bundle: Bundle | None = None,
         unreached: Unreached | None = None,
         settings: Mapping[str, SettingValue] = MappingProxyType({}),
@@ -66,14 +66,14 @@ class DataPlane(Playing):
         )
         log = Logbook(self._names, recorder)
         count_window_ns = round(count_window_s * NS_PER_S)
-        super().__init__(kernel, log, OffsetLogs(plans, self._names), most_messages, count_window_ns)
+        super().__init__(kernel, log, OffsetLogs(plans, self._names), max_messages, count_window_ns)
         self._cluster = cluster
         self._cost = cost
         self._plans = {plan.topology.id: plan for plan in plans}
-        self._sizes = {p.topology.id: QueueSizes.of(version, p.topology.settings) for p in plans}
+        self._queue_sizes = {p.topology.id: QueueSizes.of(version, p.topology.settings) for p in plans}
         self._executors: defaultdict[int, dict[Executor, int]] = defaultdict(dict)
         """By worker: its executors and their numbers."""
-        self._viewed: tuple[Mapping[Executor, int], tuple[int, ...], Mapping[str, set[int]]] | None = None
+        self._last_view: tuple[Mapping[Executor, int], tuple[int, ...], Mapping[str, set[int]]] | None = None
         self._threads = 0
         self._readers: Counter[int] = Counter()
         self._node_threads: Counter[str] = Counter()
@@ -81,12 +81,12 @@ class DataPlane(Playing):
         # Position of task 0 in each routing table; the first table is empty.
         self._routes: dict[tuple[int, tuple[int, ...]], int] = {}
         self._route_end = len(self._kernel.route)
-        self._start_calls()
+        self._start_callers()
 
     def set_starting(self, node: Node, threads: int) -> None:
         """Set how many threads of starting JVMs want CPU on a node from now on."""
         cpu.set_starting(self._state(), self._names.node_index[node.id], threads)
-        self._bring_up_to_date()
+        self._apply_changes()
 
     def cpu_time_ns(self, node: Node) -> int:
         """CPU that a thread of a starting JVM would have had on the node so far."""
@@ -105,22 +105,22 @@ class DataPlane(Playing):
             self._names.node_index[slot.node],
             self._names.topology_index[topology_id],
             self._threads,
-            self._sizes[topology_id].transfer,
+            self._queue_sizes[topology_id].transfer,
         )
         self._threads += lifecycle.THREADS_PER_WORKER
         self._log.slots.append(slot)
         self._processes[slot.node] += 1
-        self._set_slowness(slot.node)
+        self._update_slowdown(slot.node)
         for executor in executors:
             self._open_executor(worker, executor)
-        self._bring_up_to_date()
+        self._apply_changes()
         return worker
 
     def start_executor(self, worker: int, executor: Executor) -> None:
         """Start one executor thread in a running worker (N-Storm's thread-level update)."""
         self._reserve(0, [executor], self._log.slots[worker].node)
         self._open_executor(worker, executor)
-        self._bring_up_to_date()
+        self._apply_changes()
 
     def _reserve(self, workers: int, executors: Sequence[Executor], node: str) -> None:
         k = pools.grow_records(self._kernel, "worker", len(self._log.slots) + workers)
@@ -153,12 +153,12 @@ class DataPlane(Playing):
             len(executor.tasks),
             names.source_of(executor),
             self._threads,
-            self._sizes[executor.topology].main,
-            self._sizes[executor.topology].send,
+            self._queue_sizes[executor.topology].main,
+            self._queue_sizes[executor.topology].send,
         )
         self._threads += lifecycle.THREADS_PER_EXECUTOR
         self._executors[worker][executor] = index
-        self._viewed = None
+        self._last_view = None
         self._log.stays.append(Stay(executor, worker, self._log.slots[worker], self.now_ns))
 
     def stop_worker(self, worker: int) -> Loss:
@@ -168,20 +168,20 @@ class DataPlane(Playing):
         slot = self._log.slots[worker]
         self._node_threads[slot.node] -= lifecycle.THREADS_PER_WORKER
         self._processes[slot.node] -= 1
-        self._set_slowness(slot.node)
-        self._bring_up_to_date()
+        self._update_slowdown(slot.node)
+        self._apply_changes()
         return Loss(*(sum(place) for place in zip(*losses, strict=True)))
 
     def stop_executor(self, worker: int, executor: Executor) -> Loss:
         """Kill one executor thread of a running worker; returns what was lost with it."""
         loss = self._close_executor(worker, executor)
-        self._bring_up_to_date()
+        self._apply_changes()
         return loss
 
     def _close_executor(self, worker: int, executor: Executor) -> Loss:
         # Log the roots that die with a spout, and return their lines to a source that replays.
         index = self._executors[worker].pop(executor)
-        self._viewed = None
+        self._last_view = None
         self._reserve_messages(4 * readers.LOSE_MOST)
         readers.return_in_hand(self._state(), index)
         while True:
@@ -193,10 +193,10 @@ class DataPlane(Playing):
         self._log.end_stay(index, self.now_ns)
         loss = Loss(*lifecycle.close_executor(self._state(), index))
         self._node_threads[self._log.slots[worker].node] -= lifecycle.THREADS_PER_EXECUTOR
-        self._leave_source(executor)
+        self._release_source(executor)
         return loss
 
-    def _leave_source(self, executor: Executor) -> None:
+    def _release_source(self, executor: Executor) -> None:
         """Release an ended spout's source; a log's next reader begins at the stored offset, others go on."""
         source = self._names.source_of(executor)
         if source < 0:
@@ -211,37 +211,38 @@ class DataPlane(Playing):
 
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
         """Set where executors run, as ``worker`` sees it; returns how many waiting tuples this releases."""
-        known, hosts = self._understood(view)
+        numbers, hosts = self._resolve_view(view)
         topology = int(self._kernel.worker[worker].topology)
-        if known and (topology, known) not in self._routes:
-            self._kernel, self._routes[topology, known], self._route_end = lifecycle.add_route(
-                self._kernel, self._route_end, topology, known
+        if numbers and (topology, numbers) not in self._routes:
+            self._kernel, self._routes[topology, numbers], self._route_end = lifecycle.add_route(
+                self._kernel, self._route_end, topology, numbers
             )
         if self._kernel.worker[worker].parked_head >= 0:
             # Waiting messages may go another distance than earlier ones: take the traffic counters first.
-            self._log.take_traffic(self._kernel)
-        self._kernel.worker[worker].route = self._routes.get((topology, known), 0)
+            self._log.collect_traffic(self._kernel)
+        self._kernel.worker[worker].route = self._routes.get((topology, numbers), 0)
         self._kernel.worker[worker].connections = len(self._receivers(worker, hosts) - {worker})
         self._kernel.worker[worker].connecting = connecting
         delivered = int(lifecycle.deliver_parked(self._state(), worker))
-        self._bring_up_to_date()
+        self._apply_changes()
         return delivered
 
-    def _understood(self, view: Mapping[Executor, int]) -> tuple[tuple[int, ...], Mapping[str, set[int]]]:
+    def _resolve_view(self, view: Mapping[Executor, int]) -> tuple[tuple[int, ...], Mapping[str, set[int]]]:
         """Return the numbers of a view's executors, in order, and the workers that run each component.
 
         The last answer is kept, because many workers get the same view one after the other.
         """
-        if self._viewed is None or self._viewed[0] is not view:
-            runs = self._executors
-            known = [
-                runs[other][executor] for executor, other in sorted(view.items()) if executor in runs[other]
+        if self._last_view is None or self._last_view[0] is not view:
+            numbers = [
+                self._executors[worker][executor]
+                for executor, worker in sorted(view.items())
+                if executor in self._executors[worker]
             ]
             hosts: dict[str, set[int]] = {}
-            for executor, other in view.items():
-                hosts.setdefault(executor.component, set()).add(other)
-            self._viewed = (view, tuple(known), hosts)
-        return self._viewed[1:]
+            for executor, worker in view.items():
+                hosts.setdefault(executor.component, set()).add(worker)
+            self._last_view = (view, tuple(numbers), hosts)
+        return self._last_view[1:]
 
     def _receivers(self, worker: int, hosts: Mapping[str, set[int]]) -> set[int]:
         """Return the workers to which a worker has connections: those that run its executors' targets."""
@@ -256,7 +257,7 @@ class DataPlane(Playing):
         """Tuples that the worker has dropped so far because it could not reach their receivers."""
         return int(self._kernel.worker[worker].dropped)
 
-    def waits(self, worker: int) -> bool:
+    def has_parked(self, worker: int) -> bool:
         """Whether tuples wait in the worker for receivers that it does not reach."""
         return int(self._kernel.worker[worker].parked_head) >= 0
 
@@ -270,7 +271,7 @@ class DataPlane(Playing):
     def charge(self, worker: int, cpu_ns: int) -> None:
         """Charge a worker with CPU for management (a poll, a sync), besides its threads."""
         owe(self._state(), worker, cpu_ns)
-        self._bring_up_to_date()
+        self._apply_changes()
 
     def hold_sending(self, worker: int, duration_ns: int) -> None:
         """Keep a worker's transfer thread from sending for ``duration_ns`` from now on."""
@@ -281,15 +282,15 @@ class DataPlane(Playing):
         """Switch the worker's spouts on or off: whether they call nextTuple."""
         for index in self._executors[worker].values():
             readers.set_active(self._state(), index, int(active))
-        self._bring_up_to_date()
+        self._apply_changes()
 
-    def sample(self, *, traffic_read: bool = True) -> WindowSample:
+    def sample(self, *, with_traffic: bool = True) -> WindowSample:
         """Return the counters since the previous sample; write the traffic and CPU rows."""
         if self._kernel.cost[0].empty_turn > 0 or self._kernel.cost[0].room_look > 0:
             count_all_looks(self._state(), self._threads)
         for node in np.flatnonzero(self._kernel.node["starting"]):
             cpu.cpu_time(self._state(), int(node))
-        return self._log.sample(self._kernel, traffic_read=traffic_read)
+        return self._log.sample(self._kernel, with_traffic=with_traffic)
 
     def set_node_speed(self, node: str, factor: float) -> None:
         """Slow a node down (factor below 1) or back to normal (1)."""
@@ -309,7 +310,7 @@ class DataPlane(Playing):
         rates = shares(round(rate_per_s / self._bundle.size * 1000), tasks)
         for source, rate in enumerate(rates, start=self._names.source_index[key]):
             readers.set_rate(self._state(), source, rate)
-        self._bring_up_to_date()
+        self._apply_changes()
 
     def set_max_pending(self, topology_id: str, limit: int | None) -> None:
         """Change max spout pending, per spout task; None means no limit."""
@@ -330,14 +331,14 @@ class DataPlane(Playing):
             self._log.write_counts(k, self._next_count - self._count_window_ns, self.now_ns)
         self._write_rows()
         self._log.write_pending(k)
-        self._log.sample(k, traffic_read=False)
+        self._log.sample(k, with_traffic=False)
         self._log.write_placements()
 
-    def _set_slowness(self, node_id: str) -> None:
+    def _update_slowdown(self, node_id: str) -> None:
         slow = self._cost.slowdown(self._cluster.node(node_id), self._processes[node_id])
         self._kernel.node[self._names.node_index[node_id]].slow = round(1024 * slow)
 
-    def _start_calls(self) -> None:
+    def _start_callers(self) -> None:
         """Make the first calls of closed loops' callers."""
         for (topology_id, spout), index in self._names.source_index.items():
             source = self._plans[topology_id].sources[spout]

@@ -18,7 +18,7 @@ from storm_lab.model.settings import LOAD_AWARE_OFF, SPOUT_SLEEP_2_MS, SPOUT_SLE
 from storm_lab.model.version import V1_0_0
 
 # Pairs of tasks whose distance may change before the counters are read out.
-MOVED_MOST = 4096
+MAX_MOVED = 4096
 
 _GROUPINGS = {
     Grouping.SHUFFLE: kinds.G_SHUFFLE,
@@ -36,10 +36,10 @@ _SOURCES = {
     SourceKind.TRACE: kinds.S_TRACE,
     SourceKind.CLOSED_LOOP: kinds.S_CLOSED,
 }
-_FETCHING = {False: "fetch", True: "apart"}
+_FETCH_FIELD = {False: "fetch", True: "apart"}
 
 
-def lay_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyPlan], names: Names) -> None:
+def build_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyPlan], names: Names) -> None:
     """Lay out each component's streams, their subscribers, and how these group tuples."""
     streams: list[tuple[int, int]] = []
     subscriptions: list[tuple[int, int, int, int]] = []
@@ -69,10 +69,10 @@ def lay_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyP
     arrays["subscription"] = records("subscription", len(subscriptions))
     for row, values in zip(arrays["subscription"], subscriptions, strict=True):
         row.component, row.grouping, row.own, row.load_aware = values
-    _lay_shuffles(arrays, {source: own for source, own in targets.items() if own}, version)
+    _build_shuffles(arrays, {source: own for source, own in targets.items() if own}, version)
 
 
-def _lay_shuffles(arrays: Arrays, targets: dict[int, list[tuple[int, int]]], version: StormVersion) -> None:
+def _build_shuffles(arrays: Arrays, targets: dict[int, list[tuple[int, int]]], version: StormVersion) -> None:
     """Shuffle each task's lists of targets, as Storm does when it prepares the task.
 
     A partial key grouping uses its list to count the tuples sent to each target instead.
@@ -112,21 +112,21 @@ def _joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
-def lay_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -> None:
+def build_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -> None:
     """Lay out the recorded work of every topology: records, emissions, and the servers they wait for."""
     all_records, all_emissions = [], []
     record_base = emission_base = server_base = 0
     servers: list[str] = []
-    laid: dict[int, int] = {}
+    built: dict[int, int] = {}
     for t, plan in enumerate(plans):
         trace = plan.trace
-        twin = laid.get(id(trace))
-        if twin is not None and not trace.servers:
+        earlier = built.get(id(trace))
+        if earlier is not None and not trace.servers:
             # Topologies with the same trace share one copy of it.
             for name in ("first_record", "first_emission"):
-                arrays["topology"][t][name] = arrays["topology"][twin][name]
+                arrays["topology"][t][name] = arrays["topology"][earlier][name]
             continue
-        laid[id(trace)] = t
+        built[id(trace)] = t
         piece = trace.records.copy()
         piece["first_emission"] += emission_base
         piece["server"] = np.where(piece["server"] >= 0, piece["server"] + server_base, -1)
@@ -152,7 +152,7 @@ def lay_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -
     arrays["server_place"] = np.zeros(len(servers) * places, np.int64)
 
 
-def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> None:
+def build_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> None:
     """Lay out every spout's source: its kind, its rate, its lines and their arrivals."""
     table = records("source", len(names.source_index) + sum(len(own) - 1 for own in names.readers.values()))
     lines: list[NDArray[np.int64]] = []
@@ -177,7 +177,7 @@ def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
             row.rate_milli = round(source.rate_per_s * 1000)
             row.sleep, row.answer = source.sleep_ns, source.answer_ns
             row.first_result = int(source.first_result)
-            row[_FETCHING[source.fetch_thread]] = source.fetch_ns
+            row[_FETCH_FIELD[source.fetch_thread]] = source.fetch_ns
             row.fetch_lines = source.fetch_lines
             settings = plan.topology.settings
             # Each version has only one of the two settings.
@@ -186,10 +186,10 @@ def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
             if source.arrivals_ns is not None:
                 row.first_arrival, row.arrivals = arrival_base, len(source.arrivals_ns)
                 row.arrival_period = source.arrival_period_ns
-                arrivals.append(dealt(source.arrivals_ns, max(1, len(readers))))
+                arrivals.append(arrivals_by_partition(source.arrivals_ns, max(1, len(readers))))
                 arrival_base += len(source.arrivals_ns)
             if readers:
-                deal_out(table[first : first + len(readers)], [len(e.tasks) for e in readers])
+                split_source(table[first : first + len(readers)], [len(e.tasks) for e in readers])
             lines.append(own)
             line_base += len(own)
         for bolt, record in plan.trace.ticks.items():
@@ -200,30 +200,30 @@ def lay_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
     arrays["arrival"] = np.concatenate(arrivals).astype(np.int64) if arrivals else np.zeros(0, np.int64)
 
 
-def deal_out(rows: NDArray[Any], tasks: Sequence[int]) -> None:
+def split_source(rows: NDArray[Any], tasks: Sequence[int]) -> None:
     """Deal a log's lines to its partitions in turn: partition i of n has the lines i, i + n, i + 2 n, ...
 
     Each partition gets its readers' share of the rate, and of recorded arrivals every n-th. ``rows`` are the
     partitions' sources, of which the first is filled in; ``tasks`` are the numbers of tasks that read each
     one.
     """
-    whole = rows[0].copy()
-    rows[:] = whole
+    original = rows[0].copy()
+    rows[:] = original
     rows["stride"] = len(rows)
     rows["next_line"] = np.arange(len(rows))
-    if whole["rate_milli"] > 0:
-        gap = 1_000_000_000_000 // int(whole["rate_milli"])
+    if original["rate_milli"] > 0:
+        gap = 1_000_000_000_000 // int(original["rate_milli"])
         rows["origin"] += gap * np.arange(len(rows))
-        rows["rate_milli"] = shares(int(whole["rate_milli"]), tasks)
-    if whole["arrivals"] > 0:
-        # Each partition's arrivals are contiguous: see dealt.
-        rows["arrivals"] = (int(whole["arrivals"]) + len(rows) - 1 - np.arange(len(rows))) // len(rows)
+        rows["rate_milli"] = shares(int(original["rate_milli"]), tasks)
+    if original["arrivals"] > 0:
+        # Each partition's arrivals are contiguous: see arrivals_by_partition.
+        rows["arrivals"] = (int(original["arrivals"]) + len(rows) - 1 - np.arange(len(rows))) // len(rows)
         rows["first_arrival"] += np.cumsum(rows["arrivals"]) - rows["arrivals"]
         # A partition that receives no line is a source of rate 0.
         rows["kind"][rows["arrivals"] == 0] = kinds.S_RATE
 
 
-def dealt(arrivals: NDArray[np.int64], partitions: int) -> NDArray[np.int64]:
+def arrivals_by_partition(arrivals: NDArray[np.int64], partitions: int) -> NDArray[np.int64]:
     """Return the arrival times ordered by partition: those of the first, then of the second, ..."""
     return np.concatenate([arrivals[i::partitions] for i in range(partitions)])
 
@@ -234,7 +234,7 @@ def shares(rate: int, tasks: Sequence[int]) -> list[int]:
     return [int(part) for part in np.diff(ends)]
 
 
-def lay_pairs(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> None:
+def build_pairs(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> None:
     """Give every pair of components that exchange tuples a block of counters, one for each pair of tasks."""
     components = arrays["component"]
     pairs: set[tuple[int, int]] = set()
@@ -257,10 +257,10 @@ def lay_pairs(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> No
         arrays["pair"][i].component, arrays["pair"][i].first = b, length
         length += int(components[a].tasks) * int(components[b].tasks)
     arrays["traffic"] = records("traffic", length)
-    arrays["moved"] = records("moved", MOVED_MOST)
+    arrays["moved"] = records("moved", MAX_MOVED)
 
 
-def most_copies(kernel: Kernel, plans: Sequence[TopologyPlan]) -> int:
+def max_copies(kernel: Kernel, plans: Sequence[TopologyPlan]) -> int:
     """Return the most copies that one record's emissions make, for which one event must have room."""
     per_stream = np.zeros(len(kernel.stream), np.int64)
     for i, stream in enumerate(kernel.stream):

@@ -40,7 +40,7 @@ class Logbook:
         self._last_sample = 0
         self._failed = dict.fromkeys(names.topologies, 0)
         self._acked = dict.fromkeys(names.topologies, 0)
-        self._taken: list[NDArray[np.int64]] = []
+        self._collected: list[NDArray[np.int64]] = []
         self._components = [component for _, component in names.components]
 
     def end_stay(self, executor: int, time_ns: int) -> None:
@@ -75,7 +75,7 @@ class Logbook:
         s.root_rows = 0
         s.execution_rows = 0
         if 2 * s.moved > s.moved_most:
-            self.take_traffic(k)
+            self.collect_traffic(k)
 
     def _write_roots(self, k: Kernel, rows: NDArray[Any]) -> None:
         if self._recorder is None or not len(rows):
@@ -143,10 +143,10 @@ class Logbook:
         for name in counters:
             t[name] = 0
 
-    def sample(self, k: Kernel, *, traffic_read: bool) -> WindowSample:
+    def sample(self, k: Kernel, *, with_traffic: bool) -> WindowSample:
         """Read and clear the monitors' counters; write the traffic and CPU rows of the window.
 
-        The sample contains traffic only if ``traffic_read``.
+        The sample contains traffic only if ``with_traffic``.
         """
         start, end = self._last_sample, int(k.s[0].now)
         self._last_sample = end
@@ -164,18 +164,18 @@ class Logbook:
         self._write_cpu(k, threads, start, end)
         self._write_starting_cpu(k, start, end)
         k.node["starting_cpu"] = 0
-        traffic = self._read_traffic(k, start, end, traffic_read)
+        traffic = self._read_traffic(k, start, end, with_traffic)
         lengths = k.thread["length"][k.executor["main_thread"][: len(self.stays)]].tolist()
         queued = {
             (stay.worker, stay.executor): length
             for stay, length in zip(self.stays, lengths, strict=True)
             if stay.end_ns is None
         }
-        failed = self._take_failed(k)
+        failed = self._failed_since_sample(k)
         k.thread["cpu"] = 0
         return WindowSample(start, end, executor_cpu, node_cpu, traffic, failed, queued)
 
-    def _take_failed(self, k: Kernel) -> dict[str, int]:
+    def _failed_since_sample(self, k: Kernel) -> dict[str, int]:
         """Return the root tuples failed per topology since the previous sample.
 
         This includes the finished count windows and the current one.
@@ -229,26 +229,26 @@ class Logbook:
             },
         )
 
-    def take_traffic(self, k: Kernel) -> None:
+    def collect_traffic(self, k: Kernel) -> None:
         """Take over the traffic counters and clear them; their counts stay in the current window."""
         used = np.flatnonzero(k.traffic["tuples"])
         cells = k.traffic[used]
-        aside = k.moved[: int(k.s[0].moved)]
-        for pair, rows in ((used, cells), (aside["pair"], aside)):
+        moved = k.moved[: int(k.s[0].moved)]
+        for pair, rows in ((used, cells), (moved["pair"], moved)):
             if len(pair):
                 columns = (pair, rows["locality"], rows["tuples"], rows["bytes"])
-                self._taken.append(np.stack([column.astype(np.int64) for column in columns]))
+                self._collected.append(np.stack([column.astype(np.int64) for column in columns]))
         k.traffic["tuples"] = 0
         k.traffic["bytes"] = 0
         k.s[0].moved = 0
 
     def _read_traffic(self, k: Kernel, start: int, end: int, read: bool) -> dict[tuple[str, int, int], int]:
         # Vectorised: a wide topology has hundreds of thousands of pairs of tasks.
-        self.take_traffic(k)
-        if not self._taken:
+        self.collect_traffic(k)
+        if not self._collected:
             return {}
-        pair, locality, tuples, sizes = np.concatenate(self._taken, axis=1)
-        self._taken = []
+        pair, locality, tuples, sizes = np.concatenate(self._collected, axis=1)
+        self._collected = []
         keys, tuples, sizes = _summed(len(LOCALITY_NAMES) * pair + locality, tuples, sizes)
         pair, locality = keys // len(LOCALITY_NAMES), keys % len(LOCALITY_NAMES)
         block = np.searchsorted(k.pair["first"], pair, side="right") - 1

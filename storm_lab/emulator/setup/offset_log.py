@@ -75,7 +75,7 @@ class OffsetLogs:
         self._logs: dict[str, list[OffsetLog]] = {}
         """By topology."""
         # Rows of the kernel's buffer that have been processed.
-        self._taken = 0
+        self._rows_read = 0
         sources = {plan.topology.id: plan.sources for plan in plans}
         for key, readers in names.readers.items():
             topology, spout = key
@@ -98,16 +98,16 @@ class OffsetLogs:
                 log.checkpoint()
         self.next_checkpoint_ns = min((log.due_ns for log in self._all), default=NEVER)
 
-    def emptied(self) -> None:
+    def on_buffer_emptied(self) -> None:
         """Note that the kernel's buffer of finished roots is empty again."""
-        self._taken = 0
+        self._rows_read = 0
 
-    def take(self, k: Kernel) -> None:
+    def collect_acks(self, k: Kernel) -> None:
         """Process the acks among the roots that have finished since the last call."""
         if not self._all:
             return
-        rows = k.root_row[self._taken : int(k.s["root_rows"][0])]
-        self._taken += len(rows)
+        rows = k.root_row[self._rows_read : int(k.s["root_rows"][0])]
+        self._rows_read += len(rows)
         acked = rows["outcome"] == ACKED
         task, line, attempt = (rows[name][acked] for name in ("task", "line", "attempt"))
         component: NDArray[np.int64] = k.task["component"][task]

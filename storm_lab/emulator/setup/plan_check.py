@@ -95,7 +95,7 @@ def _check_records(topology: Topology, trace: WorkloadTrace) -> None:
     ):
         if np.any(bad):
             row = int(np.argmax(bad))
-            message = f"the workload trace of {topology.id!r} {what}: {_whose(trace, row)}"
+            message = f"the workload trace of {topology.id!r} {what}: {_describe_call(trace, row)}"
             _refuse(field, int(records[field][row]), message, remedy)
 
 
@@ -107,12 +107,12 @@ def _check_emissions(topology: Topology, trace: WorkloadTrace) -> None:
         what = f"the workload trace of {topology.id!r} emits on a stream that it does not name"
         _refuse("stream", int(unnamed[0]), what, f"give an index into its {len(trace.streams)} streams")
     # A stream without subscribers leads to no record, which is marked by -1.
-    heard = {(item.source, item.stream) for component in topology.components for item in component.inputs}
-    first = np.array([0 if name in heard else -1 for name in trace.streams], np.int64)
-    nowhere = (record < first[stream]) | (record > len(trace.records))
+    subscribed = {(item.source, item.stream) for target in topology.components for item in target.inputs}
+    first = np.array([0 if name in subscribed else -1 for name in trace.streams], np.int64)
+    outside = (record < first[stream]) | (record > len(trace.records))
     for field, bad, remedy in (
         ("bytes", (size < 0) | (size > LARGEST_TUPLE), f"give 0 to {LARGEST_TUPLE} bytes"),
-        ("first_record", nowhere, f"point into the trace's {len(trace.records)} records"),
+        ("first_record", outside, f"point into the trace's {len(trace.records)} records"),
     ):
         if np.any(bad):
             row = int(np.argmax(bad))
@@ -121,7 +121,7 @@ def _check_emissions(topology: Topology, trace: WorkloadTrace) -> None:
             _refuse(field, int(trace.emissions[field][row]), what, remedy)
 
 
-def _whose(trace: WorkloadTrace, record: int) -> str:
+def _describe_call(trace: WorkloadTrace, record: int) -> str:
     """Describe the call to which a record belongs."""
     for spout, lines in trace.sources.items():
         if record in lines:

@@ -72,15 +72,15 @@ class QueueSizes:
                     )
             # The ring of a receive queue has a power of two of places; executors of 2.x have no send queue.
             return cls(main=1 << (main - 1).bit_length(), send=1, transfer=transfer)
-        held = 1 if version < V0_9_0 else TUPLES_PER_PLACE
+        per_place = 1 if version < V0_9_0 else TUPLES_PER_PLACE
         return cls(
-            main=size(RECEIVE_BUFFER, PLACES) * held,
+            main=size(RECEIVE_BUFFER, PLACES) * per_place,
             send=size(SEND_BUFFER, PLACES),
-            transfer=size(TRANSFER_BUFFER, PLACES) * held,
+            transfer=size(TRANSFER_BUFFER, PLACES) * per_place,
         )
 
 
-def lay_batches(row: Any, topology: Topology, version: StormVersion, cost: CostModel) -> None:
+def set_batches(row: Any, topology: Topology, version: StormVersion, cost: CostModel) -> None:
     """Set how many tuples are gathered for the queues of a topology, and how often they are flushed."""
     given = topology.settings
     flush_ms = 0.0

@@ -13,9 +13,9 @@ import numpy as np
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup import flow
+from storm_lab.emulator.setup.costs import cost_row, lognormal
 from storm_lab.emulator.setup.plan_check import check_plan
-from storm_lab.emulator.setup.prices import lognormal, price_list
-from storm_lab.emulator.setup.queue_sizes import lay_batches
+from storm_lab.emulator.setup.queue_sizes import set_batches
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records
@@ -68,21 +68,21 @@ def build(
     """
     for plan in plans:
         check_plan(plan)
-    names = _name(cluster, version, plans)
+    names = _build_names(cluster, version, plans)
     arrays: Arrays = {
         "s": records("s", 1),
-        "cost": price_list(cost, version, settings),
+        "cost": cost_row(cost, version, settings),
         "spread": lognormal(cost.service_cv),
         **{name: records(name, 64) for name in ("worker", "executor", "thread")},
         **{name: records(name, 0) for name in ("message", "batch", "root")},
         **{name: records(name, 1 << 15) for name in ("root_row", "execution_row")},
     }
-    _lay_nodes(arrays, cluster, version, cost)
-    _lay_components(arrays, version, plans, names, seed, cost)
-    flow.lay_streams(arrays, version, plans, names)
-    flow.lay_traces(arrays, plans, cost)
-    flow.lay_sources(arrays, plans, names)
-    flow.lay_pairs(arrays, plans, names)
+    _build_nodes(arrays, cluster, version, cost)
+    _build_components(arrays, version, plans, names, seed, cost)
+    flow.build_streams(arrays, version, plans, names)
+    flow.build_traces(arrays, plans, cost)
+    flow.build_sources(arrays, plans, names)
+    flow.build_pairs(arrays, plans, names)
     nodes, channels = len(cluster.nodes), len(arrays["channel"])
     threads, sources = len(arrays["thread"]), len(arrays["source"])
     timers = 2 * nodes + channels + sources
@@ -125,7 +125,7 @@ def build(
     s.netty = int(V0_9_0 <= version < V2_0_0)
     s.version_1 = int(version >= V1_0_0)
     s.version_2 = int(version >= V2_0_0)
-    s.bolt_margin = flow.most_copies(kernel, plans) + 4
+    s.bolt_margin = flow.max_copies(kernel, plans) + 4
     bundle.apply(kernel)
     return kernel, names
 
@@ -148,7 +148,7 @@ def _limit_connections(kernel: Kernel, version: StormVersion, settings: Mapping[
     s.unread_high, s.unread_low = high + sockets, low + sockets
 
 
-def _name(cluster: Cluster, version: StormVersion, plans: Sequence[TopologyPlan]) -> Names:
+def _build_names(cluster: Cluster, version: StormVersion, plans: Sequence[TopologyPlan]) -> Names:
     nodes = tuple(node.id for node in cluster.nodes)
     topologies = tuple(plan.topology.id for plan in plans)
     executors = {plan.topology.id: executors_of(plan.topology, version) for plan in plans}
@@ -185,7 +185,7 @@ def _name(cluster: Cluster, version: StormVersion, plans: Sequence[TopologyPlan]
     )
 
 
-def _lay_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: CostModel) -> None:
+def _build_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: CostModel) -> None:
     racks = {rack: i for i, rack in enumerate(cluster.racks)}
     n, r = len(cluster.nodes), len(racks)
     nodes = records("node", n)
@@ -224,7 +224,7 @@ def _lay_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: Co
     arrays["channel"] = channels
 
 
-def _lay_components(
+def _build_components(
     arrays: Arrays,
     version: StormVersion,
     plans: Sequence[TopologyPlan],
@@ -246,7 +246,7 @@ def _lay_components(
         row.debug = int(flag_of(topology.settings, DEBUG))
         row.receive_batch = round(number_of(topology.settings, RECEIVER_BATCH, cost.receive_batch))
         row.max_pending = topology.max_spout_pending or 0
-        lay_batches(row, topology, version, cost)
+        set_batches(row, topology, version, cost)
         row.acker_buckets = 3 if version >= V2_0_0 else 2
     for index, (t, component_id) in enumerate(names.components):
         topology = plans[t].topology

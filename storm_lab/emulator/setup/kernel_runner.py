@@ -23,21 +23,21 @@ from storm_lab.emulator.state.pools import grow_messages, grow_roots
 
 LOAD_REPORT_NS = 5 * NS_PER_S
 _BUDGET = 1 << 62
-_NO_TIME = -1
+_BEFORE_START = -1
 """A time before the first event."""
 
 
-class Playing(Plane):
+class KernelRunner(Plane):
     """Runs the kernel and its logs from one instant to a later one."""
 
     def __init__(
-        self, kernel: Kernel, log: Logbook, offsets: OffsetLogs, most_messages: int, count_window_ns: int
+        self, kernel: Kernel, log: Logbook, offsets: OffsetLogs, max_messages: int, count_window_ns: int
     ) -> None:
-        self._most_messages = most_messages
+        self._max_messages = max_messages
         self._kernel = grow_roots(grow_messages(kernel, 1 << 12), 1 << 12)
         # Read at every turn of the control plane. The row of scalars is never replaced.
         self._now = self._kernel.s["now"]
-        self._handled = self._kernel
+        self._handle_of = self._kernel
         self._handle, self._table = handle(self._kernel)
         get_ready(self._handle)
         self._log = log
@@ -49,8 +49,8 @@ class Playing(Plane):
 
     def _state(self) -> Any:
         """Return the kernel's arrays as compiled functions take them; renewed when arrays were replaced."""
-        if self._handled is not self._kernel:
-            self._handled = self._kernel
+        if self._handle_of is not self._kernel:
+            self._handle_of = self._kernel
             self._handle, self._table = handle(self._kernel)
         return self._handle
 
@@ -84,9 +84,9 @@ class Playing(Plane):
         """
         offsets = self._offsets
         while (due := min(self._next_count, self._next_report, offsets.next_checkpoint_ns)) <= time_ns:
-            self._play_on(due)
+            self._run_kernel(due)
             if due == offsets.next_checkpoint_ns:
-                offsets.take(self._kernel)
+                offsets.collect_acks(self._kernel)
                 offsets.checkpoint(due)
             if due == self._next_report:
                 report_loads(self._state(), len(self._log.stays))
@@ -94,9 +94,9 @@ class Playing(Plane):
             if due == self._next_count:
                 self._log.write_counts(self._kernel, due - self._count_window_ns, due)
                 self._next_count += self._count_window_ns
-        self._play_on(time_ns)
+        self._run_kernel(time_ns)
 
-    def _play_on(self, time_ns: int) -> None:
+    def _run_kernel(self, time_ns: int) -> None:
         while True:
             reason = run(self._state(), time_ns, _BUDGET if self._observer is None else 0, 0)
             if reason == NEED_BUDGET and self._observer is not None:
@@ -111,17 +111,17 @@ class Playing(Plane):
             elif reason == NEED_LOG:
                 self._write_rows()
 
-    def _bring_up_to_date(self) -> None:
+    def _apply_changes(self) -> None:
         """Let threads and nodes react to a change by the control plane, without advancing time."""
-        run(self._state(), _NO_TIME, 0, 1)
+        run(self._state(), _BEFORE_START, 0, 1)
 
     def _grow_messages(self) -> None:
         size = max(
             2 * len(self._kernel.message), len(self._kernel.message) + 8 * int(self._kernel.s[0].bolt_margin)
         )
-        if size > 2 * self._most_messages:
+        if size > 2 * self._max_messages:
             raise EmulationStoppedError(
-                f"more than {self._most_messages:,} tuples are queued at {self.now_ns / NS_PER_S:.1f} s: "
+                f"more than {self._max_messages:,} tuples are queued at {self.now_ns / NS_PER_S:.1f} s: "
                 "the topology cannot keep up with its source; lower the rate, or set max spout pending"
             )
         self._kernel = grow_messages(self._kernel, size)
@@ -131,9 +131,9 @@ class Playing(Plane):
             self._grow_messages()
 
     def _write_rows(self) -> None:
-        self._offsets.take(self._kernel)
+        self._offsets.collect_acks(self._kernel)
         self._log.write_rows(self._kernel)
-        self._offsets.emptied()
+        self._offsets.on_buffer_emptied()
 
     @property
     def lost(self) -> int:

@@ -21,11 +21,11 @@ from storm_lab.model.version import V0_9_0, V0_9_3, V1_0_0, V2_0_0
 TIMER_MS = 10.0
 FLUSH_FROM_NS = 30 * NS_PER_S
 # Defaults of WaitStrategyProgressive of 2.x: calls of parkNanos(1), then the length of each sleep in ms.
-FINE_LOOKS = 1000
+PARKS_BEFORE_SLEEP = 1000
 SLEEP_MS = 1
 
 
-def price_list(
+def cost_row(
     cost: CostModel, version: StormVersion, settings: Mapping[str, SettingValue]
 ) -> NDArray[np.void]:
     """Return the kernel's single row of costs; ``settings`` are those of the cluster."""
@@ -80,7 +80,7 @@ def price_list(
         c.look = 0
     elif cost.look_us > 0:
         c.empty_turn = c.look
-        c.fine_time = round(number_of(settings, BOLT_PARKS, FINE_LOOKS)) * c.fine_look
+        c.fine_time = round(number_of(settings, BOLT_PARKS, PARKS_BEFORE_SLEEP)) * c.fine_look
         c.coarse_look = round(number_of(settings, BOLT_SLEEP_MS, SLEEP_MS)) * NS_PER_MS + c.late
     c.receive_batch = round(cost.receive_batch)
     return table
