@@ -106,7 +106,7 @@ class Bundle:
             own = k.arrival[source.first_arrival : source.first_arrival + source.arrivals]
             own = own[self.size - 1 :: self.size]
             if len(own) == 0:
-                message = "a period of the recorded arrivals makes no whole bundle"
+                message = "a period of the recorded arrivals does not fill a bundle"
                 remedy = "give smaller bundles or a longer recording"
                 raise UserError(message, field="bundle.size", value=self.size, remedy=remedy)
             source.first_arrival, source.arrivals = first, len(own)

@@ -133,7 +133,7 @@ def check_source(spout: str, plan: SourcePlan) -> None:
             )
     if plan.checkpoint_ns > 0:
         if plan.kind is SourceKind.CLOSED_LOOP:
-            refuse("checkpoint_ns", plan.checkpoint_ns, "callers who wait for answers keep no log: give 0")
+            refuse("checkpoint_ns", plan.checkpoint_ns, "callers that wait for answers keep no log: give 0")
         if plan.on_fail is not FailurePolicy.REPLAY or not plan.anchored:
             refuse(
                 "checkpoint_ns", plan.checkpoint_ns, "a log replays and needs acks: set on_fail and anchored"

@@ -123,19 +123,19 @@ def check_spec(spec: EmulationSpec) -> None:
     check_cluster_settings(spec.settings)
     check_settings_version("the cluster", spec.settings, spec.version)
     if not spec.topologies:
-        raise UserError("there is nothing to run", field="topologies", remedy="give at least one topology")
+        raise UserError("the run has no topologies", field="topologies", remedy="give at least one topology")
     check_distinct("the run", "topology", [plan.topology.id for plan in spec.topologies])
     for plan in spec.topologies:
         check_number(f"topology {plan.topology.id!r}", "submit_s", plan.submit_s, unit="s")
         if not 0 <= plan.submit_s < spec.duration_s:
-            message = "a topology is submitted within the run"
+            message = "a topology must be submitted during the run"
             remedy = f"give seconds, from 0 to less than {spec.duration_s:g}"
             raise UserError(message, field="submit_s", value=plan.submit_s, remedy=remedy)
         check_settings_version(f"topology {plan.topology.id!r}", plan.topology.settings, spec.version)
         if not spec.control_only:
             check_plan(plan)
     if spec.timers is not None and (both := [key for key in spec.settings if key in TIMERS]):
-        message = "the run has timers of its own, which leave no room for this setting"
+        message = "the run has timers of its own, which override this setting"
         remedy = f"set timers.{TIMERS[both[0]][0]} instead"
         raise UserError(message, field="settings", value=both[0], remedy=remedy)
     for constants in (spec.cost, spec.times, spec.zookeeper):

@@ -44,7 +44,7 @@ def test_a_killed_topology_falls_silent_waits_and_leaves_its_slots() -> None:
     played = _played({"fault": "kill-topology", "at_s": 30, "topology": "tree", "wait_s": 8}, duration_s=60.0)
     lines = [d.line for d in played.outcome.decisions if d.actor == "nimbus" and d.time_ns >= 30 * SECOND]
     assert lines == [
-        "30.000 nimbus kill tree (a user commands it)",
+        "30.000 nimbus kill tree (user command)",
         "38.000 nimbus remove tree (it was killed and its wait is over)",
     ]
     assert _rate(played, 20, 30) == pytest.approx(10, abs=1)
@@ -126,8 +126,8 @@ def test_deactivation_silences_the_spouts_and_keeps_the_workers() -> None:
     assert {d.action for d in played.outcome.decisions} & {"kill-worker", "worker-crash"} == set()
     commands = [d.line for d in played.outcome.decisions if d.action in ("deactivate", "activate")]
     assert commands == [
-        "25.000 nimbus deactivate tree (a user commands it)",
-        "40.000 nimbus activate tree (a user commands it)",
+        "25.000 nimbus deactivate tree (user command)",
+        "40.000 nimbus activate tree (user command)",
     ]
 
 

@@ -53,7 +53,7 @@ def _refusals() -> list[tuple[EmulationSpec, str]]:
             replace(good, settings={"nimbus.monitor.freq.secs": 5}, timers=timers_of(V0_9_7)),
             "'nimbus.monitor.freq.secs'.*set timers.nimbus_round_s instead",
         ),
-        (replace(good, topologies=()), "topologies: there is nothing to run"),
+        (replace(good, topologies=()), "topologies: the run has no topologies"),
         (replace(good, topologies=(plan, plan)), "topology = 'tree': the run has this topology twice"),
         (replace(good, topologies=(replace(plan, sources={}),)), "spout 'lines' of topology 'tree'"),
         (replace(good, times=ControlTimes(jvm_start_s=70.0)), "jvm_start_s = 70.0.*0 to 10 s"),

@@ -186,5 +186,5 @@ def test_a_size_that_cannot_be_is_refused(size: int) -> None:
 
 
 def test_too_few_recorded_arrivals_are_refused() -> None:
-    with pytest.raises(UserError, match="no whole bundle"):
+    with pytest.raises(UserError, match="does not fill a bundle"):
         _play(Bundle(K), 0.1, poisson(100.0, K - 1))

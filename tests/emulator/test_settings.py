@@ -231,7 +231,7 @@ def test_the_clusters_settings_are_defaults_of_its_topologies() -> None:
         (V2_8_8, {settings.SEND_BUFFER: 8}, "that Storm 2.8.8 does not have; .* exists before 2.0.0"),
         (V0_9_7, {settings.BACK_PRESSURE: True}, "exists from 1.0.0 on and before 2.0.0"),
         (V0_9_7, {settings.RECEIVE_BUFFER: 100}, "= 100: topology 'tree' needs a power of two.*give 128"),
-        (V0_9_7, {settings.MESSAGE_TIMEOUTS: False}, "switched off, which is not played"),
+        (V0_9_7, {settings.MESSAGE_TIMEOUTS: False}, "switched off, which the emulator does not support"),
     ],
     ids=str,
 )

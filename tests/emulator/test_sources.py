@@ -341,7 +341,7 @@ def test_a_log_that_cannot_keep_its_promise_is_refused(bad: SourcePlan, message:
 def test_a_log_without_ackers_is_refused() -> None:
     topology = chain([1, 1], ackers=0)
     trace = chain_trace([constant_work(US, 10)])
-    with pytest.raises(UserError, match="nobody acks"):
+    with pytest.raises(UserError, match="has no ackers"):
         start(topology, trace, LOG, nodes(1), lambda executor: Slot("node0", 6700))
 
 

@@ -129,7 +129,7 @@ class Connections:
         if not process.running or process.trying_since.get(slot) != since_ns:
             return
         if self._control.plane.now().has_parked(process.id):
-            self._control.fleet.crash(process, "netty", "connecting was given up: Async loop died")
+            self._control.fleet.crash(process, "netty", "gave up connecting: Async loop died")
         else:
             again = partial(self._give_up, process, slot, since_ns)
             self._clock.after(self._retry_ns, Rank.PROCESS, process.actor, again)
@@ -161,7 +161,9 @@ class Connections:
                 buffered = self._control.plane.now().connect(process.id, view, connecting=connecting)
                 self._note_dropped(process)
                 if buffered:
-                    self._note(process, "send-buffered", "their receivers are reached again", tuples=buffered)
+                    self._note(
+                        process, "send-buffered", "their receivers can be reached again", tuples=buffered
+                    )
         for topology_id in sorted({process.topology for process in changed.values()}):
             for process in self._running.get(topology_id, ()):
                 # Bolts of a worker that is still connecting would hold what they receive. While that is so

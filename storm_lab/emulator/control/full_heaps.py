@@ -43,7 +43,7 @@ class FullHeaps:
                 process.actor,
                 "heap-full",
                 str(process.slot),
-                "queued tuples fill its heap: it only collects, and gives no heartbeats",
+                "queued tuples fill its heap: it only collects garbage and sends no heartbeats",
                 worker=worker,
                 topology=process.topology,
                 since_ns=full[worker],

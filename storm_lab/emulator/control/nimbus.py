@@ -110,7 +110,7 @@ class Nimbus:
         resolved = replace(topology, ackers=acker_count(topology, control.version))
         self.topologies[topology.id] = self.submitted[topology.id] = resolved
         self._set_status(topology.id, Status.ACTIVE)
-        control.log.note(ACTOR, "submit", topology.id, "a user submits it", workers=topology.workers)
+        control.log.note(ACTOR, "submit", topology.id, "user command", workers=topology.workers)
         if placement is not None:
             self._adopt_worker_count(topology.id, placement)
             self._by_hand[topology.id] = placement
@@ -204,7 +204,13 @@ class Nimbus:
         status = self.status.get(topology_id)
         if self.up and status in fits:
             return False
-        why = "Nimbus is down" if not self.up else "it is gone" if status is None else f"it is {status.value}"
+        why = (
+            "Nimbus is down"
+            if not self.up
+            else "it no longer exists"
+            if status is None
+            else f"it is {status.value}"
+        )
         self._control.log.note(ACTOR, f"refuse-{command}", topology_id, why)
         return True
 
@@ -274,7 +280,7 @@ class Nimbus:
         now = self._control.clock.now_ns
         cluster = self.live_cluster
         if not cluster.nodes:
-            self._control.log.note(ACTOR, "skip-round", "cluster", "no supervisor gives a heartbeat")
+            self._control.log.note(ACTOR, "skip-round", "cluster", "no supervisor is alive")
             return
         if from_scratch is not None:
             self._by_hand.pop(from_scratch, None)
@@ -303,7 +309,7 @@ class Nimbus:
         if not dead and from_scratch is None and dict(result.assignment.slots) == present:
             return
         if dead:
-            reason = f"{dead} executors give no heartbeat"
+            reason = f"{dead} executors send no heartbeats"
         for topology_id in self.topologies:
             slots = result.assignment.of_topology(topology_id).slots
             if slots and self._differs(topology_id, slots):
@@ -328,7 +334,7 @@ class Nimbus:
             return
         if all_reported(self._control.zookeeper, stored):
             self._announced[topology_id] = stored.id
-            self._control.log.note(ACTOR, "running", topology_id, "all executors report", id=stored.id)
+            self._control.log.note(ACTOR, "running", topology_id, "all executors have reported", id=stored.id)
             for callback in self._on_running:
                 callback(topology_id)
 

@@ -69,7 +69,9 @@ class Registry(Generic[T]):
             required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
             if required and item.name not in parameters:
                 raise UserError(
-                    f"{self._noun} {name!r} needs it", field=f"{field}.{item.name}", remedy="give a value"
+                    f"{self._noun} {name!r} needs this parameter",
+                    field=f"{field}.{item.name}",
+                    remedy="give a value",
                 )
         member: T = kind(**parameters)
         return member

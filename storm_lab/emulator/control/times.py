@@ -154,7 +154,7 @@ class Timers:
             if isinstance(item.default, bool):
                 if not isinstance(value, bool):
                     raise UserError(
-                        "a timer's switch is true or false", field=f"timers.{item.name}", value=value
+                        "a timer's switch must be true or false", field=f"timers.{item.name}", value=value
                     )
             elif value is not None or item.name not in _MAY_BE_NONE:
                 least = 0.0 if item.name in _MAY_BE_ZERO else MIN_TIME_S

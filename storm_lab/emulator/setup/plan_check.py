@@ -49,11 +49,11 @@ def check_plan(plan: TopologyPlan) -> None:
         _refuse("components", None, f"{name} has no spout", "add a component without inputs")
     logs = [spout for spout, source in sorted(plan.sources.items()) if source.checkpoint_ns > 0]
     if logs and topology.ackers == 0:
-        what = f"spout {logs[0]!r} of {name} reads a log, and nobody acks its lines"
+        what = f"spout {logs[0]!r} of {name} reads a log, but the topology has no ackers"
         _refuse("ackers", 0, what, "give the topology ackers, or set checkpoint_ns to 0")
     if not flag_of(topology.settings, MESSAGE_TIMEOUTS, True):
-        what = f"time-outs of {name} are switched off, which is not played"
-        remedy = "leave them on and give a message time-out longer than the run: then none is reached"
+        what = f"time-outs of {name} are switched off, which the emulator does not support"
+        remedy = "leave them on, and give a message time-out longer than the run"
         _refuse(MESSAGE_TIMEOUTS, False, what, remedy)
     _check_records(topology, trace)
     _check_emissions(topology, trace)
@@ -80,18 +80,23 @@ def _check_records(topology: Topology, trace: WorkloadTrace) -> None:
     servers = f"name one of the trace's {len(trace.servers)} servers by its index, or -1"
     begins = "give 1 for a call that begins with resetTimeout, else 0"
     of_spouts = "a spout has no input tuple to reset: give 0"
-    failing = "give how many, or -1 where the call fails its input"
-    held = f"point into its {len(trace.emissions)} emissions"
+    failing = "give 0 or more, or -1 if the call fails its input"
+    held = f"give an index into its {len(trace.emissions)} emissions"
     for field, bad, what, remedy in (
         ("cpu_ns", records["cpu_ns"] < 0, "has a negative cost", "costs are 0 or more"),
-        ("cpu_ns", records["cpu_ns"] > LONGEST_CALL_NS, "has an absurd cost", hour),
+        ("cpu_ns", records["cpu_ns"] > LONGEST_CALL_NS, "has an implausible cost", hour),
         ("server_ns", records["server_ns"] < 0, "has a negative cost", "costs are 0 or more"),
-        ("server_ns", records["server_ns"] > LONGEST_CALL_NS, "has an absurd cost", hour),
-        ("server", (server < -1) | (server >= len(trace.servers)), "has no such server", servers),
-        ("resets", (resets != 0) & (resets != 1), "is ambiguous about resetTimeout", begins),
+        ("server_ns", records["server_ns"] > LONGEST_CALL_NS, "has an implausible cost", hour),
+        (
+            "server",
+            (server < -1) | (server >= len(trace.servers)),
+            "names a server that does not exist",
+            servers,
+        ),
+        ("resets", (resets != 0) & (resets != 1), "has an invalid resetTimeout flag", begins),
         ("resets", of_spout & (resets != 0), "resets a time-out", of_spouts),
-        ("emissions", count < -1, "emits less than nothing", failing),
-        ("first_emission", missing, "emits what the trace does not hold", held),
+        ("emissions", count < -1, "has a negative number of emissions", failing),
+        ("first_emission", missing, "has emissions that the trace does not contain", held),
     ):
         if np.any(bad):
             row = int(np.argmax(bad))
@@ -112,7 +117,7 @@ def _check_emissions(topology: Topology, trace: WorkloadTrace) -> None:
     outside = (record < first[stream]) | (record > len(trace.records))
     for field, bad, remedy in (
         ("bytes", (size < 0) | (size > LARGEST_TUPLE), f"give 0 to {LARGEST_TUPLE} bytes"),
-        ("first_record", outside, f"point into the trace's {len(trace.records)} records"),
+        ("first_record", outside, f"give an index into the trace's {len(trace.records)} records"),
     ):
         if np.any(bad):
             row = int(np.argmax(bad))

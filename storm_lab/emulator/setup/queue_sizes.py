@@ -63,9 +63,9 @@ class QueueSizes:
                 (TRANSFER_BATCH, transfer // 2, TRANSFER_BUFFER),
             ):
                 if size(key, 1) > most:
-                    message = "a batch must not be larger than half of its queue: no worker of 2.x starts so"
                     raise UserError(
-                        message,
+                        "a batch must not be larger than half of its queue: "
+                        "workers of 2.x do not start otherwise",
                         field=key,
                         value=size(key, 1),
                         remedy=f"give a larger {buffer}" + (f", or at most {most}" if most > 0 else ""),

@@ -15,7 +15,7 @@ from storm_lab.errors import UserError
 from storm_lab.model.checks import check_number, check_whole
 from storm_lab.model.topology import MAX_TASKS
 
-REASON = "a user commands it"
+REASON = "user command"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,13 @@ class _Command(Fault):
         check_topology(self.topology, world, entry)
         if self.topology in world.topologies_killed:
             raise self.refusal(
-                entry, "topology", "the topology has been killed by then", "command it earlier"
+                entry, "topology", "the topology has been killed by then", "give the command earlier"
             )
         if "Nimbus" in world.daemons_down:
             raise UserError(
-                "Nimbus is down at that time and takes no command", field=entry, remedy="revive Nimbus first"
+                "Nimbus is down at that time and accepts no commands",
+                field=entry,
+                remedy="revive Nimbus first",
             )
 
 

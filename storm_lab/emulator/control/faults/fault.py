@@ -108,7 +108,7 @@ class FaultPlan:
             fields = dict(row)
             kind = fields.pop("fault", None)
             if not isinstance(kind, str):
-                message = "the entry does not say what happens"
+                message = "the entry names no fault"
                 remedy = f"choose one of {', '.join(FAULTS.names())}"
                 raise UserError(message, field=f"{entry}.fault", value=kind, remedy=remedy)
             faults.append(FAULTS.build(kind, fields, field=entry))

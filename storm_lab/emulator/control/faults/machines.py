@@ -111,7 +111,7 @@ class SlowNode(Fault):
     def check(self, world: PlannedWorld, entry: str) -> None:
         """Refuse an unknown node, or a factor out of range."""
         check_node(self.node, world, f"{entry}.node")
-        check_number("the part of its own speed", f"{entry}.factor", self.factor, low=0.01, high=1.0)
+        check_number("a slow node", f"{entry}.factor", self.factor, low=0.01, high=1.0)
 
     def strike(self, control: ControlPlane) -> None:
         """Set the node's speed."""
@@ -186,7 +186,9 @@ class RestoreLink(_LinkFault):
         """Refuse a link that is undisturbed at that time."""
         link = self._link(world, entry)
         if link not in world.links_disturbed:
-            raise self.refusal(entry, "node_b", "the link is in order at that time", "cut or delay it first")
+            raise self.refusal(
+                entry, "node_b", "the link is undisturbed at that time", "cut or delay it first"
+            )
         world.links_disturbed.remove(link)
 
     def strike(self, control: ControlPlane) -> None:

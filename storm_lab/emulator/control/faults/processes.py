@@ -110,7 +110,7 @@ class KillExecutor(Fault):
         ]
         self.note(control, f"{self.topology}/{self.task}", processes=len(victims))
         for process in victims:
-            control.fleet.crash(process, ACTOR, "an exception left an executor's thread")
+            control.fleet.crash(process, ACTOR, "an exception escaped from an executor's thread")
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ class _ThreadLevelUpdate(Migration):
             process.actor,
             "update-threads",
             str(process.slot),
-            "its node's store holds other executors for it",
+            "its node's store assigns it other executors",
             start=[str(e) for e in new],
             stop=[str(e) for e in old],
         )
@@ -161,7 +161,11 @@ class _ThreadLevelUpdate(Migration):
             return
         self.control.fleet.start_executor(process, executor)
         self.control.log.note(
-            process.actor, "start-executor", str(executor), "it has come", slot=str(process.slot)
+            process.actor,
+            "start-executor",
+            str(executor),
+            "newly assigned to this worker",
+            slot=str(process.slot),
         )
         self.control.connections.executors_changed(process)
 
@@ -171,6 +175,11 @@ class _ThreadLevelUpdate(Migration):
             return
         loss = self.control.fleet.stop_executor(process, executor)
         self.control.log.note(
-            process.actor, "stop-executor", str(executor), "it has moved", slot=str(process.slot), **loss
+            process.actor,
+            "stop-executor",
+            str(executor),
+            "no longer assigned to this worker",
+            slot=str(process.slot),
+            **loss,
         )
         self.control.connections.executors_changed(process)
