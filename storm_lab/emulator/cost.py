@@ -25,73 +25,74 @@ class CostModel:
     dispatch_us: float = constant(
         4.0, (1, 20), f"take a tuple from the receive queue and call execute; {_RANGE}"
     )
-    emit_us: float = constant(3.0, (0.5, 20), f"choose a target and hand one copy over; {_RANGE}")
+    emit_us: float = constant(3.0, (0.5, 20), f"choose a target and hand over one copy; {_RANGE}")
     serialise_us: float = constant(
         7.0,
         allowed=(5, 60),
-        source="Kryo, small record, sender's end; send threads of live Storm 0.9.2, flooded on hosts of one "
-        "core, batches of 40 tuples and more: 3.5 us with `send_us`, on a core that does 2.6 times as much",
+        source="Kryo, small record, at the sender; send threads of live Storm 0.9.2, flooded on one-core "
+        "hosts, batches of 40 tuples and more: 3.5 us with `send_us`, on a core 2.6 times as fast",
     )
-    serialise_us_per_kb: float = constant(5.0, (2, 15), f"Kryo, size part; {_RANGE}", unit="us/KB")
+    serialise_us_per_kb: float = constant(5.0, (2, 15), f"Kryo, part by size; {_RANGE}", unit="us/KB")
     deserialise_us: float = constant(
         6.0,
         allowed=(5, 60),
-        source="Kryo, receiver's end; bolts of the same runs, all of whose tuples come from elsewhere, "
-        "against those of which half do: 2.3 us",
+        source="Kryo, at the receiver; in the same runs, the difference between bolts that receive all of "
+        "their tuples from other workers and bolts that receive half of them: 2.3 us",
     )
-    deserialise_us_per_kb: float = constant(5.0, (2, 15), f"Kryo, size part; {_RANGE}", unit="us/KB")
+    deserialise_us_per_kb: float = constant(5.0, (2, 15), f"Kryo, part by size; {_RANGE}", unit="us/KB")
     send_us: float = constant(2.0, (0.5, 10), f"send thread, per tuple; {_RANGE}")
     transfer_us: float = constant(
         0.5,
         allowed=(0.1, 30),
-        source="transfer thread, per tuple, beside the system call of its batch; the same runs, batches of 8 "
-        "to 50 tuples: 8.7 us a batch and 0.15 us a tuple, on a core that does 2.6 times as much",
+        source="transfer thread, per tuple, without the system call of its batch; the same runs, batches of "
+        "8 to 50 tuples: 8.7 us per batch and 0.15 us per tuple, on a core 2.6 times as fast",
     )
     receive_us: float = constant(
         1.0,
         allowed=(0.1, 60),
-        source="decode an arriving tuple and pass it on, beside the system call of its batch; the same runs, "
-        "batches of 13 to 60 tuples: 25 us a batch and 0.15 to 0.3 us a tuple, on a core that does 2.6 times "
-        "as much. Receive thread (0.8, 2.x) or network thread (0.9 to 1.x), which does so whether or not the "
-        "tuple is ever executed",
+        source="decode an arriving tuple and pass it on, without the system call of its batch; the same "
+        "runs, batches of 13 to 60 tuples: 25 us per batch and 0.15 to 0.3 us per tuple, on a core 2.6 times "
+        "as fast. Paid by the receive thread (0.8, 2.x) or the network thread (0.9 to 1.x), whether or not "
+        "the tuple is ever executed",
     )
     zeromq_factor: float = constant(
         1.67,
         allowed=(1.0, 2.5),
-        source="what sending and receiving cost over ZeroMQ (0.8), against Netty (from 0.9 on): Yahoo's "
+        source="cost of sending and receiving over ZeroMQ (0.8) relative to Netty (from 0.9 on); Yahoo's "
         "comparison of both in Storm, 3 to 408 workers: 40 to 100 percent more messages with Netty",
     )
     storm_1_factor: float = constant(
         0.4,
         allowed=(0.1, 1.0),
-        source="what Storm's own code costs in 1.x (batches), against 0.9; live Storm 1.2.4 and 0.9.2, chain "
-        "of bolts that do nothing in one worker: 1.37 for 3.46 us without acks, 5.5 for 13.8 with them",
+        source="cost of Storm's own code in 1.x (batches) relative to 0.9; live Storm 1.2.4 and 0.9.2, a "
+        "chain of bolts that do nothing in one worker: 1.37 against 3.46 us without acks, 5.5 against 13.8 "
+        "with acks",
     )
     storm_2_factor: float = constant(
         0.1,
         allowed=(0.02, 1.0),
-        source="what Storm's own code costs in 2.x (JCTools queues, no send threads), against 0.9; live "
+        source="cost of Storm's own code in 2.x (JCTools queues, no send threads) relative to 0.9; live "
         "Storm 2.8.3, CPU of a chain of bolts that do nothing, six set-ups, 2.0 work per clock",
     )
     code_factor: float = constant(
         1.0,
         allowed=(0.1, 4.0),
-        source="how dear Storm's own code is on the Java that runs it, against these CPU costs; chains in "
-        "one worker whose bolts do nothing, live Storm 0.9.2 on Java 17, on a core that does 2.6 times as "
-        "much: 0.33 with HotSpot's second compiler, 0.9 with its first alone",
+        source="cost of Storm's own code on the Java version that runs it, relative to these CPU costs; live "
+        "Storm 0.9.2 on Java 17, chains of bolts that do nothing in one worker, on a core 2.6 times as fast: "
+        "0.33 with HotSpot's second compiler, 0.9 with its first compiler alone",
     )
     read_us: float = constant(
         39.0,
         allowed=(0, 100),
-        source="system call and turn of the event loop that read all that a batch holds from one worker, in "
-        f"all versions; {_RANGE}; live Storm 0.9.2, flooded: 52, with the wake. 0 leaves it to the tuples",
+        source="system call and event loop turn that read everything a batch holds from one worker, in all "
+        f"versions; {_RANGE}; live Storm 0.9.2, flooded: 52, wake-up included. 0: included in the tuples",
         fitted=True,
     )
     write_us: float = constant(
         49.0,
         allowed=(0, 400),
-        source="wake of the event loop that writes all that a batch holds for one worker, and its system "
-        f"call, in all versions; {_RANGE}; live Storm 0.9.2, flooded: 57. On idle virtual cores more",
+        source="wake-up of the event loop that writes everything a batch holds for one worker, and its "
+        f"system call, in all versions; {_RANGE}; live Storm 0.9.2, flooded: 57. More on idle virtual cores",
         fitted=True,
     )
     deliver_us: float = constant(
@@ -104,49 +105,49 @@ class CostModel:
         20.0,
         allowed=(10, 200),
         source="topology.debug: format and write the log line of an emit; spouts of live Storm 0.9.2 with "
-        "and without it, HotSpot's first compiler: 7.6 us, on a core that does 2.6 times as much",
+        "and without it, HotSpot's first compiler: 7.6 us, on a core 2.6 times as fast",
     )
     log_receive_us: float = constant(
         19.0,
         allowed=(10, 200),
         source="topology.debug: format and write the log line of a received tuple; bolts of the same runs: "
-        "15 us for both of a tuple's lines",
+        "15 us for both lines of a tuple",
     )
     slice_us: float = constant(
         750.0,
         allowed=(0, 10000),
         source="how long a thread keeps a core that others want: the shortest time slice of Linux up to 6.5 "
-        "on one CPU (sysctl_sched_min_granularity of fair.c). A thread that wakes waits so long for a core, "
-        "if none falls free, and one that writes into a log on a single core keeps that so long; 0 = whoever "
-        "wakes runs at once",
+        "on one CPU (sysctl_sched_min_granularity of fair.c). A woken thread waits this long for a core if "
+        "none becomes free, and a thread that writes to a log on a single core keeps the log this long; 0 = "
+        "a woken thread runs at once",
     )
     turn_us: float = constant(
         0.0,
         allowed=(0, 10000),
-        source="how long a thread keeps a core that others want where as many run as there are cores, one "
-        "after another, as under Linux since 6.6: the shortest slice of its scheduler (base_slice_ns of "
+        source="how long a thread keeps a core that others want if only as many threads as cores run at a "
+        "time, in turn, as under Linux since 6.6: the shortest slice of its scheduler (base_slice_ns of "
         "fair.c), 0.7 ms in 6.18, and 1.4 ms on two cores; 0 = all run at once, after a wait of slice_us",
     )
-    wake_us: float = constant(30.0, (5, 100), "futex wake to running, Linux")
+    wake_us: float = constant(30.0, (5, 100), "from futex wake to running, Linux")
     switch_us: float = constant(
         1.8,
         allowed=(0, 50),
         source="context switch, per burst and run-queue round; Li, Ding and Shen, Quantifying the cost of "
         "context switch (2007): 3.8 us on a Xeon of 2.0 GHz and R-Storm's family. 0 on machines of recorded "
-        "live runs, where consumer_wake_us has it in it: each run of a thread there costs 7.1 us, the wake "
-        "and the switch together",
+        "live runs, where consumer_wake_us includes it: each run of a thread there costs 7.1 us for wake-up "
+        "and switch together",
     )
     loopback_us: float = constant(
         50.0,
         allowed=(1, 500),
-        source="loopback TCP between processes of a node; sockets that are polled: 4 and 9 us, by machine",
+        source="loopback TCP between processes of a node; polled sockets: 4 and 9 us, depending on machine",
     )
     lan_us: float = constant(
         100.0,
         allowed=(1, 300),
         source="switched Ethernet, one way, same rack; between network namespaces of one machine 11 us",
     )
-    inter_rack_us: float = constant(0.0, (0, 5000), "further one-way latency between racks; R-Storm: 2000")
+    inter_rack_us: float = constant(0.0, (0, 5000), "extra one-way latency between racks; R-Storm: 2000")
     uplink_mbps: float = constant(0.0, (0, 100000), "a rack's uplink; 0 = no limit", unit="Mbit/s")
     header_bytes: float = constant(90.0, (40, 200), "TCP/IP/Ethernet and Storm's own header, per tuple")
     idle_jvm_share: float = constant(
@@ -154,45 +155,44 @@ class CostModel:
         unit="cores",
         allowed=(0.0, 0.1),
         source="a worker's heartbeat, written to disk every second; 2.4 ms/s on live Storm 0.9.2, on a core "
-        "that does 2.6 times as much. With all that a JVM's timers, ZooKeeper's client and its own threads "
-        "take, 11 to 20 ms/s of workers of Java 17, at any rate of tuples",
+        "2.6 times as fast. Workers on Java 17, including the JVM's timers, ZooKeeper's client and their own "
+        "threads: 11 to 20 ms/s, at any rate of tuples",
     )
     consumer_wake_us: float = constant(
         13.2,
         allowed=(0, 120),
-        source="CPU of a thread whose wait ends: because it is woken, after 10 ms (up to 0.10: two a bolt, "
-        "one a spout, three a worker), or between an idle spout's turns; live Storm 0.9.2: 5.6 ms/s of an "
-        "idle worker, less its heartbeat, in 630 waits, on a core that does 2.6 times as much. On idle "
-        "virtual cores each takes 16 to 20 us, three times that",
+        source="CPU of a thread whose wait ends: by a wake-up, after 10 ms (up to 0.10: two threads per "
+        "bolt, one per spout, three per worker), or between turns of an idle spout; live Storm 0.9.2: 5.6 "
+        "ms/s of an idle worker, less its heartbeat, in 630 waits, on a core 2.6 times as fast. On idle "
+        "virtual cores each takes 16 to 20 us, three times as much",
     )
     asleep_us: float = constant(
         0.0,
         allowed=(0, 1000),
-        source="what ending a wait costs more after a long sleep of the thread and of the core that takes it "
-        "up, which stays awake while others use it. Threads of Java 17 that wake each other, on idle virtual "
-        "cores: 8 us after 0.2 ms of sleep, 15 after 0.5, 23 after 1, 32 to 38 from 5 ms on; of C, on two "
-        "cores: 25 after 20 ms, 7 where another thread keeps the core busy. 0: nobody measured it on "
-        "hardware that is not virtual",
+        source="extra cost of ending a wait after a long sleep of the thread and of its core, which stays "
+        "awake while other threads use it. Threads of Java 17 that wake each other on idle virtual cores: 8 "
+        "us after 0.2 ms of sleep, 15 after 0.5, 23 after 1, 32 to 38 from 5 ms on; of C on two cores: 25 "
+        "after 20 ms, 7 if another thread keeps the core busy. 0: not measured on physical hardware",
     )
     sleep_half_us: float = constant(
-        1500.0, (100, 20000), "sleep after which ending it costs half as much more; the same measurement"
+        1500.0, (100, 20000), "sleep after which half of that extra cost is reached; the same measurement"
     )
     timer_slack_us: float = constant(
         55.0,
         allowed=(0, 250),
-        source="how much later than asked a sleep ends, one in nextTuple too: Linux's timer slack of 50 us, "
-        "and the wake; parkNanos(1) of Java 17 takes 55 us, and a sleep of 1 ms in live Storm, 0.9.2 and "
-        "2.8.3, 1.06 ms. Sleeps of 1 and of 5 ms in Java 17 on slower, idle virtual cores: 128 and 169 us "
-        "(median of thousands; 105 to 166 and 134 to 242 from the tenth to the ninetieth percentile)",
+        source="how much later than requested a sleep ends, also in nextTuple: Linux's timer slack of 50 us "
+        "and the wake-up; parkNanos(1) of Java 17 takes 55 us, and a sleep of 1 ms in live Storm, 0.9.2 and "
+        "2.8.3, takes 1.06 ms. Sleeps of 1 and of 5 ms in Java 17 on slower, idle virtual cores: 128 and 169 "
+        "us (median of thousands; tenth to ninetieth percentile: 105 to 166 and 134 to 242)",
     )
     flush_us: float = constant(
         26.0,
         allowed=(0, 80),
-        source="a turn of the flush timer of a Netty connection (0.9.0 to 0.9.2: 100 a second from 30 s on); "
-        "live Storm 0.9.2: 1 ms/s for each connection, on a core that does 2.6 times as much",
+        source="one turn of the flush timer of a Netty connection (0.9.0 to 0.9.2: 100 per second from 30 s "
+        "on); live Storm 0.9.2: 1 ms/s per connection, on a core 2.6 times as fast",
     )
     housekeeping_period_ms: float = constant(
-        100.0, (10, 1000), "how often it is added up what housekeeping takes"
+        100.0, (10, 1000), "interval at which CPU for housekeeping is charged"
     )
     hyper_thread_gain: float = constant(
         0.25, (0.0, 0.5), "capacity that a core's second hardware thread adds", unit="cores"
@@ -200,52 +200,52 @@ class CostModel:
     process_penalty: float = constant(
         0.13,
         allowed=(0.0, 1.0),
-        source="how much dearer code is that shares its core's caches with another worker process; live "
-        "Storm 0.9.2, executor threads beside a second JVM: 10 to 16 % more CPU a tuple. 0 on machines of "
-        "recorded live runs, where all but one or two of a sitting's workers are idle",
+        source="extra cost of code that shares its core's caches with another worker process; live Storm "
+        "0.9.2, executor threads beside a second JVM: 10 to 16 % more CPU per tuple. 0 on machines of "
+        "recorded live runs, where all but one or two of the workers are idle",
     )
     worker_memory_mb: float = constant(768.0, (256, 2048), "heap of a worker, Storm's default -Xmx768m")
     resident_mb: float = constant(
         200.0,
         allowed=(50, 2400),
-        source="memory that a worker process really takes, most of its heap being empty; live Storm, 0.9.2 "
+        source="memory that a worker process actually uses, as most of its heap is empty; live Storm, 0.9.2 "
         "and 2.8.3: 105 to 290 MB",
     )
     system_memory_mb: float = constant(300.0, (100, 800), "operating system and supervisor")
     memory_slowdown: float = constant(
         2.0,
         (0.0, 10.0),
-        "slow-down per unit of memory demanded beyond a node's RAM, in units of that RAM. Four plain JVMs, "
-        "half of 768 MB each a queue that goes round, swap on a virtual disk: 2 to 2.7 times slower with 9 "
-        "to 33 % too little memory, so that this is little",
+        "slowdown per unit of memory demanded beyond a node's RAM, in units of that RAM. Four plain JVMs, "
+        "each with a circulating queue in half of its 768 MB, swapping to a virtual disk: 2 to 2.7 times "
+        "slower with 9 to 33 % too little memory, so this value is low",
     )
     queued_tuple_bytes: float = constant(
         200.0,
         allowed=(100, 2000),
-        source="heap that a queued tuple takes: byte array, message and queue node, with their headers",
+        source="heap used by a queued tuple: byte array, message and queue node, with their headers",
     )
     full_heap_cost: float = constant(
         0.01,
         allowed=(0.0, 1.0),
-        source="what garbage collection adds to a worker's costs when queued tuples fill half of its heap; a "
-        "queue that takes and gives tuples of 164 bytes in half of 768 MB, serial collector of a plain JVM: "
-        "0.7 to 0.8 us of CPU a tuple, with 1 to 4 KB of other garbage alike, on a core that does 2.6 times "
-        "as much, beside the 190 us or so that a tuple takes with its log lines",
+        source="share that garbage collection adds to a worker's costs when queued tuples fill half of its "
+        "heap; a queue of tuples of 164 bytes in half of 768 MB, serial collector of a plain JVM: 0.7 to 0.8 "
+        "us of CPU per tuple, with 1 as with 4 KB of other garbage, on a core 2.6 times as fast, in addition "
+        "to about 190 us per tuple with its log lines",
     )
     silent_heap_share: float = constant(
         0.98,
         allowed=(0.5, 1.0),
-        source="part of its heap that queued tuples fill when a worker does nothing but collect any more, "
-        "gives no heartbeats and is killed for that; HotSpot's limit of 2 % free. Live Storm 0.9.2 in 64 MB: "
-        "50 MB alive in a receiver that fell silent, 61 in its sender when it ended, some 10 MB of each its "
-        "own; 1 = never",
+        source="share of its heap that queued tuples fill when a worker only collects garbage, sends no "
+        "heartbeats and is therefore killed; HotSpot's limit of 2 % free. Live Storm 0.9.2 in 64 MB: 50 MB "
+        "of live data in a receiver that fell silent, 61 in its sender when it ended, of which some 10 MB "
+        "each are the JVM's own; 1 = never",
     )
     warm_up_factor: float = constant(
         6.0,
         allowed=(1, 60),
-        source="cost of the framework's code when it is interpreted, against compiled; an identity bolt of "
-        "10 KB tuples on a plain JVM 5 to 6.5, latency of a chain on live Storm 2.8.3 5.4 in its first "
-        "calls; an identity bolt of 60 bytes 20 to 43",
+        source="cost of the framework's code when interpreted, relative to compiled; an identity bolt of 10 "
+        "KB tuples on a plain JVM 5 to 6.5, latency of a chain on live Storm 2.8.3 in its first calls 5.4; "
+        "an identity bolt of 60 bytes 20 to 43",
     )
     warm_up_calls: float = constant(
         2400.0,
@@ -258,61 +258,61 @@ class CostModel:
         12.0,
         allowed=(0, 60),
         source="CPU of the compiler threads while a worker's code warms up; live Storm: 0.1 to 0.4 cores in "
-        "the first minute, on a core that does 2.6 times as much",
+        "the first minute, on a core 2.6 times as fast",
     )
     jvm_start_cpu_s: float = constant(
         6.5,
         allowed=(0, 40),
-        source="CPU of a worker JVM until it listens, of which compilers take a half; live Storm 0.9.2 and "
-        "2.8.3: 2.3 to 2.8 s, and 1.2 to 1.9 under the first compiler alone, on a core that does 2.6 times "
-        "as much; 0 = JVMs hinder nobody while they start",
+        source="CPU of a worker JVM until it listens, half of it for compilers; live Storm 0.9.2 and 2.8.3: "
+        "2.3 to 2.8 s, and 1.2 to 1.9 with the first compiler alone, on a core 2.6 times as fast; 0 = "
+        "starting JVMs slow nothing down",
     )
     log_writer_part: float = constant(
         0.3,
         allowed=(0, 1),
-        source="CPU of the start of a worker's second JVM, LogWriter, which starts the first and writes its "
-        "log (0.10.0 on), of that of the first; live Storm 2.8.3: 0.8 s each of eight, whose workers took "
-        "2.1 to 3.4 s",
+        source="CPU for starting a worker's second JVM, LogWriter, which starts the first one and writes its "
+        "log (from 0.10.0 on), relative to the first; live Storm 2.8.3: 0.8 s for each of eight, whose "
+        "workers took 2.1 to 3.4 s",
         unit="of a start",
     )
     warm_up_halvings: float = constant(
         7.0,
         allowed=(1, 20),
-        source="how often that excess halves while all is compiled, as what is hottest comes first; floods "
-        "of live Storm 0.9.2 by age of the worker, two slow machines: 187 to 85 and 163 to 81 us of CPU a "
-        "tuple",
+        source="how often that excess halves during compilation, as the hottest code is compiled first; "
+        "floods of live Storm 0.9.2 by age of the worker, two slow machines: 187 to 85 and 163 to 81 us of "
+        "CPU per tuple",
         unit="halvings",
     )
     compile_burst_ms: float = constant(
         20.0,
         allowed=(1, 500),
-        source="CPU that a compiler thread takes at once, a method's worth; assumed, nobody measured it",
+        source="CPU that a compiler thread uses at a time, for one method; assumed, not measured",
     )
     service_cv: float = constant(
         0.35,
         allowed=(0, 1.5),
         source="coefficient of variation of a call of user code; an identity bolt of 10 KB tuples on a plain "
-        "JVM: 0.30 to 0.39 in CPU, 0.34 and 0.35 in time without the longest in a thousand; 0 = no spread",
+        "JVM: 0.30 to 0.39 in CPU, 0.34 and 0.35 in time without the longest of a thousand; 0 = no spread",
     )
     look_us: float = constant(
         15.0,
         allowed=(0, 40),
-        source="CPU of one look of a thread that parks for a nanosecond: an idle one at its queue (2.x), one "
-        "that waits for room in a queue (up to 0.10); parkNanos of Java 17 and idle bolts of live Storm "
-        "2.8.3: 5.9 us on a core that does 2.6 times as much; live Storm 0.9.2, threads that wait for room: "
-        "7.6 by two on a core, 4.3 by ten; 0 = idle threads are woken, and looking is free",
+        source="CPU per poll of a thread that parks for a nanosecond: an idle thread at its queue (2.x), or "
+        "one that waits for room in a queue (up to 0.10); parkNanos of Java 17 and idle bolts of live Storm "
+        "2.8.3: 5.9 us on a core 2.6 times as fast; live Storm 0.9.2, threads that wait for room: 7.6 with "
+        "two on a core, 4.3 with ten; 0 = idle threads are woken, and polls are free",
     )
     look_beside: float = constant(
         0.45,
         allowed=(0.0, 1.0),
-        source="CPU of a look on a core that many threads look on, of that of one alone, whose core is "
-        "asleep; parkNanos(1) of Java 17 by 1, 2, 4, 8 and 16 threads on a core: 5.9, 4.0, 3.3, 2.8, 2.8 us",
+        source="CPU of a poll where many threads poll on a core, relative to one thread alone, whose core "
+        "sleeps; parkNanos(1) of Java 17 by 1, 2, 4, 8 and 16 threads on a core: 5.9, 4.0, 3.3, 2.8, 2.8 us",
     )
     receive_batch: float = constant(
         8.0, (1, 100), "topology.receiver.buffer.size, Storm 0.8-0.9", unit="tuples"
     )
     server_places: float = constant(
-        0.0, (0, 1000), "requests an external server handles at once; 0 = no limit", unit="places"
+        0.0, (0, 1000), "requests that an external server handles at once; 0 = no limit", unit="places"
     )
     server_latency_us: float = constant(200.0, (50, 2000), "round trip to a server in the same LAN")
 

@@ -17,7 +17,7 @@ END = "<!-- end of constants -->"
 
 def constants_table() -> str:
     """Return all constants of the cost model as a Markdown table, in order of declaration."""
-    rows = ["| constant | value | unit | allowed | where from |", "|---|---|---|---|---|"]
+    rows = ["| constant | value | unit | allowed | source |", "|---|---|---|---|---|"]
     for entry in constants_of(CostModel()):
         unit = "" if entry.unit == "1" else entry.unit
         mark = "; **fitted**" if entry.fitted else ""

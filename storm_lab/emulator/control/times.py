@@ -27,18 +27,18 @@ class ControlTimes:
     jvm_start_s: float = constant(
         0.0,
         allowed=(0.0, 10.0),
-        source="least time from the start of a worker JVM until it listens, where its CPU takes less "
-        "(jvm_start_cpu_s of the costs); no paper prints it",
+        source="shortest time from the start of a worker JVM until it listens; applies if its CPU "
+        "(jvm_start_cpu_s of the cost model) takes less; not in any paper",
     )
     code_download_s: float = constant(
         1.0,
         allowed=(0.0, 3.0),
-        source="topology jar over the LAN, once per node and topology; physical range, no paper prints it",
+        source="topology jar over the LAN, once per node and topology; physical range, not in any paper",
     )
     connect_retry_s: float = constant(
         0.5,
         allowed=(0.1, 1.0),
-        source="wait between two tries to reach a worker that does not listen yet (ZeroMQ, Netty back-off)",
+        source="wait between attempts to reach a worker that does not listen yet (ZeroMQ, Netty back-off)",
     )
     executor_start_s: float = constant(
         0.15,
@@ -48,37 +48,37 @@ class ControlTimes:
     sync_work_s: float = constant(
         0.05,
         allowed=(0.01, 0.1),
-        source="N-Storm: CPU of a supervisor's read of ZooKeeper and write into its node's store, during "
-        "which it does nothing else; physical range, the paper says only that 300 ms cycles are too short",
+        source="N-Storm: CPU of a supervisor's sync, reading ZooKeeper and writing to its node's store; it "
+        "does nothing else meanwhile; physical range, the paper only says that 300 ms cycles are too short",
     )
     poll_work_s: float = constant(
         0.01,
         allowed=(0.002, 0.03),
-        source="N-Storm: CPU of a worker's look into its node's store, holding its map of executors; "
-        "physical range, the paper says only that cycles of 100 ms are too short",
+        source="N-Storm: CPU of a worker's poll of its node's store, during which it holds its map of "
+        "executors; physical range, the paper only says that cycles of 100 ms are too short",
     )
     refresh_hold_s: float = constant(
         0.0001,
         allowed=(0.00001, 0.03),
-        source="a worker's refresh of its connections, by any method, holds the lock under which its "
-        "transfer thread sends; Storm 0.9's code copies one map under it, N-Storm's procedure may hold it "
-        "for a whole poll",
+        source="how long a worker's refresh of its connections, by any method, holds the lock under which "
+        "its transfer thread sends; Storm 0.9's code copies one map under it, N-Storm's procedure may hold "
+        "it for a whole poll",
     )
     round_work_s: float = constant(
         0.03,
         allowed=(0.0, 1.0),
-        source="work of a round of Nimbus within its timer; median of 21 rounds of real 0.9.7 with two "
-        "supervisors and no topology, on two busy cores (15 to 305 ms); mk-assignments and do-cleanup",
+        source="work of a Nimbus round within its timer, mk-assignments and do-cleanup; median of 21 rounds "
+        "of real 0.9.7 with two supervisors and no topology, on two busy cores (15 to 305 ms)",
     )
 
     worker_exit_least_s: float = constant(
         2.5,
         allowed=(0.0, 10.0),
-        source="2.x: from the terminate signal until a worker's process is gone, shortest; on real 2.8.3 "
-        "it was "
-        "still there after 3 s in three of four cases, as its own shutdown hook halts it after 3 s, too",
+        source="2.x: shortest time from the terminate signal until a worker's process has ended; on real "
+        "2.8.3 it was still running after 3 s in three of four cases, as its own shutdown hook also halts it "
+        "after 3 s",
     )
-    worker_exit_most_s: float = constant(4.5, (0.0, 10.0), source="... longest; uniform between the two")
+    worker_exit_most_s: float = constant(4.5, (0.0, 10.0), "2.x: longest such time; uniform between the two")
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,12 +85,13 @@ class ZooKeeperPlan:
         733.0,
         unit="writes/s",
         allowed=(100.0, 1000.0),
-        source="Storm@Twitter: 1200 workers at 3 s and 333 Kafka writes/s, database-class disk; arithmetic",
+        source="Storm@Twitter: sum of 1200 workers' heartbeats every 3 s and 333 Kafka writes/s, on a "
+        "database-class disk",
     )
     sync_s: float = constant(
         0.010,
         allowed=(0.005, 0.030),
-        source="one sync of the transaction log; SATA disk, RAID with cache at the low end",
+        source="one sync of the transaction log; SATA disk, at the low end RAID with cache",
     )
     offset_writes_per_s: float = 0.0
     heartbeat_daemons: bool = False
