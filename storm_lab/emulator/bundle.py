@@ -98,20 +98,20 @@ class Bundle:
 
     def _thin_arrivals(self, k: Kernel) -> None:
         """Keep every k-th recorded arrival: the one that completes a bundle."""
-        kept: list[NDArray[Any]] = []
+        thinned_pieces: list[NDArray[Any]] = []
         first = 0
         for source in k.source:
             if source.arrivals == 0:
                 continue
-            own = k.arrival[source.first_arrival : source.first_arrival + source.arrivals]
-            own = own[self.size - 1 :: self.size]
-            if len(own) == 0:
+            arrivals = k.arrival[source.first_arrival : source.first_arrival + source.arrivals]
+            arrivals = arrivals[self.size - 1 :: self.size]
+            if len(arrivals) == 0:
                 message = "a period of the recorded arrivals does not fill a bundle"
                 remedy = "give smaller bundles or a longer recording"
                 raise UserError(message, field="bundle.size", value=self.size, remedy=remedy)
-            source.first_arrival, source.arrivals = first, len(own)
-            first += len(own)
-            kept.append(own)
-        if kept:
-            thinned = np.concatenate(kept)
+            source.first_arrival, source.arrivals = first, len(arrivals)
+            first += len(arrivals)
+            thinned_pieces.append(arrivals)
+        if thinned_pieces:
+            thinned = np.concatenate(thinned_pieces)
             k.arrival[: len(thinned)] = thinned

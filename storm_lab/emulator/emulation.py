@@ -58,7 +58,7 @@ class Emulation:
         check_spec(spec)
         self.spec = spec.with_defaults()
 
-    def run(self, recorder: Recorder | None = None, progress: Progress | None = None) -> EmulationOutcome:
+    def run(self, recorder: Recorder | None = None, on_progress: Progress | None = None) -> EmulationOutcome:
         """Play the run and write its rows; the caller opens and finishes the recorder.
 
         A limit that ends the run early is reported in the outcome, not raised, and the rows recorded so far
@@ -68,8 +68,8 @@ class Emulation:
         plane = Plane() if spec.control_only else self._data_plane(recorder)
         control = self._build_control_plane(plane)
         end_ns = ns(spec.duration_s)
-        if progress is not None:
-            _report_progress(control, end_ns, progress)
+        if on_progress is not None:
+            _report_progress(control, end_ns, on_progress)
         stopped = ""
         try:
             with _rare_garbage_collection():
@@ -152,11 +152,11 @@ def _write_nodes(recorder: Recorder, cluster: Cluster) -> None:
     )
 
 
-def _report_progress(control: ControlPlane, end_ns: int, progress: Progress) -> None:
+def _report_progress(control: ControlPlane, end_ns: int, on_progress: Progress) -> None:
     def turn() -> None:
         # Bring the data plane up to the reported time first.
         control.plane.now()
-        progress(control.clock.now_ns, end_ns)
+        on_progress(control.clock.now_ns, end_ns)
 
     control.clock.every(max(SECOND, end_ns // _PROGRESS_STEPS), Rank.MONITOR, "progress", turn)
 

@@ -223,9 +223,9 @@ class Nimbus:
         """
         if not self.up or not self._control.zookeeper.up:
             return False
-        gone = {e.topology for e in assignment.slots if self.status.get(e.topology) in (None, Status.KILLED)}
-        if gone:
-            assignment = Assignment.of((e, s) for e, s in assignment.slots.items() if e.topology not in gone)
+        dead = {e.topology for e in assignment.slots if self.status.get(e.topology) in (None, Status.KILLED)}
+        if dead:
+            assignment = Assignment.of((e, s) for e, s in assignment.slots.items() if e.topology not in dead)
         named = dict.fromkeys(executor.topology for executor in assignment.slots)
         wanted = [e for name in named for e in executors_of(self.topologies[name], self._control.version)]
         check_assignment(assignment, self._control.cluster, wanted)
@@ -243,8 +243,8 @@ class Nimbus:
         control = self._control
         self._by_hand.pop(topology_id, None)
         old = self._current.get(topology_id)
-        stay = {} if old is None else {e: old.start_ns[e] for e, s in old.slots.items() if slots.get(e) == s}
-        starts = {**dict.fromkeys(slots, control.clock.now_ns), **stay}
+        kept = {} if old is None else {e: old.start_ns[e] for e, s in old.slots.items() if slots.get(e) == s}
+        starts = {**dict.fromkeys(slots, control.clock.now_ns), **kept}
         self._assignments += 1
         stored = StoredAssignment(self._assignments, topology_id, slots, starts, origin)
         self._current[topology_id] = stored
@@ -255,7 +255,7 @@ class Nimbus:
             reason,
             id=stored.id,
             origin=origin.value,
-            moved=len(slots) - len(stay),
+            moved=len(slots) - len(kept),
             workers={str(slot): len(members) for slot, members in stored.workers.items()},
         )
         record = partial(control.zookeeper.assignments.update, {topology_id: stored})

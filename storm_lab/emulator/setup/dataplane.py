@@ -202,7 +202,7 @@ class DataPlane(KernelRunner):
         if source < 0:
             return
         self._readers[source] -= 1
-        if not any(executor in own for own in self._executors.values()):
+        if not any(executor in executors for executors in self._executors.values()):
             acked = self._offsets.forget(source)
             if acked is not None:
                 self._reserve_messages(2 * len(acked) + 64)
@@ -246,10 +246,10 @@ class DataPlane(KernelRunner):
 
     def _receivers(self, worker: int, hosts: Mapping[str, set[int]]) -> set[int]:
         """Return the workers to which a worker has connections: those that run its executors' targets."""
-        own = {executor.component for executor in self._executors[worker]}
+        senders = {executor.component for executor in self._executors[worker]}
         topology = self._plans[self._names.topologies[int(self._kernel.worker[worker].topology)]].topology
-        wanted = {c.id for c in topology.components if any(s.source in own for s in c.inputs)} | {ACKER}
-        if ACKER in own:
+        wanted = {c.id for c in topology.components if any(s.source in senders for s in c.inputs)} | {ACKER}
+        if ACKER in senders:
             wanted |= {spout.id for spout in topology.spouts}
         return {other for component in wanted for other in hosts.get(component, ())}
 

@@ -50,7 +50,7 @@ def build_streams(arrays: Arrays, version: StormVersion, plans: Sequence[Topolog
         load_aware = version >= V1_0_0 and not flag_of(topology.settings, LOAD_AWARE_OFF)
         arrays["topology"][t].first_stream = len(streams)
         for component, stream in plan.trace.streams:
-            own = targets.setdefault(names.component_index[topology.id, component], [])
+            component_targets = targets.setdefault(names.component_index[topology.id, component], [])
             first = len(subscriptions)
             for target in topology.components:
                 for item in target.inputs:
@@ -60,8 +60,8 @@ def build_streams(arrays: Arrays, version: StormVersion, plans: Sequence[Topolog
                     if kind == kinds.G_SHUFFLE and version >= V1_0_0:
                         kind = kinds.G_LOAD_AWARE if load_aware else kinds.G_SHUFFLE_ONCE
                     index = names.component_index[topology.id, target.id]
-                    subscriptions.append((index, kind, len(own), int(load_aware)))
-                    own.append((index, kind))
+                    subscriptions.append((index, kind, len(component_targets), int(load_aware)))
+                    component_targets.append((index, kind))
             streams.append((first, len(subscriptions) - first))
     arrays["stream"] = records("stream", len(streams))
     for row, (first, count) in zip(arrays["stream"], streams, strict=True):
@@ -69,7 +69,7 @@ def build_streams(arrays: Arrays, version: StormVersion, plans: Sequence[Topolog
     arrays["subscription"] = records("subscription", len(subscriptions))
     for row, values in zip(arrays["subscription"], subscriptions, strict=True):
         row.component, row.grouping, row.own, row.load_aware = values
-    _build_shuffles(arrays, {source: own for source, own in targets.items() if own}, version)
+    _build_shuffles(arrays, {source: found for source, found in targets.items() if found}, version)
 
 
 def _build_shuffles(arrays: Arrays, targets: dict[int, list[tuple[int, int]]], version: StormVersion) -> None:
@@ -81,11 +81,11 @@ def _build_shuffles(arrays: Arrays, targets: dict[int, list[tuple[int, int]]], v
     firsts: list[int] = []
     pieces: list[NDArray[np.int64]] = []
     length = 0
-    for source, own in targets.items():
+    for source, component_targets in targets.items():
         first = int(components[source].first_task)
         for task in tasks[first : first + int(components[source].tasks)]:
             task.shuffle = len(firsts)
-            for number, (target, kind) in enumerate(own):
+            for number, (target, kind) in enumerate(component_targets):
                 n = int(components[target].tasks)
                 partial = kind == kinds.G_PARTIAL
                 firsts.append(length)
@@ -162,7 +162,7 @@ def build_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -
         for spout in plan.topology.spouts:
             source = plan.sources[spout.id]
             index = names.component_index[plan.topology.id, spout.id]
-            own = plan.trace.sources[spout.id] + int(arrays["topology"][t].first_record)
+            line_records = plan.trace.sources[spout.id] + int(arrays["topology"][t].first_record)
             first = names.source_index[plan.topology.id, spout.id]
             readers = names.readers.get((plan.topology.id, spout.id), ())
             row = table[first]
@@ -173,7 +173,7 @@ def build_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -
             row.replay = int(source.on_fail is FailurePolicy.REPLAY)
             row.head = row.tail = -1
             row.stride = 1
-            row.first_line, row.lines = line_base, len(own)
+            row.first_line, row.lines = line_base, len(line_records)
             row.rate_milli = round(source.rate_per_s * 1000)
             row.sleep, row.answer = source.sleep_ns, source.answer_ns
             row.first_result = int(source.first_result)
@@ -190,8 +190,8 @@ def build_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -
                 arrival_base += len(source.arrivals_ns)
             if readers:
                 split_source(table[first : first + len(readers)], [len(e.tasks) for e in readers])
-            lines.append(own)
-            line_base += len(own)
+            lines.append(line_records)
+            line_base += len(line_records)
         for bolt, record in plan.trace.ticks.items():
             component = arrays["component"][names.component_index[plan.topology.id, bolt]]
             component.tick_record = record + int(arrays["topology"][t].first_record)
@@ -242,12 +242,12 @@ def build_pairs(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
         topology = plan.topology
         acker = names.component_index[topology.id, ACKER]
         for component in topology.components:
-            own = names.component_index[topology.id, component.id]
-            pairs.update((names.component_index[topology.id, s.source], own) for s in component.inputs)
+            index = names.component_index[topology.id, component.id]
+            pairs.update((names.component_index[topology.id, s.source], index) for s in component.inputs)
             if components[acker].tasks:
-                pairs.add((own, acker))
+                pairs.add((index, acker))
                 if component.is_spout:
-                    pairs.add((acker, own))
+                    pairs.add((acker, index))
     arrays["pair"] = records("pair", len(pairs))
     length = 0
     for i, (a, b) in enumerate(sorted(pairs)):
@@ -267,13 +267,13 @@ def max_copies(kernel: Kernel, plans: Sequence[TopologyPlan]) -> int:
         for j in range(stream.first_subscription, stream.first_subscription + stream.subscriptions):
             sub = kernel.subscription[j]
             per_stream[i] += kernel.component[sub.component].tasks if sub.grouping == kinds.G_ALL else 1
-    most = 1
+    largest = 1
     for topology, plan in zip(kernel.topology, plans, strict=True):
         if not len(plan.trace.emissions):
             continue
         streams = plan.trace.emissions["stream"] + int(topology.first_stream)
         running = np.concatenate(([0], np.cumsum(per_stream[streams])))
         first = plan.trace.records["first_emission"]
-        made = running[first + np.maximum(plan.trace.records["emissions"], 0)] - running[first]
-        most = max(most, int(np.max(made, initial=1)))
-    return most
+        copies = running[first + np.maximum(plan.trace.records["emissions"], 0)] - running[first]
+        largest = max(largest, int(np.max(copies, initial=1)))
+    return largest

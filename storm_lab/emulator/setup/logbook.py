@@ -109,12 +109,12 @@ class Logbook:
 
     def acked(self, k: Kernel, topology_id: str) -> int:
         """Root tuples of a topology acked since the start of the run."""
-        return self._acked[topology_id] + self._roots(k, topology_id, "acked")
+        return self._acked[topology_id] + self._count_roots(k, topology_id, "acked")
 
-    def _roots(self, k: Kernel, topology_id: str, counter: str) -> int:
+    def _count_roots(self, k: Kernel, topology_id: str, counter: str) -> int:
         """Root tuples of a topology that its spouts have counted in the current count window."""
-        own = k.component["topology"] == self._names.topology_index[topology_id]
-        spouts = own & (k.component["is_spout"] != 0)
+        of_topology = k.component["topology"] == self._names.topology_index[topology_id]
+        spouts = of_topology & (k.component["is_spout"] != 0)
         return int(k.task[counter][spouts[k.task["component"]]].sum())
 
     def write_counts(self, k: Kernel, start_ns: int, end_ns: int) -> None:
@@ -125,8 +125,8 @@ class Logbook:
         component = t["component"][busy]
         topology = k.component["topology"][component]
         for name in self._names.topologies:
-            self._failed[name] += self._roots(k, name, "failed")
-            self._acked[name] += self._roots(k, name, "acked")
+            self._failed[name] += self._count_roots(k, name, "failed")
+            self._acked[name] += self._count_roots(k, name, "acked")
         if self._recorder is not None and len(busy):
             self._recorder.append(
                 "counts",
@@ -180,7 +180,7 @@ class Logbook:
 
         This includes the finished count windows and the current one.
         """
-        present = {name: self._roots(k, name, "failed") for name in self._names.topologies}
+        present = {name: self._count_roots(k, name, "failed") for name in self._names.topologies}
         failed = {name: self._failed[name] + count for name, count in present.items()}
         # These are counted again when their window is written, so subtract them there.
         self._failed = {name: -count for name, count in present.items()}

@@ -112,8 +112,8 @@ class OffsetLogs:
         task, line, attempt = (rows[name][acked] for name in ("task", "line", "attempt"))
         component: NDArray[np.int64] = k.task["component"][task]
         for log in self._all:
-            own = component == log.component
-            log.ack(line[own].tolist(), attempt[own].tolist())
+            of_log = component == log.component
+            log.ack(line[of_log].tolist(), attempt[of_log].tolist())
 
     def forget(self, source: int) -> Mapping[int, int] | None:
         """Return the lines to emit again after a source's last reader has died; None if it is no log."""

@@ -161,15 +161,15 @@ def _build_names(cluster: Cluster, version: StormVersion, plans: Sequence[Topolo
         topology = plan.topology
         for component in (*(c.id for c in topology.components), ACKER):
             key = (topology.id, component)
-            own = tuple(e for e in executors[topology.id] if e.component == component)
+            component_executors = tuple(e for e in executors[topology.id] if e.component == component)
             components.append((t, component))
             first_task[key] = task
-            task += sum(len(e.tasks) for e in own)
+            task += sum(len(e.tasks) for e in component_executors)
             if component in plan.sources:
                 source_index[key] = sources
                 if plan.sources[component].checkpoint_ns > 0:
                     # A log has partitions: one source for each of its readers.
-                    readers[key] = own
+                    readers[key] = component_executors
                 sources += len(readers.get(key, [component]))
     return Names(
         nodes=nodes,
@@ -250,11 +250,11 @@ def _build_components(
         row.acker_buckets = 3 if version >= V2_0_0 else 2
     for index, (t, component_id) in enumerate(names.components):
         topology = plans[t].topology
-        own = [e for e in names.executors[topology.id] if e.component == component_id]
+        executors = [e for e in names.executors[topology.id] if e.component == component_id]
         c = components[index]
         c.topology = t
         c.first_task = names.first_task[topology.id, component_id]
-        c.tasks = sum(len(e.tasks) for e in own)
+        c.tasks = sum(len(e.tasks) for e in executors)
         c.is_acker = int(component_id == ACKER)
         c.tick_record = -1
         if component_id != ACKER:
@@ -262,7 +262,7 @@ def _build_components(
             c.is_spout = int(declared.is_spout)
             if declared.tick_seconds:
                 c.tick_period = round(declared.tick_seconds * NS_PER_S)
-        numbers = [task for e in own for task in e.tasks]
+        numbers = [task for e in executors for task in e.tasks]
         for local, number in enumerate(numbers):
             row = table[c.first_task + local]
             # Each task has a random stream of its own, so its draws do not depend on other tasks.
