@@ -319,7 +319,7 @@ class CostModel:
     def __post_init__(self) -> None:
         check_constants(self)
 
-    def own_code(self, version: StormVersion) -> float:
+    def version_factor(self, version: StormVersion) -> float:
         """Factor on the CPU costs for the code of a Storm version; log lines are not included."""
         later = self.storm_2_factor if version >= V2_0_0 else self.storm_1_factor
         return self.code_factor * (later if version >= V1_0_0 else 1.0)
@@ -331,7 +331,7 @@ class CostModel:
         """
         demand = self.system_memory_mb + processes * self.resident_mb
         excess = max(0.0, demand / node.memory_mb - 1.0)
-        slow = self.reference_mhz / node.core_mhz * self.crowding(node, processes)
+        slow = self.reference_mhz / node.core_mhz * self.cache_sharing_factor(node, processes)
         return slow * (1.0 + self.memory_slowdown * excess)
 
     def worker_start_ns(self, node: Node, version: StormVersion) -> int:
@@ -340,7 +340,7 @@ class CostModel:
         jvms = 1.0 + (self.log_writer_part if version >= V0_10_0 else 0.0)
         return round(self.jvm_start_cpu_s * jvms * slow * 1e9)
 
-    def crowding(self, node: Node, processes: int) -> float:
+    def cache_sharing_factor(self, node: Node, processes: int) -> float:
         """Factor by which code costs more because its core's caches are shared with other worker processes.
 
         With n processes on c cores, each core has (n - 1) / c others. More than one other process cannot

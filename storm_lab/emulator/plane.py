@@ -164,11 +164,11 @@ class Plane:
         Its table of connections is locked. Executors go on, and their output queues up.
         """
 
-    def processed(self, topology_id: str) -> int:
+    def acked_roots(self, topology_id: str) -> int:
         """Root tuples of a topology acked since the start of the run."""
         return 0
 
-    def committed(self, topology_id: str) -> int:
+    def committed_lines(self, topology_id: str) -> int:
         """Final log lines of a topology, before the stored offsets; `UserError` if no spout reads a log."""
         return 0
 

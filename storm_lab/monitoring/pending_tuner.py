@@ -135,7 +135,7 @@ class AckedRoots:
 
     def reader(self, control: ControlPlane, topology_id: str) -> Callable[[], float]:
         """Return a function that reads the data plane's count."""
-        return lambda: control.plane.now().processed(topology_id)
+        return lambda: control.plane.now().acked_roots(topology_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +147,8 @@ class CommittedOffset:
 
     def reader(self, control: ControlPlane, topology_id: str) -> Callable[[], float]:
         """Return a function that reads the data plane's count; `UserError` if the topology reads no log."""
-        control.plane.now().committed(topology_id)
-        return lambda: control.plane.now().committed(topology_id)
+        control.plane.now().committed_lines(topology_id)
+        return lambda: control.plane.now().committed_lines(topology_id)
 
 
 @dataclass(frozen=True, slots=True)

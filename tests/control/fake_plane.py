@@ -114,10 +114,10 @@ class FakePlane(Plane):
         assert worker in self.alive
         self.charged[worker] = self.charged.get(worker, 0) + cpu_ns
 
-    def processed(self, topology_id: str) -> int:
+    def acked_roots(self, topology_id: str) -> int:
         return self.acked
 
-    def committed(self, topology_id: str) -> int:
+    def committed_lines(self, topology_id: str) -> int:
         return self.stored
 
     def running(self) -> set[Executor]:

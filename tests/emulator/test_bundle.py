@@ -125,10 +125,10 @@ def test_waits_for_the_tuples_of_a_bundle_end_by_time_as_those_for_single_tuples
 def test_a_source_with_a_rate_delivers_a_kth_of_it_also_after_a_change() -> None:
     source = SourcePlan(SourceKind.RATE, rate_per_s=600.0, on_fail=FailurePolicy.REPLAY)
     scene = _play(Bundle(K), 0.5, source)
-    assert scene.plane.processed("t") == pytest.approx(600 * 10 / K, abs=2)
+    assert scene.plane.acked_roots("t") == pytest.approx(600 * 10 / K, abs=2)
     scene.plane.set_load("t", "spout", 200.0)
     scene.plane.run_until(scene.plane.now_ns + 10 * SECOND)
-    assert scene.plane.processed("t") == pytest.approx((600 + 200) * 10 / K, abs=3)
+    assert scene.plane.acked_roots("t") == pytest.approx((600 + 200) * 10 / K, abs=3)
 
 
 def test_recorded_arrivals_come_as_the_bundles_that_they_complete() -> None:

@@ -116,14 +116,14 @@ def test_the_committed_offset_moves_at_checkpoints_only_and_never_falls() -> Non
     seen = []
     for tenth in range(1, 90):
         scene.plane.run_until(tenth * SECOND // 10)
-        seen.append(scene.plane.committed("t"))
+        seen.append(scene.plane.committed_lines("t"))
     assert set(seen[:19]) == {0}
     assert len(set(seen)) == 5
     assert abs(seen[-1] - 800) <= 4
     _restart_spouts(scene, 9.0)
-    assert scene.plane.committed("t") == seen[-1]
+    assert scene.plane.committed_lines("t") == seen[-1]
     scene.plane.run_until(16 * SECOND)
-    assert abs(scene.plane.committed("t") - 1600) <= 4
+    assert abs(scene.plane.committed_lines("t") - 1600) <= 4
 
 
 def test_the_committed_offset_stops_at_a_line_that_is_not_acked() -> None:
@@ -134,16 +134,16 @@ def test_the_committed_offset_stops_at_a_line_that_is_not_acked() -> None:
     scene.plane.run_until(3 * SECOND)
     scene.plane.stop_worker(scene.workers[slot])
     scene.plane.run_until(8 * SECOND)
-    assert scene.plane.committed("t") <= 30
+    assert scene.plane.committed_lines("t") <= 30
     scene.workers[slot] = scene.plane.start_worker(slot, "t", members)
     scene.view.update(dict.fromkeys(members, scene.workers[slot]))
     for worker in scene.workers.values():
         scene.plane.connect(worker, scene.view)
     scene.plane.run_until(9 * SECOND)
-    acked = scene.plane.processed("t")
-    assert acked > scene.plane.committed("t")
+    acked = scene.plane.acked_roots("t")
+    assert acked > scene.plane.committed_lines("t")
     scene.plane.run_until(40 * SECOND)
-    assert abs(scene.plane.committed("t") - 400) <= 4
+    assert abs(scene.plane.committed_lines("t") - 400) <= 4
 
 
 def test_a_second_copy_of_a_reader_keeps_the_log_going_without_a_rewind() -> None:
@@ -347,4 +347,4 @@ def test_a_log_without_ackers_is_refused() -> None:
 
 def test_a_topology_without_a_log_has_no_committed_offset() -> None:
     with pytest.raises(UserError, match="no spout of this topology reads a log"):
-        _scene(HELD).plane.committed("t")
+        _scene(HELD).plane.committed_lines("t")

@@ -113,7 +113,7 @@ def test_nodes_share_the_cores_of_the_machine_unless_each_has_one_of_its_own(
 @pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
 def test_a_further_worker_of_a_host_makes_nothing_dearer(sitting, release):
     spec = sitting.describe(release.storm, MHZ)
-    assert {spec.cost.crowding(node, 5) for node in spec.cluster.nodes} == {1.0}
+    assert {spec.cost.cache_sharing_factor(node, 5) for node in spec.cluster.nodes} == {1.0}
 
 
 @pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)

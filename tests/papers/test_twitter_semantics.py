@@ -141,7 +141,9 @@ def test_every_machine_count_is_read_in_the_last_minute() -> None:
 def test_the_price_of_a_message_is_that_of_code_system_calls_and_wakes() -> None:
     shared, cheap = overheads.cost_model(1.0), overheads.cost_model(0.2)
     assert shared == CostModel()
-    assert cheap.own_code(overheads.VERSION) == pytest.approx(0.2 * shared.own_code(overheads.VERSION))
+    assert cheap.version_factor(overheads.VERSION) == pytest.approx(
+        0.2 * shared.version_factor(overheads.VERSION)
+    )
     assert (cheap.read_us, cheap.write_us) == pytest.approx((0.2 * shared.read_us, 0.2 * shared.write_us))
     assert cheap.consumer_wake_us == pytest.approx(0.2 * shared.consumer_wake_us)
 

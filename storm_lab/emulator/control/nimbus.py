@@ -66,9 +66,9 @@ class Nimbus:
         self._delays = Delays(control.clock, ACTOR)
         self._status_before: dict[str, Status] = {}
         """For topologies with a waiting rebalance: the status to return to."""
-        self._by_hand: dict[str, Assignment] = {}
+        self._pending_placements: dict[str, Assignment] = {}
         """First placements by hand that wait for a scheduling round."""
-        self._assignments = 0
+        self._last_id = 0
         self._announced: dict[str, int] = {}
         self._on_running: list[Callable[[str], None]] = []
         control.zookeeper.watch(Record.TASK_BEAT, self._on_heartbeat)
@@ -113,14 +113,14 @@ class Nimbus:
         control.log.note(ACTOR, "submit", topology.id, "user command", workers=topology.workers)
         if placement is not None:
             self._adopt_worker_count(topology.id, placement)
-            self._by_hand[topology.id] = placement
+            self._pending_placements[topology.id] = placement
         if control.timers.schedules_at_submit and placement is not None:
-            self._write_by_hand()
+            self._write_pending_placements()
         elif control.timers.schedules_at_submit:
             self._schedule("a topology has been submitted")
 
-    def _write_by_hand(self) -> None:
-        for topology_id, placement in list(self._by_hand.items()):
+    def _write_pending_placements(self) -> None:
+        for topology_id, placement in list(self._pending_placements.items()):
             self.write(topology_id, placement.slots, Origin.SCHEDULED, "placed by hand at submission")
 
     def round(self) -> int:
@@ -168,9 +168,9 @@ class Nimbus:
 
         self._delays.after(topology_id, wait_ns, due)
 
-    def switch(self, topology_id: str, on: bool, *, reason: str) -> None:
+    def set_active(self, topology_id: str, active: bool, *, reason: str) -> None:
         """Carry out the activate or the deactivate command: switch the spouts on or off."""
-        command, status = ("activate", Status.ACTIVE) if on else ("deactivate", Status.INACTIVE)
+        command, status = ("activate", Status.ACTIVE) if active else ("deactivate", Status.INACTIVE)
         if not self._refuses(topology_id, command, {Status.ACTIVE, Status.INACTIVE}):
             self._control.log.note(ACTOR, command, topology_id, reason)
             self._set_status(topology_id, status)
@@ -194,7 +194,7 @@ class Nimbus:
         control = self._control
         del self.topologies[topology_id], self.status[topology_id]
         self._current.pop(topology_id, None)
-        self._by_hand.pop(topology_id, None)
+        self._pending_placements.pop(topology_id, None)
         control.log.note(ACTOR, "remove", topology_id, "it was killed and its wait is over")
         forget = partial(control.zookeeper.assignments.pop, topology_id, None)
         control.zookeeper.write(ACTOR, Record.ASSIGNMENT, topology_id, forget)
@@ -241,12 +241,12 @@ class Nimbus:
     def write(self, topology_id: str, slots: Mapping[Executor, Slot], origin: Origin, reason: str) -> None:
         """Write a topology's assignment to ZooKeeper; executors that keep their slot keep the start time."""
         control = self._control
-        self._by_hand.pop(topology_id, None)
+        self._pending_placements.pop(topology_id, None)
         old = self._current.get(topology_id)
         kept = {} if old is None else {e: old.start_ns[e] for e, s in old.slots.items() if slots.get(e) == s}
         starts = {**dict.fromkeys(slots, control.clock.now_ns), **kept}
-        self._assignments += 1
-        stored = StoredAssignment(self._assignments, topology_id, slots, starts, origin)
+        self._last_id += 1
+        stored = StoredAssignment(self._last_id, topology_id, slots, starts, origin)
         self._current[topology_id] = stored
         control.log.note(
             ACTOR,
@@ -283,8 +283,8 @@ class Nimbus:
             self._control.log.note(ACTOR, "skip-round", "cluster", "no supervisor is alive")
             return
         if from_scratch is not None:
-            self._by_hand.pop(from_scratch, None)
-        self._write_by_hand()
+            self._pending_placements.pop(from_scratch, None)
+        self._write_pending_placements()
         present: dict[Executor, Slot] = {}
         dead_slots: set[Slot] = set()
         dead = 0

@@ -129,7 +129,7 @@ class Supervisor:
         work_ns = ns(control.migration.sync_work_s)
         if work_ns > 0:
             control.fleet.charge_node(self.node.id, work_ns)
-        self._work(work_ns, lambda: self._download_code(wanted))
+        self._stay_busy(work_ns, lambda: self._download_code(wanted))
 
     def _download_code(self, wanted: dict[Slot, LocalAssignment]) -> None:
         control = self._control
@@ -142,9 +142,9 @@ class Supervisor:
             self._code.update(missing)
             self._adopt(wanted)
 
-        self._work(download_ns, adopt)
+        self._stay_busy(download_ns, adopt)
 
-    def _work(self, work_ns: int, then: Callable[[], None]) -> None:
+    def _stay_busy(self, work_ns: int, then: Callable[[], None]) -> None:
         """Stay busy for ``work_ns``, then call ``then``, unless the node has failed meanwhile."""
         if work_ns == 0:
             then()
@@ -204,18 +204,18 @@ class Supervisor:
             self._sync_waits = True
             return
         self._sync_waits = False
-        served: set[Slot] = set()
+        occupied: set[Slot] = set()
         ended = 0
         for process, state in states:
             if process.leaving:
                 continue
             starting = state is WorkerState.NOT_STARTED and self.still_wants(process)
             if state is WorkerState.VALID or starting:
-                served.add(process.slot)
+                occupied.add(process.slot)
             else:
                 self._control.migration.retire(self, process, state.value)
                 ended += process.ended_ns is not None
-        for slot in sorted(set(self.local) - served):
+        for slot in sorted(set(self.local) - occupied):
             # Workers are killed one after the other, with a wait for the terminate signal to work after each.
             self.launch(slot, self.local[slot], ns(self._control.timers.worker_shutdown_s) * ended)
 

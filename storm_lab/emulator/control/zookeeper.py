@@ -146,7 +146,7 @@ class ZooKeeper:
         self.written: Counter[Record] = Counter()
         """Writes to the disk so far, without those of others."""
         self._watchers: dict[Record, list[Callable[[str], None]]] = {}
-        self._held: list[tuple[str, Record, str, Callable[[], object]]] = []
+        self._held_writes: list[tuple[str, Record, str, Callable[[], object]]] = []
 
     def watch(self, record: Record, callback: Callable[[str], None]) -> None:
         """Call back with the key (topology or node) whenever a record of this kind has changed."""
@@ -160,7 +160,7 @@ class ZooKeeper:
         """
         if not self.up:
             if record not in _HEARTBEATS:
-                self._held.append((actor, record, key, apply))
+                self._held_writes.append((actor, record, key, apply))
             return 0
         if record in _HEARTBEATS and self._plan.heartbeat_daemons:
             committed = self._clock.now_ns
@@ -194,6 +194,6 @@ class ZooKeeper:
     def start(self) -> None:
         """Bring ZooKeeper back; it takes the writes that its clients have held."""
         self.up = True
-        held, self._held = self._held, []
-        for actor, record, key, apply in held:
+        held_writes, self._held_writes = self._held_writes, []
+        for actor, record, key, apply in held_writes:
             self.write(actor, record, key, apply)

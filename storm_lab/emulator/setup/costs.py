@@ -43,8 +43,8 @@ def cost_row(
         # The overhead of a burst counts as Storm's own code, as few bursts are real context switches.
         c.switch = round(c.switch * cost.storm_2_factor)
     # A log line costs the same in all versions, so cancel the factor of the version's own code.
-    c.log_emit = round(c.log_emit / cost.own_code(version))
-    c.log_receive = round(c.log_receive / cost.own_code(version))
+    c.log_emit = round(c.log_emit / cost.version_factor(version))
+    c.log_receive = round(c.log_receive / cost.version_factor(version))
     c.header_bytes = round(cost.header_bytes)
     c.uplink_ps_per_byte = round(8e6 / cost.uplink_mbps) if cost.uplink_mbps > 0 else 0
     c.late = round(cost.timer_slack_us * NS_PER_US)

@@ -74,7 +74,7 @@ class DataPlane(KernelRunner):
         self._executors: defaultdict[int, dict[Executor, int]] = defaultdict(dict)
         """By worker: its executors and their numbers."""
         self._last_view: tuple[Mapping[Executor, int], tuple[int, ...], Mapping[str, set[int]]] | None = None
-        self._threads = 0
+        self._thread_count = 0
         self._readers: Counter[int] = Counter()
         self._node_threads: Counter[str] = Counter()
         self._processes: Counter[str] = Counter()
@@ -104,10 +104,10 @@ class DataPlane(KernelRunner):
             worker,
             self._names.node_index[slot.node],
             self._names.topology_index[topology_id],
-            self._threads,
+            self._thread_count,
             self._queue_sizes[topology_id].transfer,
         )
-        self._threads += lifecycle.THREADS_PER_WORKER
+        self._thread_count += lifecycle.THREADS_PER_WORKER
         self._log.slots.append(slot)
         self._processes[slot.node] += 1
         self._update_slowdown(slot.node)
@@ -126,7 +126,7 @@ class DataPlane(KernelRunner):
         k = pools.grow_records(self._kernel, "worker", len(self._log.slots) + workers)
         k = pools.grow_records(k, "executor", len(self._log.stays) + len(executors))
         new = workers * lifecycle.THREADS_PER_WORKER + len(executors) * lifecycle.THREADS_PER_EXECUTOR
-        k = pools.grow_threads(k, self._threads + new)
+        k = pools.grow_threads(k, self._thread_count + new)
         self._node_threads[node] += new
         k = pools.grow_run_queues(k, self._node_threads[node])
         for executor in executors:
@@ -152,11 +152,11 @@ class DataPlane(KernelRunner):
             first,
             len(executor.tasks),
             names.source_of(executor),
-            self._threads,
+            self._thread_count,
             self._queue_sizes[executor.topology].main,
             self._queue_sizes[executor.topology].send,
         )
-        self._threads += lifecycle.THREADS_PER_EXECUTOR
+        self._thread_count += lifecycle.THREADS_PER_EXECUTOR
         self._executors[worker][executor] = index
         self._last_view = None
         self._log.stays.append(Stay(executor, worker, self._log.slots[worker], self.now_ns))
@@ -287,7 +287,7 @@ class DataPlane(KernelRunner):
     def sample(self, *, with_traffic: bool = True) -> WindowSample:
         """Return the counters since the previous sample; write the traffic and CPU rows."""
         if self._kernel.cost[0].empty_turn > 0 or self._kernel.cost[0].room_look > 0:
-            count_all_looks(self._state(), self._threads)
+            count_all_looks(self._state(), self._thread_count)
         for node in np.flatnonzero(self._kernel.node["starting"]):
             cpu.cpu_time(self._state(), int(node))
         return self._log.sample(self._kernel, with_traffic=with_traffic)
@@ -316,13 +316,13 @@ class DataPlane(KernelRunner):
         """Change max spout pending, per spout task; None means no limit."""
         self._kernel.topology[self._names.topology_index[topology_id]].max_pending = limit or 0
 
-    def processed(self, topology_id: str) -> int:
+    def acked_roots(self, topology_id: str) -> int:
         """Root tuples of a topology acked since the start of the run."""
         return self._log.acked(self._kernel, topology_id)
 
-    def committed(self, topology_id: str) -> int:
+    def committed_lines(self, topology_id: str) -> int:
         """Lines of a topology's logs that are final; `UserError` if none of its spouts reads a log."""
-        return self._offsets.committed(topology_id)
+        return self._offsets.committed_lines(topology_id)
 
     def finish(self) -> None:
         """Write the rows still in the buffers and the roots still in flight."""

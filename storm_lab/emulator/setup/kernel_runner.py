@@ -37,7 +37,7 @@ class KernelRunner(Plane):
         self._kernel = grow_roots(grow_messages(kernel, 1 << 12), 1 << 12)
         # Read at every turn of the control plane. The row of scalars is never replaced.
         self._now = self._kernel.s["now"]
-        self._handle_of = self._kernel
+        self._handle_kernel = self._kernel
         self._handle, self._table = handle(self._kernel)
         get_ready(self._handle)
         self._log = log
@@ -49,8 +49,8 @@ class KernelRunner(Plane):
 
     def _state(self) -> Any:
         """Return the kernel's arrays as compiled functions take them; renewed when arrays were replaced."""
-        if self._handle_of is not self._kernel:
-            self._handle_of = self._kernel
+        if self._handle_kernel is not self._kernel:
+            self._handle_kernel = self._kernel
             self._handle, self._table = handle(self._kernel)
         return self._handle
 

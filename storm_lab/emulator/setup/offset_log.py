@@ -120,7 +120,7 @@ class OffsetLogs:
         own = [log for log in self._all if source in log.sources]
         return own[0].forget(source - own[0].sources.start) if own else None
 
-    def committed(self, topology_id: str) -> int:
+    def committed_lines(self, topology_id: str) -> int:
         """Lines of a topology's logs that are final; `UserError` if it reads no log."""
         if topology_id not in self._logs:
             message = "no spout of this topology reads a log, so no offset is committed"

@@ -204,7 +204,7 @@ def _build_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: 
         p.slow = round(1024 * cost.slowdown(node, 0))
         p.extra = p.look_part = 1024
         p.system = round(65536 / node.work_per_clock)
-        p.storm = round(65536 * cost.own_code(version) / node.work_per_clock)
+        p.storm = round(65536 * cost.version_factor(version) / node.work_per_clock)
         p.wake_head = p.wake_tail = p.line_head = -1
         if node.cpu_quota is not None:
             p.quota_period = round(node.quota_period_ms * 1e6)

@@ -30,7 +30,7 @@ def cost_table(cost: CostModel, host: Node, processes: Sequence[int] = (1, 2, 3,
     rows = []
     for count in processes:
         slowdown = cost.slowdown(host, count) / one
-        crowding = cost.crowding(host, count)
+        crowding = cost.cache_sharing_factor(host, count)
         memory = slowdown / crowding
         carried = [memory * _crowding(implied_penalty(cost, host, lost), count) for lost in REGRESSED_S]
         rows.append((count, crowding, memory, slowdown, WINDOW_S * (1 - 1 / slowdown), *carried))
@@ -40,7 +40,7 @@ def cost_table(cost: CostModel, host: Node, processes: Sequence[int] = (1, 2, 3,
 
 def implied_penalty(cost: CostModel, host: Node, lost_s: float) -> float:
     """The penalty of a further process with which two lose ``lost_s`` of 10 s; memory is unchanged."""
-    memory = cost.slowdown(host, 2) / cost.slowdown(host, 1) / cost.crowding(host, 2)
+    memory = cost.slowdown(host, 2) / cost.slowdown(host, 1) / cost.cache_sharing_factor(host, 2)
     return WINDOW_S / (WINDOW_S - lost_s) / memory - 1.0
 
 

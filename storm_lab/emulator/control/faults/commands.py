@@ -82,7 +82,7 @@ class _Switch(_Command):
         world.topologies_off ^= {self.topology}
 
     def strike(self, control: ControlPlane) -> None:
-        control.nimbus.switch(self.topology, not self.off, reason=REASON)
+        control.nimbus.set_active(self.topology, not self.off, reason=REASON)
 
 
 @fault_kind
