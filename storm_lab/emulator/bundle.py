@@ -59,7 +59,7 @@ class Bundle:
         """Refuse a size outside the allowed range; the `UserError` names both."""
         check_whole("a bundle", "bundle.size", self.size, low=1, high=LARGEST)
 
-    def delay_ns(self, delay_ns: int) -> int:
+    def scaled_delay_ns(self, delay_ns: int) -> int:
         """Return a delay that uses no CPU as long as it is played."""
         return delay_ns * self.size if self.delays else delay_ns
 

@@ -98,7 +98,7 @@ class _Nimbus:
         view = self._policy.view
         return self._cluster if view is None else view.cluster
 
-    def when_running(self, callback: Callable[[str], None]) -> None:
+    def on_running(self, callback: Callable[[str], None]) -> None:
         self.listeners.append(callback)
 
     def install(self, assignment: Assignment, reason: str) -> None:
@@ -133,7 +133,7 @@ class _Control:
     def random(self, purpose: str) -> random.Random:
         return random.Random(f"{self.seed}/{purpose}")
 
-    def at_end(self, callback: Callable[[], None]) -> None:
+    def on_end(self, callback: Callable[[], None]) -> None:
         self.endings.append(callback)
 
 

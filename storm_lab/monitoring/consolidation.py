@@ -25,7 +25,7 @@ class InitialConsolidation:
                 done.add(topology_id)
                 self._consolidate(control, topology_id)
 
-        control.nimbus.when_running(running)
+        control.nimbus.on_running(running)
 
     def _consolidate(self, control: ControlPlane, topology_id: str) -> None:
         nimbus = control.nimbus

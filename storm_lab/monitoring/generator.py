@@ -49,7 +49,7 @@ class ScheduleGenerator:
         self._running: dict[str, tuple[int, int]] = {}
         self.policy = policy
         self._log_policy("the run begins")
-        control.nimbus.when_running(self._on_running)
+        control.nimbus.on_running(self._on_running)
         monitor.after_window(self._check_overload)
 
     def swap(self, policy: Scheduler[Any], reason: str) -> None:

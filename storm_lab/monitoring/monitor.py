@@ -161,5 +161,5 @@ class MonitorPlan:
         """Start the monitors and return them."""
         database = LoadDatabase(self.database or ":memory:", self.windows_kept)
         control.nimbus.load = database.load
-        control.at_end(database.close)
+        control.on_end(database.close)
         return LoadMonitor(control, sampler, database, self.alpha)

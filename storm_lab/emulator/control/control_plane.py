@@ -70,7 +70,7 @@ class ControlPlane:
         self.timers = timers
         self.seed = seed
         self.unreached = unreached_of(version) if unreached is None else unreached
-        self._at_end: list[Callable[[], None]] = []
+        self._end_callbacks: list[Callable[[], None]] = []
         self.clock = VirtualClock()
         self.plane = SteppedPlane(plane, self.clock)
         self.log = DecisionLog(self.clock)
@@ -106,12 +106,12 @@ class ControlPlane:
         """Return a new generator that depends on the seed and on ``purpose`` only."""
         return random.Random(f"{self.seed}/{purpose}")
 
-    def at_end(self, action: Callable[[], None]) -> None:
+    def on_end(self, action: Callable[[], None]) -> None:
         """Run ``action`` at the end of the run; actions run in the order of registration."""
-        self._at_end.append(action)
+        self._end_callbacks.append(action)
 
     def finish(self) -> None:
         """End the run: log what is outstanding and run the registered actions."""
         self.connections.finish()
-        for action in self._at_end:
+        for action in self._end_callbacks:
             action()

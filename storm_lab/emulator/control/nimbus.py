@@ -70,7 +70,7 @@ class Nimbus:
         """First placements by hand that wait for a scheduling round."""
         self._last_id = 0
         self._announced: dict[str, int] = {}
-        self._on_running: list[Callable[[str], None]] = []
+        self._running_callbacks: list[Callable[[str], None]] = []
         control.zookeeper.watch(Record.TASK_BEAT, self._on_heartbeat)
         control.clock.every(
             ns(control.timers.nimbus_round_s),
@@ -97,9 +97,9 @@ class Nimbus:
         cluster = self._control.cluster
         return replace(cluster, nodes=tuple(node for node in cluster.nodes if node.id in alive))
 
-    def when_running(self, callback: Callable[[str], None]) -> None:
+    def on_running(self, callback: Callable[[str], None]) -> None:
         """Call ``callback`` with a topology's id once all executors of a new assignment have reported."""
-        self._on_running.append(callback)
+        self._running_callbacks.append(callback)
 
     def submit(self, topology: Topology, placement: Assignment | None = None) -> None:
         """Submit a topology as a user does; ``placement`` is a first assignment fixed by hand.
@@ -335,7 +335,7 @@ class Nimbus:
         if all_reported(self._control.zookeeper, stored):
             self._announced[topology_id] = stored.id
             self._control.log.note(ACTOR, "running", topology_id, "all executors have reported", id=stored.id)
-            for callback in self._on_running:
+            for callback in self._running_callbacks:
                 callback(topology_id)
 
     def stop(self) -> None:

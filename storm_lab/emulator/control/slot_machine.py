@@ -40,9 +40,9 @@ class SlotMachine:
         return self._control.clock.after(delay_ns, Rank.SUPERVISOR, self._supervisor.actor, self._poll)
 
     def _poll(self) -> None:
-        self._next = self._after(self._step() if self._supervisor.up else self._idle_ns)
+        self._next = self._after(self._act() if self._supervisor.up else self._idle_ns)
 
-    def _step(self) -> int:
+    def _act(self) -> int:
         """Take the action that is due, and return how many ns to sleep after it."""
         supervisor = self._supervisor
         process = next((p for p in supervisor.processes if p.slot == self._slot and not p.leaving), None)
@@ -59,7 +59,7 @@ class SlotMachine:
         alive = process.ended_ns is None
         self._control.migration.retire(supervisor, process, state.value)
         if process.leaving or not alive:
-            return self._step()
+            return self._act()
         # The worker's shutdown hook halts it after the same time, so it usually still exists.
         times, sleep_ns = self._control.times, ns(self._control.timers.worker_shutdown_s)
         gone_s = self._random.uniform(times.worker_exit_least_s, times.worker_exit_most_s)

@@ -299,7 +299,7 @@ class DataPlane(KernelRunner):
     def set_link(self, node_a: str, node_b: str, *, cut: bool = False, extra_delay_ns: int = 0) -> None:
         """Cut or delay the link between two nodes in both directions; without either, restore it."""
         a, b = self._names.node_index[node_a], self._names.node_index[node_b]
-        extra_delay_ns = self._bundle.delay_ns(extra_delay_ns)
+        extra_delay_ns = self._bundle.scaled_delay_ns(extra_delay_ns)
         for start, end in ((a, b), (b, a)):
             network.set_link(self._kernel, self._state(), start, end, int(cut), extra_delay_ns)
 

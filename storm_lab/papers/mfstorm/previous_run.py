@@ -34,7 +34,7 @@ class LoadRecorder:
             self.load = control.nimbus.load()
 
         # Registered before the monitor's own action at the end, which closes its database.
-        control.at_end(record_load)
+        control.on_end(record_load)
         self.monitor.begin(control, sampler)
 
 
