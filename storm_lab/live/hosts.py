@@ -5,7 +5,6 @@ Every node of the `Cluster` becomes a host. One more, `MASTER`, is for ZooKeeper
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 from collections.abc import Sequence
@@ -119,7 +118,7 @@ _ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shif
 def cpu_quotas(cluster: Cluster, options: HostOptions) -> dict[str, float]:
     """Return the cores of this machine that each node may use: its own by clock, scaled so that all fit."""
     clock = machine_mhz()
-    cores = MACHINE_SHARE * (os.cpu_count() or 1)
+    cores = MACHINE_SHARE * usable_cores()
     wanted = {node.id: node.capacity_mhz / clock for node in cluster.nodes}
     scale = options.cpu_scale if options.cpu_scale is not None else min(1.0, cores / sum(wanted.values()))
     return {name: share * scale for name, share in wanted.items()}

@@ -13,6 +13,7 @@ from storm_lab.live.netns import Network, why_no_namespaces
 from storm_lab.live.processes import NOBODYS_ADDRESS, listens
 from storm_lab.live.quota_slice import SLICE_US, set_slice, slice_us
 from storm_lab.live.records import Place
+from storm_lab.machine.facts import usable_cores
 from storm_lab.model.cluster import Cluster, Node
 
 
@@ -138,7 +139,7 @@ class _NamespaceHosts(Hosts):
         quotas = cpu_quotas(self._cluster, self._options) if whole is not None and limits else {}
         free_cores = sorted(os.sched_getaffinity(0))
         if whole is not None and "cpu" in tree.controllers:
-            whole.limit_cpu(MACHINE_SHARE * (os.cpu_count() or 1))
+            whole.limit_cpu(MACHINE_SHARE * usable_cores())
             whole.weigh(self._options.weight)
         self._network.make()
         rack = self._cluster.nodes[0].rack

@@ -24,6 +24,7 @@ from storm_lab.live.hosts import machine_mhz, processor
 from storm_lab.live.processes import LiveWorker
 from storm_lab.live.quota_slice import slice_us
 from storm_lab.live.running_storm import RunningStorm
+from storm_lab.machine.facts import usable_cores
 
 _PROC = Path("/proc")
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
@@ -160,7 +161,7 @@ def conditions(storm: RunningStorm, samples: Sequence[Sample]) -> dict[str, Any]
         "python": platform.python_version(),
         "kernel": platform.release(),
         "processor": processor(),
-        "cores": os.cpu_count(),
+        "cores": usable_cores(),
         "core_mhz": round(machine_mhz()),
         "quota_cores": quotas,
         "quota_slice_us": slice_us(),

@@ -54,6 +54,7 @@ def write_expected(costs: Mapping[str, Cost]) -> None:
     for slug, cost in costs.items():
         lines.append(f"{slug}," + ",".join(f"{value:.1f}" for value in asdict(cost).values()))
     write_whole(_TABLE, "\n".join(lines) + "\n")
+    expected_costs.cache_clear()
 
 
 @cache

@@ -6,6 +6,8 @@ import socket
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -31,24 +33,44 @@ def cluster(*cores: int, mhz: float = 2000.0) -> Cluster:
 
 def test_a_node_gets_its_clock_of_the_machine(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hosts, "machine_mhz", lambda: 4000.0)
-    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(hosts, "usable_cores", lambda: 8)
     quotas = cpu_quotas(cluster(1, 2), HostOptions())
     assert quotas == {"n0": 0.5, "n1": 1.0}
 
 
 def test_a_node_with_a_quota_gets_that_of_the_machine(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hosts, "machine_mhz", lambda: 2000.0)
-    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(hosts, "usable_cores", lambda: 8)
     held = Cluster((Node("n0", cores=4, core_mhz=2000.0, cpu_quota=0.5),))
     assert cpu_quotas(held, HostOptions()) == {"n0": 0.5}
 
 
 def test_nodes_that_do_not_fit_are_all_scaled_alike(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hosts, "machine_mhz", lambda: 2000.0)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(hosts, "usable_cores", lambda: 2)
     quotas = cpu_quotas(cluster(1, 1, 1, 3), HostOptions())
     assert quotas == pytest.approx({"n0": 0.3, "n1": 0.3, "n2": 0.3, "n3": 0.9})
     assert cpu_quotas(cluster(1), HostOptions(cpu_scale=0.145)) == pytest.approx({"n0": 0.145})
+
+
+def test_the_cores_are_those_that_this_process_may_use(place: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hosts, "machine_mhz", lambda: 2000.0)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
+    assert cpu_quotas(cluster(1, 2), HostOptions()) == pytest.approx({"n0": 0.6, "n1": 1.2})
+
+    limits: list[float] = []
+    group = SimpleNamespace(limit_cpu=limits.append, weigh=lambda weight: None, controllers={"cpu": None})
+    tree = SimpleNamespace(
+        folders=(), controllers={"cpu": None}, make=lambda: group, make_host=lambda name: group
+    )
+    monkeypatch.setattr(kinds, "GroupTree", lambda token, found: tree)
+    monkeypatch.setattr(kinds, "hierarchies", dict)
+    made = kinds._NamespaceHosts(place, cluster(1, 2), HostOptions())
+    made._network = Mock(**{"shape_host.return_value": (), "shape_rack.return_value": ()})
+    made.make()
+    assert limits == [pytest.approx(1.8)]
+    assert made.host("n1").cores == pytest.approx(1.2)
 
 
 def test_who_is_pinned_runs_on_its_own_cores_only():

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from storm_lab.cli import cli
 from storm_lab.machine.facts import usable_cores
+from storm_lab.runs import expected
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.expected import Cost, cost_text, notebooks_at_a_time
 
@@ -34,6 +36,16 @@ def test_more_cores_take_less_time(cores: int, said: str) -> None:
     assert cost_text(COSTS, cores) == said
 
 
+def test_a_new_table_is_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expected, "_TABLE", tmp_path / "expected.csv")
+    try:
+        for cost in COSTS:
+            expected.write_expected({"one": cost})
+            assert expected.expected_costs() == {"one": cost}
+    finally:
+        expected.expected_costs.cache_clear()
+
+
 def test_notebooks_take_two_processes_and_on_many_cores_a_few_more() -> None:
     assert [notebooks_at_a_time(cores) for cores in (1, 2, 3, 64)] == [2, 2, 3, 4]
 
@@ -42,6 +54,7 @@ _ON_ONE_CORE = """
 import os
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 from storm_lab.machine.options import jobs_option
+from storm_lab.runs import expected
 from storm_lab.runs.execute import JOBS
 print(JOBS, jobs_option(lambda: None).__click_params__[0].default)
 """
