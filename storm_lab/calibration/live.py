@@ -38,13 +38,13 @@ from storm_lab.live.links import LAN, LOOPBACK
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.build import SUITE_COST
 from storm_lab.live.suite.compare import Row, compare_sitting
-from storm_lab.live.suite.measure import Look
+from storm_lab.live.suite.measure import RunTables
 from storm_lab.live.suite.scene import Half, Scene, half_of
 from storm_lab.live.suite.sittings import CALIBRATION, LOGGED, release_of
 from storm_lab.machine.process_end import end_with_parent
 from storm_lab.model.machines import LIVE
 from storm_lab.model.version import V1_0_0, V2_0_0
-from storm_lab.runs.live_trust import Recorded, as_started, emulated, play_of
+from storm_lab.runs.live_trust import Recorded, emulated, play_of, with_measured_jvm_start
 
 PLAYED = (CALIBRATION, "bare", "calls")
 """Sittings that are played to calibrate a machine: light load, and floods of one worker, which tell what code
@@ -214,13 +214,13 @@ def _fit(
     )
     if not own:
         raise nothing
-    looks = [(each, each.look()) for each in own]
+    looks = [(each, each.tables()) for each in own]
     storm = find_release(generation).storm
     waits_apart = next((waits for before, waits in _WAITS_APART_PER_S if storm < before), 0.0)
     slower = own[0].mhz / CostModel().reference_mhz
     begun = [each for each in own if each.start_cpu_s is not None]
     if begun:
-        took_s = np.median([as_started(CostModel(), [each]).jvm_start_cpu_s for each in begun])
+        took_s = np.median([with_measured_jvm_start(CostModel(), [each]).jvm_start_cpu_s for each in begun])
         start = {**start, **_rounded({"jvm_start_cpu_s": float(took_s)})}
     compiled_s = compiler_seconds([look for _, look in looks])
     share = housekeeping_share(looks, alone=storm < V1_0_0)
@@ -269,7 +269,7 @@ def links_of(recorded: Sequence[Recorded]) -> dict[str, float]:
     }
 
 
-def compiler_seconds(looks: Sequence[Look]) -> float | None:
+def compiler_seconds(looks: Sequence[RunTables]) -> float | None:
     """CPU, in seconds, that compilers take in a worker from its first tuple on: the median over workers.
 
     Of workers whose topology has executed `_BUSY` tuples; None where there is none.
@@ -278,7 +278,7 @@ def compiler_seconds(looks: Sequence[Look]) -> float | None:
     return float(np.median(found)) if found else None
 
 
-def housekeeping_share(looks: Sequence[tuple[Recorded, Look]], *, alone: bool) -> float | None:
+def housekeeping_share(looks: Sequence[tuple[Recorded, RunTables]], *, alone: bool) -> float | None:
     """Cores that a worker's housekeeping takes: the median over calibrating scenes; None without any.
 
     With ``alone`` only of workers that have no connections, whose timers the emulator plays apart.
@@ -307,6 +307,8 @@ def _rows(own: Sequence[Recorded], sets: Sequence[Values], pool: Executor) -> It
 def _compared(values: Values, plays: Sequence[Recorded]) -> list[Row]:
     """A sitting's calibrating scenes, as real Storm played them and as the emulator does."""
     first, cost = plays[0], replace(CostModel(), **values)
-    with emulated(first.sitting, first.generation, first.mhz, 1, as_started(cost, plays)) as look:
-        told = [each.look() for each in plays]
+    with emulated(
+        first.sitting, first.generation, first.mhz, 1, with_measured_jvm_start(cost, plays)
+    ) as look:
+        told = [each.tables() for each in plays]
         return compare_sitting(first.sitting, first.generation, _calibrating(first), told, [look])

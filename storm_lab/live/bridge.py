@@ -71,7 +71,7 @@ class Policy:
     """Executors to be moved at the next request, regardless of the scheduler."""
     view: SchedulingView | None = None
     """The view of Nimbus's last request."""
-    _taken: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _manual_workers: dict[str, tuple[int, int]] = field(default_factory=dict)
     """For topologies placed by hand, their number of workers at Nimbus then and in that placement."""
     _running: set[str] = field(default_factory=set)
     """Topologies that have been placed."""
@@ -80,7 +80,7 @@ class Policy:
         """Switch to another run."""
         self.scheduler, self.known, self.placement, self.seed = scheduler, known, placement, seed
         self.install = Assignment()
-        self._taken.clear()
+        self._manual_workers.clear()
         self._running.clear()
 
     def answer(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], Round]:
@@ -89,13 +89,13 @@ class Policy:
         name = self.scheduler.name
         try:
             request = read_request(fields, self.known, load=self.load(), seed=self.seed)
-            request = replace(request, view=self._counted(request.view))
+            request = replace(request, view=self._with_manual_workers(request.view))
         except Exception as error:
             problem = _one_line(error)
             status = {str(row["id"]): _KEPT + problem for row in _rows(fields)}
             made = Round(start, time.monotonic_ns() - start, name, Assignment(), (), status, problem)
             return {"assign": {}, "status": status}, made
-        status = {storm_id: _KEPT + why for storm_id, why in request.odd.items()}
+        status = {storm_id: _KEPT + why for storm_id, why in request.left_out.items()}
         self.view = request.view
         present = request.view.present
         problem = ""
@@ -123,7 +123,7 @@ class Policy:
             InvalidAssignmentError: the result is not a valid assignment.
             TypeError: the scheduler did not return a result.
         """
-        fixed = self._fixed(view)
+        fixed = self._manual_placement(view)
         answer: object = self.scheduler.schedule(_with_present(view, fixed) if fixed.slots else view)
         if not isinstance(answer, SchedulingResult):
             raise TypeError(f"it answered with a {type(answer).__name__}, not with a SchedulingResult")
@@ -136,7 +136,7 @@ class Policy:
         check_result(view, result)
         return result
 
-    def _counted(self, view: SchedulingView) -> SchedulingView:
+    def _with_manual_workers(self, view: SchedulingView) -> SchedulingView:
         """Return the view with numbers of workers as placed by hand, until a rebalance changes them.
 
         Otherwise Storm's own schedulers would spread topologies again, over as many workers as they were
@@ -144,13 +144,13 @@ class Policy:
         """
         topologies = []
         for topology in view.topologies:
-            asked, taken = self._taken.get(topology.id, (0, 0))
+            asked, placed = self._manual_workers.get(topology.id, (0, 0))
             if asked != topology.workers:
-                self._taken.pop(topology.id, None)
-            topologies.append(replace(topology, workers=taken) if asked == topology.workers else topology)
+                self._manual_workers.pop(topology.id, None)
+            topologies.append(replace(topology, workers=placed) if asked == topology.workers else topology)
         return replace(view, topologies=tuple(topologies))
 
-    def _fixed(self, view: SchedulingView) -> Assignment:
+    def _manual_placement(self, view: SchedulingView) -> Assignment:
         """Return what the scheduler does not decide: a move by hand, or a first placement by hand."""
         live = set(view.usable_slots)
         pairs: list[tuple[Executor, Slot]] = []
@@ -167,8 +167,8 @@ class Policy:
                 slots = source.of_topology(topology.id).slots
                 if wanted and set(slots) == set(executors) and set(slots.values()) <= live:
                     pairs += list(slots.items())
-                    asked = self._taken.get(topology.id, (topology.workers, 0))[0]
-                    self._taken[topology.id] = (asked, len(set(slots.values())))
+                    asked = self._manual_workers.get(topology.id, (topology.workers, 0))[0]
+                    self._manual_workers[topology.id] = (asked, len(set(slots.values())))
                     break
         return Assignment.of(pairs)
 

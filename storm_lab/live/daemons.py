@@ -28,7 +28,13 @@ _DAEMON_FLAGS = ("-server", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss
 _NO_TRACE_OUTSIDE = "-XX:-UsePerfData"
 """Without this flag, a JVM that is killed would leave its file of counters in /tmp."""
 
-_MEDDLERS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "STORM_EXT_CLASSPATH")
+_JVM_VARIABLES = (
+    "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "CLASSPATH",
+    "STORM_EXT_CLASSPATH",
+)
 """Environment variables that would change a JVM unnoticed."""
 
 
@@ -81,7 +87,7 @@ class Installation:
         self._release = release
         self._java = java
         self._host = host
-        self.environment = {key: value for key, value in os.environ.items() if key not in _MEDDLERS} | {
+        self.environment = {key: value for key, value in os.environ.items() if key not in _JVM_VARIABLES} | {
             MARK: token,
             "JAVA_HOME": str(java.home),
             "STORM_CONF_DIR": str(folder / "conf"),
@@ -152,7 +158,7 @@ class Installation:
         with output.open("ab") as sink:
             try:
                 # In a session of its own, so that Ctrl-C at the terminal does not reach it.
-                process = subprocess.Popen(command, **self._surroundings(sink), start_new_session=True)
+                process = subprocess.Popen(command, **self._popen_options(sink), start_new_session=True)
             except OSError as error:
                 raise StormLabError(f"{command[0]} does not start: {error.strerror}") from error
         return Daemon(f"{name} on {self._host.name}", process, output, self.logs / f"{name}.log")
@@ -166,13 +172,13 @@ class Installation:
         output = self.logs / f"{name}.out"
         with output.open("wb") as sink:
             try:
-                done = subprocess.run(command, **self._surroundings(sink), timeout=seconds, check=False)
+                done = subprocess.run(command, **self._popen_options(sink), timeout=seconds, check=False)
             except subprocess.TimeoutExpired as error:
                 raise StormLabError(f"{failure}: it took longer than {seconds:g} s") from error
         if done.returncode != 0:
             raise StormLabError(f"{failure}: {last_words(output, self.logs / f'{name}.log')}")
 
-    def _surroundings(self, sink: BinaryIO) -> dict[str, Any]:
+    def _popen_options(self, sink: BinaryIO) -> dict[str, Any]:
         """Return arguments for every program: no input, a file for its output, its environment and folder."""
         output = {"stdout": sink, "stderr": subprocess.STDOUT}
         return {"stdin": subprocess.DEVNULL, **output, "env": self.environment, "cwd": self.scratch}

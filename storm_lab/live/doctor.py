@@ -197,7 +197,7 @@ def check_left() -> list[Finding]:
         elif record.kept:
             text = f"{record.token} (Storm {record.version}) was left running, and runs no more"
             found.append(Finding("warn", "clusters", text, "run: storm-lab live down"))
-        elif not place.owned_by_another():
+        elif place.try_own():
             place.disown()
             text = f"{record.token} (Storm {record.version}) was left by a command that was killed"
             found.append(Finding("warn", "clusters", text, "run: storm-lab live down"))

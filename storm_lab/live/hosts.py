@@ -126,22 +126,22 @@ def cpu_quotas(cluster: Cluster, options: HostOptions) -> dict[str, float]:
 
 def machine_mhz(cpuinfo: Path = _CPUINFO) -> float:
     """Return the clock of this machine's cores in MHz, as the kernel reports it; 2,000 if it does not."""
-    clocks = sorted(map(float, _told("cpu MHz", cpuinfo)))
+    clocks = sorted(map(float, _cpuinfo_values("cpu MHz", cpuinfo)))
     return clocks[len(clocks) // 2] if clocks else 2000.0
 
 
 def machine_name() -> str:
     """Return a name for this machine that is derived from its processor, such as ``amd-epyc``."""
-    told = re.sub(r"\(.*?\)|@.*|\b(cpu|processor)\b", " ", processor().lower())
-    return "-".join(re.findall(r"[a-z0-9]+", told)) or "machine"
+    words = re.sub(r"\(.*?\)|@.*|\b(cpu|processor)\b", " ", processor().lower())
+    return "-".join(re.findall(r"[a-z0-9]+", words)) or "machine"
 
 
 def processor() -> str:
     """Return the processor's name as the kernel reports it, or else the architecture's."""
-    return next(iter(_told("model name", _CPUINFO)), platform.machine())
+    return next(iter(_cpuinfo_values("model name", _CPUINFO)), platform.machine())
 
 
-def _told(key: str, cpuinfo: Path) -> list[str]:
+def _cpuinfo_values(key: str, cpuinfo: Path) -> list[str]:
     """Return what the kernel reports for each core under a key."""
     try:
         lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()

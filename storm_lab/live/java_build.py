@@ -45,7 +45,7 @@ def player_jar(release: Release, say: Say) -> Path:
         UserError: the jars of the release or of the compiler are not available, or there is no Java.
     """
     libraries = fetch_jars(release.version, say)
-    sources = {path: fitted(text, release) for path, text in read_sources("stormlab").items()}
+    sources = {path: adapted_to(text, release) for path, text in read_sources("stormlab").items()}
     return build_jar(f"player-{release.version}", sources, libraries, say)
 
 
@@ -56,7 +56,7 @@ def read_sources(package: str) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}
 
 
-def fitted(text: str, release: Release) -> str:
+def adapted_to(text: str, release: Release) -> str:
     """Adapt a source to a release: its own packages, its package of ``JSONValue``, and its blocks of lines.
 
     Lines that are left out become empty, so that line numbers stay the same.

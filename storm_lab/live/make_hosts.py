@@ -35,10 +35,10 @@ class Hosts:
         """Make the hosts. Everything that is made can be found by the token of the cluster's record."""
         raise NotImplementedError
 
-    def hold_back(self) -> None:
+    def apply_quotas(self) -> None:
         """Put the CPU quotas into force, if there are any; starting daemons under them would take minutes."""
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """Release what this process holds for them; the rest is removed by the cluster's token."""
 
     def set_link(self, one: str, other: str | None, *, up: bool) -> None:
@@ -94,7 +94,7 @@ class _LoopbackHosts(Hosts):
             claim.close()
         raise UserError("254 clusters run on loopback already", remedy="end one: storm-lab live down")
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         if self._claim is not None:
             self._claim.close()
             self._claim = None
@@ -172,7 +172,7 @@ class _NamespaceHosts(Hosts):
             missing += self._network.shape_rack(name, self._options.rack_latency_us)
         self.unrealised = tuple(dict.fromkeys(missing))
 
-    def hold_back(self) -> None:
+    def apply_quotas(self) -> None:
         held = [(host, cores) for host in self._hosts.values() if (cores := host.cores) is not None]
         for host, cores in held:
             if host.group is not None and "cpu" in host.group.controllers:

@@ -41,7 +41,7 @@ from storm_lab.tuplelog.recorder import Recorder
 Progress = Callable[[int, int], None]
 """Called with the time reached and the planned end, both in nanoseconds since the start of the run."""
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +278,7 @@ def _wait(storm: LiveStorm, origin_ns: int, until_ns: int, end_ns: int, progress
         storm.check()
         if progress is not None:
             progress(now - origin_ns, end_ns - origin_ns)
-        time.sleep(min(_LOOK_SECONDS, (until_ns - now) / NS_PER_S))
+        time.sleep(min(_POLL_SECONDS, (until_ns - now) / NS_PER_S))
 
 
 def _kill_all(storm: LiveStorm, names: Iterable[str]) -> None:

@@ -89,21 +89,21 @@ class Place:
         self.record = replace(self.record, **changes)  # type: ignore[arg-type]
         _write(self.folder, self.record)
 
-    def owned_by_another(self) -> bool:
-        """Return whether another living process owns the cluster; otherwise, take ownership."""
+    def try_own(self) -> bool:
+        """Take ownership of the cluster; return False if another living process owns it."""
         if self._lock is not None:
-            return False
+            return True
         try:
             lock = os.open(self.folder / _OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except FileNotFoundError:
-            return False
+            return True
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(lock)
-            return True
+            return False
         self._lock = lock
-        return False
+        return True
 
     def release(self) -> None:
         """Leave the cluster running, for a later command to end."""
@@ -207,7 +207,7 @@ def remove_orphans(*, kept_too: bool = False) -> list[Record]:
     removed = []
     for place in places():
         kept = place.record.kept and place.record.boot == boot_id()
-        if (kept and not kept_too) or place.owned_by_another():
+        if (kept and not kept_too) or not place.try_own():
             continue
         remove_cluster(place)
         removed.append(place.record)

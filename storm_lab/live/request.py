@@ -62,13 +62,13 @@ class Request:
     """One request of Nimbus.
 
     ``view`` is what a scheduler sees. ``storm_id`` and ``supervisor`` map topologies and nodes back to
-    Storm's own ids. ``odd`` maps Storm's ids of topologies that were left out of the view to the reason.
+    Storm's own ids. ``left_out`` maps Storm's ids of topologies that were left out of the view to the reason.
     """
 
     view: SchedulingView
     storm_id: Mapping[str, str]
     supervisor: Mapping[str, str]
-    odd: Mapping[str, str]
+    left_out: Mapping[str, str]
 
 
 def read_request(
@@ -86,26 +86,26 @@ def read_request(
 def _version(fields: Mapping[str, Any], known: Known) -> StormVersion:
     if known.version is not None:
         return known.version
-    said = re.match(r"\d+\.\d+\.\d+", str(fields.get("storm", "")))
-    if said is None:
+    stated = re.match(r"\d+\.\d+\.\d+", str(fields.get("storm", "")))
+    if stated is None:
         raise ValueError("it does not say which Storm asks, as those before 1.0; name the version")
-    return StormVersion.parse(said[0])
+    return StormVersion.parse(stated[0])
 
 
 def _read(fields: Mapping[str, Any], known: Known, load: MeasuredLoad | None, seed: int) -> Request:
     version = _version(fields, known)
     nodes = _nodes(fields["nodes"], known)
     node_of = {supervisor: node.id for supervisor, node in nodes.items()}
-    shown = {row["id"]: {int(port) for port in row["ports"]} for row in fields["nodes"]}
+    offered = {row["id"]: {int(port) for port in row["ports"]} for row in fields["nodes"]}
     dead = {
         slot
         for supervisor, node in nodes.items()
         for slot in node.slots
-        if slot.port not in shown[supervisor]
+        if slot.port not in offered[supervisor]
     }
     topologies: dict[str, Topology] = {}
     storm_id: dict[str, str] = {}
-    odd: dict[str, str] = {}
+    left_out: dict[str, str] = {}
     present: list[tuple[Executor, Slot]] = []
     for row in fields["topologies"]:
         topology = _topology(row, known)
@@ -118,7 +118,7 @@ def _read(fields: Mapping[str, Any], known: Known, load: MeasuredLoad | None, se
         if problem is None and topology.id in topologies:
             problem = "another topology has this name"
         if problem is not None:
-            odd[row["id"]] = problem
+            left_out[row["id"]] = problem
             # Its workers stay where they are: no other topology may have their slots.
             dead |= {slot for slot, _ in held}
             continue
@@ -137,7 +137,7 @@ def _read(fields: Mapping[str, Any], known: Known, load: MeasuredLoad | None, se
         dead_slots=frozenset(dead),
         seed=seed,
     )
-    return Request(view, storm_id, {node: supervisor for supervisor, node in node_of.items()}, odd)
+    return Request(view, storm_id, {node: supervisor for supervisor, node in node_of.items()}, left_out)
 
 
 def _nodes(rows: Sequence[Mapping[str, Any]], known: Known) -> dict[str, Node]:

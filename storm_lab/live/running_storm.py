@@ -70,7 +70,7 @@ class RunningStorm:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def take_along(self, *folders: Path) -> None:
+    def note_drafts(self, *folders: Path) -> None:
         """Note incomplete folders elsewhere, to be removed too if this process is killed."""
         self._here.note(files=tuple(str(folder.absolute()) for folder in folders))
 

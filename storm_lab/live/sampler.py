@@ -72,7 +72,7 @@ class ProcessSampler:
         self.waited_ns = 0
         """Time that its threads had waited for a core by the last sample."""
 
-    def look(self) -> tuple[int, int, int]:
+    def sample(self) -> tuple[int, int, int]:
         """Return the CPU so far: total, compiler's, collector's.
 
         What a thread uses between its last sample and its end is lost.
@@ -113,7 +113,7 @@ class MachineSampler:
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
 
     def __enter__(self) -> MachineSampler:
-        self.look()
+        self.sample()
         self._thread.start()
         return self
 
@@ -123,14 +123,14 @@ class MachineSampler:
         if error is None:
             if self._problem is not None:
                 raise self._problem
-            self.look()
+            self.sample()
 
-    def look(self) -> None:
+    def sample(self) -> None:
         """Take one sample."""
         found = []
         for worker in self._storm.workers():
             process = self._processes.setdefault(worker.pid, ProcessSampler(worker.pid))
-            found.append(WorkerSample(worker, *process.look(), process.waited_ns))
+            found.append(WorkerSample(worker, *process.sample(), process.waited_ns))
         hosts = {}
         for node in self._storm.cluster.nodes:
             with suppress(OSError):
@@ -147,7 +147,7 @@ class MachineSampler:
                 left_ns = self._origin_ns + turn * self._window_ns - time.monotonic_ns()
                 if self._over.wait(max(0, left_ns) / 1e9):
                     return
-                self.look()
+                self.sample()
         except Exception as error:
             self._problem = error
 

@@ -31,7 +31,7 @@ from storm_lab.model import Assignment, Cluster, Executor, MeasuredLoad, Slot, T
 from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.monitoring.online_scheduling import OnlineScheduling
 
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 _PLAYED = (MonitorPlan, OnlineScheduling)
 
 
@@ -203,7 +203,7 @@ class LiveServices:
             sampler.listen(lambda sample: self._take())
             while not self._over.is_set():
                 clock.run_until(time.monotonic_ns() - self._origin_ns)
-                self._over.wait(_LOOK_SECONDS)
+                self._over.wait(_POLL_SECONDS)
             for ending in self._control.endings:
                 ending()
         except Exception as error:
@@ -227,7 +227,7 @@ class LiveServices:
         traffic: Counter[tuple[str, int, int]] = Counter()
         failed: Counter[str] = Counter()
         for tail in self._tails:
-            for file, window in tail.look():
+            for file, window in tail.read_new():
                 slot = self._slots.get(file.pid)
                 # A worker's first window includes its start, which is no executor's load.
                 if slot is None or window is file.windows[0]:

@@ -99,7 +99,7 @@ class LiveStorm(RunningStorm):
             fleet = Fleet(self.release, self.cluster, hosts, java, place.folder, logs, token)
             self._daemons = fleet
             fleet.start(self._settings, self.scheduler_socket if self._bridged else None, player)
-            hosts.hold_back()
+            hosts.apply_quotas()
         except BaseException:
             self.stop()
             raise
@@ -114,7 +114,7 @@ class LiveStorm(RunningStorm):
                 self._daemons.close()
             remove_cluster(place)
             if self._hosts is not None:
-                self._hosts.give_back()
+                self._hosts.release()
             if self._daemons is not None:
                 self._daemons.collect()
 

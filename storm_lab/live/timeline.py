@@ -27,7 +27,7 @@ from storm_lab.live.storm import LiveStorm
 from storm_lab.model import Slot
 
 _SUBMITTED_NS = 60_000_000_000
-_LOOK_S = 0.2
+_POLL_SECONDS = 0.2
 
 _COMMANDS = (RebalanceTopology, KillTopology, ActivateTopology, DeactivateTopology)
 _PLAYED = (KillWorker, KillNode, ReviveNode, CutLink, RestoreLink, SetLoad, *_COMMANDS)
@@ -83,7 +83,7 @@ class Timeline:
             return
         end_ns = time.monotonic_ns() + _SUBMITTED_NS
         while self._names[fault.topology] not in self._storm.topologies() and time.monotonic_ns() < end_ns:
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_SECONDS)
 
     def _act(self, fault: Fault) -> str:
         """Carry out one event and return its subject."""

@@ -25,7 +25,7 @@ class WorkerTail:
         self._readers: dict[Path, WorkerReader] = {}
         self._read: dict[Path, int] = {}
 
-    def look(self) -> list[tuple[WorkerFile, Window]]:
+    def read_new(self) -> list[tuple[WorkerFile, Window]]:
         """Return the windows that have been written since the last call."""
         fresh: list[tuple[WorkerFile, Window]] = []
         files: list[WorkerFile] = []

@@ -88,18 +88,18 @@ def run(
         for release, tasks in _by_release(names, version, repeat, only, parameters, load, seconds)
     ]
     with closing(_played(chosen, runs)) as folders:
-        _tell(folders, as_json)
+        _show_folders(folders, as_json)
 
 
-def _tell(folders: Iterable[Path], as_json: bool) -> None:
+def _show_folders(folders: Iterable[Path], as_json: bool) -> None:
     """Print folders of runs, each as soon as it exists; with ``as_json``, all of them at the end."""
-    told: list[str] = []
+    shown: list[str] = []
     for folder in folders:
-        told.append(str(folder))
+        shown.append(str(folder))
         if not as_json:
             click.echo(str(folder))
     if as_json:
-        print_json(told)
+        print_json(shown)
 
 
 def _by_release(
@@ -197,7 +197,7 @@ def record(
     if not chosen:
         raise UserError("these sittings are not played on it", field="--version", value=", ".join(versions))
     with closing(record_shown(chosen, folder or new_records_folder(), _say)) as recorded:
-        _tell(recorded, as_json)
+        _show_folders(recorded, as_json)
 
 
 def _list(as_json: bool) -> None:
@@ -254,12 +254,12 @@ def trust(folder: Path | None, constants: Path | None, seeds: int, as_json: bool
     with progress_bar(len(names), True, "comparing") as advance:
         begun = count()
 
-        def tell(name: str) -> None:
+        def on_sitting(name: str) -> None:
             if (before := next(begun)) > 0:
                 advance(before - 1, 1.0)
 
         costs = costs_of(found, home, constants)
-        compared = compare(found, costs, seeds=range(1, seeds + 1), tell=tell)
+        compared = compare(found, costs, seeds=range(1, seeds + 1), on_sitting=on_sitting)
     if as_json:
         print_json(compared.document())
         return

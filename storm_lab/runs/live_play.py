@@ -101,7 +101,7 @@ def play_task(task: LiveTask, stage: Stage, home: Path | None, advance: Advance)
     identity = live_identity(task, spec)
     folder = (home or runs_folder()) / identity.experiment / identity.run
     with RunWriter(folder, identity) as log:
-        stage.storm.take_along(*folder.parent.glob(f".partial-{folder.name}-{os.getpid()}"))
+        stage.storm.note_drafts(*folder.parent.glob(f".partial-{folder.name}-{os.getpid()}"))
         outcome = play_live(spec, stage, log, lambda done, total: advance(min(1.0, done / total)))
         log.finish(
             duration_ns=outcome.duration_ns,

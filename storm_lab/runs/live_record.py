@@ -32,7 +32,7 @@ WEIGHT = 10_000
 
 _C1_FLAGS = "-XX:TieredStopAtLevel=1"
 
-Told = Callable[[str, float], None]
+OnProgress = Callable[[str, float], None]
 """Called with the name of a play and the share of it that is done."""
 
 
@@ -86,7 +86,9 @@ def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, rep
     return sorted(found, key=lambda play: play.release.storm)
 
 
-def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Generator[Path, None, None]:
+def record(
+    chosen: Sequence[Play], home: Path, say: Say, on_progress: OnProgress
+) -> Generator[Path, None, None]:
     """Play sittings on real Storm and write a thinned run folder of each into ``home``.
 
     Raises `UserError` if a cluster cannot be started, `StormLabError` if Storm does not behave as it should.
@@ -103,8 +105,8 @@ def record(chosen: Sequence[Play], home: Path, say: Say, tell: Told) -> Generato
                 spec, name = play.describe(mhz), play.sitting.name
                 parameters: dict[str, Scalar] = {"sitting": name, "mhz": mhz, "c1_only": c1_only}
                 task = LiveTask(EXPERIMENT, name, parameters, play.number, partial(_described, spec))
-                tell(play.name, 0.0)
-                folder = play_task(task, stage, scratch, partial(tell, play.name))
+                on_progress(play.name, 0.0)
+                folder = play_task(task, stage, scratch, partial(on_progress, play.name))
                 scenes = play.sitting.scenes(play.release.storm)
                 executed = executions_measured(scenes, spec)
                 thin(open_run(folder), home / play.name, executed, roots_measured(scenes))

@@ -22,7 +22,7 @@ from storm_lab.errors import UserError
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite.build import SUITE_COST, as_played
 from storm_lab.live.suite.compare import Row, Trust, compare_sitting, orderings_of
-from storm_lab.live.suite.measure import Look
+from storm_lab.live.suite.measure import RunTables
 from storm_lab.live.suite.scene import Sitting
 from storm_lab.live.suite.sittings import SITTINGS, release_of
 from storm_lab.live.suite.start_cpu import start_cpu_s
@@ -31,7 +31,7 @@ from storm_lab.runs.live_constants import read_costs
 from storm_lab.runs.live_record import EXPERIMENT, records_folder
 from storm_lab.tuplelog import Run, RunIdentity, RunRefused, RunWriter, open_run
 
-Told = Callable[[str], None]
+OnSitting = Callable[[str], None]
 """Called with the name of the sitting to be emulated next."""
 
 SEEDS = (1,)
@@ -54,13 +54,13 @@ class Recorded:
         starts = start_cpu_s(self.run)
         return median(starts) if starts else None
 
-    def look(self) -> Look:
+    def tables(self) -> RunTables:
         """The tables of the run."""
         storm = release_of(self.sitting, self.generation).storm
-        return Look(self.run, self.sitting.describe(storm, self.mhz), self.mhz)
+        return RunTables(self.run, self.sitting.describe(storm, self.mhz), self.mhz)
 
 
-def as_started(cost: CostModel, plays: Sequence[Recorded]) -> CostModel:
+def with_measured_jvm_start(cost: CostModel, plays: Sequence[Recorded]) -> CostModel:
     """Return the costs with the JVM start cost of these plays: the mean of their medians.
 
     That cost depends on Java and the machine, not on Storm. On one machine it differs from day to day far
@@ -126,13 +126,15 @@ def costs_of(recorded: Iterable[Recorded], home: Path, given: Path | None = None
 
 
 @contextmanager
-def emulated(sitting: Sitting, generation: str, mhz: float, seed: int, cost: CostModel) -> Iterator[Look]:
+def emulated(
+    sitting: Sitting, generation: str, mhz: float, seed: int, cost: CostModel
+) -> Iterator[RunTables]:
     """Emulate a sitting and yield its tables."""
     release = release_of(sitting, generation)
     spec = sitting.describe(release.storm, mhz)
     spec = replace(as_played(spec, cost), seed=seed)
     with tempfile.TemporaryDirectory(prefix="storm-lab-") as scratch:
-        yield Look(_played(spec, sitting, release, mhz, Path(scratch)), spec, mhz)
+        yield RunTables(_played(spec, sitting, release, mhz, Path(scratch)), spec, mhz)
 
 
 def _played(spec: EmulationSpec, sitting: Sitting, release: Release, mhz: float, folder: Path) -> Run:
@@ -159,27 +161,29 @@ def compare(
     costs: Costs,
     *,
     seeds: Sequence[int] = SEEDS,
-    tell: Told = lambda name: None,
+    on_sitting: OnSitting = lambda name: None,
 ) -> Trust:
     """Compare all recorded runs with emulations, in the order of `recorded_runs`.
 
-    ``costs`` are by machine; without any, the cost model's own constants apply. ``tell`` is called before
-    each emulation.
+    ``costs`` are by machine; without any, the cost model's own constants apply. ``on_sitting`` is called
+    before each emulation.
     """
     rows: list[Row] = []
     orderings = []
     for (machine, name, generation), group in groupby(recorded, key=play_of):
         members = list(group)
         sitting = members[0].sitting
-        tell(f"{name} on Storm {generation}")
+        on_sitting(f"{name} on Storm {generation}")
         scenes = sitting.scenes(release_of(sitting, generation).storm)
         known = costs.get(machine, {})
         cost = known.get(sitting.code_of(generation), known.get(generation)) or SUITE_COST
-        cost, mhz = as_started(cost, members), members[0].mhz
+        cost, mhz = with_measured_jvm_start(cost, members), members[0].mhz
         with ExitStack() as plays:
-            looks = [plays.enter_context(emulated(sitting, generation, mhz, seed, cost)) for seed in seeds]
-            told = [each.look() for each in members]
-            own = compare_sitting(sitting, generation, scenes, told, looks, machine)
+            emulated_tables = [
+                plays.enter_context(emulated(sitting, generation, mhz, seed, cost)) for seed in seeds
+            ]
+            live_tables = [each.tables() for each in members]
+            own = compare_sitting(sitting, generation, scenes, live_tables, emulated_tables, machine)
         rows += own
         orderings += orderings_of(sitting, generation, {row.name: row for row in own}, machine)
     return Trust(tuple(rows), tuple(orderings))

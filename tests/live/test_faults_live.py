@@ -46,7 +46,7 @@ def test_commands_wait_for_a_topology_that_is_still_being_submitted(monkeypatch:
             self.done.append((name, self.looks))
 
     storm = Storm()
-    monkeypatch.setattr("storm_lab.live.timeline._LOOK_S", 0.001)
+    monkeypatch.setattr("storm_lab.live.timeline._POLL_SECONDS", 0.001)
     plan = FaultPlan((DeactivateTopology(0.0, "c"),))
     timeline = Timeline(plan, storm, {}, {"c": "chain"})  # type: ignore[arg-type]
     timeline.play(time.monotonic_ns(), threading.Event())

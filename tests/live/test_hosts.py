@@ -137,15 +137,15 @@ def test_quotas_are_handed_out_in_small_slices_as_long_as_the_cluster_is_there(
     free, held = (kinds._NamespaceHosts(place, cluster(1), HostOptions()) for _ in range(2))
     free._hosts = {"n0": Host("n0", "10.77.0.2")}
     held._hosts = {"n0": Host("n0", "10.77.0.2", cores=0.5)}
-    free.hold_back()
+    free.apply_quotas()
     assert slice_us(file) == 5000
-    held.hold_back()
+    held.apply_quotas()
     assert slice_us(file) == SLICE_US
     # A second cluster meets small slices, which are not its own to set back.
     other = Place.make("2.8.3")
     second = kinds._NamespaceHosts(other, cluster(1), HostOptions())
     second._hosts = held._hosts
-    second.hold_back()
+    second.apply_quotas()
     remove_cluster(other)
     assert slice_us(file) == SLICE_US
     remove_cluster(place)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from storm_lab.live.java_build import fitted, read_sources
+from storm_lab.live.java_build import adapted_to, read_sources
 from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.model.version import StormVersion
 
@@ -24,7 +24,7 @@ always
 
 
 def _kept(version: str) -> list[str]:
-    text = fitted(_TEXT, replace(RELEASES["2.8.3"], storm=StormVersion.parse(version)))
+    text = adapted_to(_TEXT, replace(RELEASES["2.8.3"], storm=StormVersion.parse(version)))
     return [line for line in text.splitlines()[2:] if line]
 
 
@@ -40,13 +40,13 @@ def test_the_version_of_a_mark_itself_belongs_to_from():
 
 
 def test_lines_keep_their_numbers_so_that_the_compiler_names_the_right_ones():
-    text = fitted(_TEXT, find_release("0.9.2"))
+    text = adapted_to(_TEXT, find_release("0.9.2"))
     assert text.count("\n") == _TEXT.count("\n")
     assert text.splitlines().index("always") == _TEXT.splitlines().index("always")
 
 
 def test_packages_become_those_of_the_release():
-    text = fitted(_TEXT, find_release("0.9.2"))
+    text = adapted_to(_TEXT, find_release("0.9.2"))
     assert "import backtype.storm.task.TopologyContext;" in text
     assert "import org.json.simple.JSONValue;" in text
 
@@ -54,7 +54,7 @@ def test_packages_become_those_of_the_release():
 @pytest.mark.parametrize("text", ["//@ from 1.0\n", "//@ end\n"])
 def test_a_block_that_is_not_closed_or_closed_twice_is_an_error(text: str):
     with pytest.raises(ValueError, match="end"):
-        fitted(text, find_release("1.2.4"))
+        adapted_to(text, find_release("1.2.4"))
 
 
 @pytest.mark.parametrize("release", RELEASES.values(), ids=lambda release: release.version)
@@ -63,6 +63,6 @@ def test_all_sources_of_the_player_can_be_fitted(release: Release):
     assert "stormlab/TraceBolt.java" in sources
     others = {"org.apache.storm", "net.minidev.json"} - {release.package, release.json_package}
     for path, text in sources.items():
-        left = fitted(text, release).replace(release.json_package, "")
+        left = adapted_to(text, release).replace(release.json_package, "")
         assert "//@" not in left, path
         assert not any(other in left for other in others), path

@@ -23,7 +23,7 @@ from storm_lab.live.suite.compare import (
     orderings_of,
     pooled,
 )
-from storm_lab.live.suite.measure import Look, Measured
+from storm_lab.live.suite.measure import Measured, RunTables
 from storm_lab.live.suite.scene import Effect, Half, Measure, Scene
 from storm_lab.live.suite.sittings import SITTINGS
 from storm_lab.live.suite.thin import KEPT, executions_measured, roots_measured, thin
@@ -196,7 +196,7 @@ def _scene(*measures: Measure, from_s: float = 4.0, to_s: float = 12.0, **more) 
 
 @pytest.mark.parametrize("runtime", ["live", "emulator"])
 def test_rates_cpu_and_percentiles_by_hand(tmp_path, runtime):
-    look = Look(_run(tmp_path / "run", runtime=runtime), SPEC, MHZ)
+    look = RunTables(_run(tmp_path / "run", runtime=runtime), SPEC, MHZ)
     scene = _scene(Measure.THROUGHPUT)
     assert look.measure(scene, Measure.THROUGHPUT).value == pytest.approx(100.0, abs=0.5)
     # The compiler's half a core is nobody's.
@@ -208,7 +208,7 @@ def test_rates_cpu_and_percentiles_by_hand(tmp_path, runtime):
 
 def test_cpu_is_told_by_kind_of_thread(tmp_path):
     more = {"network": np.full(20, 1.5), "receive": np.full(20, 0.5), "compiler": np.full(20, 9.0)}
-    look = Look(_run(tmp_path / "run", more_cpu=more), SPEC, MHZ)
+    look = RunTables(_run(tmp_path / "run", more_cpu=more), SPEC, MHZ)
     # 3 ms a second are the main thread's, 2 those that read from the network; 100 tuples a second.
     told = look.cpu_by_thread(_scene(Measure.CPU))
     assert told == pytest.approx({"main": 30.0, "receive": 20.0}, rel=0.01)
@@ -218,13 +218,13 @@ def test_cpu_is_told_by_kind_of_thread(tmp_path):
 
 def test_cpu_of_the_emulator_is_told_in_cores_of_the_machine(tmp_path):
     # Its nodes have 2,000 MHz; on a machine of 4,000 the same work takes half as long.
-    look = Look(_run(tmp_path / "run", runtime="emulator"), SPEC, 2 * MHZ)
+    look = RunTables(_run(tmp_path / "run", runtime="emulator"), SPEC, 2 * MHZ)
     assert look.measure(_scene(), Measure.CPU).value == pytest.approx(15.0, rel=0.01)
 
 
 def test_compilers_of_busy_workers_are_told_in_seconds(tmp_path):
     # Half of a core for 20 s; 17 s of 100 tuples/s have gone by.
-    look = Look(_run(tmp_path / "run"), SPEC, MHZ)
+    look = RunTables(_run(tmp_path / "run"), SPEC, MHZ)
     assert look.compiler_seconds(1700) == [10.0]
     assert look.compiler_seconds(1701) == []
     assert compiler_seconds([look]) is None
@@ -233,17 +233,18 @@ def test_compilers_of_busy_workers_are_told_in_seconds(tmp_path):
 def test_housekeeping_is_told_in_cores_of_a_worker(tmp_path):
     # 12 ms in each second of the scene, and none before.
     own = {"housekeeping": np.where(np.arange(20) < 4, 0.0, 12.0)}
-    look = Look(_run(tmp_path / "run", more_cpu=own), SPEC, MHZ)
+    look = RunTables(_run(tmp_path / "run", more_cpu=own), SPEC, MHZ)
     assert look.housekeeping_shares([_scene(), _scene(from_s=2.0, to_s=6.0)]) == pytest.approx([0.012, 0.006])
-    starved = Look(_run(tmp_path / "starved", more_cpu=own, starved=range(4, 10)), SPEC, MHZ)
+    starved = RunTables(_run(tmp_path / "starved", more_cpu=own, starved=range(4, 10)), SPEC, MHZ)
     assert starved.housekeeping_shares([_scene()]) == []
-    assert Look(_run(tmp_path / "none"), SPEC, MHZ).housekeeping_shares([_scene()]) == []
+    assert RunTables(_run(tmp_path / "none"), SPEC, MHZ).housekeeping_shares([_scene()]) == []
 
 
 def test_housekeeping_of_workers_with_connections_can_be_left_out(tmp_path):
     own = {"housekeeping": np.full(20, 12.0)}
     one, two = (
-        Look(_run(tmp_path / str(workers), more_cpu=own, workers=workers), SPEC, MHZ) for workers in (1, 2)
+        RunTables(_run(tmp_path / str(workers), more_cpu=own, workers=workers), SPEC, MHZ)
+        for workers in (1, 2)
     )
     assert one.housekeeping_shares([_scene()], alone=True) == pytest.approx([0.012])
     assert two.housekeeping_shares([_scene()]) == pytest.approx([0.006])
@@ -251,11 +252,11 @@ def test_housekeeping_of_workers_with_connections_can_be_left_out(tmp_path):
 
 
 def test_windows_in_which_the_hosts_starved_do_not_count(tmp_path):
-    look = Look(_run(tmp_path / "run", starved=range(4, 10)), SPEC, MHZ)
+    look = RunTables(_run(tmp_path / "run", starved=range(4, 10)), SPEC, MHZ)
     # Two of eight seconds are left: too few.
     assert look.measure(_scene(), Measure.THROUGHPUT) is None
     assert "fewer than 3 seconds" in look.missing(_scene(), Measure.THROUGHPUT)
-    look = Look(_run(tmp_path / "other", starved=(4, 5)), SPEC, MHZ)
+    look = RunTables(_run(tmp_path / "other", starved=(4, 5)), SPEC, MHZ)
     assert look.measure(_scene(), Measure.THROUGHPUT).count == 6
 
 
@@ -274,12 +275,12 @@ def test_windows_in_which_the_hosts_starved_do_not_count(tmp_path):
 def test_hosts_starve_where_the_machine_is_full_and_they_have_not_had_what_they_are_due(
     tmp_path, case, counts
 ):
-    look = Look(_run(tmp_path / "run", starved=range(20), **case), SPEC, MHZ)
+    look = RunTables(_run(tmp_path / "run", starved=range(20), **case), SPEC, MHZ)
     assert (look.measure(_scene(), Measure.THROUGHPUT) is not None) is counts
 
 
 def test_a_stretch_counts_from_when_its_workers_are_ready(tmp_path):
-    look = Look(_run(tmp_path / "run"), SPEC, MHZ)
+    look = RunTables(_run(tmp_path / "run"), SPEC, MHZ)
     assert look.measure(_scene(from_s=0.0, to_s=12.0), Measure.THROUGHPUT).count == 5
     assert look.measure(_scene(from_s=0.0, to_s=4.0), Measure.THROUGHPUT) is None
     assert look.missing(_scene(from_s=0.0, to_s=4.0), Measure.CPU) == "its workers came too late"
@@ -289,8 +290,8 @@ def test_a_stretch_counts_from_when_its_workers_are_ready(tmp_path):
 @pytest.mark.parametrize(("fresh", "predicted"), [(True, 100.0), (False, None)])
 def test_saturated_workers_are_compared_at_one_age(tmp_path, fresh, predicted):
     # Live workers come at 8 s and count from 13 s on, at an age of 5 to 8 s: the emulator's at 7 to 10 s.
-    live = Look(_run(tmp_path / "live", ready_s=8.0, silent=(18.0, 19.0)), SPEC, MHZ)
-    played = Look(_run(tmp_path / "played", runtime="emulator", silent=(10.0, 16.0)), SPEC, MHZ)
+    live = RunTables(_run(tmp_path / "live", ready_s=8.0, silent=(18.0, 19.0)), SPEC, MHZ)
+    played = RunTables(_run(tmp_path / "played", runtime="emulator", silent=(10.0, 16.0)), SPEC, MHZ)
     scene = _scene(Measure.THROUGHPUT, from_s=10.0, to_s=16.0, fresh=fresh)
     (row,) = compare_sitting(SITTINGS["flood"], "2.8", [scene], [live], [played])
     (said,) = row.compared
@@ -299,15 +300,17 @@ def test_saturated_workers_are_compared_at_one_age(tmp_path, fresh, predicted):
 
 
 def test_workers_that_come_sooner_on_real_storm_are_compared_as_they_are(tmp_path):
-    live = Look(_run(tmp_path / "live", ready_s=2.0, silent=(18.0, 19.0)), SPEC, MHZ)
-    played = Look(_run(tmp_path / "played", runtime="emulator", ready_s=8.0, silent=(16.0, 20.0)), SPEC, MHZ)
+    live = RunTables(_run(tmp_path / "live", ready_s=2.0, silent=(18.0, 19.0)), SPEC, MHZ)
+    played = RunTables(
+        _run(tmp_path / "played", runtime="emulator", ready_s=8.0, silent=(16.0, 20.0)), SPEC, MHZ
+    )
     scene = _scene(Measure.THROUGHPUT, from_s=10.0, to_s=16.0, fresh=True)
     (row,) = compare_sitting(SITTINGS["flood"], "2.8", [scene], [live], [played])
     assert row.compared[0].predicted.value == 100.0
 
 
 def test_times_of_the_control_plane_by_hand(tmp_path):
-    look = Look(_run(tmp_path / "run", silent=(12.0, 15.0)), SPEC, MHZ)
+    look = RunTables(_run(tmp_path / "run", silent=(12.0, 15.0)), SPEC, MHZ)
     start = _scene(effect=Effect.READY, from_s=0.0)
     # Submitted after 1 s; the first root tuple takes 9 ms from time 0.
     assert look.measure(start, Measure.CONTROL).value == pytest.approx(-0.991)
@@ -328,14 +331,14 @@ def test_a_thinned_run_is_a_run_and_says_the_same(tmp_path):
     again = open_run(tmp_path / "thin", verify=True)
     assert again.run == run.run
     assert again.manifest.conditions["kept_a_second"] == KEPT
-    one, other = Look(run, SPEC, MHZ), Look(again, SPEC, MHZ)
+    one, other = RunTables(run, SPEC, MHZ), RunTables(again, SPEC, MHZ)
     for measure in (Measure.THROUGHPUT, Measure.CPU, Measure.P50, Measure.P95, Measure.SPREAD):
         assert one.measure(_scene(), measure) == other.measure(_scene(), measure)
     # Executions that no scene looks at are left out; a silence looks at the sinks'.
     assert executions_measured([_scene(Measure.P50)], SPEC) == frozenset()
     assert executions_measured([_scene(effect=Effect.RESUME)], SPEC) == {("chain", "bolt2")}
     thin(run, tmp_path / "thinner", (), ())
-    less = Look(open_run(tmp_path / "thinner"), SPEC, MHZ)
+    less = RunTables(open_run(tmp_path / "thinner"), SPEC, MHZ)
     assert less.measure(spread, Measure.SPREAD) is None
     assert less.measure(_scene(), Measure.P50) is None
     assert less.measure(_scene(), Measure.THROUGHPUT) == one.measure(_scene(), Measure.THROUGHPUT)
@@ -376,7 +379,7 @@ def test_tables_hold_what_the_document_holds():
     assert scenes_table(_trust())["factor"].round(2).tolist() == [1.1, 1.25, 1.0]
     latency = factors_table(_trust()).set_index("median factor of").loc["complete latency"]
     assert latency.tolist() == [1.25, 1.175, 2, 1.0, 1]
-    assert orderings_table(_trust())["the emulator"].tolist() == ["the other way round", "not told apart"]
+    assert orderings_table(_trust())["the emulator"].tolist() == ["opposite order", "not distinguishable"]
 
 
 @pytest.mark.parametrize("half", Half)

@@ -69,7 +69,7 @@ def test_executors_that_do_not_follow_from_the_description_leave_the_topology_ou
     held = [["supervisor-1", 6700, [[1, 1]]]]
     request = read_request(question(topology(executors=odd, present=held)), KNOWN)
     assert request.view.topologies == ()
-    assert "not those of its description" in request.odd["chain-1-1700000000"]
+    assert "not those of its description" in request.left_out["chain-1-1700000000"]
     # Its worker runs on, so nobody else may have its slot.
     assert Slot("a", 6700) in request.view.dead_slots
 

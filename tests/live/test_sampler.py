@@ -17,18 +17,18 @@ def test_compiler_and_collector_are_told_from_the_rest(tmp_path: Path):
     _thread(tmp_path, 2, "C2 CompilerThre", 30)
     _thread(tmp_path, 3, "C1 CompilerThre", 20)
     _thread(tmp_path, 4, "GC Thread#0", 7)
-    assert ProcessSampler(7, tmp_path).look() == (157, 50, 7)
+    assert ProcessSampler(7, tmp_path).sample() == (157, 50, 7)
 
 
 def test_time_that_threads_wait_for_a_core_is_told(tmp_path: Path):
     _thread(tmp_path, 1, "java", 100)
     _thread(tmp_path, 2, "java", 30)
     process = ProcessSampler(7, tmp_path)
-    process.look()
+    process.sample()
     # Five of each thread; a second look adds what has come since.
     assert process.waited_ns == 10
     (tmp_path / "7" / "task" / "2" / "schedstat").write_text("30 25 6\n")
-    process.look()
+    process.sample()
     assert process.waited_ns == 30
 
 
@@ -36,21 +36,21 @@ def test_what_a_thread_has_used_stays_when_it_ends(tmp_path: Path):
     _thread(tmp_path, 1, "java", 100)
     _thread(tmp_path, 2, "C2 CompilerThre", 30)
     process = ProcessSampler(7, tmp_path)
-    process.look()
+    process.sample()
     for file in ("comm", "schedstat"):
         (tmp_path / "7" / "task" / "2" / file).unlink()
     (tmp_path / "7" / "task" / "2").rmdir()
     _thread(tmp_path, 1, "java", 150)
     _thread(tmp_path, 9, "C2 CompilerThre", 4)
-    assert process.look() == (184, 34, 0)
+    assert process.sample() == (184, 34, 0)
 
 
 def test_a_process_that_is_gone_keeps_its_sums(tmp_path: Path):
     _thread(tmp_path, 1, "java", 100)
     process = ProcessSampler(7, tmp_path)
-    assert process.look() == (100, 0, 0)
+    assert process.sample() == (100, 0, 0)
     process = ProcessSampler(8, tmp_path)
-    assert process.look() == (0, 0, 0)
+    assert process.sample() == (0, 0, 0)
 
 
 def test_the_machine_is_busy_with_all_but_idling_and_waiting(tmp_path: Path):

@@ -15,7 +15,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.live.suite.start_cpu import start_cpu_s
 from storm_lab.model.machines import LIVE
 from storm_lab.runs.live_record import records_folder
-from storm_lab.runs.live_trust import Recorded, as_started, costs_of, recorded_runs
+from storm_lab.runs.live_trust import Recorded, costs_of, recorded_runs, with_measured_jvm_start
 from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
 
 S = 1_000_000_000
@@ -86,17 +86,17 @@ def test_the_emulator_starts_jvms_as_the_play_did_that_it_is_compared_with():
     """One of four floods is of a day on which starts took half as much again, and tuples a sixth."""
     flood = recorded("amd-epyc", "flood")
     cost = costs_of(flood, records_folder() / "amd-epyc")[""]["0.9"]
-    told = [as_started(cost, [each]).jvm_start_cpu_s for each in flood]
+    told = [with_measured_jvm_start(cost, [each]).jvm_start_cpu_s for each in flood]
     assert told == pytest.approx([each.start_cpu_s * each.mhz * LIVE / 2000.0 for each in flood])
     assert min(told[3] / each for each in told[:3]) > 1.4
-    assert as_started(cost, flood).jvm_start_cpu_s == pytest.approx(sum(told) / 4)
+    assert with_measured_jvm_start(cost, flood).jvm_start_cpu_s == pytest.approx(sum(told) / 4)
 
 
 def test_the_constant_of_a_machine_is_the_median_of_what_it_is_calibrated_on():
     """Half of the calibrating sittings take less, and half more."""
     own = [each for name in FITTED_ON for each in recorded("amd-epyc", name)]
     cost = costs_of(own, records_folder() / "amd-epyc")[""]["0.9"]
-    took = sorted(as_started(cost, [each]).jvm_start_cpu_s for each in own)
+    took = sorted(with_measured_jvm_start(cost, [each]).jvm_start_cpu_s for each in own)
     assert cost.jvm_start_cpu_s == pytest.approx(median(took), rel=0.01)
 
 
@@ -110,4 +110,4 @@ def test_under_the_first_compiler_alone_a_start_takes_half_of_the_cpu():
 
 def test_where_no_worker_started_costs_are_as_they_are(tmp_path: Path):
     play = replace(recorded("amd-epyc", "bare")[0], run=live_run(tmp_path / "run", {1: 5.0}, []))
-    assert as_started(CostModel(), [play]) == CostModel()
+    assert with_measured_jvm_start(CostModel(), [play]) == CostModel()

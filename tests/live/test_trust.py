@@ -16,10 +16,10 @@ from storm_lab.calibration.live import compiler_seconds
 from storm_lab.calibration.live_command import calibrate_live
 from storm_lab.errors import UserError
 from storm_lab.live.releases import find_release
-from storm_lab.live.suite.measure import Look
+from storm_lab.live.suite.measure import RunTables
 from storm_lab.live.suite.sittings import release_of
 from storm_lab.runs.live_record import EXPERIMENT, plays, records_folder
-from storm_lab.runs.live_trust import as_started, compare, costs_of, emulated, recorded_runs
+from storm_lab.runs.live_trust import compare, costs_of, emulated, recorded_runs, with_measured_jvm_start
 from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
 
 RECORDS = records_folder()
@@ -56,7 +56,7 @@ def test_recorded_runs_are_small():
 def test_recorded_runs_tell_what_happened_in_most_of_their_scenes():
     told = set()
     for each in recorded_runs(RECORDS):
-        look = each.look()
+        look = each.tables()
         for scene in each.sitting.scenes(release_of(each.sitting, each.generation).storm):
             if any(look.measure(scene, what) is not None for what in scene.measures):
                 told.add((scene.name, each.generation))
@@ -67,7 +67,7 @@ def test_a_recorded_run_is_compared_with_the_version_that_it_was_recorded_on():
     """0.9.2 and 0.9.7 are of one generation and differ: a sender of 0.9.2 ends itself, one of 0.9.7 drops."""
     told = {}
     for each in recorded_runs(RECORDS):
-        told[each.run.manifest.identity.storm_version] = str(each.look().spec.version)
+        told[each.run.manifest.identity.storm_version] = str(each.tables().spec.version)
     assert told == {"0.9.2": "0.9.2", "1.2.4": "1.2.4", "2.8.3": "2.8.3"}
 
 
@@ -211,7 +211,7 @@ def test_compilers_take_what_they_were_measured_to_take(machine: str, generation
     found = recorded_runs(RECORDS / machine)
     cost = costs_of(found, RECORDS / machine)[""][generation]
     floods = [each for each in found if (each.sitting.name, each.generation) == ("flood", generation)]
-    recorded = compiler_seconds([each.look() for each in floods])
+    recorded = compiler_seconds([each.tables() for each in floods])
     with emulated(floods[0].sitting, generation, floods[0].mhz, 1, cost) as look:
         played = compiler_seconds([look])
     assert recorded is not None
@@ -261,7 +261,7 @@ def test_workers_are_ready_about_as_soon_as_real_ones(
     costs = costs_of(found, RECORDS / machine)[""]
     for sitting in sittings:
         own = [each for each in found if each.sitting.name == sitting]
-        cost = as_started(costs[own[0].sitting.code_of(generation)], own)
+        cost = with_measured_jvm_start(costs[own[0].sitting.code_of(generation)], own)
         with emulated(own[0].sitting, generation, own[0].mhz, 1, cost) as look:
             played = median(start_s(look.run))
         recorded = median([took for each in own for took in start_s(each.run)])
@@ -282,7 +282,7 @@ def test_a_sitting_that_is_recorded_is_read(tmp_path: Path):
     (each,) = recorded_runs(tmp_path)
     assert [each.run.folder] == paths
     assert set(told) == {"waiting-2.8-1"}
-    look: Look = each.look()
+    look: RunTables = each.tables()
     near, far, _ = each.sitting.scenes(find_release("2.8").storm)
     rates = [look.measure(scene, near.measures[0]) for scene in (near, far)]
     assert rates[0] is not None

@@ -26,10 +26,10 @@ def test_windows_are_told_once(tail: WorkerTail, tmp_path: Path):
     files = Files(tmp_path)
     lines = [opened(2, "bolt1", 1500), _first()]
     files.worker(11, 1000, *lines)
-    assert len(tail.look()) == 1
-    assert tail.look() == []
+    assert len(tail.read_new()) == 1
+    assert tail.read_new() == []
     files.worker(11, 1000, *lines, window(2000, 3000))
-    assert [each.start_ns for _, each in tail.look()] == [window(2000, 3000)["start_ns"]]
+    assert [each.start_ns for _, each in tail.read_new()] == [window(2000, 3000)["start_ns"]]
 
 
 def test_a_line_that_is_being_written_is_read_when_it_is_whole(tail: WorkerTail, tmp_path: Path):
@@ -38,9 +38,9 @@ def test_a_line_that_is_being_written_is_read_when_it_is_whole(tail: WorkerTail,
     path = tmp_path / "worker-11-1.jsonl"
     whole = path.read_text()
     path.write_text(whole[:-20])
-    assert tail.look() == []
+    assert tail.read_new() == []
     path.write_text(whole)
-    assert len(tail.look()) == 1
+    assert len(tail.read_new()) == 1
 
 
 def test_cpu_is_that_of_executors_own_threads(tail: WorkerTail, tmp_path: Path):
@@ -50,7 +50,7 @@ def test_cpu_is_that_of_executors_own_threads(tail: WorkerTail, tmp_path: Path):
         [10, "Worker-Transfer", 5 * MS],
     ]
     Files(tmp_path).worker(11, 1000, opened(2, "bolt1", 1500), _first(threads=threads))
-    (pair,) = tail.look()
+    (pair,) = tail.read_new()
     assert tail.cpu(*pair) == {BOLT1: 2 * MS, ACKER: 3 * MS}
 
 
@@ -60,7 +60,7 @@ def test_acks_are_dealt_to_ackers_in_equal_parts(tmp_path: Path):
     tail = WorkerTail(replace(PLAN, topology=Topology("t", components, ackers=2)), V2, tmp_path)
     tasks = [[4, 10, 10, 0, 7, 2, 0], [3, 0, 0, 10, 10, 0, 0]]
     Files(tmp_path).worker(11, 1000, _first(tasks=tasks, sent=[[4, 3, 10, 600]]))
-    ((_, one),) = tail.look()
+    ((_, one),) = tail.read_new()
     assert tail.traffic(one) == {
         ("t", 4, 3): 10,
         ("t", 3, 1): 5,
@@ -78,10 +78,10 @@ def test_all_are_ready_when_each_has_opened_in_its_own_slot(tail: WorkerTail, tm
     here, there = Slot("n1", 6700), Slot("n2", 6700)
     wanted = {SPOUT: here, BOLT1: here, BOLT2: there, ACKER: there}
     files.worker(11, 1000, opened(4, "spout", 1500), opened(2, "bolt1", 1500))
-    tail.look()
+    tail.read_new()
     slots = {11: here, 22: there}
     assert not tail.ready(wanted, slots)
     files.worker(22, 1000, opened(3, "bolt2", 1500))
-    tail.look()
+    tail.read_new()
     assert tail.ready(wanted, slots)
     assert not tail.ready({**wanted, BOLT2: here}, slots)

@@ -13,7 +13,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.cgroups import PERIOD_US
-from storm_lab.live.suite.scene import Turns
+from storm_lab.live.suite.scene import Schedule
 from storm_lab.model import (
     ACKER,
     Assignment,
@@ -206,7 +206,7 @@ def sitting_of(
     version: StormVersion,
     mhz: float,
     chains: Sequence[Chain],
-    turns: Turns,
+    schedule: Schedule,
     *,
     sample_every: int,
     held: bool = False,
@@ -217,15 +217,15 @@ def sitting_of(
     for chain, plan in zip(chains, plans, strict=True):
         found |= placed(executors_of(plan.topology, version), chain.where()).slots
     cluster = held_cluster(mhz) if held else free_cluster(mhz)
-    return in_turns(cluster, version, plans, Assignment.of(found.items()), turns, sample_every)
+    return in_sequence(cluster, version, plans, Assignment.of(found.items()), schedule, sample_every)
 
 
-def in_turns(
+def in_sequence(
     cluster: Cluster,
     version: StormVersion,
     plans: Sequence[TopologyPlan],
     placement: Assignment,
-    turns: Turns,
+    schedule: Schedule,
     sample_every: int,
 ) -> EmulationSpec:
     """Describe a sitting of topologies that keep their placement and are active in turn."""
@@ -235,8 +235,8 @@ def in_turns(
         topologies=tuple(plans),
         scheduler=DefaultScheduler(),
         cost=SUITE_COST,
-        duration_s=turns.now_s + 1.0,
-        faults=FaultPlan(tuple(turns.faults)),
+        duration_s=schedule.now_s + 1.0,
+        faults=FaultPlan(tuple(schedule.faults)),
         timers=real_timers(version),
         placement=placement,
         window_s=1.0,

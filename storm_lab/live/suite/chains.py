@@ -14,7 +14,7 @@ from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.suite.build import SILENT, Chain, in_one, sitting_of, split
 from storm_lab.live.suite.floods import FLOOD, FLOOD_WORK
-from storm_lab.live.suite.scene import Measure, Scene, Turns
+from storm_lab.live.suite.scene import Measure, Scene, Schedule
 from storm_lab.model import Slot, StormVersion
 from storm_lab.model.settings import FLUSH_MS, PRODUCER_BATCH, TRANSFER_BATCH, SettingValue
 from storm_lab.model.version import V2_0_0
@@ -50,23 +50,23 @@ compile need half a minute until the remote path keeps up.
 _DISTANCES = (("near", "one-worker"), ("next", "two-workers"), ("far", "two-nodes"))
 
 
-def light_turns(version: StormVersion) -> Turns:
+def light_schedule(version: StormVersion) -> Schedule:
     """Return the stretches of `light`."""
-    turns = Turns(_LIGHT_START_S.of(version))
-    start, end = turns.rate("cold", 50.0, settle_s=0.0, stretch_s=10.0)
-    turns.scenes += [
+    schedule = Schedule(_LIGHT_START_S.of(version))
+    start, end = schedule.rate("cold", 50.0, settle_s=0.0, stretch_s=10.0)
+    schedule.scenes += [
         Scene("cold-50", "cold", start, start + _EARLY_S, _LATENCY),
         Scene("warmer-50", "cold", end - _EARLY_S, end, _LATENCY),
-        Scene("cold-2000", "near", turns.now_s, turns.now_s + _EARLY_S, _LATENCY),
+        Scene("cold-2000", "near", schedule.now_s, schedule.now_s + _EARLY_S, _LATENCY),
     ]
     for rate, settle_s in ((2000.0, _WARM_S), (50.0, _SETTLED_S)):
         for topology, distance in _DISTANCES:
-            span = turns.rate(topology, rate, settle_s=settle_s)
-            turns.scenes.append(Scene(f"light-{rate:g}-{distance}", topology, *span, _ALL))
-    (busy,) = [scene for scene in turns.scenes if scene.name == "light-2000-one-worker"]
+            span = schedule.rate(topology, rate, settle_s=settle_s)
+            schedule.scenes.append(Scene(f"light-{rate:g}-{distance}", topology, *span, _ALL))
+    (busy,) = [scene for scene in schedule.scenes if scene.name == "light-2000-one-worker"]
     spread = replace(busy, name="spread-trivial-bolt", measures=(Measure.SPREAD,), component="bolt1")
-    turns.scenes.append(spread)
-    return turns
+    schedule.scenes.append(spread)
+    return schedule
 
 
 def light(version: StormVersion, mhz: float) -> EmulationSpec:
@@ -77,7 +77,7 @@ def light(version: StormVersion, mhz: float) -> EmulationSpec:
         split("far", SILENT, *_on("n1", 3), *_on("n2", 0)),
         in_one("cold", SILENT, Slot("n2", 6701)),
     )
-    return sitting_of(version, mhz, chains, light_turns(version), sample_every=10)
+    return sitting_of(version, mhz, chains, light_schedule(version), sample_every=10)
 
 
 # ---- load, bursts, waiting --------------------------------------------------------------------------------
@@ -92,20 +92,20 @@ _PERIOD_NS = 10**13
 """So long that arrivals occur only once in a run."""
 
 
-def load_turns(version: StormVersion) -> Turns:
+def load_schedule(version: StormVersion) -> Schedule:
     """Return the stretches of `load`: bursts in one topology, then in another, then increasing loads."""
-    turns = Turns(_LOAD_START_S)
+    schedule = Schedule(_LOAD_START_S)
     for name in _BURSTS:
-        start = turns.now_s + _BURST_WARM_S
-        turns.scenes.append(Scene(name, name, start, start + 7.0, _ALL))
-        turns.now_s = start + 8.0
-    turns.rate("work", _LOADS[0][1], settle_s=_WARM_UP_S)
+        start = schedule.now_s + _BURST_WARM_S
+        schedule.scenes.append(Scene(name, name, start, start + 7.0, _ALL))
+        schedule.now_s = start + 8.0
+    schedule.rate("work", _LOADS[0][1], settle_s=_WARM_UP_S)
     for percent, rate in _LOADS:
         # The backlog of one load must not delay the next.
-        turns.now_s += _DRAIN_S
-        span = turns.rate("work", rate, settle_s=4.0, stretch_s=8.0)
-        turns.scenes.append(Scene(f"load-{percent}", "work", *span, FLOOD if percent > 100 else _ALL))
-    return turns
+        schedule.now_s += _DRAIN_S
+        span = schedule.rate("work", rate, settle_s=4.0, stretch_s=8.0)
+        schedule.scenes.append(Scene(f"load-{percent}", "work", *span, FLOOD if percent > 100 else _ALL))
+    return schedule
 
 
 def _bursts(start_s: float, end_s: float) -> SourcePlan:
@@ -115,16 +115,18 @@ def _bursts(start_s: float, end_s: float) -> SourcePlan:
 
 def load(version: StormVersion, mhz: float) -> EmulationSpec:
     """Describe bursts instead of single tuples, and a bolt of 1 ms at 50 to 120 % load."""
-    turns = load_turns(version)
+    schedule = load_schedule(version)
     one, two = (
-        _bursts(scene.from_s - _BURST_WARM_S, scene.to_s) for scene in turns.scenes if scene.name in _BURSTS
+        _bursts(scene.from_s - _BURST_WARM_S, scene.to_s)
+        for scene in schedule.scenes
+        if scene.name in _BURSTS
     )
     chains = (
         in_one("work", SILENT, Slot("n1", 6700), work_us=(1000.0, 0.0)),
         in_one("burst-one-worker", one, Slot("n1", 6701), work_us=FLOOD_WORK),
         split("burst-two-workers", two, *_on("n1", 2, 3), work_us=FLOOD_WORK),
     )
-    return sitting_of(version, mhz, chains, turns, sample_every=100)
+    return sitting_of(version, mhz, chains, schedule, sample_every=100)
 
 
 # ---- waiting for one another ------------------------------------------------------------------------------
@@ -136,18 +138,18 @@ _MORE_THAN_ENOUGH = 20_000.0
 _WAITERS = ("pending-1-one-worker", "pending-1-two-nodes", "pending-10-two-nodes")
 
 
-def _add_wait(turns: Turns, name: str) -> None:
+def _add_wait(schedule: Schedule, name: str) -> None:
     """Add a topology that is silent until its turn, then gets more than it can process, and is killed."""
-    turns.faults.append(SetLoad(turns.now_s, name, "spout", _MORE_THAN_ENOUGH))
-    turns.scenes.append(Scene(name, name, *turns.flood(name, start_s=_WAIT_WARM_S), _WAITING))
+    schedule.faults.append(SetLoad(schedule.now_s, name, "spout", _MORE_THAN_ENOUGH))
+    schedule.scenes.append(Scene(name, name, *schedule.flood(name, start_s=_WAIT_WARM_S), _WAITING))
 
 
-def waiting_turns(version: StormVersion) -> Turns:
+def waiting_schedule(version: StormVersion) -> Schedule:
     """Return the stretches of `waiting`."""
-    turns = Turns(_WAIT_START_S)
+    schedule = Schedule(_WAIT_START_S)
     for name in _WAITERS:
-        _add_wait(turns, name)
-    return turns
+        _add_wait(schedule, name)
+    return schedule
 
 
 def waiting(version: StormVersion, mhz: float) -> EmulationSpec:
@@ -157,7 +159,7 @@ def waiting(version: StormVersion, mhz: float) -> EmulationSpec:
         split(_WAITERS[1], SILENT, *_on("n1", 1), *_on("n2", 1), pending=1),
         split(_WAITERS[2], SILENT, *_on("n1", 2), *_on("n2", 2), pending=10),
     )
-    return sitting_of(version, mhz, chains, waiting_turns(version), sample_every=100)
+    return sitting_of(version, mhz, chains, waiting_schedule(version), sample_every=100)
 
 
 # ---- batches ----------------------------------------------------------------------------------------------
@@ -174,14 +176,14 @@ _BATCHES: Mapping[str, tuple[bool, Mapping[str, SettingValue]]] = {
 """By scene, whether bolt1 is on another node, and the topology's settings."""
 
 
-def batches_turns(version: StormVersion) -> Turns:
+def batches_schedule(version: StormVersion) -> Schedule:
     """Return the stretches and scenes of `batches`."""
     del version
-    turns = Turns(_BATCHES_START_S)
+    schedule = Schedule(_BATCHES_START_S)
     for name in _BATCHES:
-        span = turns.rate(name, _BATCHES_RATE, settle_s=_BATCHES_WARM_S, stretch_s=_PACKING_STRETCH_S)
-        turns.scenes.append(Scene(name, name, *span, _ALL))
-    return turns
+        span = schedule.rate(name, _BATCHES_RATE, settle_s=_BATCHES_WARM_S, stretch_s=_PACKING_STRETCH_S)
+        schedule.scenes.append(Scene(name, name, *span, _ALL))
+    return schedule
 
 
 def batches(version: StormVersion, mhz: float) -> EmulationSpec:
@@ -192,7 +194,7 @@ def batches(version: StormVersion, mhz: float) -> EmulationSpec:
         else in_one(name, SILENT, Slot("n1", 6700 + number), settings=given)
         for number, (name, (far, given)) in enumerate(_BATCHES.items())
     ]
-    return sitting_of(version, mhz, chains, batches_turns(version), sample_every=10)
+    return sitting_of(version, mhz, chains, batches_schedule(version), sample_every=10)
 
 
 # ---- packing ----------------------------------------------------------------------------------------------
@@ -209,17 +211,17 @@ _WORKERS = {1: _on("n1", 0), 2: _on("n1", 1, 2), 4: _on("n1", 3, 4, 5, 6)}
 _CROWD = {"crowd-one-worker": _on("n2", 0), "crowd-four-workers": _on("n2", 1, 2, 3, 4)}
 
 
-def packing_turns(version: StormVersion) -> Turns:
+def packing_schedule(version: StormVersion) -> Schedule:
     """Submit, warm up, measure and kill each topology in turn: idle ones would share its cores."""
-    turns = Turns()
+    schedule = Schedule()
     for name in (*(f"workers-{count}" for count in _WORKERS), *_CROWD):
-        turns.now_s += _PACKING_START_S.of(version)
-        span = turns.rate(
+        schedule.now_s += _PACKING_START_S.of(version)
+        span = schedule.rate(
             name, _PACKING_RATE, stops=False, settle_s=_PACKING_WARM_S, stretch_s=_PACKING_STRETCH_S
         )
-        turns.faults.append(KillTopology(turns.now_s, name, wait_s=0.0))
-        turns.scenes.append(Scene(name, name, *span, _ALL))
-    return turns
+        schedule.faults.append(KillTopology(schedule.now_s, name, wait_s=0.0))
+        schedule.scenes.append(Scene(name, name, *span, _ALL))
+    return schedule
 
 
 def packing(version: StormVersion, mhz: float) -> EmulationSpec:
@@ -232,10 +234,12 @@ def packing(version: StormVersion, mhz: float) -> EmulationSpec:
         Chain(name, SILENT, slots, slots, slots, slots, (1, 12, 12), _PACKING_WORK, ackers=1)
         for name, slots in _CROWD.items()
     ]
-    turns = packing_turns(version)
+    schedule = packing_schedule(version)
     before_s = _PACKING_START_S.of(version) + _PACKING_WARM_S
-    chains = [replace(chain, submit_s=turns.begins_s(chain.name) - before_s) for chain in (*few, *many)]
-    return sitting_of(version, mhz, chains, turns, sample_every=100)
+    chains = [
+        replace(chain, submit_s=schedule.first_measured_s(chain.name) - before_s) for chain in (*few, *many)
+    ]
+    return sitting_of(version, mhz, chains, schedule, sample_every=100)
 
 
 # ---- calibration ------------------------------------------------------------------------------------------
@@ -250,15 +254,15 @@ _CALIBRATING = {
 """Scenes of `light`: the topology, its tuples per second, and how long it has had them when measured."""
 
 
-def calibration_turns(version: StormVersion) -> Turns:
+def calibration_schedule(version: StormVersion) -> Schedule:
     """Return the stretches of `calibration`."""
-    turns = Turns(_LIGHT_START_S.of(version))
+    schedule = Schedule(_LIGHT_START_S.of(version))
     for name, (topology, rate, settle_s) in _CALIBRATING.items():
         if topology == "near":
-            turns.rate(topology, 2000.0, settle_s=_ONE_WARM_S, stretch_s=0.0)
-        turns.scenes.append(Scene(name, topology, *turns.rate(topology, rate, settle_s=settle_s), _ALL))
-    _add_wait(turns, _WAITERS[2])
-    return turns
+            schedule.rate(topology, 2000.0, settle_s=_ONE_WARM_S, stretch_s=0.0)
+        schedule.scenes.append(Scene(name, topology, *schedule.rate(topology, rate, settle_s=settle_s), _ALL))
+    _add_wait(schedule, _WAITERS[2])
+    return schedule
 
 
 def calibration(version: StormVersion, mhz: float) -> EmulationSpec:
@@ -269,4 +273,4 @@ def calibration(version: StormVersion, mhz: float) -> EmulationSpec:
         split("far", SILENT, *_on("n1", 3), *_on("n2", 0)),
         split(_WAITERS[2], SILENT, *_on("n1", 4), *_on("n2", 1), pending=10),
     )
-    return sitting_of(version, mhz, chains, calibration_turns(version), sample_every=10)
+    return sitting_of(version, mhz, chains, calibration_schedule(version), sample_every=10)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from statistics import mean, median
 from typing import Any
 
-from storm_lab.live.suite.measure import Look, Measured
+from storm_lab.live.suite.measure import Measured, RunTables
 from storm_lab.live.suite.scene import Half, Measure, Scene, Sitting, half_of
 
 FACTORS: Mapping[str, tuple[Measure, ...]] = {
@@ -250,27 +250,27 @@ def compare_sitting(
     sitting: Sitting,
     generation: str,
     scenes: Sequence[Scene],
-    live: Sequence[Look],
-    emulated: Sequence[Look],
+    live: Sequence[RunTables],
+    emulated: Sequence[RunTables],
     machine: str = "",
 ) -> list[Row]:
     """Compare real Storm's plays of one sitting with the emulator's, on one version and machine."""
     rows = []
     for scene in scenes:
-        compared, played = [], _of_one_age(scene, live, emulated)
+        compared, played = [], _aligned_by_worker_age(scene, live, emulated)
         for what in scene.measures:
-            plays = tuple(look.measure(scene, what) for look in live)
-            said = pooled([look.measure(played, what) for look in emulated])
+            plays = tuple(tables.measure(scene, what) for tables in live)
+            predicted = pooled([tables.measure(played, what) for tables in emulated])
             # If a measure is missing, the first play's reason stands for all.
-            missing = next((why for look in live if (why := look.missing(scene, what))), "")
-            compared.append(Compared(what, pooled(plays), said, missing, plays))
+            missing = next((why for tables in live if (why := tables.missing(scene, what))), "")
+            compared.append(Compared(what, pooled(plays), predicted, missing, plays))
         name, half = f"{scene.name}@{generation}", half_of(scene.name)
         threads = _threads(scene, live, played, emulated) if Measure.CPU in scene.measures else {}
         rows.append(Row(name, sitting.name, generation, half, tuple(compared), machine, threads))
     return rows
 
 
-def _of_one_age(scene: Scene, live: Sequence[Look], emulated: Sequence[Look]) -> Scene:
+def _aligned_by_worker_age(scene: Scene, live: Sequence[RunTables], emulated: Sequence[RunTables]) -> Scene:
     """Return the stretch in which the emulator's workers are as old as those of real Storm in the scene.
 
     On real Storm, workers that start beside others that flood their host become ready later, and later still
@@ -280,27 +280,28 @@ def _of_one_age(scene: Scene, live: Sequence[Look], emulated: Sequence[Look]) ->
     if not scene.fresh:
         return scene
     late = [
-        look.ready_s(scene) - mean(other.ready_s(scene) for other in emulated)
-        for look in live
-        if math.isfinite(look.ready_s(scene))
+        tables.ready_s(scene) - mean(other.ready_s(scene) for other in emulated)
+        for tables in live
+        if math.isfinite(tables.ready_s(scene))
     ]
     return scene.earlier(max(0, round(mean(late)))) if late else scene
 
 
 def _threads(
-    scene: Scene, live: Sequence[Look], played: Scene, emulated: Sequence[Look]
+    scene: Scene, live: Sequence[RunTables], played: Scene, emulated: Sequence[RunTables]
 ) -> dict[str, tuple[float, float]]:
     sides = [
-        [told for look in looks if (told := look.cpu_by_thread(stretch))]
-        for stretch, looks in ((scene, live), (played, emulated))
+        [shares for tables in runs if (shares := tables.cpu_by_thread(stretch))]
+        for stretch, runs in ((scene, live), (played, emulated))
     ]
-    kinds = dict.fromkeys(kind for plays in sides for told in plays for kind in told)
+    kinds = dict.fromkeys(kind for plays in sides for shares in plays for kind in shares)
     if not all(sides):
         return {}
-    real, said = (
-        {kind: sum(told.get(kind, 0.0) for told in plays) / len(plays) for kind in kinds} for plays in sides
+    real, predicted = (
+        {kind: sum(shares.get(kind, 0.0) for shares in plays) / len(plays) for kind in kinds}
+        for plays in sides
     )
-    return {kind: (real[kind], said[kind]) for kind in kinds}
+    return {kind: (real[kind], predicted[kind]) for kind in kinds}
 
 
 def orderings_of(

@@ -8,7 +8,7 @@ from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.suite.build import Chain, sitting_of
-from storm_lab.live.suite.scene import Effect, Measure, Scene, Turns
+from storm_lab.live.suite.scene import Effect, Measure, Scene, Schedule
 from storm_lab.model import Slot, StormVersion
 from storm_lab.model.version import V2_0_0
 
@@ -27,11 +27,11 @@ def _loss_s(version: StormVersion) -> tuple[float, float]:
     return (68.0, 158.0) if version >= V2_0_0 else (125.0, 190.0)
 
 
-def control_turns(version: StormVersion) -> Turns:
+def control_schedule(version: StormVersion) -> Schedule:
     """Kill one worker and rebalance one topology at the same time; later lose a node."""
     loss_s, end_s = _loss_s(version)
     crash = "crashing", _READY_BY_S, loss_s, _TIME
-    return Turns(
+    return Schedule(
         end_s,
         [
             KillWorker(_READY_BY_S, "n2", 6700),
@@ -59,4 +59,4 @@ def control(version: StormVersion, mhz: float) -> EmulationSpec:
         Chain("crashing", _RATE, (home,), (bolt,), (home,)),
         Chain("moving", _RATE, (other,), (other,), (other,)),
     )
-    return sitting_of(version, mhz, chains, control_turns(version), sample_every=1)
+    return sitting_of(version, mhz, chains, control_schedule(version), sample_every=1)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.suite.build import Chain, in_one, sitting_of, split
-from storm_lab.live.suite.scene import Measure, Scene, Turns
+from storm_lab.live.suite.scene import Measure, Scene, Schedule
 from storm_lab.model import Slot, StormVersion
 
 FLOOD = (Measure.THROUGHPUT, Measure.CPU)
@@ -25,31 +25,33 @@ def _endless(acked: bool = True) -> SourcePlan:
     return SourcePlan(SourceKind.SATURATED, anchored=acked)
 
 
-def _sitting(version: StormVersion, mhz: float, chains: Sequence[Chain], turns: Turns) -> EmulationSpec:
+def _sitting(version: StormVersion, mhz: float, chains: Sequence[Chain], schedule: Schedule) -> EmulationSpec:
     """Describe saturated chains, each submitted early enough to be warm when it is measured."""
-    submitted = [replace(chain, submit_s=turns.begins_s(chain.name) - _FRESH_S) for chain in chains]
-    return sitting_of(version, mhz, submitted, turns, sample_every=1000, held=True)
+    submitted = [
+        replace(chain, submit_s=schedule.first_measured_s(chain.name) - _FRESH_S) for chain in chains
+    ]
+    return sitting_of(version, mhz, submitted, schedule, sample_every=1000, held=True)
 
 
-def _floods(*together: Sequence[str], suffix: str = "") -> Turns:
+def _floods(*together: Sequence[str], suffix: str = "") -> Schedule:
     """Flood groups of topologies in turn, each topology on a node of its own; there is one scene for each."""
-    turns = Turns()
+    schedule = Schedule()
     for topologies in together:
-        span = turns.flood(*topologies, start_s=_FRESH_S)
-        turns.scenes += [Scene(f"{name}{suffix}", name, *span, FLOOD, fresh=True) for name in topologies]
-    return turns
+        span = schedule.flood(*topologies, start_s=_FRESH_S)
+        schedule.scenes += [Scene(f"{name}{suffix}", name, *span, FLOOD, fresh=True) for name in topologies]
+    return schedule
 
 
-def flood_turns(version: StormVersion) -> Turns:
+def flood_schedule(version: StormVersion) -> Schedule:
     """Return the stretches of `flood`; the last one is that of two topologies on one core."""
-    turns = _floods(
+    schedule = _floods(
         ("capacity-one-worker", "capacity-two-workers"),
         ("unacked-one-worker", "twin-alone"),
         ("capacity-two-nodes",),
     )
-    span = turns.flood("twin-a", "twin-b", start_s=_FRESH_S)
-    turns.scenes.append(Scene("twins-on-a-core", "twin-a", *span, FLOOD, ("twin-b",), fresh=True))
-    return turns
+    span = schedule.flood("twin-a", "twin-b", start_s=_FRESH_S)
+    schedule.scenes.append(Scene("twins-on-a-core", "twin-a", *span, FLOOD, ("twin-b",), fresh=True))
+    return schedule
 
 
 def flood(version: StormVersion, mhz: float) -> EmulationSpec:
@@ -65,10 +67,10 @@ def flood(version: StormVersion, mhz: float) -> EmulationSpec:
         in_one("twin-a", _endless(), Slot("n2", 6704), **twin),
         in_one("twin-b", _endless(), Slot("n2", 6705), **twin),
     )
-    return _sitting(version, mhz, chains, flood_turns(version))
+    return _sitting(version, mhz, chains, flood_schedule(version))
 
 
-def bare_turns(version: StormVersion, suffix: str = "") -> Turns:
+def bare_schedule(version: StormVersion, suffix: str = "") -> Schedule:
     """Return the stretches of `bare`; ``suffix`` ends the names of the scenes."""
     return _floods(_BARE, suffix=suffix)
 
@@ -79,10 +81,10 @@ def bare(version: StormVersion, mhz: float) -> EmulationSpec:
         in_one(_BARE[0], _endless(), Slot("n1", 6700), pending=1000),
         in_one(_BARE[1], _endless(False), Slot("n2", 6700), ackers=0),
     )
-    return _sitting(version, mhz, chains, bare_turns(version))
+    return _sitting(version, mhz, chains, bare_schedule(version))
 
 
-def calls_turns(version: StormVersion) -> Turns:
+def calls_schedule(version: StormVersion) -> Schedule:
     """Return the stretches of `calls`."""
     return _floods(tuple(_CALLS_US))
 
@@ -96,4 +98,4 @@ def calls(version: StormVersion, mhz: float) -> EmulationSpec:
         in_one(name, _endless(), Slot(node, 6700), work_us=(us, us), pending=1000)
         for node, (name, us) in zip(("n1", "n2"), _CALLS_US.items(), strict=True)
     ]
-    return _sitting(version, mhz, chains, calls_turns(version))
+    return _sitting(version, mhz, chains, calls_schedule(version))

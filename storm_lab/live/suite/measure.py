@@ -25,15 +25,15 @@ from storm_lab.tuplelog.schema import LIVE
 _NS = 1e9
 _WINDOW_NS = 1_000_000_000
 LEAST_WINDOWS = 3
-"""With fewer good windows than this a scene has no measure."""
+"""With fewer unstarved windows than this a scene has no measure."""
 _LEAST_ROOTS = 20
 _LATE_S = 5.0
 """If workers become ready after their stretch has begun, it counts from this long after them."""
-_FULL = 0.85
+_BUSY_PART = 0.85
 """From this part of the machine's cores on, a machine is full, and hosts that use as much have what they are
 due.
 """
-_HELD = 0.25
+_THROTTLED_PART = 0.25
 """A host that was throttled in at least this part of its quota's periods has had all that it is due."""
 _WAITING = 2.0
 """If more of the workers' threads waited for a core and the machine was full, the hosts starved."""
@@ -51,7 +51,7 @@ class Measured:
     count: int
 
 
-class Look:
+class RunTables:
     """The tables of one run, read once.
 
     Args:
@@ -105,10 +105,10 @@ class Look:
         rows = rows[rows["thread"] == "housekeeping"]
         found = []
         for scene in scenes:
-            good, own = self._counted(scene), rows[rows["topology"].isin(scene.topologies)]
+            usable, own = self._usable_windows(scene), rows[rows["topology"].isin(scene.topologies)]
             workers = own["worker"].nunique()
-            if len(good) >= self._least(scene) and (workers == 1 or (workers and not alone)):
-                used = _by_window(own, "cpu_ms", good).mean() / 1e3
+            if len(usable) >= self._least(scene) and (workers == 1 or (workers and not alone)):
+                used = _by_window(own, "cpu_ms", usable).mean() / 1e3
                 found.append(float(used) / workers)
         return found
 
@@ -141,21 +141,21 @@ class Look:
         return found
 
     def measure(self, scene: Scene, what: Measure) -> Measured | None:
-        """Return a measure of a scene; None if nothing arrived or there are too few good windows."""
+        """Return a measure of a scene; None if nothing arrived or there are too few unstarved windows."""
         if what is Measure.CONTROL:
             return self._time(scene)
-        good = self._counted(scene)
-        if len(good) < self._least(scene):
+        usable = self._usable_windows(scene)
+        if len(usable) < self._least(scene):
             return None
         match what:
             case Measure.THROUGHPUT:
-                return _mean(self._executed(scene, good))
+                return _mean(self._executed(scene, usable))
             case Measure.CPU:
-                return self._cpu_per_tuple(scene, good)
+                return self._cpu_per_tuple(scene, usable)
             case Measure.P50 | Measure.P95:
-                return self._latency(scene, good, 0.5 if what is Measure.P50 else 0.95)
+                return self._latency(scene, usable, 0.5 if what is Measure.P50 else 0.95)
             case _:
-                return self._spread(scene, good)
+                return self._spread(scene, usable)
 
     def cpu_by_thread(self, scene: Scene) -> dict[str, float]:
         """Return the CPU per tuple of each kind of thread, in us; empty if the scene has no such measure.
@@ -164,9 +164,11 @@ class Look:
         """
         if (whole := self.measure(scene, Measure.CPU)) is None:
             return {}
-        good, rows = self._counted(scene), self._cpu[self._cpu["topology"].isin(scene.topologies)]
+        usable, rows = self._usable_windows(scene), self._cpu[self._cpu["topology"].isin(scene.topologies)]
         kinds = rows["thread"].replace("network", "receive")
-        used = {str(kind): float(_by_window(own, "cpu_ms", good).sum()) for kind, own in rows.groupby(kinds)}
+        used = {
+            str(kind): float(_by_window(own, "cpu_ms", usable).sum()) for kind, own in rows.groupby(kinds)
+        }
         return {kind: whole.value * each / sum(used.values()) for kind, each in used.items()}
 
     def missing(self, scene: Scene, what: Measure) -> str:
@@ -175,9 +177,9 @@ class Look:
             return ""
         if what is Measure.CONTROL:
             return "the effect was not seen"
-        if len(self._good(scene)) < self._least(scene):
+        if len(self._unstarved_windows(scene)) < self._least(scene):
             return f"fewer than {LEAST_WINDOWS} seconds in which all hosts had what they were due"
-        if len(self._counted(scene)) < self._least(scene):
+        if len(self._usable_windows(scene)) < self._least(scene):
             return "its workers came too late"
         return "too few tuples"
 
@@ -189,13 +191,13 @@ class Look:
         """Return when all executors of its topologies had been ready once, in s; infinite if never."""
         return max(self._ready[name] for name in scene.topologies)
 
-    def _counted(self, scene: Scene) -> NDArray[np.int64]:
-        """Return the good windows of a scene, starting some time after its workers are ready."""
-        good = self._good(scene)
+    def _usable_windows(self, scene: Scene) -> NDArray[np.int64]:
+        """Return the unstarved windows of a scene, starting some time after its workers are ready."""
+        usable = self._unstarved_windows(scene)
         ready_s = self.ready_s(scene)
-        return good[good >= ready_s + _LATE_S] if ready_s > scene.from_s else good
+        return usable[usable >= ready_s + _LATE_S] if ready_s > scene.from_s else usable
 
-    def _good(self, scene: Scene) -> NDArray[np.int64]:
+    def _unstarved_windows(self, scene: Scene) -> NDArray[np.int64]:
         """Return the windows of a scene in which every host had what it was due; in the emulator, all."""
         inside = np.arange(round(scene.from_s), round(scene.to_s), dtype=np.int64)
         if not self.live:
@@ -203,48 +205,52 @@ class Look:
         facts = self.run.manifest.conditions
         windows, hosts = facts["windows"], facts["windows"]["hosts"].values()
         at = np.floor(np.asarray(windows["end_s"]) - 0.5).astype(np.int64)
-        full = _FULL * float(facts["cores"])
+        full = _BUSY_PART * float(facts["cores"])
         held = any(quota is not None for quota in facts["quota_cores"].values())
         held |= any(facts.get("own_cores", {}).values())
         # Under quotas, or on cores of their own, hosts are due the machine together; otherwise each all of
         # it.
         used = (np.sum if held else np.max)([host["used_cores"] for host in hosts], axis=0)
         waiting = np.sum(
-            [np.where(np.asarray(host["throttled"]) < _HELD, host["waiting"], 0.0) for host in hosts], axis=0
+            [
+                np.where(np.asarray(host["throttled"]) < _THROTTLED_PART, host["waiting"], 0.0)
+                for host in hosts
+            ],
+            axis=0,
         )
         starved = (waiting > _WAITING) & (np.asarray(windows["busy_cores"]) >= full) & (used < full)
         return inside[~np.isin(inside, at[starved])]
 
-    def _executed(self, scene: Scene, good: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _executed(self, scene: Scene, usable: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the tuples that the sinks executed in each window."""
         rows = self._counts[self._counts["topology"].isin(scene.topologies)]
-        return _by_window(rows, "executed", good)
+        return _by_window(rows, "executed", usable)
 
-    def _cpu_per_tuple(self, scene: Scene, good: NDArray[np.int64]) -> Measured | None:
-        executed = self._executed(scene, good)
-        used = _by_window(self._cpu[self._cpu["topology"].isin(scene.topologies)], "cpu_ms", good) * 1000.0
+    def _cpu_per_tuple(self, scene: Scene, usable: NDArray[np.int64]) -> Measured | None:
+        executed = self._executed(scene, usable)
+        used = _by_window(self._cpu[self._cpu["topology"].isin(scene.topologies)], "cpu_ms", usable) * 1000.0
         if not executed.sum() or not used.sum():
             return None
         ratio = float(used.sum() / executed.sum())
         # The scatter of the ratio: the residuals of the windows, relative to the mean number of tuples.
         left = (used - ratio * executed) / executed.mean()
         half = _half_width(left)
-        return Measured(ratio, ratio - half, ratio + half, len(good))
+        return Measured(ratio, ratio - half, ratio + half, len(usable))
 
-    def _latency(self, scene: Scene, good: NDArray[np.int64], part: float) -> Measured | None:
+    def _latency(self, scene: Scene, usable: NDArray[np.int64], part: float) -> Measured | None:
         rows = self._roots[self._roots["topology"].isin(scene.topologies)]
         window = (rows["emit_ns"] // _WINDOW_NS).to_numpy(np.int64)
-        kept = np.isin(window, good)
+        kept = np.isin(window, usable)
         latency = rows["latency_ns"].to_numpy(float)[kept] / 1e6
         if len(latency) < _LEAST_ROOTS:
             return None
         return _quantile(latency, window[kept], part)
 
-    def _spread(self, scene: Scene, good: NDArray[np.int64]) -> Measured | None:
+    def _spread(self, scene: Scene, usable: NDArray[np.int64]) -> Measured | None:
         rows = self._executions
         rows = rows[rows["topology"].isin(scene.topologies) & (rows["component"] == scene.component)]
         window = (rows["start_ns"] // _WINDOW_NS).to_numpy(np.int64)
-        kept = np.isin(window, good)
+        kept = np.isin(window, usable)
         took = (rows["end_ns"] - rows["start_ns"]).to_numpy(float)[kept]
         if len(took) < _LEAST_ROOTS or np.median(took) <= 0:
             return None
@@ -304,7 +310,7 @@ def _frame(run: Run, table: str, columns: tuple[str, ...]) -> pd.DataFrame:
     return frame
 
 
-def _by_window(rows: pd.DataFrame, column: str, good: NDArray[np.int64]) -> NDArray[np.float64]:
+def _by_window(rows: pd.DataFrame, column: str, usable: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return a column's sum per second for each of these seconds; longer windows count evenly."""
     start, end = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
     seconds = np.maximum(1, np.round((end - start) / _WINDOW_NS).astype(np.int64))
@@ -313,7 +319,7 @@ def _by_window(rows: pd.DataFrame, column: str, good: NDArray[np.int64]) -> NDAr
     first = np.round(start / _WINDOW_NS).astype(np.int64)
     step = np.arange(seconds.sum()) - np.repeat(np.cumsum(seconds) - seconds, seconds)
     found = pd.Series(np.repeat(per_s, seconds)).groupby(np.repeat(first, seconds) + step).sum()
-    return np.asarray(found.reindex(good, fill_value=0.0), float)
+    return np.asarray(found.reindex(usable, fill_value=0.0), float)
 
 
 def _mean(values: NDArray[np.float64]) -> Measured | None:

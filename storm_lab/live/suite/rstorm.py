@@ -17,9 +17,9 @@ from itertools import product
 
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.suite.build import held_cluster, in_turns
+from storm_lab.live.suite.build import held_cluster, in_sequence
 from storm_lab.live.suite.floods import FLOOD
-from storm_lab.live.suite.scene import Scene, Turns
+from storm_lab.live.suite.scene import Scene, Schedule
 from storm_lab.model import Assignment, Cluster, Executor, Resources, Slot, StormVersion, executors_of
 from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.recording import load_recordings
@@ -82,29 +82,30 @@ def _placement(plans: dict[str, TopologyPlan], machines: Cluster, version: Storm
     return Assignment.of(found.items())
 
 
-def _floods(names: Iterable[str], start_s: float) -> Turns:
-    turns = Turns()
+def _floods(names: Iterable[str], start_s: float) -> Schedule:
+    schedule = Schedule()
     for name in names:
-        turns.scenes.append(Scene(name, name, *turns.flood(name, start_s=start_s), FLOOD, fresh=True))
-    return turns
+        schedule.scenes.append(Scene(name, name, *schedule.flood(name, start_s=start_s), FLOOD, fresh=True))
+    return schedule
 
 
-def placement_turns(topology: str, version: StormVersion) -> Turns:
+def placement_schedule(topology: str, version: StormVersion) -> Schedule:
     """Return the stretches of `describe`."""
     return _floods([f"{topology}-{placement}" for placement in PLACEMENTS], _START_S)
 
 
 def describe(topology: str, version: StormVersion, mhz: float) -> EmulationSpec:
     """Describe one of the topologies under three placements, active in turn."""
-    machines, turns = cluster(mhz), placement_turns(topology, version)
+    machines, schedule = cluster(mhz), placement_schedule(topology, version)
     plans = {
         placement: replace(
-            _plan(topology, placement), submit_s=turns.begins_s(f"{topology}-{placement}") - _START_S
+            _plan(topology, placement),
+            submit_s=schedule.first_measured_s(f"{topology}-{placement}") - _START_S,
         )
         for placement in PLACEMENTS
     }
     placement = _placement(plans, machines, version)
-    return in_turns(machines, version, tuple(plans.values()), placement, turns, _SAMPLE_EVERY)
+    return in_sequence(machines, version, tuple(plans.values()), placement, schedule, _SAMPLE_EVERY)
 
 
 def _logged_plan(topology: str, workers: str) -> TopologyPlan:
@@ -133,7 +134,7 @@ def _logged_placement(plan: TopologyPlan, machines: Cluster, version: StormVersi
     return Assignment.of(placed.items())
 
 
-def logged_turns(version: StormVersion) -> Turns:
+def logged_schedule(version: StormVersion) -> Schedule:
     """Return the stretches of `describe_logged`."""
     return _floods(
         [f"logged-{topology}-{workers}" for topology, workers in product(LOGGED, _WORKERS)], _LOGGED_START_S
@@ -142,11 +143,11 @@ def logged_turns(version: StormVersion) -> Turns:
 
 def describe_logged(version: StormVersion, mhz: float) -> EmulationSpec:
     """Describe Linear and Diamond on two hosts with a core each, in one worker a host and in two, in turn."""
-    machines, turns = held_cluster(mhz, cores=1), logged_turns(version)
+    machines, schedule = held_cluster(mhz, cores=1), logged_schedule(version)
     plans: list[TopologyPlan] = []
     placed: dict[Executor, Slot] = {}
     for number, (topology, workers) in enumerate(product(LOGGED, _WORKERS)):
         plan = _logged_plan(topology, workers)
-        plans.append(replace(plan, submit_s=turns.begins_s(plan.topology.id) - _LOGGED_START_S))
+        plans.append(replace(plan, submit_s=schedule.first_measured_s(plan.topology.id) - _LOGGED_START_S))
         placed |= _logged_placement(plan, machines, version, 6700 + 2 * number).slots
-    return in_turns(machines, version, plans, Assignment.of(placed.items()), turns, _SAMPLE_EVERY)
+    return in_sequence(machines, version, plans, Assignment.of(placed.items()), schedule, _SAMPLE_EVERY)

@@ -95,7 +95,7 @@ _FLOOD_S = 10.0
 
 
 @dataclass
-class Turns:
+class Schedule:
     """The stretches of a sitting, one after another: the events that begin and end them, and their scenes."""
 
     now_s: float = 0.0
@@ -124,7 +124,7 @@ class Turns:
         self.now_s = end
         return start, end
 
-    def begins_s(self, topology: str) -> float:
+    def first_measured_s(self, topology: str) -> float:
         """Return when a topology is first measured."""
         return next(scene.from_s for scene in self.scenes if topology in scene.topologies)
 
@@ -137,7 +137,7 @@ class Sitting:
         name: of the sitting.
         title: its subject.
         describe: returns its description, for a version of Storm and the clock of the machine in MHz.
-        turns: returns its stretches with their scenes, for a version.
+        schedule: returns its stretches with their scenes, for a version.
         generations: the versions on which it can be played, as accepted by `find_release`. The suite plays it
             on the first one; on the others it is played on request.
         orderings: pairs of scenes that compare placements, each with the measure that decides.
@@ -151,7 +151,7 @@ class Sitting:
     name: str
     title: str
     describe: Callable[[StormVersion, float], EmulationSpec]
-    turns: Callable[[StormVersion], Turns]
+    schedule: Callable[[StormVersion], Schedule]
     generations: tuple[str, ...]
     orderings: tuple[tuple[Measure, str, str], ...] = ()
     held: bool = False
@@ -161,7 +161,7 @@ class Sitting:
 
     def scenes(self, version: StormVersion) -> tuple[Scene, ...]:
         """Return its scenes, for a version."""
-        return tuple(self.turns(version).scenes)
+        return tuple(self.schedule(version).scenes)
 
     def code_of(self, generation: str) -> str:
         """Return the name of a machine's constants for the code that its workers run."""

@@ -36,7 +36,7 @@ RULE = (
 )
 """The rule by which measurements are left out, so that nobody chooses."""
 
-_AGREES = {True: "as real Storm", False: "the other way round", None: "not told apart"}
+_AGREES = {True: "as real Storm", False: "opposite order", None: "not distinguishable"}
 
 
 def factors_table(trust: Trust) -> pd.DataFrame:
