@@ -15,7 +15,7 @@ from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.papers.registry import experiments
 from storm_lab.runs.digest import identity_of
-from storm_lab.runs.execute import is_whole, play, run_folder
+from storm_lab.runs.execute import is_complete_run, play, run_folder
 from storm_lab.tuplelog import open_run
 
 _LENGTHS = ("duration_s", "stage_s", "window_s")
@@ -85,7 +85,7 @@ def largest(specs: Sequence[RunSpec], home: Path | None = None) -> tuple[RunSpec
 
 def executions_of(folder: Path) -> int:
     """Tuples that the executors of a run on disk have executed, a bundle as one; 0: no such run."""
-    if not is_whole(folder):
+    if not is_complete_run(folder):
         return 0
     table = pyarrow.parquet.read_table(folder / "counts.parquet", columns=["executed"])
     return int(pyarrow.compute.sum(table["executed"]).as_py() or 0)

@@ -123,7 +123,7 @@ class Experiment:
                 if settling.needs(spec.variant):
                     yield settling, spec
 
-    def answered(self, tables: Any, parameters: Parameters) -> tuple[Measurement, ...]:
+    def measurements(self, tables: Any, parameters: Parameters) -> tuple[Measurement, ...]:
         """Return one measurement per claim and reading, from the metrics of the planned runs.
 
         Raises `UserError` if a claim is measured from a table that the runs with more seeds do not have.

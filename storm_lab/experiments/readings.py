@@ -36,12 +36,12 @@ class _View:
     """Tables of which only some rows are visible."""
 
     whole: Tables
-    seen: Callable[[pd.DataFrame], pd.DataFrame]
-    seen_whole: Collection[str] = ()
+    select: Callable[[pd.DataFrame], pd.DataFrame]
+    unfiltered: Collection[str] = ()
 
     def __getattr__(self, name: str) -> pd.DataFrame:
         found = getattr(self.whole, name)
-        found = found if name in self.seen_whole else self.seen(found)
+        found = found if name in self.unfiltered else self.select(found)
         # Cached, because measures ask for the same table again and again.
         self.__dict__[name] = found
         return found
@@ -63,20 +63,20 @@ def under_reading(tables: Tables, tag: str, keep: Sequence[str] = ()) -> Tables:
     ``keep`` names variants that the reading does not change.
     """
 
-    def seen(table: pd.DataFrame) -> pd.DataFrame:
+    def select(table: pd.DataFrame) -> pd.DataFrame:
         chosen = table[table["variant"].str.endswith(tag) | table["variant"].isin(keep)]
         return chosen.assign(variant=chosen["variant"].str.removesuffix(tag))
 
-    return _View(tables, seen)
+    return _View(tables, select)
 
 
-def without_runs(tables: Tables, left_out: Callable[[str], bool], but_in: Collection[str]) -> Tables:
-    """The tables without the rows of variants that are ``left_out``; tables ``but_in`` stay complete."""
+def without_runs(tables: Tables, left_out: Callable[[str], bool], unfiltered: Collection[str]) -> Tables:
+    """The tables without the rows of variants that are ``left_out``; tables ``unfiltered`` stay complete."""
 
-    def seen(table: pd.DataFrame) -> pd.DataFrame:
+    def select(table: pd.DataFrame) -> pd.DataFrame:
         return table[~table["variant"].isin([name for name in table["variant"].unique() if left_out(name)])]
 
-    return _View(tables, seen, but_in)
+    return _View(tables, select, unfiltered)
 
 
 def of_run(table: pd.DataFrame, variant: str, seed: int) -> pd.DataFrame:

@@ -60,7 +60,7 @@ def run_folder(spec: RunSpec, home: Path | None = None) -> Path:
     return _folder(identity_of(spec), home)
 
 
-def is_whole(folder: Path, *, verify: bool = False) -> bool:
+def is_complete_run(folder: Path, *, verify: bool = False) -> bool:
     """Return whether a folder holds a complete run of this schema.
 
     ``verify`` reads every byte of it, as is done before a run is reused.
@@ -86,7 +86,7 @@ def play(task: Task, home: Path | None = None, advance: Advance = lambda share: 
     description = spec.describe(spec)
     with RunWriter(folder, identity) as writer:
         play_description(description, writer, advance)
-    if not is_whole(folder):
+    if not is_complete_run(folder):
         raise RunFailed(f"the log of {spec} was left unfinished")
     return folder
 
@@ -186,10 +186,10 @@ def _folder(identity: RunIdentity, home: Path | None) -> Path:
     return (home or runs_folder()) / identity.experiment / identity.run
 
 
-def there(specs: Iterable[RunSpec]) -> dict[str, int]:
+def count_existing(specs: Iterable[RunSpec]) -> dict[str, int]:
     """Count the distinct runs (``runs``), and those of them that exist and can be reused (``there``)."""
     folders = {run_folder(spec) for spec in specs}
-    return {"runs": len(folders), "there": sum(is_whole(folder, verify=True) for folder in folders)}
+    return {"runs": len(folders), "there": sum(is_complete_run(folder, verify=True) for folder in folders)}
 
 
 def reused_by_variant(played: Sequence[PlayedRun]) -> str:

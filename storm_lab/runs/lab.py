@@ -24,7 +24,7 @@ from storm_lab.runs.notebook import bytes_digest, notebooks_folder
 NOTEBOOKS = "notebooks"
 """Folder of the copies in a workspace."""
 
-_BOOK = ".templates.json"
+_TEMPLATE_DIGESTS_FILE = ".templates.json"
 """File in the folder of copies that maps each copy's path to the digest of the template it was made from."""
 
 _SERVER = {
@@ -136,7 +136,7 @@ def update_copies(templates: Path, folder: Path) -> list[str]:
         folder.mkdir(parents=True, exist_ok=True)
         made_from: dict[str, str] = {}
         with suppress(OSError, ValueError):
-            made_from = dict(json.loads((folder / _BOOK).read_text(encoding="utf-8")))
+            made_from = dict(json.loads((folder / _TEMPLATE_DIGESTS_FILE).read_text(encoding="utf-8")))
         for template in sorted(templates.rglob("*.ipynb")):
             name = template.relative_to(templates).as_posix()
             copy, newest = folder / name, bytes_digest(template)
@@ -150,7 +150,7 @@ def update_copies(templates: Path, folder: Path) -> list[str]:
                 made_from[name] = newest
             elif made_from.get(name) != newest:
                 kept.append(name)
-        (folder / _BOOK).write_text(json.dumps(made_from, indent=1) + "\n", encoding="utf-8")
+        (folder / _TEMPLATE_DIGESTS_FILE).write_text(json.dumps(made_from, indent=1) + "\n", encoding="utf-8")
     return kept
 
 

@@ -15,7 +15,7 @@ from storm_lab.machine.options import examples, json_option, param_option, print
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.digest import identity_of, scalar
-from storm_lab.runs.execute import is_whole, run_folder
+from storm_lab.runs.execute import is_complete_run, run_folder
 from storm_lab.runs.expected import cost_text, expected_costs
 
 
@@ -73,7 +73,7 @@ def _list_runs(chosen: Sequence[Experiment], given: tuple[str, ...], as_json: bo
                     "seed": spec.seed,
                     "parameters": dict(identity.parameters),
                     "folder": str(folder),
-                    "there": is_whole(folder, verify=True),
+                    "there": is_complete_run(folder, verify=True),
                 }
     if as_json:
         print_json(list(rows.values()))

@@ -61,7 +61,7 @@ class MachineConstants:
         """The same run with these costs."""
         return replace(spec, cost=self.cost(spec.version, spec.cost))
 
-    def kept(self, folder: Path) -> str:
+    def as_notebook_value(self, folder: Path) -> str:
         """Write them into a folder and return the path, from which `given_constants` reads them."""
         path = folder / FILE_NAME
         self.write(path)

@@ -31,7 +31,7 @@ class OwnConstants:
         Raises:
             UserError: an unknown name, or a value that is out of range or of another type.
         """
-        found = cls(read_values(settable(), text.split(","), "the emulator"))
+        found = cls(read_values(settable_parameters(), text.split(","), "the emulator"))
         # `Timers` checks its own lower bounds.
         found.set_in(Timers())
         return found
@@ -41,7 +41,7 @@ class OwnConstants:
         """The text that `parsed` reads, ordered by name."""
         return ",".join(f"{name}={value!r}".lower() for name, value in sorted(self.values.items()))
 
-    def kept(self, folder: Path) -> str:
+    def as_notebook_value(self, folder: Path) -> str:
         """Text from which a notebook reads them; no file is written."""
         return self.text
 
@@ -69,7 +69,7 @@ class OwnConstants:
 
 
 @cache
-def settable() -> tuple[Parameter, ...]:
+def settable_parameters() -> tuple[Parameter, ...]:
     """All values that may be set, with unit, range and source."""
     found = []
     for model in (CostModel(), ControlTimes(), ZooKeeperPlan()):

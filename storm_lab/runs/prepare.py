@@ -33,7 +33,7 @@ Task = Callable[[Advance], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Meanwhile:
+class SideTasks:
     """Tasks for other processes, by the index of the study whose metrics they read.
 
     ``advance`` is called with that index and the share done, ``fail`` with the index and the error.
@@ -48,13 +48,13 @@ class Meanwhile:
 class Prepared:
     """The runs of each study, in the order of the studies, and the time that each step took.
 
-    ``metrics_s`` is the wall time of the one Spark process, its start included. ``meanwhile`` holds the
+    ``metrics_s`` is the wall time of the one Spark process, its start included. ``side_results`` holds the
     results of the tasks done beside and after the metrics, by study.
     """
 
     runs: tuple[tuple[PlayedRun, ...], ...]
     metrics_s: float
-    meanwhile: dict[int, Any]
+    side_results: dict[int, Any]
 
     def cost_of(self, place: int, notebook_s: float) -> Cost | None:
         """Cost of a study with its notebook; None if some of its runs were reused.
@@ -83,13 +83,13 @@ def prepare(
     fresh: bool = False,
     needs_metrics: Callable[[Study], bool] = lambda study: True,
     say: Say = lambda line: None,
-    meanwhile: Meanwhile | None = None,
+    side_tasks: SideTasks | None = None,
 ) -> Prepared:
     """Play the missing runs of the studies, and compute the metrics of those that ``needs_metrics`` selects.
 
-    The tasks of ``meanwhile`` are done beside the metrics and after them, each as soon as the metrics that it
-    reads exist. A damaged run is reported to ``say`` and played again: the same parameters and seed give the
-    same bytes. Raises `StormLabError` if a run is refused or fails, or there is no Java for Spark.
+    The tasks of ``side_tasks`` are done beside the metrics and after them, each as soon as the metrics that
+    it reads exist. A damaged run is reported to ``say`` and played again: the same parameters and seed give
+    the same bytes. Raises `StormLabError` if a run is refused or fails, or there is no Java for Spark.
     """
     specs = [study.specs() for study in studies]
 
@@ -117,16 +117,16 @@ def prepare(
             # Always in the same order: runs that lack the same tables are computed together.
             wanted[folder] = tuple(name for name in TABLE_NAMES if name in together)
     missing = missing_metrics(wanted)
-    metrics_s, beside = 0.0, dict[int, Any]()
-    meanwhile = meanwhile or Meanwhile()
-    if missing or meanwhile.tasks:
+    metrics_s, side_results = 0.0, dict[int, Any]()
+    side_tasks = side_tasks or SideTasks()
+    if missing or side_tasks.tasks:
         say(f"metrics of {len(missing)} runs")
-        reads = {place: [run.folder for run in runs[place]] for place in meanwhile.tasks}
-        what = "metrics and notebooks" if meanwhile.tasks else "metrics"
-        expected_s = _expected_after_s(studies, meanwhile.tasks, bool(missing))
+        reads = {place: [run.folder for run in runs[place]] for place in side_tasks.tasks}
+        what = "metrics and notebooks" if side_tasks.tasks else "metrics"
+        expected_s = _expected_after_s(studies, side_tasks.tasks, bool(missing))
         with progress_bar(expected_s, show_progress, what) as show:
-            metrics_s, beside = _metrics(missing, meanwhile, reads, show, notebooks_at_a_time(jobs))
-    return Prepared(runs, metrics_s, beside)
+            metrics_s, side_results = _metrics(missing, side_tasks, reads, show, notebooks_at_a_time(jobs))
+    return Prepared(runs, metrics_s, side_results)
 
 
 def _expected_s(study: Study, specs: Sequence[RunSpec]) -> list[float]:
@@ -150,12 +150,12 @@ def _expected_after_s(studies: Sequence[Study], tasks: Collection[int], missing:
 
 def _metrics(
     missing: Mapping[Path, Sequence[str]],
-    meanwhile: Meanwhile,
+    side_tasks: SideTasks,
     reads: Mapping[int, Sequence[Path]],
     show: Callable[[int, float], None],
     at_a_time: int,
 ) -> tuple[float, dict[int, Any]]:
-    """Compute the missing metrics in one process, and do the tasks of ``meanwhile`` in others.
+    """Compute the missing metrics in one process, and do the tasks of ``side_tasks`` in others.
 
     Returns the seconds that the metrics took, and the results by study. There are ``at_a_time`` processes.
     ``reads`` holds the run folders whose metrics a task waits for. A task that waits for fewer metrics begins
@@ -168,28 +168,28 @@ def _metrics(
     }
     last = {place: max((order[folder] for folder in own), default=-1) for place, own in awaited.items()}
     with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
-        over = Path(scratch) / "over"
-        tasks: list[tuple[int, Task]] = [(-1, partial(_keep, dict(missing), over))]
+        done_marker = Path(scratch) / "done_marker"
+        tasks: list[tuple[int, Task]] = [(-1, partial(_keep, dict(missing), done_marker))]
         tasks += [
-            (place, partial(_after, awaited[place], over, meanwhile.tasks[place]))
-            for place in sorted(meanwhile.tasks, key=last.__getitem__)
+            (place, partial(_after, awaited[place], done_marker, side_tasks.tasks[place]))
+            for place in sorted(side_tasks.tasks, key=last.__getitem__)
         ]
 
-        def told(number: int, share: float) -> None:
+        def on_progress(number: int, share: float) -> None:
             place = tasks[number][0]
             show(place + 1, share)
             if place >= 0:
-                meanwhile.advance(place, share)
+                side_tasks.advance(place, share)
 
-        def failed(task: tuple[int, Task], error: StormLabError) -> None:
+        def on_failure(task: tuple[int, Task], error: StormLabError) -> None:
             if task[0] < 0:
                 raise error
-            meanwhile.fail(task[0], error)
+            side_tasks.fail(task[0], error)
 
         pool: Pool[tuple[int, Task], Any] = Pool(
             at_a_time, _do, name=lambda task: "the metrics" if task[0] < 0 else f"notebook {task[0]}"
         )
-        results = pool.do(tasks, told, failed)
+        results = pool.do(tasks, on_progress, on_failure)
     found = {tasks[number][0]: result for number, result in results.items()}
     return found.pop(-1), found
 
@@ -198,17 +198,17 @@ def _do(task: tuple[int, Task], advance: Advance) -> Any:
     return task[1](advance)
 
 
-def _after(wanted: Mapping[Path, Sequence[str]], over: Path, task: Task, advance: Advance) -> Any:
+def _after(wanted: Mapping[Path, Sequence[str]], done_marker: Path, task: Task, advance: Advance) -> Any:
     """Do a task once these metrics exist or the process that computes them has ended."""
-    await_metrics(wanted, over.exists)
+    await_metrics(wanted, done_marker.exists)
     return task(advance)
 
 
-def _keep(wanted: Mapping[Path, Sequence[str]], over: Path, advance: Advance) -> float:
+def _keep(wanted: Mapping[Path, Sequence[str]], done_marker: Path, advance: Advance) -> float:
     began = time.perf_counter()
     keep_metrics(wanted, advance=advance)
     # Metrics that could not be written are computed again by the task that needs them, so it must not wait.
-    over.touch()
+    done_marker.touch()
     return time.perf_counter() - began
 
 

@@ -33,7 +33,7 @@ from storm_lab.runs.expected import Cost, expected_costs, keep_cost
 from storm_lab.runs.namespace import CHOICE, CONSTANTS
 from storm_lab.runs.notebook import is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance
-from storm_lab.runs.prepare import Meanwhile, Say, prepare
+from storm_lab.runs.prepare import Say, SideTasks, prepare
 from storm_lab.runs.study import Study
 from storm_lab.tuplelog import find_runs
 
@@ -99,7 +99,7 @@ def reproduce(
     writable_reports()
     planned = [notebook_job(study) for study in studies]
     current = [
-        not fresh and is_current(job.executed, job.stamp) and _was_judged_here(study)
+        not fresh and is_current(job.executed, job.stamp) and _has_own_verdicts(study)
         for study, job in zip(studies, planned, strict=True)
     ]
     stale = {study.workspace for study, done in zip(studies, current, strict=True) if not done}
@@ -111,7 +111,7 @@ def reproduce(
 
     begun: set[int] = set()
 
-    def told(place: int, share: float) -> None:
+    def on_progress(place: int, share: float) -> None:
         study, job = studies[place], planned[place]
         if place not in begun:
             begun.add(place)
@@ -130,9 +130,11 @@ def reproduce(
         fresh=fresh,
         needs_metrics=lambda study: study.workspace in stale,
         say=say,
-        meanwhile=Meanwhile({place: partial(_execute, planned[place]) for place in waiting}, told, fail),
+        side_tasks=SideTasks(
+            {place: partial(_execute, planned[place]) for place in waiting}, on_progress, fail
+        ),
     )
-    costs = {place: prepared.cost_of(place, seconds) for place, (seconds, _) in prepared.meanwhile.items()}
+    costs = {place: prepared.cost_of(place, seconds) for place, (seconds, _) in prepared.side_results.items()}
     for place, cost in costs.items():
         if cost is not None:
             keep_cost(studies[place].workspace, cost)
@@ -147,7 +149,7 @@ def reproduce(
             _verdicts(study),
             reused=current[place],
             cost=costs.get(place),
-            cells_s=prepared.meanwhile.get(place, (0.0, 0.0))[1],
+            cells_s=prepared.side_results.get(place, (0.0, 0.0))[1],
         )
         for place, study in enumerate(studies)
     )
@@ -172,7 +174,7 @@ def notebook_job(study: Study) -> NotebookJob:
     if sum(item.notebook == study.experiment.notebook for item in experiments()) > 1:
         changed = {CHOICE: study.experiment.slug, **changed}
     if study.machine is not None:
-        changed = {CONSTANTS: study.machine.kept(study.workspace), **changed}
+        changed = {CONSTANTS: study.machine.as_notebook_value(study.workspace), **changed}
     return NotebookJob(
         template,
         _home(study) / "notebooks" / f"{study.experiment.slug}.ipynb",
@@ -189,7 +191,7 @@ def _verdicts(study: Study) -> Path:
     return _home(study) / "verdicts" / f"{study.experiment.slug}.json"
 
 
-def _was_judged_here(study: Study) -> bool:
+def _has_own_verdicts(study: Study) -> bool:
     """Return whether the verdicts exist and come from this checkout's runs.
 
     A clone brings verdicts along. They may be right, but reproducing is meant to show it.

@@ -25,14 +25,14 @@ from storm_lab.league.entrant import Entrant
 from storm_lab.machine.places import project_root
 from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.digest import identity_of
-from storm_lab.runs.execute import Task, is_whole, play, run_folder
+from storm_lab.runs.execute import Task, is_complete_run, play, run_folder
 from storm_lab.tuplelog.writer import remove_leftovers
 
 if TYPE_CHECKING:
     # PySpark is slow to import, and most calls do not need it.
     from pyspark.sql import SparkSession
 
-_LOOK_S = 0.5
+_POLL_SECONDS = 0.5
 """Seconds between two polls for complete runs."""
 
 _GRACE_S = 15.0
@@ -55,7 +55,7 @@ def play_on_spark(
     for task, folder in zip(tasks, folders, strict=True):
         spec, identity = task
         reason = reasons[identity.run]
-        if not reason and not is_whole(folder):
+        if not reason and not is_complete_run(folder):
             reason = f"run {spec} was played, but is not in {home}: all machines must share this folder"
         if reason:
             failed.append((task, reason))
@@ -154,13 +154,13 @@ def _watched(folders: Sequence[Path], show: bool) -> Iterator[None]:
     ended = threading.Event()
     with progress_bar(len(folders), show) as advance:
 
-        def look() -> None:
-            while not ended.wait(_LOOK_S):
+        def poll() -> None:
+            while not ended.wait(_POLL_SECONDS):
                 for number, folder in enumerate(folders):
                     if folder.exists():
                         advance(number, 1.0)
 
-        watcher = threading.Thread(target=look, daemon=True)
+        watcher = threading.Thread(target=poll, daemon=True)
         watcher.start()
         try:
             yield

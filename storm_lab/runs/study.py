@@ -139,7 +139,7 @@ class Study:
         seeds: Iterable[int] = (spec.seed for spec in specs)
         if not specs and "seeds" in self.parameters:
             seeds = self.parameters.integers("seeds")
-        measurements = self.experiment.answered(tables, self.parameters)
+        measurements = self.experiment.measurements(tables, self.parameters)
         record = VerdictFile(
             experiment=self.experiment.slug,
             parameters=self.parameters,

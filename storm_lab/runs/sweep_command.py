@@ -22,7 +22,7 @@ from storm_lab.machine.options import (
 )
 from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.completion import complete_experiment
-from storm_lab.runs.execute import reused_line, there
+from storm_lab.runs.execute import count_existing, reused_line
 from storm_lab.runs.grid import Subject, parse_axis, parse_seeds
 from storm_lab.runs.live_constants import given_constants
 from storm_lab.runs.sweep import planned
@@ -98,7 +98,7 @@ def sweep(
     fixed = read_values(subject.declared, parameters, slug)
     found = planned(subject, fixed, axes, chosen, only, metrics, given_constants(constants))
     if dry_run:
-        count = {"settings": len(found.settings), **there(found.specs)}
+        count = {"settings": len(found.settings), **count_existing(found.specs)}
         click.echo(json.dumps(count) if as_json else " ".join(f"{k} {v}" for k, v in count.items()))
         return
     if out is not None:

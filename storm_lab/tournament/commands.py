@@ -23,7 +23,7 @@ from storm_lab.machine.places import data_folder
 from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.completion import complete_suite
 from storm_lab.runs.digest import text_digest
-from storm_lab.runs.execute import there
+from storm_lab.runs.execute import count_existing
 from storm_lab.runs.grid import parse_seeds
 from storm_lab.runs.live_constants import given_constants
 from storm_lab.schedulers.scheduler_file import (
@@ -136,7 +136,7 @@ def league(
     tournament = Tournament(entrants, cases, parse_seeds(seeds), machine)
     if dry_run:
         specs = (spec for own in tournament.specs().values() for spec in own)
-        count = {"entrants": len(entrants), "cases": len(cases), **there(specs)}
+        count = {"entrants": len(entrants), "cases": len(cases), **count_existing(specs)}
         click.echo(json.dumps(count) if as_json else " ".join(f"{k} {v}" for k, v in count.items()))
         return
     if out is not None:

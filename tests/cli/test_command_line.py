@@ -18,7 +18,7 @@ from py4j import java_gateway
 from storm_lab.cli import cli, main
 from storm_lab.papers.registry import experiments
 from storm_lab.runs import reproduce_command
-from storm_lab.runs.execute import play_all, there
+from storm_lab.runs.execute import count_existing, play_all
 from storm_lab.runs.reproduce import Reproduced
 from storm_lab.runs.study import Study
 from tests.runs import tiny_runs
@@ -159,7 +159,7 @@ def test_list_says_which_runs_are_there(
     storm_lab: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = iter([True, False, True, False, False])
-    monkeypatch.setattr("storm_lab.runs.list_command.is_whole", lambda folder, verify: next(there))
+    monkeypatch.setattr("storm_lab.runs.list_command.is_complete_run", lambda folder, verify: next(there))
     _, out, _ = storm_lab("list", "twitter-semantics", "--runs", "-p", "seeds=3")
     lines = out.splitlines()
     assert [line.split()[1] for line in lines[:-1]] == ["there", "-", "there", "-", "-"]
@@ -180,7 +180,7 @@ def test_a_run_that_would_be_played_again_is_not_said_to_be_there(
     monkeypatch.setattr("storm_lab.runs.list_command.run_folder", lambda spec: run.folder)
     _, out, _ = storm_lab("list", "twitter-semantics", "--runs", "--json", "-p", "seeds=3")
     assert {row["there"] for row in json.loads(out)} == {not damaged}
-    assert there([run.spec]) == {"runs": 1, "there": int(not damaged)}
+    assert count_existing([run.spec]) == {"runs": 1, "there": int(not damaged)}
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,8 @@ def test_seeds_of_the_readers_own_are_played_as_they_are():
 
 def test_only_the_unsettled_claim_is_measured_over_more_seeds():
     found = {
-        (each.claim_id, each.reading): each.values[0].seeds for each in TINY.answered(None, TINY.checked())
+        (each.claim_id, each.reading): each.values[0].seeds
+        for each in TINY.measurements(None, TINY.checked())
     }
     assert found == {("narrow", ""): 10, ("narrow", "another"): 5, ("wide", ""): 5, ("wide", "another"): 5}
 
@@ -133,11 +134,11 @@ def test_a_claim_that_is_measured_from_a_table_that_further_seeds_lack_is_an_err
     tables = cast(Tables, Kept(few=("steady",)))
     settled = replace(SETTLED, metrics=("steady",))
     narrow = replace(TINY, metrics=("stays", "steady"), measure=measure_both, settling=(settled,))
-    found = {each.claim_id: each.value().seeds for each in narrow.answered(tables, narrow.checked())}
+    found = {each.claim_id: each.value().seeds for each in narrow.measurements(tables, narrow.checked())}
     assert found == {"narrow": 10, "wide": 5}
     wide = replace(narrow, settling=(replace(settled, claims=("wide",)),))
     with pytest.raises(UserError, match=r"Settling\.metrics.*settled from other tables.*wide"):
-        wide.answered(tables, wide.checked())
+        wide.measurements(tables, wide.checked())
 
 
 @pytest.mark.parametrize("own", [item for item in experiments() if item.settling], ids=lambda own: own.slug)

@@ -12,7 +12,7 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.runs.execute import RunFailed, is_whole, play_all, run_folder
+from storm_lab.runs.execute import RunFailed, is_complete_run, play_all, run_folder
 from storm_lab.tuplelog import open_run
 from tests.runs import tiny_runs
 from tests.runs.tiny_runs import spec
@@ -49,10 +49,10 @@ def test_equal_runs_of_one_experiment_are_played_once(tmp_path: Path, marks: Pat
 def test_an_incomplete_run_is_played_again(tmp_path: Path, marks: Path) -> None:
     (run,) = play_all([spec("a", tiny_runs.quick)], home=tmp_path, jobs=0)
     (run.folder / "manifest.json").unlink()
-    assert not is_whole(run.folder)
+    assert not is_complete_run(run.folder)
     (again,) = play_all([spec("a", tiny_runs.quick)], home=tmp_path, jobs=0)
     assert (again.folder, again.reused) == (run.folder, False)
-    assert is_whole(again.folder)
+    assert is_complete_run(again.folder)
 
 
 def test_runs_differ_by_variant_seed_parameters_and_code(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_whole_runs_survive_the_failure_of_another(tmp_path: Path) -> None:
     good, bad = spec("good", tiny_runs.quick), spec("bad", tiny_runs.broken)
     with pytest.raises(RunFailed, match=r"tiny/bad(.|\n)*ZeroDivisionError: a defect"):
         play_all([good, bad], home=tmp_path, jobs=1)
-    assert is_whole(run_folder(good, tmp_path))
+    assert is_complete_run(run_folder(good, tmp_path))
     assert left_behind(tmp_path) == []
 
 
@@ -102,7 +102,7 @@ def test_a_process_that_dies_is_reported_and_its_remains_are_replaced(tmp_path: 
         RunFailed, match=r"tiny/a, seed 1 was ended by a signal \(SIGKILL, perhaps for want of memory\)"
     ):
         play_all([spec("a", tiny_runs.dying)], home=tmp_path, jobs=1)
-    assert not is_whole(run_folder(spec("a", tiny_runs.dying), tmp_path))
+    assert not is_complete_run(run_folder(spec("a", tiny_runs.dying), tmp_path))
 
 
 INTERRUPTED = """
@@ -143,5 +143,5 @@ def test_an_interruption_leaves_whole_runs_and_no_half_ones(
     _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (130, "")
     assert left_behind(tmp_path) == []
-    assert is_whole(run_folder(spec("quick", tiny_runs.quick), tmp_path))
+    assert is_complete_run(run_folder(spec("quick", tiny_runs.quick), tmp_path))
     assert not run_folder(spec("slow", tiny_runs.slow), tmp_path).exists()

@@ -12,7 +12,7 @@ from storm_lab.errors import UserError
 from storm_lab.papers.registry import experiment
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.live_constants import given_constants
-from storm_lab.runs.own_constants import OwnConstants, settable
+from storm_lab.runs.own_constants import OwnConstants, settable_parameters
 from storm_lab.runs.reproduce import notebook_job
 from storm_lab.runs.study import Study
 
@@ -94,6 +94,6 @@ def test_timers_that_storms_settings_set_stay_beside_those_of_ones_own() -> None
 
 
 def test_a_name_means_one_thing() -> None:
-    names = [each.name for each in settable()]
+    names = [each.name for each in settable_parameters()]
     assert len(names) == len(set(names))
     assert {"memory_slowdown", "jvm_start_s", "writes_per_s", "timers_drift"} <= set(names)

@@ -15,7 +15,7 @@ from storm_lab.machine.places import DATA_VARIABLE
 from storm_lab.pipeline.summary import await_metrics, keep_metrics, missing_metrics, order_of
 from storm_lab.runs import execute
 from storm_lab.runs.digest import identity_of
-from storm_lab.runs.prepare import Meanwhile, prepare
+from storm_lab.runs.prepare import SideTasks, prepare
 from storm_lab.runs.study import Study
 from tests.runs import tiny_runs
 from tests.runs.tiny_runs import spec
@@ -73,13 +73,13 @@ def test_a_run_that_two_studies_read_counts_for_both_and_one_that_was_there_for_
 
 def test_what_needs_no_runs_is_done_meanwhile_and_a_failure_is_told_by_its_study(data: Path) -> None:
     told: list[object] = []
-    meanwhile = Meanwhile(
+    side_tasks = SideTasks(
         {0: partial(tiny_runs.give, "a"), 2: tiny_runs.refuse, 3: partial(tiny_runs.give, "b")},
         lambda place, share: told.append((place, share)),
         lambda place, error: told.append((place, str(error))),
     )
-    prepared = prepare([study(slug) for slug in ("one", "two", "three", "four")], meanwhile=meanwhile)
-    assert prepared.meanwhile == {0: "a", 3: "b"}
+    prepared = prepare([study(slug) for slug in ("one", "two", "three", "four")], side_tasks=side_tasks)
+    assert prepared.side_results == {0: "a", 3: "b"}
     assert {(0, 1.0), (2, "told"), (3, 1.0)} <= set(told)
 
 

@@ -102,7 +102,7 @@ class _Film:
         at = at_s * _NS
         return windows[(windows["start_ns"] <= at) & (windows["end_ns"] > at)]
 
-    def said(self, at_s: float) -> list[str]:
+    def recent_events(self, at_s: float) -> list[str]:
         """The control plane's last four entries up to that time."""
         rows = self.control[self.control["time_ns"] <= at_s * _NS].tail(4)
         return [
@@ -182,7 +182,13 @@ def _draw(axes: Axes, film: _Film, at_s: float, title: str) -> None:
     axes.set_axis_off()
     axes.set_title(f"{title + ', ' if title else ''}{at_s:.1f} s", loc="left", fontsize=10)
     axes.text(
-        -0.55, 8.3, "\n".join(film.said(at_s)), fontsize=6.5, family="monospace", va="bottom", color=INK
+        -0.55,
+        8.3,
+        "\n".join(film.recent_events(at_s)),
+        fontsize=6.5,
+        family="monospace",
+        va="bottom",
+        color=INK,
     )
     handles = [Patch(facecolor=colours[name], label=name) for name in components]
     axes.legend(handles=handles, loc="lower right", fontsize=7, ncols=min(4, len(handles)), frameon=False)
