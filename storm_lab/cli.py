@@ -28,23 +28,23 @@ _ELSEWHERE = {
     "list": ("runs.list_command", "List the experiments, or the parameters or runs of one."),
     "run": ("runs.reproduce_command", "Run one experiment with parameters of your own."),
     "reproduce": ("runs.reproduce_command", "Reproduce all experiments, or some, and write the report."),
-    "report": ("runs.claims_command", "Write reports/index.html anew."),
+    "report": ("runs.claims_command", "Rebuild reports/index.html."),
     "figures": ("runs.figures_command", "Write an experiment's figures as SVG, PNG or PDF."),
-    "claims": ("runs.claims_command", "List what the papers claim and what came out."),
+    "claims": ("runs.claims_command", "List what the papers claim and what was measured."),
     "import": (
         "workloads.importers.command",
         "Read a topology written for Storm: Flux, streamparse, UI pages.",
     ),
-    "advise": ("advice.command", "Say how a topology does best on some machines."),
+    "advise": ("advice.command", "Advise on placement and settings of a topology."),
     "trace": ("runs.trace_command", "Export a run for Chrome's trace viewer or Perfetto."),
-    "schedule": ("schedulers.cases.commands", "Schedule cases, one JSON object a line."),
+    "schedule": ("schedulers.cases.commands", "Schedule cases, given as one JSON object per line."),
     "explain": ("schedulers.cases.commands", "Show why each executor got its slot."),
     "sweep": ("runs.sweep_command", "Run an experiment over parameters, schedulers and seeds."),
-    "new": ("league.starter", "Begin a scheduler of your own."),
+    "new": ("league.starter", "Create a file for a scheduler of your own."),
     "league": ("tournament.commands", "Rank schedulers on many topologies and machines."),
-    "compare": ("tournament.commands", "Say whether one scheduler is better than another."),
-    "live": ("runs.live_command", "Start real Apache Storm and play on it what the emulator plays."),
-    "init": ("runs.lab", "Make a folder to work in, with notebooks of your own."),
+    "compare": ("tournament.commands", "Test whether one scheduler is better than another."),
+    "live": ("runs.live_command", "Run real Apache Storm, on the same inputs as the emulator."),
+    "init": ("runs.lab", "Create a workspace with notebooks of your own."),
     "lab": ("runs.lab", "Open JupyterLab on working copies of the notebooks."),
     "calibrate": ("calibration.command", "Fit the constants of the cost model."),
     "recordings": ("calibration.recordings_command", "Predict recorded runs of a cluster."),
@@ -157,12 +157,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         )
     except (click.Abort, KeyboardInterrupt):
         click.echo(
-            "storm-lab: interrupted; what is whole is kept, and not done again by the same command", err=True
+            "storm-lab: interrupted; complete results are kept, and the same command continues from them",
+            err=True,
         )
         sys.exit(130)
     except SystemExit as error:
         if asked_to_end(error):
-            click.echo("storm-lab: ended by a signal (SIGTERM); what is whole is kept", err=True)
+            click.echo("storm-lab: ended by a signal (SIGTERM); complete results are kept", err=True)
         raise
     except click.ClickException as error:
         click.echo(f"storm-lab: {' '.join(error.format_message().split())}", err=True)

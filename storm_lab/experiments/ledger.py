@@ -172,7 +172,9 @@ def _target(label: str, part: Mapping[str, Any], kind: Kind, claim_unit: str, wh
     if low is None and high is None:
         raise UserError("a band must be closed on one side at least", field=f"{where}.band")
     if low is not None and high is not None and low > high:
-        raise UserError("the band is upside down", field=f"{where}.band", value=[low, high])
+        raise UserError(
+            "the lower end of the band exceeds the upper", field=f"{where}.band", value=[low, high]
+        )
     if expected is not None and not target.holds(expected):
         message = "the band does not contain the expected value"
         raise UserError(message, field=f"{where}.band", value=[low, expected, high])

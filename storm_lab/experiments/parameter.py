@@ -103,7 +103,7 @@ class Parameter:
             return (allowed.read(piece),)
         first, last = int(found[1]), int(found[2])
         if not first <= last < first + _LONGEST_RANGE:
-            raise self._refusal(whole, f"has a range that is upside down or longer than {_LONGEST_RANGE}")
+            raise self._refusal(whole, f"has a range that is reversed or longer than {_LONGEST_RANGE}")
         return range(first, last + 1)
 
     def _refusal(self, value: object, what: str) -> UserError:

@@ -126,7 +126,7 @@ class Policy:
         fixed = self._manual_placement(view)
         answer: object = self.scheduler.schedule(_with_present(view, fixed) if fixed.slots else view)
         if not isinstance(answer, SchedulingResult):
-            raise TypeError(f"it answered with a {type(answer).__name__}, not with a SchedulingResult")
+            raise TypeError(f"the scheduler returned a {type(answer).__name__}, not a SchedulingResult")
         result: SchedulingResult = answer
         if fixed.slots:
             kept = Assignment.of(
@@ -212,7 +212,7 @@ class _Handler(socketserver.StreamRequestHandler):
         try:
             fields = json.loads(line)
         except ValueError as error:
-            self._send({"assign": {}, "status": {}, "error": f"the question is no JSON ({error})"})
+            self._send({"assign": {}, "status": {}, "error": f"the request is not JSON ({error})"})
             return
         with self.server.lock:
             answer, made = self.server.policy.answer(fields)
@@ -242,7 +242,7 @@ def check_socket_path(path: Path, field: str) -> None:
     """Refuse a path that is too long for a socket; `UserError` names ``field``."""
     if len(os.fsencode(path)) > _LONGEST_SOCKET_PATH:
         message = f"a socket's path has at most {_LONGEST_SOCKET_PATH} bytes"
-        raise UserError(message, field=field, value=str(path), remedy="choose a shorter one")
+        raise UserError(message, field=field, value=str(path), remedy="choose a shorter path")
 
 
 class Bridge:
@@ -267,7 +267,7 @@ class Bridge:
         check_socket_path(self.path, "socket")
         self._clear()
         with refused_by_system(
-            "no socket can be made there",
+            "a socket cannot be created there",
             field="socket",
             value=str(self.path),
             remedy="choose a folder that you may write to",
@@ -291,13 +291,13 @@ class Bridge:
         if not self.path.exists():
             return
         if not self.path.is_socket():
-            raise UserError("there is something else", field="socket", value=str(self.path))
+            raise UserError("a file that is not a socket exists there", field="socket", value=str(self.path))
         with socket.socket(socket.AF_UNIX) as probe:
             try:
                 probe.connect(str(self.path))
             except OSError:
                 self.path.unlink()
                 return
-        message = "a scheduler answers there already"
+        message = "another scheduler already answers at this socket"
         remedy = "end it, or choose another path"
         raise UserError(message, field="socket", value=str(self.path), remedy=remedy)

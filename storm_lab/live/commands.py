@@ -33,9 +33,9 @@ from storm_lab.schedulers.scheduler_file import scheduler_of
     epilog=examples("storm-lab live doctor", "storm-lab live up --version 0.9.2", "storm-lab live down"),
 )
 def live() -> None:
-    """Start real Apache Storm and play on it what the emulator plays.
+    """Run real Apache Storm, on the same inputs as the emulator.
 
-    Jars are fetched only when a command needs them; a line then tells which and how large they are.
+    Jars are fetched only when a command needs them; a message then names them and their size.
     """
     # A terminal that closes sends SIGHUP: exit normally, so that the cluster is removed too.
     signal.signal(signal.SIGHUP, lambda number, frame: sys.exit(128 + number))
@@ -55,29 +55,35 @@ def fetch(versions: tuple[str, ...]) -> None:
     for release in [find_release(text) for text in versions] or RELEASES.values():
         fetch_jars(release.version, to_stderr)
         player_jar(release, to_stderr)
-        click.echo(f"Storm {release.version} is there")
+        click.echo(f"Storm {release.version} is ready")
 
 
 @live.command(epilog=examples("storm-lab live up", "storm-lab live up --version 0.9.2 --nodes 6 --mhz 400"))
 @click.option(
     "--version", default=next(iter(RELEASES)), show_default=True, metavar="V", help="Version of Storm."
 )
-@click.option("--nodes", default=2, show_default=True, type=click.IntRange(1, 50), help="Worker nodes.")
-@click.option("--slots", default=4, show_default=True, type=click.IntRange(1, 100), help="Slots of a node.")
-@click.option("--cores", default=1, show_default=True, type=click.IntRange(1, 256), help="Cores of a node.")
-@click.option("--mhz", default=2000.0, show_default=True, type=click.FloatRange(1), help="Their clock.")
-@click.option("--memory", default=2048.0, show_default=True, help="Memory of a node in MB.")
-@click.option("--latency", default=0.0, show_default=True, help="Latency of links in us, one way.")
+@click.option(
+    "--nodes", default=2, show_default=True, type=click.IntRange(1, 50), help="Number of worker nodes."
+)
+@click.option("--slots", default=4, show_default=True, type=click.IntRange(1, 100), help="Slots per node.")
+@click.option("--cores", default=1, show_default=True, type=click.IntRange(1, 256), help="Cores per node.")
+@click.option(
+    "--mhz", default=2000.0, show_default=True, type=click.FloatRange(1), help="Clock of a core in MHz."
+)
+@click.option("--memory", default=2048.0, show_default=True, help="Memory per node in MB.")
+@click.option("--latency", default=0.0, show_default=True, help="One-way latency of links in us.")
 @click.option(
     "--hosts",
     "kind",
     default="auto",
     show_default=True,
     type=click.Choice(["auto", "namespaces", "loopback"]),
-    help="What a node is.",
+    help="How nodes are realised.",
 )
-@click.option("--logs", type=click.Path(path_type=Path), help="Folder for logs, which is kept.")
-@click.option("--socket", type=click.Path(path_type=Path), help="Unix socket that Nimbus asks for schedules.")
+@click.option("--logs", type=click.Path(path_type=Path), help="Folder for logs, kept after the cluster ends.")
+@click.option(
+    "--socket", type=click.Path(path_type=Path), help="Unix socket at which Nimbus requests schedules."
+)
 def up(
     version: str,
     nodes: int,
@@ -121,13 +127,13 @@ def down() -> None:
     """End clusters that were left running, and clean up after commands that were killed."""
     removed = remove_orphans(kept_too=True)
     for record in removed:
-        why = "was running" if record.kept else "was left by a command that was killed"
-        click.echo(f"{record.token}: Storm {record.version} {why}; nothing of it is left")
+        why = "was running" if record.kept else "was left behind by a killed command"
+        click.echo(f"{record.token}: Storm {record.version} {why}; removed completely")
     busy = [place.record for place in places()]
     for record in busy:
-        click.echo(f"{record.token}: belongs to a command that runs; end that one with Ctrl-C")
+        click.echo(f"{record.token}: in use by a running command; end that command with Ctrl-C")
     if not removed and not busy:
-        click.echo("there is no cluster")
+        click.echo("no clusters")
 
 
 @live.command(
@@ -139,11 +145,14 @@ def down() -> None:
 )
 @click.argument("name", metavar="SCHEDULER")
 @click.option(
-    "--socket", type=click.Path(path_type=Path), required=True, help="Unix socket that Nimbus asks at."
+    "--socket",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Unix socket at which Nimbus requests schedules.",
 )
 @param_option("Parameter of the scheduler.")
-@click.option("--storm-version", metavar="V", help="Version of Storm; from 1.0 on it says so itself.")
-@click.option("--seed", default=0, show_default=True, help="Start of its random numbers.")
+@click.option("--storm-version", metavar="V", help="Version of Storm; from 1.0 on Nimbus states it.")
+@click.option("--seed", default=0, show_default=True, help="Seed of its random numbers.")
 def scheduler(
     name: str, socket: Path, parameters: tuple[str, ...], storm_version: str | None, seed: int
 ) -> None:
@@ -165,14 +174,14 @@ def scheduler(
 def _description(storm: LiveStorm) -> list[str]:
     """Describe a cluster for its user, one line for each fact."""
     master = storm.host(MASTER)
-    lines = [f"Storm {storm.release.version} runs: cluster {storm.token}, Nimbus at {master.address}"]
+    lines = [f"Storm {storm.release.version} is running: cluster {storm.token}, Nimbus at {master.address}"]
     for node in storm.cluster.nodes:
         host = storm.host(node.id)
         share = "" if host.cores is None else f", {host.cores:.2f} cores of this machine"
         lines.append(f"  {node.id} at {host.address}, slots {node.ports[0]} to {node.ports[-1]}{share}")
     lines += [f"  not realised: {line}" for line in storm.unrealised]
     if master.namespace is not None:
-        lines.append(f"  programs see it from: nsenter --net={RUN / master.namespace}")
+        lines.append(f"  programs can reach it from: nsenter --net={RUN / master.namespace}")
     lines.append("end it with: storm-lab live down")
     return lines
 

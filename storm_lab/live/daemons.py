@@ -160,7 +160,7 @@ class Installation:
                 # In a session of its own, so that Ctrl-C at the terminal does not reach it.
                 process = subprocess.Popen(command, **self._popen_options(sink), start_new_session=True)
             except OSError as error:
-                raise StormLabError(f"{command[0]} does not start: {error.strerror}") from error
+                raise StormLabError(f"{command[0]} cannot be started: {error.strerror}") from error
         return Daemon(f"{name} on {self._host.name}", process, output, self.logs / f"{name}.log")
 
     def run(self, name: str, command: Sequence[str], seconds: float, failure: str) -> None:
@@ -190,4 +190,4 @@ def last_words(*files: Path) -> str:
     lines = [line for text in texts for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if "Exception" in line or "Error" in line or "ERROR" in line]
     told = [line for line in telling if not line.startswith("\tat ")]
-    return " ".join((told or lines or ["it has said nothing"])[-1].split())[:300]
+    return " ".join((told or lines or ["no output"])[-1].split())[:300]

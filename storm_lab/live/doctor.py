@@ -50,11 +50,11 @@ def run_checks() -> list[Finding]:
 def check_machine(logs: Path | None = None) -> None:
     """Refuse a machine or folders with which no cluster can run; `UserError` names the problem."""
     if sys.platform != "linux":
-        raise UserError("real Storm is played on Linux only", field="system", value=sys.platform)
+        raise UserError("real Storm runs on Linux only", field="system", value=sys.platform)
     folders = {"XDG_CACHE_HOME": cache_folder(), "XDG_STATE_HOME": state_folder(), "folder of logs": logs}
     for name, folder in folders.items():
         if folder is not None and re.search(r"[\s:*]", str(folder.absolute())):
-            message = "holds a blank, colon or star, which Storm's command lines cannot"
+            message = "contains a space, colon or star, which Storm's command lines do not allow"
             raise UserError(message, field=name, value=str(folder), remedy="choose another folder")
 
 
@@ -79,15 +79,15 @@ def check_java() -> list[Finding]:
 def check_resolver() -> list[Finding]:
     """Check which program would fetch jars, and whether its repository answers."""
     if all(is_fetched(lock) for lock in (*RELEASES, COMPILER)):
-        return [Finding("ok", "resolver", "not needed: all jars are there")]
+        return [Finding("ok", "resolver", "not needed: all jars are present")]
     if maven := maven_program():
         return [Finding("ok", "resolver", f"Maven ({maven})")]
     ivy = ivy_jar()
     if ivy is None:
-        return [Finding("fail", "resolver", "neither Maven nor the Ivy of PySpark", "install Maven")]
+        return [Finding("fail", "resolver", "neither Maven nor PySpark's Ivy is installed", "install Maven")]
     where = central_of()
     if where is not None and (fault := why_unreachable(where)) is not None:
-        remedy = "connect, or name a mirror in ~/.m2/settings.xml; jars that are there need none"
+        remedy = "connect, or set a mirror in ~/.m2/settings.xml; jars that are already fetched need none"
         return [Finding("fail", "resolver", f"{where} cannot be reached ({fault})", remedy)]
     place = where or "its own default, Maven Central"
     return [Finding("ok", "resolver", f"Ivy ({ivy.name} of PySpark), from {place}")]
@@ -106,7 +106,7 @@ def check_jars() -> list[Finding]:
         except UserError as error:
             found.append(Finding("fail", "jars", error.message, error.remedy))
         else:
-            found.append(Finding("ok", "jars", f"{name}: there and whole ({size_mb(lock):.0f} MB)"))
+            found.append(Finding("ok", "jars", f"{name}: complete ({size_mb(lock):.0f} MB)"))
     return found
 
 
@@ -114,8 +114,8 @@ def check_namespaces() -> list[Finding]:
     """Check whether nodes can be network namespaces."""
     why = why_no_namespaces()
     if why is None:
-        return [Finding("ok", "hosts", "network namespaces can be made")]
-    text = f"no network namespaces, nodes are plain processes on loopback ({why})"
+        return [Finding("ok", "hosts", "network namespaces can be created")]
+    text = f"no network namespaces: nodes are plain processes on loopback ({why})"
     return [Finding("warn", "hosts", text, "run as root to give nodes links of their own")]
 
 
@@ -127,7 +127,7 @@ def check_groups() -> list[Finding]:
     ]
     if missing:
         text = f"no control group for: {', '.join(missing)}"
-        return [Finding("warn", "limits", text, "run as root to give nodes the cores and memory they have")]
+        return [Finding("warn", "limits", text, "run as root to limit the CPU and memory of nodes")]
     used = " and ".join(str(version) for version in sorted({versions["cpu"], versions["memory"]}))
     return [Finding("ok", "limits", f"CPU quota and memory limit by control groups of version {used}")]
 
@@ -152,8 +152,10 @@ def check_ports() -> list[Finding]:
         f"{port} ({name})" for name, port in ports.items() if listens(os.getpid(), port, NOBODYS_ADDRESS)
     ]
     if taken:
-        text = f"somebody listens at all addresses on {', '.join(taken)}"
-        return [Finding("warn", "ports", text, "end it, or let nodes be network namespaces")]
+        text = f"another program listens at all addresses on {', '.join(taken)}"
+        return [
+            Finding("warn", "ports", text, "end that program, or use network namespaces (--hosts namespaces)")
+        ]
     return [Finding("ok", "ports", "free for plain processes on loopback")]
 
 
@@ -163,7 +165,7 @@ def check_memory(meminfo: Path = Path("/proc/meminfo")) -> list[Finding]:
         lines = dict(line.split(":") for line in meminfo.read_text(encoding="ascii").splitlines())
         free = int(lines["MemAvailable"].split()[0]) * 1024 / 1e9
     except (OSError, ValueError, KeyError):
-        return [Finding("warn", "memory", "this system does not tell how much is free", "Linux is needed")]
+        return [Finding("warn", "memory", "free memory is unknown on this system", "Linux is needed")]
     text = f"{free:.1f} GB free; a cluster of two nodes takes about {CLUSTER_GB:g}"
     if free > CLUSTER_GB:
         return [Finding("ok", "memory", text)]
@@ -178,7 +180,11 @@ def check_disk() -> list[Finding]:
         free = shutil.disk_usage(place).free / 1e9
         text = f"{free:.1f} GB free for {what} at {folder}"
         if not os.access(place, os.W_OK):
-            found.append(Finding("fail", "disk", f"{place} cannot be written to", f"make room for {what}"))
+            found.append(
+                Finding(
+                    "fail", "disk", f"{place} cannot be written to", f"make the folder for {what} writable"
+                )
+            )
         elif free < DISK_GB:
             found.append(Finding("warn", "disk", text, "free some space"))
         else:
@@ -192,17 +198,17 @@ def check_left() -> list[Finding]:
     for place in places():
         record = place.record
         if record.kept and record.boot == boot_id() and processes_of(record):
-            text = f"{record.token} (Storm {record.version}) runs"
+            text = f"{record.token} (Storm {record.version}) is running"
             found.append(Finding("ok", "clusters", text, "end it with: storm-lab live down"))
         elif record.kept:
-            text = f"{record.token} (Storm {record.version}) was left running, and runs no more"
+            text = f"{record.token} (Storm {record.version}) was left running, but has ended"
             found.append(Finding("warn", "clusters", text, "run: storm-lab live down"))
         elif place.try_own():
             place.disown()
-            text = f"{record.token} (Storm {record.version}) was left by a command that was killed"
+            text = f"{record.token} (Storm {record.version}) was left behind by a killed command"
             found.append(Finding("warn", "clusters", text, "run: storm-lab live down"))
         else:
-            found.append(Finding("ok", "clusters", f"{record.token} belongs to a command that runs"))
+            found.append(Finding("ok", "clusters", f"{record.token} is in use by a running command"))
     return found or [Finding("ok", "clusters", "none")]
 
 

@@ -141,7 +141,7 @@ class Fleet:
     def client(self) -> ControlClient:
         """The client of Nimbus."""
         if self._client is None:
-            raise StormLabError("Nimbus does not run")
+            raise StormLabError("Nimbus is not running")
         return self._client
 
     def check(self) -> None:

@@ -153,11 +153,13 @@ def _cpuinfo_values(key: str, cpuinfo: Path) -> list[str]:
 def check_hosts(cluster: Cluster, options: HostOptions) -> None:
     """Refuse a cluster that no machine can realise; `UserError` names field, value and remedy."""
     if not cluster.nodes:
-        raise UserError("has no node", field="cluster", remedy="give it at least one")
+        raise UserError("has no nodes", field="cluster", remedy="give it at least one")
     if MASTER in (node.id for node in cluster.nodes):
-        raise UserError("is the host of Nimbus", field="node", value=MASTER, remedy="name it otherwise")
+        raise UserError(
+            "is reserved for the host of Nimbus", field="node", value=MASTER, remedy="choose another name"
+        )
     if len(cluster.nodes) > _MOST_NODES:
-        raise UserError(f"at most {_MOST_NODES} nodes", field="cluster", value=len(cluster.nodes))
+        raise UserError(f"must have at most {_MOST_NODES} nodes", field="cluster", value=len(cluster.nodes))
     if options.cpu_scale is not None and not options.cpu_scale > 0:
         raise UserError("must be above 0", field="cpu_scale", value=options.cpu_scale)
     if not 1 <= options.weight <= 10_000:
@@ -166,12 +168,12 @@ def check_hosts(cluster: Cluster, options: HostOptions) -> None:
         check_number("a cluster", field, getattr(options, field), high=_MOST_LATENCY_US, unit="us")
     wanted, there = sum(node.cores for node in cluster.nodes), usable_cores()
     if options.pinned and wanted > there:
-        message = f"this machine has {there} for nodes of their own cores"
+        message = f"only {there} cores of this machine can be assigned to nodes"
         raise UserError(message, field="cores of all nodes", value=wanted, remedy="pin a smaller cluster")
     for node in cluster.nodes:
         if node.memory_mb < _LEAST_MEMORY_MB:
             raise UserError(
-                "too little for a supervisor and a worker",
+                "not enough for a supervisor and a worker",
                 field=f"memory_mb of node {node.id}",
                 value=node.memory_mb,
                 remedy=f"give it at least {_LEAST_MEMORY_MB}",

@@ -176,7 +176,7 @@ def _check(folder: Path, jars: tuple[Jar, ...]) -> None:
         except FileNotFoundError:
             found = "no such file"
         if found != jar.sha256:
-            message = f"is not the jar that was expected (SHA-256 {found[:12]}, expected {jar.sha256[:12]})"
+            message = f"not the expected jar (SHA-256 {found[:12]}, expected {jar.sha256[:12]})"
             remedy = f"remove the folder {folder} and fetch again"
             raise UserError(message, field="jar", value=str(path), remedy=remedy)
 
@@ -203,7 +203,7 @@ def _run_maven(jars: tuple[Jar, ...], folder: Path) -> None:
 def _run_ivy(jars: tuple[Jar, ...], folder: Path) -> None:
     ivy = ivy_jar()
     if ivy is None:
-        raise UserError("neither Maven nor the Ivy of PySpark is there", remedy="install Maven")
+        raise UserError("neither Maven nor PySpark's Ivy is installed", remedy="install Maven")
     wanted = "".join(
         f'<dependency org="{jar.group}" name="{jar.artifact}" rev="{jar.version}" transitive="false"/>'
         for jar in jars
@@ -251,7 +251,7 @@ def _run(command: list[str], folder: Path, name: str) -> None:
     except subprocess.TimeoutExpired as error:
         raise UserError(f"{name} took longer than {_FETCH_SECONDS} s", remedy=_NO_ACCESS) from error
     except OSError as error:
-        raise StormLabError(f"{name} does not start: {error.strerror}") from error
+        raise StormLabError(f"{name} cannot be started: {error.strerror}") from error
     if done.returncode != 0:
         raise UserError(f"{name} could not fetch the jars: {_reason(done.stdout)}", remedy=_NO_ACCESS)
 
@@ -262,4 +262,4 @@ def _reason(output: str) -> str:
     # Ivy's headings begin with colons.
     lines = [line for line in lines if line.strip(":") and not line.startswith("::")]
     telling = [line for line in lines if any(sign in line.lower() for sign in _TELLING)]
-    return (telling or lines or ["it does not say why"])[0][:300]
+    return (telling or lines or ["no reason given"])[0][:300]

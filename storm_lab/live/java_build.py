@@ -62,7 +62,7 @@ def adapted_to(text: str, release: Release) -> str:
     Lines that are left out become empty, so that line numbers stay the same.
 
     Raises:
-        ValueError: a block is not closed, or is closed twice.
+        ValueError: a block has no end, or is closed twice.
     """
     kept: list[str] = []
     holds: list[bool] = []
@@ -74,7 +74,7 @@ def adapted_to(text: str, release: Release) -> str:
         kept.append("")
         if mark[4]:
             if not holds:
-                raise ValueError(f"line {number}: nothing to end here")
+                raise ValueError(f"line {number}: end without a beginning")
             holds.pop()
         else:
             bound = StormVersion((int(mark[2]), int(mark[3]), 0))

@@ -52,7 +52,7 @@ def set_rate(queue: Path, at_ns: int, rate_per_s: float) -> None:
         arrived = lines + (max(0, at_ns - start) * 1024 // gap if gap else 0)
         place = _FIRST_STEP + count * _STEP
         if place + _STEP > len(content):
-            raise UserError("its rate has been changed too often", field="queue", value=str(queue))
+            raise UserError("its rate was changed too often", field="queue", value=str(queue))
         file.seek(place)
         file.write(struct.pack("<qqq", at_ns, arrived, _gap(rate_per_s)))
         file.flush()

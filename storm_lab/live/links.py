@@ -74,5 +74,5 @@ def one_way_us(here: Host, there: Host, token: str) -> float:
         serving.kill()
         serving.communicate()
     if asked is None or asked.returncode != 0:
-        raise StormLabError(f"no message gets from host {here.name} to host {there.name}")
+        raise StormLabError(f"host {here.name} cannot reach host {there.name}")
     return float(asked.stdout)

@@ -173,7 +173,7 @@ def _workers(records: LiveRecords) -> tuple[WorkerLife, ...]:
             worker = seen.pop(file.pid, None)
             node = worker.slot.node if worker else records.supervisors.get(file.supervisor)
             if node is None:
-                said = f"worker {file.pid} ran under a supervisor that nobody knows: {file.supervisor!r}"
+                said = f"worker {file.pid} ran under an unknown supervisor: {file.supervisor!r}"
                 raise StormLabError(said)
             ended = _ended(file, last.get(file.pid), samples)
             slot = Slot(node, file.port)

@@ -53,14 +53,14 @@ def make_hosts(place: Place, cluster: Cluster, options: HostOptions) -> Hosts:
         UserError: namespaces are required but cannot be made.
     """
     if options.kind == "loopback":
-        return _LoopbackHosts(place, cluster, "as it was asked for")
+        return _LoopbackHosts(place, cluster, "as requested")
     why = why_no_namespaces()
     if why is None:
         return _NamespaceHosts(place, cluster, options)
     if options.kind == "namespaces":
-        message = f"network namespaces cannot be made: {why}"
-        raise UserError(message, field="hosts", value=options.kind, remedy="run as root, or choose loopback")
-    return _LoopbackHosts(place, cluster, f"network namespaces cannot be made: {why}")
+        message = f"network namespaces cannot be created: {why}"
+        raise UserError(message, field="hosts", value=options.kind, remedy="run as root, or use loopback")
+    return _LoopbackHosts(place, cluster, f"network namespaces cannot be created: {why}")
 
 
 class _LoopbackHosts(Hosts):
@@ -92,7 +92,7 @@ class _LoopbackHosts(Hosts):
                 self._claim = claim
                 return net
             claim.close()
-        raise UserError("254 clusters run on loopback already", remedy="end one: storm-lab live down")
+        raise UserError("254 clusters already run on loopback", remedy="end one: storm-lab live down")
 
     def release(self) -> None:
         if self._claim is not None:
@@ -100,8 +100,8 @@ class _LoopbackHosts(Hosts):
             self._claim = None
 
     def set_link(self, one: str, other: str | None, *, up: bool) -> None:
-        message = "plain processes on loopback have no link to cut"
-        remedy = "run as a user who may make network namespaces (root)"
+        message = "plain processes on loopback have no links to cut"
+        remedy = "run as a user who may create network namespaces (root)"
         raise UserError(message, field="node", value=one, remedy=remedy)
 
 
@@ -110,8 +110,8 @@ def _check_ports(cluster: Cluster) -> None:
     workers = {port for node in cluster.nodes for port in node.ports}
     for port in (ZOOKEEPER_PORT, NIMBUS_PORT, SUPERVISOR_PORT, *sorted(workers)):
         if listens(os.getpid(), port, NOBODYS_ADDRESS):
-            message = "another program listens at it at all addresses of this machine"
-            remedy = "end that program, or let nodes be network namespaces (as root)"
+            message = "another program uses this port at all addresses of the machine"
+            remedy = "end that program, or use network namespaces (as root)"
             raise UserError(message, field="port", value=port, remedy=remedy)
 
 
@@ -132,9 +132,11 @@ class _NamespaceHosts(Hosts):
             try:
                 whole = tree.make()
             except OSError as error:
-                missing.append(f"CPU and memory of nodes (control groups cannot be made: {error.strerror})")
+                missing.append(
+                    f"CPU and memory of nodes (control groups cannot be created: {error.strerror})"
+                )
         else:
-            missing.append("CPU and memory of nodes (no control groups that this process may make)")
+            missing.append("CPU and memory of nodes (this process may not create control groups)")
         limits = self._options.limit_cpu and not self._options.pinned
         quotas = cpu_quotas(self._cluster, self._options) if whole is not None and limits else {}
         free_cores = sorted(os.sched_getaffinity(0))

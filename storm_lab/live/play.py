@@ -235,12 +235,12 @@ def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
     check_spec(spec)
     check_faults(spec.faults)
     if spec.cluster != cluster:
-        raise UserError("the cluster that runs is another one", field="cluster")
+        raise UserError("the running cluster differs from the one described", field="cluster")
     check_services(spec.services)
     if spec.control_only:
         raise UserError("a control plane without tuples is not played live", field="control_only", value=True)
     if spec.bundle.size != 1:
-        message = "real Storm plays every tuple by itself"
+        message = "real Storm plays each tuple separately"
         raise UserError(message, field="bundle", value=spec.bundle.size, remedy="give 1")
 
 

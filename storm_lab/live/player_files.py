@@ -142,7 +142,7 @@ class WorkerReader:
         for line in self._fresh():
             if self._head is None:
                 if line.get("event") != "worker":
-                    raise ValueError(f"{self._path} does not begin with a worker's line")
+                    raise ValueError(f"{self._path} does not begin with the line of a worker")
                 self._head = line
             elif line["event"] == "task":
                 self._opened.append(line)

@@ -194,9 +194,11 @@ def remove_cluster(place: Place) -> None:
         left += [f"network namespace {name}" for name in namespaces_of(record.token)]
         left += [f"control group {folder}" for folder in sorted(groups) if not remove_tree(folder)]
         if record.quota_slice_us is not None and not set_slice(record.quota_slice_us):
-            left.append(f"slices of CPU quotas, which were {record.quota_slice_us} us")
+            left.append(f"the slice of CPU quotas, which was {record.quota_slice_us} us")
         if left:
-            raise StormLabError(f"of the cluster {record.token} is left: {'; '.join(left)}")
+            raise StormLabError(
+                f"cluster {record.token} could not be removed completely; left: {'; '.join(left)}"
+            )
     place.remove()
 
 

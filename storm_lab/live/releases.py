@@ -128,4 +128,4 @@ def find_release(text: str) -> Release:
         if text in (release.version, str(release.storm), release.generation):
             return release
     remedy = f"choose one of {', '.join(RELEASES)}"
-    raise UserError("no such version of Storm is played live", field="version", value=text, remedy=remedy)
+    raise UserError("this version of Storm cannot be run live", field="version", value=text, remedy=remedy)

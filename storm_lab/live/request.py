@@ -76,11 +76,11 @@ def read_request(
 ) -> Request:
     """Turn Nimbus's request into a view; `ValueError` if it has another format or is incomplete."""
     if fields.get("format") != REQUEST_FORMAT:
-        raise ValueError(f"the question has format {fields.get('format')!r}, not {REQUEST_FORMAT}")
+        raise ValueError(f"the request has format {fields.get('format')!r}, not {REQUEST_FORMAT}")
     try:
         return _read(fields, known, load, seed)
     except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ValueError(f"the question cannot be read ({type(error).__name__}: {error})") from error
+        raise ValueError(f"the request cannot be read ({type(error).__name__}: {error})") from error
 
 
 def _version(fields: Mapping[str, Any], known: Known) -> StormVersion:
@@ -88,7 +88,9 @@ def _version(fields: Mapping[str, Any], known: Known) -> StormVersion:
         return known.version
     stated = re.match(r"\d+\.\d+\.\d+", str(fields.get("storm", "")))
     if stated is None:
-        raise ValueError("it does not say which Storm asks, as those before 1.0; name the version")
+        raise ValueError(
+            "it does not state the version of Storm (before 1.0 it never does): give --storm-version"
+        )
     return StormVersion.parse(stated[0])
 
 
@@ -259,4 +261,4 @@ def _difference(rows: Sequence[Sequence[Any]], executors: Iterable[Executor]) ->
         return None
     first, last, component = min(theirs ^ ours)
     where = "Nimbus has" if (first, last, component) in theirs else "Nimbus lacks"
-    return f"its executors are not those of its description: {where} {component}[{first},{last}]"
+    return f"its executors differ from its description: {where} {component}[{first},{last}]"

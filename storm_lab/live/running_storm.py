@@ -18,7 +18,7 @@ from storm_lab.live.records import Place, processes_of
 from storm_lab.live.releases import Release
 from storm_lab.model.cluster import Cluster, Slot
 
-_NOT_RUNNING = "the cluster does not run"
+_NOT_RUNNING = "the cluster is not running"
 _SUBMIT_SECONDS = 180.0
 _GONE_SECONDS = 120.0
 
@@ -168,13 +168,13 @@ class RunningStorm:
         return find_workers(processes_of(self._here.record), nodes, self.release.worker_main)
 
     def kill_worker(self, slot: Slot) -> None:
-        """Send SIGKILL to the worker in a slot; `UserError` if no worker runs there."""
+        """Send SIGKILL to the worker in a slot; `UserError` if no worker runs in this slot."""
         for worker in self.workers():
             if worker.slot == slot:
                 with self._event("kill-worker", str(slot), f"process {worker.pid}"):
                     kill(worker.pid, lambda pid: pid in processes_of(self._here.record))
                 return
-        raise UserError("no worker runs there", field="slot", value=str(slot))
+        raise UserError("no worker runs in this slot", field="slot", value=str(slot))
 
     def lose_node(self, node: str) -> None:
         """Let a node fail, if it has not yet: take its link down, if any, and kill all its processes."""

@@ -39,8 +39,8 @@ def check_services(services: Sequence[Service]) -> None:
     """Refuse services that act on parts real Storm does not have; `UserError` names the first of them."""
     for service in services:
         if not isinstance(service, _PLAYED):
-            message = "this service of the emulator does not act on real Storm"
-            remedy = f"live runs know: {', '.join(kind.__name__ for kind in _PLAYED)}"
+            message = "this emulator service is not available on real Storm"
+            remedy = f"live runs support: {', '.join(kind.__name__ for kind in _PLAYED)}"
             raise UserError(message, field="services", value=type(service).__name__, remedy=remedy)
 
 

@@ -120,7 +120,7 @@ class Timeline:
                 storm.deactivate(self._names[topology])
                 return topology
             case _:
-                raise UserError("this cannot be carried out live", field=fault.name)
+                raise UserError("not possible on real Storm", field=fault.name)
 
 
 def check_faults(plan: FaultPlan) -> None:
@@ -128,5 +128,5 @@ def check_faults(plan: FaultPlan) -> None:
     for fault in plan.faults:
         if not isinstance(fault, _PLAYED):
             names = ", ".join(sorted(kind.name for kind in _PLAYED))
-            message = "this cannot be carried out on real Storm"
-            raise UserError(message, field="faults", value=fault.name, remedy=f"live runs know: {names}")
+            message = "not possible on real Storm"
+            raise UserError(message, field="faults", value=fault.name, remedy=f"live runs support: {names}")

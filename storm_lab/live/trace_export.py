@@ -124,15 +124,15 @@ def topology_settings(topology: Topology, version: StormVersion) -> dict[str, st
 def _check_playable(plan: TopologyPlan) -> None:
     for name, source in plan.sources.items():
         if source.checkpoint_ns > 0:
-            message = f"spout {name!r} reads a log with stored offsets, which is not played live"
+            message = f"spout {name!r} reads a log with stored offsets, which live runs do not support"
             remedy = "set it to 0: failed lines are then replayed from memory"
             raise UserError(message, field="checkpoint_ns", value=source.checkpoint_ns, remedy=remedy)
         if source.fetch_lines > 1:
-            message = f"spout {name!r} fetches several lines at a time, which is not played live"
+            message = f"spout {name!r} fetches several lines at a time, which live runs do not support"
             remedy = "set it to 1: each nextTuple then waits fetch_ns"
             raise UserError(message, field="fetch_lines", value=source.fetch_lines, remedy=remedy)
         if source.fetch_thread:
-            message = f"spout {name!r} fetches by a thread of its client, which is not played live"
+            message = f"spout {name!r} fetches in a thread of its client, which live runs do not support"
             remedy = "set it to False: each nextTuple then waits fetch_ns"
             raise UserError(message, field="fetch_thread", value=True, remedy=remedy)
     for component in plan.topology.bolts:
@@ -143,7 +143,7 @@ def _check_playable(plan: TopologyPlan) -> None:
                     "a direct stream has a subscriber of another grouping, which Storm refuses",
                     field=f"{component.id} from {item.source}.{item.stream}",
                     value=item.grouping.value,
-                    remedy="group all of them direct, or none",
+                    remedy="use direct grouping for all of them, or for none",
                 )
 
 

@@ -18,7 +18,7 @@ def say(text: str) -> None:
 def claims_text(claims: Sequence[Claim]) -> str:
     """The printed claims as a Markdown table: id, place, statement and number."""
     if not claims:
-        return "No paper prints a result that this notebook could be held against."
+        return "No paper prints a result to compare this notebook with."
     rows = [
         f"| {claim.id} | {_cell(claim.figure)} | {_cell(claim.statement)} | {_cell(claim.expected_text)} |"
         for claim in claims

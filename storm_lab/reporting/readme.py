@@ -89,7 +89,7 @@ def updated(text: str, name: str, content: str) -> str:
     """
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
-        raise UserError("the text needs one pair of markers", field=name, remedy=f"put in {begin} and {end}")
+        raise UserError("the text needs one pair of markers", field=name, remedy=f"add {begin} and {end}")
     head, rest = text.split(begin)
     _, tail = rest.split(end)
     middle = f"\n{content}\n" if content else "\n"
@@ -124,7 +124,7 @@ def main() -> None:
     except UserError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_code)
-    print(f"README.md: {'brought up to date' if changed else 'is up to date'}")
+    print(f"README.md: {'updated' if changed else 'is up to date'}")
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def _basis(claim: Claim, measurement: Measurement | None) -> Basis:
 
 def _check_fit(claim: Claim, measurement: Measurement) -> None:
     if measurement.claim_id != claim.id:
-        message = f"a measurement of {measurement.claim_id} cannot answer {claim.id}"
+        message = f"a measurement of {measurement.claim_id} does not belong to {claim.id}"
         raise UserError(message, field=measurement.claim_id)
     if measurement.unit != claim.unit:
         message = "the measurement has another unit than the claim"
@@ -165,7 +165,7 @@ def _judge_number(target: Target, measured: Measured) -> tuple[Outcome, str]:
     if inside:
         return (
             Outcome.NOT_REPRODUCED,
-            f"{text} is in the band, {target.band_text}, in the mean only: the seeds do not settle it",
+            f"{text} is in the band, {target.band_text}, in the mean only: the seeds do not decide it",
         )
     return Outcome.NOT_REPRODUCED, f"{text} is outside the band, {target.band_text}" + (
         f", and not on the right side of {_neutral(target)}" if directed else ""

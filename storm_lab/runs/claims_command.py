@@ -38,8 +38,8 @@ from storm_lab.runs.study import verdict_table
     help="Only the claims of this experiment.",
 )
 @click.option("--paper", metavar="PAPER", help="Only the claims of this paper.")
-@click.option("--verdict", metavar="VERDICT", help="Only those with this verdict.")
-@click.option("--basis", metavar="BASIS", help="Only those that are fitted, predicted or arithmetic.")
+@click.option("--verdict", metavar="VERDICT", help="Only claims with this verdict.")
+@click.option("--basis", metavar="BASIS", help="Only claims that are fitted, predicted or arithmetic.")
 @json_option
 def claims(
     claim: str | None,
@@ -72,7 +72,7 @@ def claims(
     if as_json:
         print_json(rows)
     elif claim is None:
-        click.echo(verdict_table(chosen, "no claim is all of this"))
+        click.echo(verdict_table(chosen, "no claim matches all of these"))
     else:
         click.echo(_story(rows[0]))
 

@@ -87,7 +87,7 @@ def play(task: Task, home: Path | None = None, advance: Advance = lambda share: 
     with RunWriter(folder, identity) as writer:
         play_description(description, writer, advance)
     if not is_complete_run(folder):
-        raise RunFailed(f"the log of {spec} was left unfinished")
+        raise RunFailed(f"the log of {spec} is incomplete")
     return folder
 
 
@@ -203,4 +203,4 @@ def reused_by_variant(played: Sequence[PlayedRun]) -> str:
 
 def reused_line(reused: int, runs: int) -> str:
     """One line that says how many of some runs were reused."""
-    return f"{reused} of {runs} runs were there already (same code, same inputs)"
+    return f"{reused} of {runs} runs existed already (same code, same inputs)"

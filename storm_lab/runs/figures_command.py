@@ -31,7 +31,7 @@ from storm_lab.runs.study import Study
     "formats",
     type=click.Choice(FORMATS),
     multiple=True,
-    help="Repeatable; without it all three are written.",
+    help="Repeatable; by default all three are written.",
 )
 @click.option(
     "--to",

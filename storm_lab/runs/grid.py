@@ -108,11 +108,13 @@ def settings_of(
         if name == SEEDS:
             continue
         if name in fixed:
-            raise UserError("is both set and varied", field=f"parameter {name}", remedy="do one of the two")
+            raise UserError(
+                "is both set and varied", field=f"parameter {name}", remedy="set it or vary it, not both"
+            )
         axes[name] = _axis(subject.parameter(name), values)
     size = math.prod(map(len, axes.values()))
     if size > MOST_SETTINGS:
-        remedy = f"at most {MOST_SETTINGS}"
+        remedy = f"vary fewer values: at most {MOST_SETTINGS} combinations"
         raise UserError("the sweep has too many settings", field="vary", value=size, remedy=remedy)
     settings = []
     for point in itertools.product(*axes.values()):
@@ -135,7 +137,7 @@ def parse_axis(text: str, subject: Subject) -> tuple[str, list[ParameterValue]]:
     name = name.strip()
     if not equals:
         remedy = "write name=value,value"
-        raise UserError("is not a parameter to vary", field="vary", value=text, remedy=remedy)
+        raise UserError("does not name a parameter to vary", field="vary", value=text, remedy=remedy)
     parameter = subject.parameter(name)
     found: list[ParameterValue] = []
     for piece in values.split(","):
@@ -150,7 +152,7 @@ def parse_axis(text: str, subject: Subject) -> tuple[str, list[ParameterValue]]:
         else:
             found.append(parameter.parsed(piece.strip()))
     if not found:
-        raise UserError("has no value", field="vary", value=text, remedy="write name=value,value")
+        raise UserError("has no values", field="vary", value=text, remedy="write name=value,value")
     return name, found
 
 
@@ -162,7 +164,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     try:
         return Parameters({SEEDS: seed_parameter("").parsed(text)}).seeds
     except UserError as error:
-        raise UserError("are no seeds", field="seeds", value=text, remedy="write 1-5 or 1,2,7") from error
+        raise UserError("not valid seeds", field="seeds", value=text, remedy="write 1-5 or 1,2,7") from error
 
 
 def _steps(parameter: Parameter, pieces: Sequence[str]) -> Iterable[ParameterValue]:
@@ -173,7 +175,7 @@ def _steps(parameter: Parameter, pieces: Sequence[str]) -> Iterable[ParameterVal
         low, high, step = 0.0, 0.0, 0.0
     if not step > 0 or not high >= low:
         remedy = "write low:high:step"
-        raise UserError("is no range", field=f"parameter {parameter.name}", value=text, remedy=remedy)
+        raise UserError("not a valid range", field=f"parameter {parameter.name}", value=text, remedy=remedy)
     count = (high - low) / step
     if not count < MOST_SETTINGS:
         raise UserError("has too many values", field=f"parameter {parameter.name}", value=text)
@@ -184,7 +186,7 @@ def _steps(parameter: Parameter, pieces: Sequence[str]) -> Iterable[ParameterVal
 def _axis(parameter: Parameter, values: Sequence[object]) -> list[ParameterValue]:
     """Values of one axis without repetition; a list parameter takes single numbers as lists of one."""
     if isinstance(values, str) or not values:
-        raise UserError("has no values to try", field=f"parameter {parameter.name}", value=values)
+        raise UserError("has no values", field=f"parameter {parameter.name}", value=values)
     wrapped = isinstance(parameter.default, tuple)
     checked = [
         parameter.checked([value] if wrapped and not isinstance(value, list | tuple) else value)

@@ -43,7 +43,7 @@ _OVERRIDES = {"@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True}}
 
 _CONFIGURATION = """\
 # A workspace of storm_lab: commands that are started in this folder or below it find it by this file.
-# Where results land, seen from here. STORM_LAB_DATA and STORM_LAB_REPORTS override it.
+# Folders of results, relative to this file. STORM_LAB_DATA and STORM_LAB_REPORTS override it.
 data = "data"
 reports = "reports"
 """
@@ -59,15 +59,15 @@ def init(folder: str, as_json: bool) -> None:
     """
     if not folder:
         raise UserError(
-            "names no folder", field="folder", value=folder, remedy="give its path; . is this one"
+            "is empty", field="folder", value=folder, remedy="give a path, or . for the current folder"
         )
     home = Path(folder).resolve()
     place = home / WORKSPACE_FILE
     with refused_by_system(
-        "no workspace can be made there",
+        "a workspace cannot be created there",
         field="folder",
         value=str(home),
-        remedy="name a folder that you may write to",
+        remedy="choose a folder that you may write to",
     ):
         home.mkdir(parents=True, exist_ok=True)
         if not place.exists():
@@ -78,8 +78,8 @@ def init(folder: str, as_json: bool) -> None:
         return
     click.echo(f"workspace: {home}")
     for path in kept:
-        click.echo(f"kept as you left it: {NOTEBOOKS}/{path}")
-    click.echo("go on there with: storm-lab lab, or storm-lab reproduce quick")
+        click.echo(f"kept, because you changed it: {NOTEBOOKS}/{path}")
+    click.echo("next, in that folder: storm-lab lab, or storm-lab reproduce quick")
 
 
 @click.command(
@@ -92,9 +92,9 @@ def lab(context: click.Context) -> NoReturn:
     home = workspace()
     folder = home / NOTEBOOKS if home else data_folder() / "lab"
     kept = update_copies(notebooks_folder(), folder)
-    click.echo(f"notebooks: working copies in {folder}; the templates stay as they are", err=True)
+    click.echo(f"notebooks: working copies in {folder}; the templates are not changed", err=True)
     for path in kept:
-        click.echo(f"kept as you left it: {path} (delete it for the newer one)", err=True)
+        click.echo(f"kept, because you changed it: {path} (delete it to get the newer one)", err=True)
     quiet = ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--LabApp.news_url=None"]
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}", *quiet, *context.args]
     sys.stdout.flush()

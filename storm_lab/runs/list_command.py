@@ -29,14 +29,14 @@ from storm_lab.runs.expected import cost_text, expected_costs
     ),
 )
 @click.argument("slug", metavar="[EXPERIMENT]", required=False, shell_complete=complete_experiment)
-@click.option("--runs", "of_runs", is_flag=True, help="List the runs that it would play, and what is there.")
+@click.option("--runs", "of_runs", is_flag=True, help="List the runs that it would play, and which exist.")
 @param_option("Set a parameter, with --runs.")
 @json_option
 def list_experiments(slug: str | None, of_runs: bool, parameters: tuple[str, ...], as_json: bool) -> None:
     """List the experiments, or the parameters of one, or the runs that it would play."""
     if parameters and not (slug and of_runs):
         remedy = "give EXPERIMENT and --runs"
-        raise UserError("there is nothing to set it for", field="param", value=parameters[0], remedy=remedy)
+        raise UserError("can only be used with --runs", field="param", value=parameters[0], remedy=remedy)
     chosen = (experiment(slug),) if slug else experiments()
     if of_runs:
         _list_runs(chosen, parameters, as_json)
@@ -81,9 +81,9 @@ def _list_runs(chosen: Sequence[Experiment], given: tuple[str, ...], as_json: bo
     width = max((len(run) for run in rows), default=0)
     for run, row in rows.items():
         values = " ".join(f"{name}={value}" for name, value in row["parameters"].items())
-        click.echo(f"{run:{width}}  {'there' if row['there'] else '-':5}  seed {row['seed']}  {values}")
+        click.echo(f"{run:{width}}  {'exists' if row['there'] else '-':6}  seed {row['seed']}  {values}")
     there = sum(row["there"] for row in rows.values())
-    click.echo(f"{there} of {len(rows)} runs are there already (same code, same inputs)")
+    click.echo(f"{there} of {len(rows)} runs exist already (same code, same inputs)")
 
 
 def _cost(experiment: Experiment) -> str:

@@ -44,22 +44,26 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     )
 )
 @click.argument("names", nargs=-1, metavar="[SCENE|EXPERIMENT]...")
-@click.option("--version", metavar="V", help="Version of Storm; 2.8 for scenes, an experiment's own else.")
+@click.option(
+    "--version",
+    metavar="V",
+    help="Version of Storm. Default: 2.8 for scenes, the experiment's own version otherwise.",
+)
 @click.option("--repeat", default=1, show_default=True, type=click.IntRange(1, 99), help="Plays of a scene.")
-@click.option("--only", metavar="PATTERN", multiple=True, help="Only variants of experiments like this.")
+@click.option("--only", metavar="PATTERN", multiple=True, help="Only variants that match this pattern.")
 @param_option("Set a parameter of the experiment.")
 @click.option(
     "--load",
     default=1.0,
     show_default=True,
     type=click.FloatRange(0, min_open=True),
-    help="Part of the load.",
+    help="Factor on the load.",
 )
 @click.option(
-    "--seconds", type=click.FloatRange(0, min_open=True), help="End each run of experiments so soon."
+    "--seconds", type=click.FloatRange(0, min_open=True), help="End each run after this many seconds."
 )
-@click.option("--runs", type=click.Path(path_type=Path), help="Folder of runs; data/runs without.")
-@click.option("--list", "listed", is_flag=True, help="Name the scenes and end.")
+@click.option("--runs", type=click.Path(path_type=Path), help="Folder of runs (default: data/runs).")
+@click.option("--list", "listed", is_flag=True, help="List the scenes and exit.")
 @json_option
 def run(
     names: tuple[str, ...],
@@ -73,7 +77,7 @@ def run(
     listed: bool,
     as_json: bool,
 ) -> None:
-    """Play scenes and experiments on real Storm and leave ordinary run folders, marked as live."""
+    """Play scenes and experiments on real Storm and write ordinary run folders, marked as live."""
     if listed or not names:
         if as_json:
             print_json([{"name": scene.name, "title": scene.title} for scene in SCENES.values()])
@@ -117,7 +121,7 @@ def _by_release(
     given = {"--param": ", ".join(parameters), "--only": ", ".join(only), "--seconds": seconds}
     for field, value in (given | {"--load": None if load == 1.0 else load}).items():
         if value and not set(names) & set(slugs):
-            raise UserError("only experiments take this", field=field, value=value, remedy="leave it out")
+            raise UserError("applies to experiments only", field=field, value=value, remedy="leave it out")
     for name in names:
         if name in SCENES:
             release = asked or next(iter(RELEASES.values()))
@@ -128,7 +132,7 @@ def _by_release(
             tasks = experiment_tasks(chosen, checked, only=only, load=load, longest_s=seconds)
             versions = {spec.storm_version for spec in chosen.runs(checked)}
             if not tasks:
-                raise UserError("no run of it is left", field="--only", value=", ".join(only) or name)
+                raise UserError("no run matches", field="--only", value=", ".join(only) or name)
             found.append((asked or nearest_release(min(versions)), tasks))
         else:
             raise unknown_name("scene or experiment", name, [*SCENES, *slugs], "storm_lab", field="name")
@@ -172,11 +176,11 @@ def _checked(task: LiveTask, release: Release, mhz: float) -> EmulationSpec:
     "versions",
     multiple=True,
     metavar="V",
-    help="On these versions of Storm; without, each sitting on the first that --list names.",
+    help="Versions of Storm to play (default: for each sitting the first that --list shows).",
 )
 @click.option("--repeat", default=1, show_default=True, type=click.IntRange(1, 99), help="Plays of each.")
-@click.option("--folder", type=_FOLDER, help="Where recorded runs go; without, data/live/MACHINE.")
-@click.option("--list", "listed", is_flag=True, help="Name the sittings with their scenes and end.")
+@click.option("--folder", type=_FOLDER, help="Folder for recorded runs (default: data/live/MACHINE).")
+@click.option("--list", "listed", is_flag=True, help="List the sittings with their scenes and exit.")
 @json_option
 def record(
     names: tuple[str, ...],
@@ -195,7 +199,9 @@ def record(
     generations = [find_release(text).generation for text in versions] if versions else None
     chosen = plays(names, generations, repeat)
     if not chosen:
-        raise UserError("these sittings are not played on it", field="--version", value=", ".join(versions))
+        raise UserError(
+            "none of these sittings is played on this version", field="--version", value=", ".join(versions)
+        )
     with closing(record_shown(chosen, folder or new_records_folder(), _say)) as recorded:
         _show_folders(recorded, as_json)
 
@@ -225,18 +231,18 @@ def _list(as_json: bool) -> None:
     suite_s = [list(row["seconds"].values()) for row in rows if row["in_suite"]]
     others = ", ".join(row["name"] for row in rows if not row["in_suite"])
     click.echo(
-        f"the suite plays each sitting but {others} on the first version named: "
-        f"{sum(each[0] for each in suite_s) / 60:.0f} minutes, without the starts of clusters; "
+        f"the suite plays every sitting except {others} on its first version: "
+        f"{sum(each[0] for each in suite_s) / 60:.0f} minutes, without starting clusters; "
         f"on all versions {sum(map(sum, suite_s)) / 60:.0f}"
     )
 
 
 @live.command(epilog=examples("storm-lab live trust", "storm-lab live trust --json"))
-@click.option("--folder", type=_FOLDER, help="Recorded runs; data/live without.")
+@click.option("--folder", type=_FOLDER, help="Folder of recorded runs (default: data/live).")
 @click.option(
     "--constants",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Constants of a machine, as storm-lab calibrate --live writes them.",
+    help="Constants of a machine, written by storm-lab calibrate --live.",
 )
 @click.option(
     "--seeds",

@@ -107,11 +107,11 @@ def read_constants(path: Path) -> MachineConstants:
         message = f"the constants cannot be read: {error}"
         raise UserError(message, field="constants", value=str(path), remedy=remedy) from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        message = f"these are no constants of a machine: the schema must be {SCHEMA!r}"
+        message = f"not a file of machine constants: its schema must be {SCHEMA!r}"
         raise UserError(message, field="constants", value=str(path), remedy=remedy)
     generations = document.get("generations")
     if not isinstance(generations, dict) or not generations:
-        raise UserError("there are none in it", field="generations", value=str(path), remedy=remedy)
+        raise UserError("the file has no generations", field="generations", value=str(path), remedy=remedy)
     values = {name: _values(name, each) for name, each in generations.items()}
     scenes = {name: tuple(map(str, each.get("scenes", ()))) for name, each in generations.items()}
     found = MachineConstants(values, scenes, dict(document.get("machine", {})))
@@ -125,7 +125,7 @@ def _values(generation: str, part: object) -> dict[str, float]:
     known = {constant.name for constant in constants_of(CostModel())}
     given = part.get("constants") if isinstance(part, dict) else None
     if not isinstance(given, dict) or not generation.removesuffix(C1_ONLY).replace(".", "").isdigit():
-        raise UserError("is no generation with constants", field="generations", value=generation)
+        raise UserError("not a generation with constants", field="generations", value=generation)
     for name, value in given.items():
         check_known("constant", name, known, "the cost model", field=f"generations.{generation}")
         if isinstance(value, bool) or not isinstance(value, int | float):

@@ -102,7 +102,7 @@ def recorded_runs(home: Path) -> list[Recorded]:
 def _recorded(run: Run, machine: str) -> Recorded:
     identity = run.manifest.identity
     if identity.experiment != EXPERIMENT or identity.variant not in SITTINGS:
-        message = "this is no recorded run of the suite"
+        message = "not a recorded run of the suite"
         raise UserError(message, field="record", value=str(run.folder), remedy="move it away")
     sitting, mhz = SITTINGS[identity.variant], float(identity.parameters["mhz"] or 0.0)
     release = find_release(identity.storm_version)
@@ -111,7 +111,7 @@ def _recorded(run: Run, machine: str) -> Recorded:
     length_differs = abs(run.manifest.duration_ns / 1e9 - spec.duration_s) > 1.0
     code_differs = bool(identity.parameters.get("c1_only", False)) != sitting.c1_only
     if digests != dict(identity.inputs) or length_differs or code_differs:
-        message = "the sitting is described otherwise now than when this was recorded"
+        message = "the sitting's description has changed since this was recorded"
         raise UserError(message, field="record", value=str(run.folder), remedy="run storm-lab live record")
     return Recorded(run, sitting, release.generation, mhz, machine)
 

@@ -293,7 +293,7 @@ def _publish(study: Study, home: Path) -> None:
             write_whole(verdicts, text)
     except FileNotFoundError:
         message = "the notebook left no verdicts for these parameters"
-        remedy = "run one storm-lab at a time on an experiment, and keep the notebook's defaults"
+        remedy = "run an experiment in one process at a time, and keep the defaults of its notebook"
         raise UserError(message, field=slug, remedy=remedy) from None
 
 

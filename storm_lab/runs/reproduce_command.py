@@ -74,7 +74,11 @@ def run(
     epilog=examples("storm-lab reproduce quick", "storm-lab reproduce", "storm-lab reproduce algorithms")
 )
 @click.argument("slugs", metavar="[EXPERIMENT]...", nargs=-1, shell_complete=complete_experiment)
-@click.option("--no-notebooks", is_flag=True, help="Play the emulations, compute the metrics and stop there.")
+@click.option(
+    "--no-notebooks",
+    is_flag=True,
+    help="Play the emulations, compute the metrics and stop before the notebooks.",
+)
 @jobs_option
 @fresh_option
 @json_option
@@ -105,8 +109,8 @@ def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool
 
 def _first_look(slugs: tuple[str, ...], jobs: int, fresh: bool, as_json: bool) -> None:
     if len(slugs) > 1:
-        remedy = "reproduce it first, then the others"
-        raise UserError("stands alone", field="experiment", value=QUICK, remedy=remedy)
+        remedy = "run it alone, then the others"
+        raise UserError("cannot be combined with experiments", field="experiment", value=QUICK, remedy=remedy)
     all_done = _reproduced(quick_studies(), jobs, fresh)
     if as_json:
         print_json([_answer(done) for done in all_done])
@@ -115,7 +119,7 @@ def _first_look(slugs: tuple[str, ...], jobs: int, fresh: bool, as_json: bool) -
         found = done.study.experiment
         click.echo(f"\n{found.slug}: {found.title} ({found.paper}, {found.figure})")
         _print_outcome(done, as_json=False)
-    click.echo("\none seed each, for a first look; the report is made by: storm-lab reproduce")
+    click.echo("\nthese are single seeds, for a first impression; for the report run: storm-lab reproduce")
 
 
 def _say_cost(chosen: tuple[Study, ...], jobs: int) -> None:
@@ -123,7 +127,7 @@ def _say_cost(chosen: tuple[Study, ...], jobs: int) -> None:
     known = expected_costs()
     costs = [known[study.experiment.slug] for study in chosen if study.experiment.slug in known]
     if costs:
-        _say(f"from nothing this takes {cost_text(costs, jobs)}")
+        _say(f"from scratch this takes {cost_text(costs, jobs)}")
 
 
 def _reproduced(studies: tuple[Study, ...], jobs: int, fresh: bool) -> tuple[Reproduced, ...]:
@@ -148,7 +152,7 @@ def _why_none(slug: str) -> str:
     if not judged:
         return NO_CLAIMS
     owners = ", ".join(dict.fromkeys(claim.owner for claim in judged))
-    return f"claims: {owners} judges them; see storm-lab claims --experiment {slug}"
+    return f"claims: judged in {owners}; see storm-lab claims --experiment {slug}"
 
 
 def _judged(done: Reproduced) -> tuple[Verdict, ...]:

@@ -56,7 +56,7 @@ def play_on_spark(
         spec, identity = task
         reason = reasons[identity.run]
         if not reason and not is_complete_run(folder):
-            reason = f"run {spec} was played, but is not in {home}: all machines must share this folder"
+            reason = f"run {spec} was played, but is missing from {home}: all machines must share this folder"
         if reason:
             failed.append((task, reason))
     return failed
@@ -140,7 +140,7 @@ def _played(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
 def _error(task: Task, home: Path) -> str:
     spec, identity = task
     if identity_of(spec).run != identity.run:
-        return f"run {spec}: the machine that should play it has other code or other libraries"
+        return f"run {spec}: the machine that should play it has different code or libraries"
     try:
         play(task, home)
     except StormLabError as error:

@@ -86,8 +86,10 @@ class Study:
         """The runs; `UserError` if an input cannot be read, or constants are given but there are no runs."""
         planned = self.experiment.planned(self.parameters)
         if self.machine is not None and not planned:
-            remedy = "leave them out: the experiment plays no runs"
-            raise UserError("there is nothing that they could change", field=CONSTANTS, remedy=remedy)
+            remedy = "leave them out"
+            raise UserError(
+                "the experiment plays no runs that they could change", field=CONSTANTS, remedy=remedy
+            )
         return on_machine(planned, self.machine)
 
     @property
@@ -232,7 +234,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _CELL else text[: _CELL - 3].rstrip() + "..."
 
 
-NO_CLAIMS = "no claims: no paper prints any of this"
+NO_CLAIMS = "no claims: no paper prints results for this experiment"
 """Why most experiments without claims have none."""
 
 

@@ -110,7 +110,7 @@ class Sweep:
             on_failure=note,
         )
         if not played:
-            message = f"no run of the sweep came out; the first one says: {next(iter(failures.values()))}"
+            message = f"every run of the sweep failed; the first error: {next(iter(failures.values()))}"
             raise UserError(message, field="sweep", value=self.slug)
         folders = sorted({run.folder for run in played})
         tables = metrics_of(folders, spark, names=METRIC_TABLES, show_progress=show_progress)

@@ -47,23 +47,25 @@ from storm_lab.schedulers.scheduler_file import schedulers_option
     "--vary",
     metavar="NAME=VALUES",
     multiple=True,
-    help="Try each of some values: 80,100,120, 80:120:20 or 1-5. Repeated, every combination.",
+    help="Values to try: 80,100,120, 80:120:20 or 1-5. Repeatable, for every combination.",
 )
-@click.option("--seeds", metavar="SEEDS", help="Seeds, as 1-5 or 1,2,7; else the experiment's own.")
+@click.option("--seeds", metavar="SEEDS", help="Seeds, as 1-5 or 1,2,7; by default the experiment's own.")
 @schedulers_option(
-    "Instead of the experiment's schedulers, one of yours, too; online: before it for measured load.",
+    "Scheduler to use instead of the experiment's own; repeatable. Prefix online: for measured load.",
     "NAME|FILE.py:CLASS[:K=V,...]",
 )
 @click.option(
-    "--only", metavar="PATTERN", multiple=True, help="Only variants of the experiment like this (tstorm-*)."
+    "--only", metavar="PATTERN", multiple=True, help="Only variants that match this pattern (tstorm-*)."
 )
-@click.option("--metric", "metrics", metavar="NAME", multiple=True, help="A metric for the summary.")
+@click.option(
+    "--metric", "metrics", metavar="NAME", multiple=True, help="Metric for the summary; repeatable."
+)
 @constants_option
 @on_spark_option
 @jobs_option
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the tables.")
-@click.option("--fresh", is_flag=True, help="Play again what is there already.")
-@click.option("--dry-run", is_flag=True, help="Say what would run, and how much of it is there.")
+@click.option("--fresh", is_flag=True, help="Play runs again that already exist.")
+@click.option("--dry-run", is_flag=True, help="Show what would run and how many runs exist.")
 @json_option
 def sweep(
     slug: str,

@@ -18,8 +18,8 @@ from storm_lab.tuplelog.chrome_trace import write_chrome_trace
 )
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--from", "from_s", default=0.0, show_default=True, help="Virtual seconds from which on.")
-@click.option("--to", "to_s", type=float, help="Virtual seconds up to which; the end without.")
+@click.option("--from", "from_s", default=0.0, show_default=True, help="Start in virtual seconds.")
+@click.option("--to", "to_s", type=float, help="End in virtual seconds; by default the end of the run.")
 @json_option
 def trace(folder: Path, file: Path, from_s: float, to_s: float | None, as_json: bool) -> None:
     """Write a run as FILE for Chrome's trace viewer or Perfetto (ui.perfetto.dev).
@@ -36,7 +36,7 @@ def _folder_of(run: Path) -> Path:
         return run
     found = sorted(runs_folder().glob(f"*/{run}")) if run.name == str(run) else []
     if not found:
-        message = "there is no such folder, and no such run in the folder of runs"
+        message = "neither a folder nor the name of a run"
         remedy = "give a folder that holds a manifest.json, or the name of a run"
         raise UserError(message, field="run", value=str(run), remedy=remedy)
     return found[0]

@@ -162,8 +162,8 @@ def test_list_says_which_runs_are_there(
     monkeypatch.setattr("storm_lab.runs.list_command.is_complete_run", lambda folder, verify: next(there))
     _, out, _ = storm_lab("list", "twitter-semantics", "--runs", "-p", "seeds=3")
     lines = out.splitlines()
-    assert [line.split()[1] for line in lines[:-1]] == ["there", "-", "there", "-", "-"]
-    assert lines[-1] == "2 of 5 runs are there already (same code, same inputs)"
+    assert [line.split()[1] for line in lines[:-1]] == ["exists", "-", "exists", "-", "-"]
+    assert lines[-1] == "2 of 5 runs exist already (same code, same inputs)"
 
 
 @pytest.mark.parametrize("damaged", [False, True])
@@ -258,13 +258,13 @@ def test_claims_of_one_experiment(storm_lab: Callable[..., Answer]) -> None:
     assert {row["experiment"] for row in json.loads(out)} == {"tstorm-word-count"}
 
 
-JUDGED_ELSEWHERE = "claims: algorithms judges them; see storm-lab claims --experiment nstorm-worst-case"
+JUDGED_ELSEWHERE = "claims: judged in algorithms; see storm-lab claims --experiment nstorm-worst-case"
 
 
 @pytest.mark.parametrize(
     ("slug", "why"),
     [
-        ("twitter-scaling", "no claims: no paper prints any of this"),
+        ("twitter-scaling", "no claims: no paper prints results for this experiment"),
         ("nstorm-worst-case", JUDGED_ELSEWHERE),
     ],
 )
@@ -279,7 +279,7 @@ def test_a_run_without_claims_of_its_own_says_why(
 
 def test_where_no_claim_fits_there_is_no_empty_table(storm_lab: Callable[..., Answer]) -> None:
     _, out, _ = storm_lab("claims", "--paper", "T-Storm", "--experiment", "nstorm-worst-case")
-    assert out == "no claim is all of this\n"
+    assert out == "no claim matches all of these\n"
 
 
 def test_doctor_as_json_has_a_level_for_every_finding(storm_lab: Callable[..., Answer]) -> None:

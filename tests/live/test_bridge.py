@@ -216,7 +216,7 @@ def test_a_socket_that_nobody_serves_any_more_is_replaced(tmp_path: Path):
 def test_a_socket_that_is_served_is_refused(tmp_path: Path):
     with (
         Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)),
-        pytest.raises(UserError, match="answers there already"),
+        pytest.raises(UserError, match="already answers at this socket"),
         Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)),
     ):
         pass
@@ -225,7 +225,7 @@ def test_a_socket_that_is_served_is_refused(tmp_path: Path):
 def test_a_file_in_the_way_is_left_alone(tmp_path: Path):
     (tmp_path / "s").write_text("mine")
     with (
-        pytest.raises(UserError, match="something else"),
+        pytest.raises(UserError, match="not a socket exists there"),
         Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)),
     ):
         pass

@@ -132,7 +132,7 @@ def test_a_killed_worker_has_a_successor(version: str):
             lambda: any(w.slot == victim.slot and w.pid != victim.pid for w in storm.workers()),
             storm,
         )
-        with pytest.raises(UserError, match="no worker runs there"):
+        with pytest.raises(UserError, match="no worker runs in this slot"):
             storm.kill_worker(Slot("n1", 9999))
 
 
@@ -296,7 +296,7 @@ def test_kill_9_at_any_moment_leaves_what_live_down_removes(seconds: float):
     (place,) = places()
     down = "import sys; from storm_lab.cli import main; main(['live', 'down'])"
     done = subprocess.run([sys.executable, "-c", down], capture_output=True, text=True, check=True)
-    assert "was left by a command that was killed; nothing of it is left" in done.stdout
+    assert "was left behind by a killed command; removed completely" in done.stdout
     assert_nothing_is_left(place.record)
 
 

@@ -47,7 +47,7 @@ def test_without_rights_nodes_are_plain_processes(monkeypatch: pytest.MonkeyPatc
     assert finding.level == "warn"
     assert (
         finding.text
-        == "no network namespaces, nodes are plain processes on loopback (Operation not permitted)"
+        == "no network namespaces: nodes are plain processes on loopback (Operation not permitted)"
     )
     monkeypatch.setattr(doctor, "why_no_namespaces", lambda: None)
     assert doctor.check_namespaces()[0].level == "ok"
@@ -88,7 +88,7 @@ def test_ports_that_somebody_has_at_all_addresses_are_named(monkeypatch: pytest.
     (finding,) = doctor.check_ports()
     assert (finding.level, finding.text) == (
         "warn",
-        "somebody listens at all addresses on 2181 (ZooKeeper)",
+        "another program listens at all addresses on 2181 (ZooKeeper)",
     )
 
 
@@ -110,7 +110,7 @@ def test_what_a_killed_command_has_left_is_named(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(doctor, "processes_of", lambda record: running.get(record.token, []))
     told = {finding.text: finding.level for finding in doctor.check_left()}
     assert told == {
-        f"{kept.record.token} (Storm 2.8.3) runs": "ok",
-        f"{ended.record.token} (Storm 1.2.4) was left running, and runs no more": "warn",
-        f"{lost.record.token} (Storm 0.9.7) was left by a command that was killed": "warn",
+        f"{kept.record.token} (Storm 2.8.3) is running": "ok",
+        f"{ended.record.token} (Storm 1.2.4) was left running, but has ended": "warn",
+        f"{lost.record.token} (Storm 0.9.7) was left behind by a killed command": "warn",
     }

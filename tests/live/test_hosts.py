@@ -90,7 +90,7 @@ def test_latencies_that_no_link_has_are_refused_with_their_range(field: str, val
 def test_more_cores_than_the_machine_has_are_not_pinned(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hosts, "usable_cores", lambda: 2)
     check_hosts(cluster(1, 1), HostOptions(pinned=True))
-    with pytest.raises(UserError, match=r"cores of all nodes = 3: this machine has 2 for nodes of their own"):
+    with pytest.raises(UserError, match=r"cores of all nodes = 3: only 2 cores of this machine can be"):
         check_hosts(cluster(1, 2), HostOptions(pinned=True))
 
 
@@ -108,11 +108,9 @@ def test_hosts_on_loopback_have_addresses_of_their_own_and_say_what_is_missing(p
     net = addresses[0].rpartition(".")[0]
     assert addresses == [f"{net}.1", f"{net}.2", f"{net}.3"]
     assert net.startswith("127.77.")
-    assert made.unrealised == (
-        "CPU, memory and links of nodes (plain processes on loopback, as it was asked for)",
-    )
+    assert made.unrealised == ("CPU, memory and links of nodes (plain processes on loopback, as requested)",)
     assert made.host("n0").command(["java", "-version"]) == ["java", "-version"]
-    with pytest.raises(UserError, match=r"node = 'n0': plain processes on loopback have no link to cut"):
+    with pytest.raises(UserError, match=r"node = 'n0': plain processes on loopback have no links to cut"):
         made.set_link("n0", None, up=False)
 
 
@@ -122,7 +120,7 @@ def test_a_port_that_another_program_has_everywhere_is_named(place: Place):
         server.listen()
         port = server.getsockname()[1]
         busy = Cluster((Node("n0", ports=(port,)),))
-        with pytest.raises(UserError, match=rf"port = {port}: another program listens at it"):
+        with pytest.raises(UserError, match=rf"port = {port}: another program uses this port"):
             make_hosts(place, busy, HostOptions(kind="loopback")).make()
 
 
@@ -168,8 +166,8 @@ def test_two_clusters_on_loopback_never_share_an_address(place: Place):
 def test_without_rights_a_cluster_falls_back_and_says_why(place: Place, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(kinds, "why_no_namespaces", lambda: "Operation not permitted")
     made = make_hosts(place, cluster(1), HostOptions())
-    assert "network namespaces cannot be made: Operation not permitted" in made.unrealised[0]
-    with pytest.raises(UserError, match=r"hosts = 'namespaces'.*run as root, or choose loopback"):
+    assert "network namespaces cannot be created: Operation not permitted" in made.unrealised[0]
+    with pytest.raises(UserError, match=r"hosts = 'namespaces'.*run as root, or use loopback"):
         make_hosts(place, cluster(1), HostOptions(kind="namespaces"))
 
 
@@ -177,8 +175,8 @@ def test_without_rights_a_cluster_falls_back_and_says_why(place: Place, monkeypa
     ("nodes", "options", "message"),
     [
         ((), HostOptions(), "cluster: has no node"),
-        ((Node(MASTER),), HostOptions(), "node = 'master': is the host of Nimbus"),
-        ((Node("a", memory_mb=100.0),), HostOptions(), r"memory_mb of node a = 100\.0: too little"),
+        ((Node(MASTER),), HostOptions(), "node = 'master': is reserved for the host of Nimbus"),
+        ((Node("a", memory_mb=100.0),), HostOptions(), r"memory_mb of node a = 100\.0: not enough"),
         ((Node("a"),), HostOptions(cpu_scale=0.0), r"cpu_scale = 0\.0: must be above 0"),
     ],
 )

@@ -57,18 +57,21 @@ def test_every_help_page_shows_examples(storm_lab: Callable[..., Answer], comman
     [
         (
             ("up", "--version", "3.1"),
-            "version = '3.1': no such version of Storm is played live; choose one of",
+            "version = '3.1': this version of Storm cannot be run live; choose one of",
         ),
-        (("fetch", "abc"), "version = 'abc': no such version of Storm is played live; choose one of"),
+        (("fetch", "abc"), "version = 'abc': this version of Storm cannot be run live; choose one of"),
         (("up", "--nodes", "0"), "Invalid value for '--nodes': 0 is not in the range 1<=x<=50."),
         (
             ("up", "--memory", "64"),
-            "memory_mb of node node1 = 64.0: too little for a supervisor and a worker",
+            "memory_mb of node node1 = 64.0: not enough for a supervisor and a worker",
         ),
         (("up", "--socket", "/no/such/place/s"), "--socket = '/no/such/place/s': its folder does not exist"),
         (("up", "--hosts", "cloud"), "Invalid value for '--hosts'"),
         (("record", "lihgt"), "sitting = 'lihgt': the suite has no such sitting; did you mean light?"),
-        (("record", "linear", "--version", "2.8"), "--version = '2.8': these sittings are not played on it"),
+        (
+            ("record", "linear", "--version", "2.8"),
+            "--version = '2.8': none of these sittings is played on this version",
+        ),
         (("trust", "--folder", "/no/such"), "folder = '/no/such': there are no recorded runs"),
         (
             ("trust", "--constants", "/no/such.json"),
@@ -101,7 +104,7 @@ def test_folders_that_storm_cannot_be_told_are_refused(
     status, _, err = storm_lab("up")
     assert status == 2
     assert err.startswith("storm-lab: XDG_STATE_HOME = ")
-    assert "holds a blank, colon or star, which Storm's command lines cannot; choose another" in err
+    assert "contains a space, colon or star, which Storm's command lines do not allow; choose another" in err
 
 
 def test_the_sittings_are_listed_with_their_scenes_and_lengths(storm_lab: Callable[..., Answer]):
@@ -116,7 +119,7 @@ def test_the_sittings_are_listed_with_their_scenes_and_lengths(storm_lab: Callab
 
 
 def test_down_with_no_cluster_says_so(storm_lab: Callable[..., Answer]):
-    assert storm_lab("down") == (0, "there is no cluster\n", "")
+    assert storm_lab("down") == (0, "no clusters\n", "")
 
 
 def test_down_ends_what_was_left_running_and_what_a_killed_command_left(storm_lab: Callable[..., Answer]):
@@ -125,8 +128,8 @@ def test_down_ends_what_was_left_running_and_what_a_killed_command_left(storm_la
     lost.disown()
     status, out, _ = storm_lab("down")
     assert status == 0
-    assert f"{kept.record.token}: Storm 2.8.3 was running; nothing of it is left\n" in out
-    assert f"{lost.record.token}: Storm 0.9.7 was left by a command that was killed; nothing of it" in out
-    assert f"{busy.record.token}: belongs to a command that runs" in out
+    assert f"{kept.record.token}: Storm 2.8.3 was running; removed completely\n" in out
+    assert f"{lost.record.token}: Storm 0.9.7 was left behind by a killed command; removed" in out
+    assert f"{busy.record.token}: in use by a running command" in out
     assert [folder.name for folder in state_folder().iterdir()] == [busy.record.token]
     busy.remove()

@@ -53,7 +53,7 @@ def test_without_a_file_the_cost_model_stands(tmp_path):
     ("changes", "word"),
     [
         ({"schema": "calibration/1"}, "machine/1"),
-        ({"generations": {}}, "none in it"),
+        ({"generations": {}}, "has no generations"),
         ({"generations": {"2.8": {"constants": {"wake": 1.0}}}}, "wake"),
         ({"generations": {"2.8": {"constants": {"wake_us": 1e9}}}}, "wake_us"),
         ({"generations": {"2.8": {"constants": {"wake_us": "fast"}}}}, "number"),

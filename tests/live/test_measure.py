@@ -283,7 +283,7 @@ def test_a_stretch_counts_from_when_its_workers_are_ready(tmp_path):
     look = RunTables(_run(tmp_path / "run"), SPEC, MHZ)
     assert look.measure(_scene(from_s=0.0, to_s=12.0), Measure.THROUGHPUT).count == 5
     assert look.measure(_scene(from_s=0.0, to_s=4.0), Measure.THROUGHPUT) is None
-    assert look.missing(_scene(from_s=0.0, to_s=4.0), Measure.CPU) == "its workers came too late"
+    assert look.missing(_scene(from_s=0.0, to_s=4.0), Measure.CPU) == "its workers were ready too late"
     assert look.missing(_scene(), Measure.CPU) == ""
 
 
@@ -321,7 +321,7 @@ def test_times_of_the_control_plane_by_hand(tmp_path):
     # One that is not over when the scene ends is no time.
     cut = _scene(effect=Effect.RESUME, from_s=11.0, to_s=14.0)
     assert look.measure(cut, Measure.CONTROL) is None
-    assert look.missing(cut, Measure.CONTROL) == "the effect was not seen"
+    assert look.missing(cut, Measure.CONTROL) == "the effect was not observed"
 
 
 def test_a_thinned_run_is_a_run_and_says_the_same(tmp_path):
@@ -424,7 +424,7 @@ def test_the_text_names_sitting_scene_interval_and_factor():
     (row,) = [line for line in lines if line.strip().startswith("b ")]
     assert row.split() == ["b", "predicted", "p50", "ms", "100", "100", "to", "100", "80", "1.25"]
     assert "Light load by distance, and cold code, Storm 2.8" in lines
-    assert "  a against b, by p50: the other way round" in lines
+    assert "  a against b, by p50: opposite order" in lines
     assert any(str(WIDEST)[0] in line and "unusable" in line for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""Nimbus's questions as views."""
+"""Nimbus's requests as views."""
 
 import pytest
 
@@ -69,7 +69,7 @@ def test_executors_that_do_not_follow_from_the_description_leave_the_topology_ou
     held = [["supervisor-1", 6700, [[1, 1]]]]
     request = read_request(question(topology(executors=odd, present=held)), KNOWN)
     assert request.view.topologies == ()
-    assert "not those of its description" in request.left_out["chain-1-1700000000"]
+    assert "differ from its description" in request.left_out["chain-1-1700000000"]
     # Its worker runs on, so nobody else may have its slot.
     assert Slot("a", 6700) in request.view.dead_slots
 
@@ -117,13 +117,13 @@ def test_bolts_that_storm_adds_have_tasks_like_any_other():
 def test_a_version_before_one_must_be_named():
     asked = question()
     del asked["storm"]
-    with pytest.raises(ValueError, match="name the version"):
+    with pytest.raises(ValueError, match="give --storm-version"):
         read_request(asked, Known(None))
 
 
 @pytest.mark.parametrize(
     "broken", [{}, {"format": 2}, {"format": 1}, {"format": 1, "nodes": 3, "topologies": []}]
 )
-def test_what_is_no_question_is_refused(broken: dict):
-    with pytest.raises(ValueError, match="question"):
+def test_what_is_no_request_is_refused(broken: dict):
+    with pytest.raises(ValueError, match="request"):
         read_request(broken, KNOWN)

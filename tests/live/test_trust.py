@@ -144,7 +144,7 @@ def test_another_run_is_no_record(tmp_path: Path):
             },
         )
         log.finish(duration_ns=1)
-    with pytest.raises(UserError, match="no recorded run of the suite"):
+    with pytest.raises(UserError, match="not a recorded run of the suite"):
         recorded_runs(tmp_path)
 
 
@@ -168,7 +168,7 @@ def test_a_record_of_a_sitting_that_has_changed_is_refused(record: Path):
             },
         )
         log.finish(duration_ns=run.manifest.duration_ns)
-    with pytest.raises(UserError, match="described otherwise now"):
+    with pytest.raises(UserError, match="description has changed"):
         recorded_runs(record.parent)
 
 

@@ -38,4 +38,4 @@ def test_a_command_that_gets_a_signal_says_so(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 143
-    assert errors == "storm-lab: ended by a signal (SIGTERM); what is whole is kept\n"
+    assert errors == "storm-lab: ended by a signal (SIGTERM); complete results are kept\n"

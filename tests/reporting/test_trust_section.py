@@ -28,7 +28,7 @@ def measured(value: float, half: float) -> Measured:
 
 
 def row(name: str, half: Half, real: Measured | None, said: float) -> Row:
-    missing = "" if real else "its workers came too late"
+    missing = "" if real else "its workers were ready too late"
     each = Compared(Measure.CPU, real, measured(said, 0.0), missing)
     return Row(f"{name}@2.8", "light", "2.8", half, (each,))
 
@@ -72,7 +72,7 @@ def test_medians_counts_reasons_and_every_scene_are_on_the_page(reports):
     assert "1 of 4 measurements" in section
     assert "<code>next@2.8</code> cpu 2.50" in section
     assert "<code>near@2.8</code> and <code>next@2.8</code>, by cpu" in section
-    assert "unusable: its workers came too late" in section
+    assert "unusable: its workers were ready too late" in section
     for each in TRUST.recorded:
         assert f">{each.name}</td>" in section
     assert "&lt;some&gt; processor" in section
@@ -128,7 +128,7 @@ def test_only_what_is_predicted_and_misses_its_goal_is_listed_with_a_reason():
     assert table[["scene", "factor"]].values.tolist() == [["next@2.8", 2.5]]
     assert table["why"].tolist() == [UNKNOWN]
     assert misses_text(table) == f"- {UNKNOWN} *next@2.8 (cpu)*"
-    assert misses_text(table.iloc[:0]) == "Nothing is missed."
+    assert misses_text(table.iloc[:0]) == "No misses."
 
 
 def test_a_reason_may_hold_on_some_machines_only():

@@ -228,7 +228,7 @@ def test_missing_and_foreign_labels_are_refused():
 
 
 def test_the_measurement_of_another_claim_is_refused():
-    with pytest.raises(UserError, match="cannot answer c"):
+    with pytest.raises(UserError, match="does not belong to c"):
         judge(GAIN, single("d", 35, unit="%", how="m"))
 
 

@@ -92,7 +92,7 @@ def test_whole_runs_survive_the_failure_of_another(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_not_finished_is_a_defect(tmp_path: Path) -> None:
-    with pytest.raises(RunFailed, match=r"the log of tiny/a, seed 1 was left unfinished"):
+    with pytest.raises(RunFailed, match=r"the log of tiny/a, seed 1 is incomplete"):
         play_all([spec("a", tiny_runs.unfinished)], home=tmp_path, jobs=0)
     assert left_behind(tmp_path) == []
 

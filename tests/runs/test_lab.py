@@ -38,7 +38,7 @@ def test_an_empty_name_makes_no_workspace_of_the_working_folder(
     monkeypatch.chdir(tmp_path)
     said = CliRunner().invoke(init, [""])
     assert isinstance(said.exception, UserError)
-    assert str(said.exception).startswith("folder = '': names no folder; ")
+    assert str(said.exception).startswith("folder = '': is empty; ")
     assert list(tmp_path.iterdir()) == []
 
 

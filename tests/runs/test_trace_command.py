@@ -27,4 +27,4 @@ def test_a_run_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
     result = CliRunner().invoke(trace, ["nope", "trace.json"])
     assert isinstance(result.exception, UserError)
-    assert "no such run" in str(result.exception)
+    assert "neither a folder nor the name of a run" in str(result.exception)

@@ -176,11 +176,11 @@ class RunTables:
         if self.measure(scene, what) is not None:
             return ""
         if what is Measure.CONTROL:
-            return "the effect was not seen"
+            return "the effect was not observed"
         if len(self._unstarved_windows(scene)) < self._least(scene):
-            return f"fewer than {LEAST_WINDOWS} seconds in which all hosts had what they were due"
+            return f"fewer than {LEAST_WINDOWS} seconds in which no host was starved of CPU"
         if len(self._usable_windows(scene)) < self._least(scene):
-            return "its workers came too late"
+            return "its workers were ready too late"
         return "too few tuples"
 
     @staticmethod

@@ -14,7 +14,7 @@ import yaml
 from storm_lab.live.suite.compare import GOAL_OF, Compared, Row, Trust
 from storm_lab.live.suite.scene import Measure
 
-UNKNOWN = "No reason is known."
+UNKNOWN = "Reason unknown."
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +86,4 @@ def misses_text(table: pd.DataFrame) -> str:
             f"{scene} ({measure})" for scene, measure in zip(own["scene"], own["measure"], strict=True)
         )
         lines.append(f"- {why} *{values}*")
-    return "\n".join(lines) or "Nothing is missed."
+    return "\n".join(lines) or "No misses."

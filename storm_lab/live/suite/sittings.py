@@ -53,7 +53,7 @@ SITTINGS: dict[str, Sitting] = {
         ),
         Sitting(
             "waiting",
-            "Few root tuples on their way, near and far",
+            "Few pending root tuples, near and far",
             chains.waiting,
             chains.waiting_schedule,
             (*_NEW_FIRST, _LAST_OF_1),
@@ -154,7 +154,7 @@ SITTINGS: dict[str, Sitting] = {
         ),
         Sitting(
             CALIBRATION,
-            "What light load tells of a machine, in three minutes",
+            "Calibration of a machine with light load, in three minutes",
             chains.calibration,
             chains.calibration_schedule,
             (*_NEW_FIRST, _LAST_OF_1),

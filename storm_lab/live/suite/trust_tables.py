@@ -32,7 +32,7 @@ KINDS = {
 
 RULE = (
     f"A measurement is unusable, in either half, if its 95 % interval is wider than a factor of {WIDEST:g} "
-    f"or reaches zero, or if in fewer than {LEAST_WINDOWS} seconds all hosts had what they were due."
+    f"or reaches zero, or if in fewer than {LEAST_WINDOWS} seconds no host was starved of CPU."
 )
 """The rule by which measurements are left out, so that nobody chooses."""
 
@@ -161,10 +161,10 @@ def _told(each: Compared) -> str:
 def _orderings(trust: Trust) -> Iterator[str]:
     told = [each for each in trust.orderings if each.agrees is not None]
     yield ""
-    yield f"Which of two placements is better: wrong in {len(trust.wrong)} of {len(told)} pairs that differ"
+    yield f"Better of two placements: wrong in {len(trust.wrong)} of {len(told)} pairs that differ"
     for each in trust.wrong:
         pair = f"{each.machine} {each.one}".strip()
-        yield f"  {pair} against {each.other}, by {each.measure.value}: the other way round"
+        yield f"  {pair} against {each.other}, by {each.measure.value}: opposite order"
 
 
 def _sum(trust: Trust) -> Iterator[str]:

@@ -31,7 +31,7 @@ def critical_difference(
         UserError: there are fewer than two schedulers.
     """
     if len(mean_ranks) < 2:
-        raise UserError("one scheduler has nobody to be compared with", field="mean_ranks")
+        raise UserError("a comparison needs at least two schedulers", field="mean_ranks")
     names = sorted(mean_ranks, key=lambda name: mean_ranks[name])
     half = (len(names) + 1) // 2
     with house_style():

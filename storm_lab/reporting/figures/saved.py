@@ -95,7 +95,7 @@ def read_figure(path: Path) -> SavedFigure:
     title = re.search(r"<title>(.*?)</title>", text, re.DOTALL)
     alt = re.search(r"<desc>(.*?)</desc>", text, re.DOTALL)
     if title is None or alt is None or not text.rstrip().endswith("</svg>"):
-        raise UserError("not a whole figure of this project", field=path.name, remedy="draw it again")
+        raise UserError("not a complete figure of this project", field=path.name, remedy="draw it again")
     claims = re.search(r'data-claims="([^"]*)"', text)
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
     shape = float(box[1]) / float(box[2]) if box else 0.0

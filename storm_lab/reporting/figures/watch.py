@@ -140,7 +140,7 @@ def watch(run: Run, *, from_s: float, to_s: float, every_s: float = 2.0, title: 
 
 def playing_alone(player: str) -> str:
     """Make the player independent of a server's icon font; add button signs and a text alternative."""
-    player = player.replace("<img ", '<img alt="the picture of the film that is shown" ', 1)
+    player = player.replace("<img ", '<img alt="frame shown" ', 1)
     player = re.sub(r"<link[^>]*font-awesome[^>]*>", "", player)
     return re.sub(r'<i class="fa ([\w -]+)"></i>', lambda found: _SIGNS[found[1]], player)
 
