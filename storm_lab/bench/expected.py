@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from storm_lab.errors import UserError
-from storm_lab.runs.expected import cost_text, kept_cost, write_expected
+from storm_lab.runs.expected import cost_text, read_cost, write_expected
 from storm_lab.runs.reproduce import studies
 
 
 @click.command("expected")
 def command() -> None:
     """Write the table of expected times and disk, from what reproducing everything took."""
-    found = {study.experiment.slug: kept_cost(study.workspace) for study in studies(())}
+    found = {study.experiment.slug: read_cost(study.workspace) for study in studies(())}
     costs = {slug: cost for slug, cost in found.items() if cost is not None}
     if len(costs) < len(found):
         raise UserError(

@@ -148,11 +148,11 @@ class Experiment:
         unnoticed.
         """
         fewer = without_runs(tables, settling.needs, ("runs", *settling.metrics))
-        whole, alone = (
+        complete, reduced = (
             [each for each in found if settling.settles(each)]
             for found in (own, self.measure(fewer, parameters))
         )
-        if alone != whole:
+        if reduced != complete:
             raise UserError(
                 "claims are settled from other tables, too",
                 field="Settling.metrics",

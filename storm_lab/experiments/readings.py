@@ -35,12 +35,12 @@ Measure = Callable[[Tables, Parameters], tuple[Measurement, ...]]
 class _View:
     """Tables of which only some rows are visible."""
 
-    whole: Tables
+    tables: Tables
     select: Callable[[pd.DataFrame], pd.DataFrame]
     unfiltered: Collection[str] = ()
 
     def __getattr__(self, name: str) -> pd.DataFrame:
-        found = getattr(self.whole, name)
+        found = getattr(self.tables, name)
         found = found if name in self.unfiltered else self.select(found)
         # Cached, because measures ask for the same table again and again.
         self.__dict__[name] = found

@@ -221,8 +221,8 @@ def _pids(files: Iterable[Path]) -> list[int]:
 def _hand_down(folder: Path, controllers: Iterable[str]) -> None:
     """Version 2: enable controllers in the subgroups of this group."""
     control = folder / "cgroup.subtree_control"
-    there = control.read_text().split()
-    missing = [f"+{name}" for name in sorted(controllers) if name not in there]
+    enabled = control.read_text().split()
+    missing = [f"+{name}" for name in sorted(controllers) if name not in enabled]
     if missing:
         control.write_text(" ".join(missing))
 

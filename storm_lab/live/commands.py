@@ -163,12 +163,12 @@ def scheduler(
     """
     version = None if storm_version is None else StormVersion.parse(storm_version)
     policy = Policy(scheduler_of(name, parameters), Known(version), seed=seed)
-    over = threading.Event()
+    ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda number, frame: over.set())
-    with Bridge(socket, policy, _teller()):
+        signal.signal(number, lambda number, frame: ended.set())
+    with Bridge(socket, policy, _change_printer()):
         click.echo(f"{policy.scheduler.name} answers at {socket.absolute()}; end it with Ctrl-C", err=True)
-        over.wait()
+        ended.wait()
 
 
 def _description(storm: LiveStorm) -> list[str]:
@@ -186,17 +186,17 @@ def _description(storm: LiveStorm) -> list[str]:
     return lines
 
 
-def _teller() -> Callable[[Round], None]:
+def _change_printer() -> Callable[[Round], None]:
     """Return a function that prints changes: each move, and each new problem once."""
-    said: list[str] = [""]
+    last_problem = [""]
 
-    def tell(made: Round) -> None:
+    def print_changes(made: Round) -> None:
         for topology in made.moved:
             nodes = len(made.assignment.of_topology(topology).nodes_used())
             slots = len(set(made.assignment.of_topology(topology).slots.values()))
             click.echo(f"{topology}: {slots} workers on {nodes} nodes, in {made.took_ns / 1e6:.1f} ms")
-        if made.problem and made.problem != said[0]:
+        if made.problem and made.problem != last_problem[0]:
             click.echo(f"kept as it is: {made.problem}", err=True)
-        said[0] = made.problem
+        last_problem[0] = made.problem
 
-    return tell
+    return print_changes

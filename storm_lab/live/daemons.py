@@ -188,6 +188,6 @@ def last_words(*files: Path) -> str:
     """Return the last line of some logs that reports an error, or else the last line."""
     texts = [file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file()]
     lines = [line for text in texts for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if "Exception" in line or "Error" in line or "ERROR" in line]
-    told = [line for line in telling if not line.startswith("\tat ")]
-    return " ".join((told or lines or ["no output"])[-1].split())[:300]
+    errors = [line for line in lines if "Exception" in line or "Error" in line or "ERROR" in line]
+    messages = [line for line in errors if not line.startswith("\tat ")]
+    return " ".join((messages or lines or ["no output"])[-1].split())[:300]

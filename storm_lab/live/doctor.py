@@ -134,10 +134,10 @@ def check_groups() -> list[Finding]:
 
 def check_links() -> list[Finding]:
     """Check whether links can have a latency and a speed."""
-    there = link_disciplines()
-    if "netem" in there:
+    available = link_disciplines()
+    if "netem" in available:
         return [Finding("ok", "links", "latency and speed by tc netem")]
-    if "tbf" in there:
+    if "tbf" in available:
         text = "speed by tc tbf; no latency, as the kernel has no netem"
         return [Finding("warn", "links", text, "load the kernel's module sch_netem")]
     text = "neither latency nor speed (no tc, or no rights)"

@@ -166,9 +166,9 @@ def check_hosts(cluster: Cluster, options: HostOptions) -> None:
         raise UserError("must be 1 to 10,000", field="weight", value=options.weight)
     for field in ("latency_us", "rack_latency_us"):
         check_number("a cluster", field, getattr(options, field), high=_MOST_LATENCY_US, unit="us")
-    wanted, there = sum(node.cores for node in cluster.nodes), usable_cores()
-    if options.pinned and wanted > there:
-        message = f"only {there} cores of this machine can be assigned to nodes"
+    wanted, usable = sum(node.cores for node in cluster.nodes), usable_cores()
+    if options.pinned and wanted > usable:
+        message = f"only {usable} cores of this machine can be assigned to nodes"
         raise UserError(message, field="cores of all nodes", value=wanted, remedy="pin a smaller cluster")
     for node in cluster.nodes:
         if node.memory_mb < _LEAST_MEMORY_MB:

@@ -152,9 +152,9 @@ def _alone(root: Path, *, wait: bool = True) -> Iterator[Path]:
 
 def _fetch(lock: str, draft: Path, say: Say) -> None:
     jars = jars_of(lock)
-    whole = cache_folder() / lock
+    target = cache_folder() / lock
     with_what, run = ("Maven", _run_maven) if maven_program() else ("Ivy", _run_ivy)
-    say(f"fetching {len(jars)} jars of {lock}, {size_mb(lock):.0f} MB, with {with_what} into {whole}")
+    say(f"fetching {len(jars)} jars of {lock}, {size_mb(lock):.0f} MB, with {with_what} into {target}")
     folder = draft / lock
     folder.mkdir()
     run(jars, folder)
@@ -163,8 +163,8 @@ def _fetch(lock: str, draft: Path, say: Say) -> None:
         (folder / other).unlink()
     sums = "".join(f"{jar.sha256}  {jar.file_name}\n" for jar in jars)
     (folder / SUMS_NAME).write_text(sums, encoding="utf-8")
-    shutil.rmtree(whole, ignore_errors=True)
-    folder.rename(whole)
+    shutil.rmtree(target, ignore_errors=True)
+    folder.rename(target)
 
 
 def _check(folder: Path, jars: tuple[Jar, ...]) -> None:

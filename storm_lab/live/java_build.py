@@ -81,10 +81,8 @@ def adapted_to(text: str, release: Release) -> str:
             holds.append((release.storm >= bound) == (mark[1] == "from"))
     if holds:
         raise ValueError("a block has no end")
-    whole = "\n".join(kept) + "\n"
-    return whole.replace("org.apache.storm", release.package).replace(
-        "net.minidev.json", release.json_package
-    )
+    text = "\n".join(kept) + "\n"
+    return text.replace("org.apache.storm", release.package).replace("net.minidev.json", release.json_package)
 
 
 def build_jar(

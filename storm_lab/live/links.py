@@ -59,7 +59,7 @@ def one_way_us(here: Host, there: Host, token: str) -> float:
     try:
         assert serving.stdout is not None
         port = serving.stdout.readline().strip()
-        asked = subprocess.run(
+        answer = subprocess.run(
             here.command([*_PROGRAM, "ask", there.address, port or "0"]),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -69,10 +69,10 @@ def one_way_us(here: Host, there: Host, token: str) -> float:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        asked = None
+        answer = None
     finally:
         serving.kill()
         serving.communicate()
-    if asked is None or asked.returncode != 0:
+    if answer is None or answer.returncode != 0:
         raise StormLabError(f"host {here.name} cannot reach host {there.name}")
-    return float(asked.stdout)
+    return float(answer.stdout)

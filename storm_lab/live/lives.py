@@ -146,13 +146,13 @@ def lives_of(records: LiveRecords) -> Lives:
                 for executor in _assigned(worker, own, records.assignments)
             ]
             continue
-        ready, over = _own_executors(worker.file, by_task)
+        ready, closed = _own_executors(worker.file, by_task)
         threads = {key: name for window in worker.file.windows for key, name, _ in window.threads}
         uses[worker.number] = thread_uses(threads.items(), worker.file.tasks, by_task)
         for executor in _by_threads(worker.file, uses[worker.number], by_task):
             ready.setdefault(executor, min(ready.values(), default=worker.file.recorded_ns))
         lives += [
-            ExecutorLife(worker, executor, start, over.get(executor, worker.ended_ns))
+            ExecutorLife(worker, executor, start, closed.get(executor, worker.ended_ns))
             for executor, start in sorted(ready.items())
         ]
     return Lives(records.cluster, workers, tuple(lives), uses)
@@ -173,8 +173,8 @@ def _workers(records: LiveRecords) -> tuple[WorkerLife, ...]:
             worker = seen.pop(file.pid, None)
             node = worker.slot.node if worker else records.supervisors.get(file.supervisor)
             if node is None:
-                said = f"worker {file.pid} ran under an unknown supervisor: {file.supervisor!r}"
-                raise StormLabError(said)
+                message = f"worker {file.pid} ran under an unknown supervisor: {file.supervisor!r}"
+                raise StormLabError(message)
             ended = _ended(file, last.get(file.pid), samples)
             slot = Slot(node, file.port)
             found.append(WorkerLife(0, topology, slot, file.pid, file.started_ns, ended, file))
@@ -193,13 +193,13 @@ def _own_executors(
 ) -> tuple[dict[Executor, int], dict[Executor, int]]:
     """Return when each executor was ready (all its tasks open), and when it was closed, if it was closed."""
     ready: dict[Executor, int] = {}
-    over: dict[Executor, int] = {}
+    closed: dict[Executor, int] = {}
     for entry in file.tasks:
         executor = by_task[entry.task]
         ready[executor] = max(ready.get(executor, 0), entry.opened_ns)
         if entry.closed_ns is not None:
-            over[executor] = max(over.get(executor, 0), entry.closed_ns)
-    return ready, over
+            closed[executor] = max(closed.get(executor, 0), entry.closed_ns)
+    return ready, closed
 
 
 def _by_threads(

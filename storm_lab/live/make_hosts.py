@@ -127,10 +127,10 @@ class _NamespaceHosts(Hosts):
         tree = GroupTree(self._place.record.token, hierarchies())
         self._place.note(cgroups=tuple(map(str, tree.folders)))
         missing: list[str] = []
-        whole: Group | None = None
+        cluster_group: Group | None = None
         if tree.controllers:
             try:
-                whole = tree.make()
+                cluster_group = tree.make()
             except OSError as error:
                 missing.append(
                     f"CPU and memory of nodes (control groups cannot be created: {error.strerror})"
@@ -138,17 +138,17 @@ class _NamespaceHosts(Hosts):
         else:
             missing.append("CPU and memory of nodes (this process may not create control groups)")
         limits = self._options.limit_cpu and not self._options.pinned
-        quotas = cpu_quotas(self._cluster, self._options) if whole is not None and limits else {}
+        quotas = cpu_quotas(self._cluster, self._options) if cluster_group is not None and limits else {}
         free_cores = sorted(os.sched_getaffinity(0))
-        if whole is not None and "cpu" in tree.controllers:
-            whole.limit_cpu(MACHINE_SHARE * usable_cores())
-            whole.weigh(self._options.weight)
+        if cluster_group is not None and "cpu" in tree.controllers:
+            cluster_group.limit_cpu(MACHINE_SHARE * usable_cores())
+            cluster_group.weigh(self._options.weight)
         self._network.make()
         rack = self._cluster.nodes[0].rack
         for index, (name, node) in enumerate(
             [(MASTER, None), *((node.id, node) for node in self._cluster.nodes)]
         ):
-            group = tree.make_host(f"host{index}") if whole is not None else None
+            group = tree.make_host(f"host{index}") if cluster_group is not None else None
             address = f"10.77.{index // 250}.{index % 250 + 1}"
             namespace = self._network.add_host(rack if node is None else node.rack, f"{address}/16")
             speed_mbps = 0.0 if node is None else node.nic_mbps

@@ -128,11 +128,11 @@ def play_live(
         folder.mkdir(parents=True)
         recording = Recording(folder, origin_ns, window_ns, spec.sample_every)
         export_plan(plan, spec.version, machine, recording, exported[plan.topology.id])
-    over = threading.Event()
+    ended = threading.Event()
     services = LiveServices(spec, stage.bridge.policy, records, stage.storm.workers, origin_ns)
     try:
         with MachineSampler(stage.storm, origin_ns, window_ns) as sampler, services:
-            faults = threading.Thread(target=timeline.play, args=(origin_ns, over), daemon=True)
+            faults = threading.Thread(target=timeline.play, args=(origin_ns, ended), daemon=True)
             faults.start()
             for plan in sorted(spec.topologies, key=lambda plan: plan.submit_s):
                 submit_ns = origin_ns + round(plan.submit_s * NS_PER_S)
@@ -147,7 +147,7 @@ def play_live(
             _kill_all(stage.storm, names.values())
         raise
     finally:
-        over.set()
+        ended.set()
     _kill_all(stage.storm, names.values())
     if timeline.problem is not None:
         raise timeline.problem
@@ -247,12 +247,12 @@ def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
 def round_decisions(rounds: Sequence[Round], origin_ns: int) -> Iterator[Decision]:
     """Yield the rounds of scheduling as control events: assignments that move something, and problems."""
     before: Assignment = Assignment()
-    said = ""
+    last_problem = ""
     for made in rounds:
         time_ns = made.time_ns - origin_ns
-        if made.problem and made.problem != said:
+        if made.problem and made.problem != last_problem:
             yield Decision(time_ns, "scheduler", "keep", "cluster", made.problem)
-        said = made.problem
+        last_problem = made.problem
         for topology in made.moved:
             new, old = made.assignment.of_topology(topology), before.of_topology(topology)
             workers = {str(slot): len(members) for slot, members in new.workers().items()}

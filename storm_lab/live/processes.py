@@ -80,12 +80,12 @@ def undisturbed() -> Iterator[None]:
     """Defer Ctrl-C, SIGTERM and SIGHUP to the end of the block: a second one must not interrupt cleanup."""
     # Programs run in the block inherit the mask: Ctrl-C at a terminal reaches them too.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKING_TO_END)
-    came: list[int] = []
+    received: list[int] = []
     handlers: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         # Other threads receive signals that this one blocks, and Python then runs their handlers here.
         handlers = {
-            number: signal.signal(number, lambda number, frame: came.append(number))
+            number: signal.signal(number, lambda number, frame: received.append(number))
             for number in _ASKING_TO_END
         }
     try:
@@ -94,7 +94,7 @@ def undisturbed() -> Iterator[None]:
         for number, handler in handlers.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for number in came[:1]:
+        for number in received[:1]:
             signal.raise_signal(number)
 
 

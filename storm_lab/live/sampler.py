@@ -108,7 +108,7 @@ class MachineSampler:
         self._origin_ns = origin_ns
         self._window_ns = window_ns
         self._processes: dict[int, ProcessSampler] = {}
-        self._over = threading.Event()
+        self._ended = threading.Event()
         self._problem: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
 
@@ -118,7 +118,7 @@ class MachineSampler:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._over.set()
+        self._ended.set()
         self._thread.join()
         if error is None:
             if self._problem is not None:
@@ -145,7 +145,7 @@ class MachineSampler:
             while True:
                 turn = max(turn + 1, (time.monotonic_ns() - self._origin_ns) // self._window_ns + 1)
                 left_ns = self._origin_ns + turn * self._window_ns - time.monotonic_ns()
-                if self._over.wait(max(0, left_ns) / 1e9):
+                if self._ended.wait(max(0, left_ns) / 1e9):
                     return
                 self.sample()
         except Exception as error:

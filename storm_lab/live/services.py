@@ -168,7 +168,7 @@ class LiveServices:
         self._sampled_ns = 0
         self._announced: dict[str, Assignment] = {}
         self._measured: MeasuredLoad | None = None
-        self._over = threading.Event()
+        self._ended = threading.Event()
         self._problem: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="services", daemon=True)
 
@@ -181,7 +181,7 @@ class LiveServices:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if not self._services:
             return
-        self._over.set()
+        self._ended.set()
         self._thread.join()
         self._policy.load = lambda: None
         if self._problem is not None and error is None:
@@ -201,9 +201,9 @@ class LiveServices:
             for service in self._services:
                 service.start(control, sampler)
             sampler.listen(lambda sample: self._take())
-            while not self._over.is_set():
+            while not self._ended.is_set():
                 clock.run_until(time.monotonic_ns() - self._origin_ns)
-                self._over.wait(_POLL_SECONDS)
+                self._ended.wait(_POLL_SECONDS)
             for ending in self._control.endings:
                 ending()
         except Exception as error:

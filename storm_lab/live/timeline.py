@@ -51,12 +51,12 @@ class Timeline:
         self.problem: Exception | None = None
         """What ended `play` early, other than an event that Storm or the machine refused."""
 
-    def play(self, origin_ns: int, over: threading.Event) -> None:
-        """Carry out all events in order; returns early if ``over`` is set."""
+    def play(self, origin_ns: int, ended: threading.Event) -> None:
+        """Carry out all events in order; returns early if ``ended`` is set."""
         try:
             for fault in self._events:
                 due_ns = origin_ns + round(fault.at_s * 1e9)
-                if over.wait(max(0, due_ns - time.monotonic_ns()) / 1e9):
+                if ended.wait(max(0, due_ns - time.monotonic_ns()) / 1e9):
                     return
                 self._strike(fault, origin_ns)
         except Exception as error:

@@ -57,7 +57,7 @@ class RootNumbers:
         return (rows // self.every * len(self.lives) + life) * self.every + rows % self.every
 
 
-def _is_over(worker: WorkerLife, task: OpenedTask, end_ns: int) -> bool:
+def _has_ended(worker: WorkerLife, task: OpenedTask, end_ns: int) -> bool:
     """Return whether a task's life ended before the run did."""
     return any(time_ns is not None and time_ns <= end_ns for time_ns in (task.closed_ns, worker.ended_ns))
 
@@ -111,7 +111,7 @@ class TopologyRows:
                 self._numbers.lives[self._id, task, incarnation], np.arange(len(rows), dtype=np.int64)
             )
             outcome = np.where(rows["end_ns"] > end, PENDING, rows["outcome"])
-            if life is None or _is_over(*life, end):
+            if life is None or _has_ended(*life, end):
                 outcome[outcome == PENDING] = LOST
             done = (outcome != PENDING) & (outcome != LOST)
             source = self._plan.sources[self._components[task]]
@@ -131,12 +131,12 @@ class TopologyRows:
                 parts.setdefault(name, []).append(values[inside])
         if not parts:
             return
-        whole: dict[str, Any] = {name: np.concatenate(values) for name, values in parts.items()}
-        ended = np.where(whole["complete_ns"] < 0, np.iinfo(np.int64).max, whole["complete_ns"])
-        order = np.lexsort((whole["root_id"], whole["emit_ns"], ended))
-        whole = {name: values[order] for name, values in whole.items()}
-        whole["outcome"] = Coded(whole["outcome"], OUTCOME_NAMES)
-        log.append("roots", {**whole, "topology": self._coded(len(order))})
+        roots: dict[str, Any] = {name: np.concatenate(values) for name, values in parts.items()}
+        ended = np.where(roots["complete_ns"] < 0, np.iinfo(np.int64).max, roots["complete_ns"])
+        order = np.lexsort((roots["root_id"], roots["emit_ns"], ended))
+        roots = {name: values[order] for name, values in roots.items()}
+        roots["outcome"] = Coded(roots["outcome"], OUTCOME_NAMES)
+        log.append("roots", {**roots, "topology": self._coded(len(order))})
 
     def _write_executions(self, log: Recorder) -> None:
         """Write executions of the sampled root tuples' trees, task by task."""

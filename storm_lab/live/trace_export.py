@@ -109,7 +109,7 @@ def export_plan(
 def topology_settings(topology: Topology, version: StormVersion) -> dict[str, str | int | float | bool]:
     """Return the topology's configuration, by Storm's keys."""
     settings: dict[str, str | int | float | bool] = {
-        key: _whole_if_it_is(value) for key, value in topology.settings.items()
+        key: _as_integer_if_integral(value) for key, value in topology.settings.items()
     }
     settings["topology.workers"] = topology.workers
     settings["topology.acker.executors"] = acker_count(topology, version)
@@ -187,8 +187,8 @@ def _characters(plan: TopologyPlan) -> NDArray[np.int64]:
 
 def _varint_bytes(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     bits = np.ceil(np.log2(np.maximum(numbers, 1) + 1)).astype(np.int64)
-    whole: NDArray[np.int64] = np.maximum(1, -(-bits // 7)).astype(np.int64)
-    return whole
+    sizes: NDArray[np.int64] = np.maximum(1, -(-bits // 7)).astype(np.int64)
+    return sizes
 
 
 def _component(
@@ -304,5 +304,5 @@ def _whole_seconds(seconds: float, field: str) -> int:
     return int(seconds)
 
 
-def _whole_if_it_is(value: str | float | bool) -> str | int | float | bool:
+def _as_integer_if_integral(value: str | float | bool) -> str | int | float | bool:
     return int(value) if isinstance(value, float) and value.is_integer() else value

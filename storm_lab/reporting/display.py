@@ -152,7 +152,7 @@ def _assignment(assignment: Assignment) -> Shown:
 
 def _result(result: SchedulingResult) -> Shown:
     assignment = _assignment(result.assignment)
-    said = [f"{topology}: {each.message}" for topology, each in result.status.items()]
+    messages = [f"{topology}: {each.message}" for topology, each in result.status.items()]
     status = [
         (topology, "placed" if each.scheduled else "not placed", each.message)
         for topology, each in result.status.items()
@@ -160,7 +160,7 @@ def _result(result: SchedulingResult) -> Shown:
     html = _table(("topology", "status", "says"), status) + assignment.html
     if result.decisions:
         html += _decisions_html(result.decisions)
-    return Shown("; ".join([*said, assignment.line]), html)
+    return Shown("; ".join([*messages, assignment.line]), html)
 
 
 def _decision(decision: Decision) -> Shown:

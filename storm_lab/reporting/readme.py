@@ -61,8 +61,8 @@ def picture(reports: Path) -> str:
         return ""
     alt = read_figure(path).alt.replace("[", "(").replace("]", ")")
     image = f"![{alt}](reports/{PICTURE.as_posix()})"
-    said = caption({verdict.claim.id: verdict for verdict in collect_verdicts(reports / "verdicts")})
-    return f"{image}\n\n{said}" if said else image
+    text = caption({verdict.claim.id: verdict for verdict in collect_verdicts(reports / "verdicts")})
+    return f"{image}\n\n{text}" if text else image
 
 
 def caption(verdicts: Mapping[str, Verdict]) -> str:
@@ -71,12 +71,12 @@ def caption(verdicts: Mapping[str, Verdict]) -> str:
     measured = [verdict.measurement.value().value if verdict.measurement else None for verdict in shown]
     if any(value is None for value in measured):
         return ""
-    came = [number(round(value, 1)) for value in measured if value is not None]
+    values = [number(round(value, 1)) for value in measured if value is not None]
     printed = [number(verdict.claim.target("").expected or 0.0) for verdict in shown]
     return (
         "One result: with gamma 1.8 and 2.2 T-Storm puts Word Count on "
-        f"{came[0]} and {came[1]} of ten nodes (printed: {printed[0]} and {printed[1]}).\n"
-        f"A line then takes {came[2]} and {came[3]} % less time than under Storm on all ten "
+        f"{values[0]} and {values[1]} of ten nodes (printed: {printed[0]} and {printed[1]}).\n"
+        f"A line then takes {values[2]} and {values[3]} % less time than under Storm on all ten "
         f"(printed: {printed[2]} and {printed[3]} %).\n"
         "`storm-lab claims tstorm-fig6b-speedup` explains the difference."
     )

@@ -177,8 +177,8 @@ def collect_verdicts(folder: Path) -> tuple[Verdict, ...]:
 
     Raises `UserError` for a verdict file that is damaged, or measures a claim that it does not own.
     """
-    there = {v.claim.id: v for record in read_all_verdicts(folder) for v in _judged(record)}
-    return tuple(there.get(claim.id) or judge(claim, None) for claim in load_claims().claims)
+    found = {v.claim.id: v for record in read_all_verdicts(folder) for v in _judged(record)}
+    return tuple(found.get(claim.id) or judge(claim, None) for claim in load_claims().claims)
 
 
 def claim_rows(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:

@@ -81,10 +81,10 @@ def write_report(
     page = render_report(reports, constants=constants, damaged=damaged, made_from=made_from)
     path = reports / "index.html"
     try:
-        there = path.read_text(encoding="utf-8")
+        existing = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        there = ""
-    if _FOOTER.sub("", there) != _FOOTER.sub("", page):
+        existing = ""
+    if _FOOTER.sub("", existing) != _FOOTER.sub("", page):
         write_whole(path, page)
     return path
 

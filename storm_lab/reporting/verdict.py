@@ -154,8 +154,8 @@ def _judge_number(target: Target, measured: Measured) -> tuple[Outcome, str]:
     directed = target.side != 0
     right_side = _beyond(bottom, top, target)
     inside = target.holds(float(number(value)))
-    whole = target.holds(bottom) and target.holds(top)
-    if inside and (whole or not target.exact) and (right_side or not directed):
+    interval_inside = target.holds(bottom) and target.holds(top)
+    if inside and (interval_inside or not target.exact) and (right_side or not directed):
         return Outcome.REPRODUCED, f"{text} is in the band, {target.band_text}"
     if right_side:
         return (

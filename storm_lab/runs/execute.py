@@ -195,10 +195,10 @@ def count_existing(specs: Iterable[RunSpec]) -> dict[str, int]:
 def reused_by_variant(played: Sequence[PlayedRun]) -> str:
     """`reused_line`, followed by the number of reused runs of each variant."""
     runs = Counter(run.spec.variant for run in played)
-    there = Counter(run.spec.variant for run in played if run.reused)
-    line = reused_line(there.total(), runs.total())
-    named = [f"{name} {there[name]} of {count}" for name, count in runs.items()]
-    return f"{line}: {', '.join(named)}" if there else line
+    reused = Counter(run.spec.variant for run in played if run.reused)
+    line = reused_line(reused.total(), runs.total())
+    named = [f"{name} {reused[name]} of {count}" for name, count in runs.items()]
+    return f"{line}: {', '.join(named)}" if reused else line
 
 
 def reused_line(reused: int, runs: int) -> str:

@@ -34,13 +34,13 @@ def notebooks_at_a_time(cores: int) -> int:
     return max(2, min(cores, _NOTEBOOKS_MOST))
 
 
-def keep_cost(workspace: Path, cost: Cost) -> None:
+def write_cost(workspace: Path, cost: Cost) -> None:
     """Write the cost of a study into its workspace."""
     workspace.mkdir(parents=True, exist_ok=True)
     write_whole(workspace / _COST, json.dumps(asdict(cost)) + "\n")
 
 
-def kept_cost(workspace: Path) -> Cost | None:
+def read_cost(workspace: Path) -> Cost | None:
     """Cost of a study when it was last made from scratch; None if it was not recorded."""
     try:
         return Cost(**json.loads((workspace / _COST).read_text(encoding="utf-8")))

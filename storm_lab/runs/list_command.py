@@ -82,8 +82,8 @@ def _list_runs(chosen: Sequence[Experiment], given: tuple[str, ...], as_json: bo
     for run, row in rows.items():
         values = " ".join(f"{name}={value}" for name, value in row["parameters"].items())
         click.echo(f"{run:{width}}  {'exists' if row['there'] else '-':6}  seed {row['seed']}  {values}")
-    there = sum(row["there"] for row in rows.values())
-    click.echo(f"{there} of {len(rows)} runs exist already (same code, same inputs)")
+    existing = sum(row["there"] for row in rows.values())
+    click.echo(f"{existing} of {len(rows)} runs exist already (same code, same inputs)")
 
 
 def _cost(experiment: Experiment) -> str:

@@ -115,7 +115,7 @@ def _by_release(
     load: float,
     seconds: float | None,
 ) -> list[tuple[Release, list[LiveTask]]]:
-    asked = None if version is None else find_release(version)
+    requested = None if version is None else find_release(version)
     found: list[tuple[Release, list[LiveTask]]] = []
     slugs = [each.slug for each in experiments()]
     given = {"--param": ", ".join(parameters), "--only": ", ".join(only), "--seconds": seconds}
@@ -124,7 +124,7 @@ def _by_release(
             raise UserError("applies to experiments only", field=field, value=value, remedy="leave it out")
     for name in names:
         if name in SCENES:
-            release = asked or next(iter(RELEASES.values()))
+            release = requested or next(iter(RELEASES.values()))
             found.append((release, [scene_task(SCENES[name], play + 1) for play in range(repeat)]))
         elif name in slugs:
             chosen = experiment(name)
@@ -133,7 +133,7 @@ def _by_release(
             versions = {spec.storm_version for spec in chosen.runs(checked)}
             if not tasks:
                 raise UserError("no run matches", field="--only", value=", ".join(only) or name)
-            found.append((asked or nearest_release(min(versions)), tasks))
+            found.append((requested or nearest_release(min(versions)), tasks))
         else:
             raise unknown_name("scene or experiment", name, [*SCENES, *slugs], "storm_lab", field="name")
     return found

@@ -98,8 +98,8 @@ def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
                 raise UserError(error.evalue) from None
             if error.ename in _names_below(StormLabError):
                 raise NotebookFailed(f"{template.name}: {error.evalue}") from None
-            said = strip_ansi(str(error))  # type: ignore[no-untyped-call]
-            raise NotebookFailed(f"{template.name}, cell {error.exec_count}: {said}") from None
+            message = strip_ansi(str(error))  # type: ignore[no-untyped-call]
+            raise NotebookFailed(f"{template.name}, cell {error.exec_count}: {message}") from None
         except (DeadKernelError, RuntimeError, OSError) as error:
             known = isinstance(error, DeadKernelError) or any(
                 sign in str(error) for sign in ("Address already in use", "Kernel died")

@@ -29,7 +29,7 @@ from storm_lab.reporting.chosen import ConstantRecord
 from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.execute import JOBS
-from storm_lab.runs.expected import Cost, expected_costs, keep_cost
+from storm_lab.runs.expected import Cost, expected_costs, write_cost
 from storm_lab.runs.namespace import CHOICE, CONSTANTS
 from storm_lab.runs.notebook import is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance
@@ -137,7 +137,7 @@ def reproduce(
     costs = {place: prepared.cost_of(place, seconds) for place, (seconds, _) in prepared.side_results.items()}
     for place, cost in costs.items():
         if cost is not None:
-            keep_cost(studies[place].workspace, cost)
+            write_cost(studies[place].workspace, cost)
     if len(failed) == 1:
         raise next(iter(failed.values()))
     if failed:
@@ -297,10 +297,10 @@ def _publish(study: Study, home: Path) -> None:
         raise UserError(message, field=slug, remedy=remedy) from None
 
 
-def _only_stamp_differs(text: str, there: Path) -> bool:
+def _only_stamp_differs(text: str, published: Path) -> bool:
     """Return whether existing verdicts differ only in the digest of the code that measured them."""
     try:
-        old = json.loads(there.read_text(encoding="utf-8"))
+        old = json.loads(published.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
     return isinstance(old, dict) and {**old, "code_digest": ""} == {**json.loads(text), "code_digest": ""}

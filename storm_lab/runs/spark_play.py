@@ -103,19 +103,19 @@ def _job(tasks: Sequence[Task], home: Path, spark: SparkSession) -> dict[str, st
 @contextmanager
 def _noted_interruption() -> Iterator[list[int]]:
     """Yield a list that is filled on Ctrl-C, which Spark reports as an error of a cancelled job."""
-    came: list[int] = []
+    received: list[int] = []
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield came
+        yield received
         return
 
     def note(number: int, frame: FrameType | None) -> None:
-        came.append(number)
+        received.append(number)
         before(number, frame)
 
     signal.signal(signal.SIGINT, note)
     try:
-        yield came
+        yield received
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -140,7 +140,7 @@ class SweepResult:
         The tables are ``runs.parquet``, ``runs.csv`` and ``summary.csv``.
         """
         place = folder if folder is not None else data_folder() / "sweeps" / self.sweep.name
-        asked = {
+        request = {
             "experiment": self.sweep.slug,
             "settings": [
                 {name: scalar(value) for name, value in setting.varied.items()}
@@ -155,7 +155,7 @@ class SweepResult:
                 ("runs.parquet", self.rows.to_parquet(index=False)),
                 ("runs.csv", self.rows.to_csv(index=False).encode()),
                 ("summary.csv", self.summary.to_csv(index=False).encode()),
-                ("sweep.json", (json.dumps(asked, indent=1) + "\n").encode()),
+                ("sweep.json", (json.dumps(request, indent=1) + "\n").encode()),
             ):
                 write_whole(place / name, data)
         return place

@@ -121,8 +121,8 @@ def summary_rows(rows: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     found = []
     for place, group in rows.groupby(keys, sort=False, dropna=False):
         failed = int((group["status"] == FAILED).sum())
-        whole = group[group["status"] != FAILED]
-        for topology, own in whole.groupby("topology", sort=True) if len(whole) else [("", group)]:
+        complete = group[group["status"] != FAILED]
+        for topology, own in complete.groupby("topology", sort=True) if len(complete) else [("", group)]:
             for metric in metrics:
                 samples = [float(value) for value in own[metric].dropna()]
                 value = over_seeds(samples) if samples else None

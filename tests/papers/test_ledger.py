@@ -115,7 +115,7 @@ def test_a_small_ledger_is_read(tmp_path):
     [
         ("kind: absolute", "kind: guess", "kind = 'guess'"),
         ("expected: 10", "expected: 10, band: [11, 12]", "does not contain the expected value"),
-        ("expected: 10", "expected: 10, band: [12, 9]", "upside down"),
+        ("expected: 10", "expected: 10, band: [12, 9]", "lower end of the band exceeds the upper"),
         ("expected: 10", "expected: 10, band: [null, null]", "closed on one side"),
         ("expected: 10", "expected: ten", "must be a number"),
         ("expected: 10", "neutral: 1", "needs a number"),

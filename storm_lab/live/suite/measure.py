@@ -136,8 +136,8 @@ class RunTables:
         found = {}
         for name, topology in self._topologies.items():
             own = first[name] if name in first.index.get_level_values(0) else pd.Series(dtype=float)
-            whole = len(own) == len(executors_of(topology, self.spec.version))
-            found[name] = float(own.max()) / _NS if whole else math.inf
+            complete = len(own) == len(executors_of(topology, self.spec.version))
+            found[name] = float(own.max()) / _NS if complete else math.inf
         return found
 
     def measure(self, scene: Scene, what: Measure) -> Measured | None:
@@ -162,14 +162,14 @@ class RunTables:
 
         The use of network threads is counted for the receive thread, as in the log of a live run.
         """
-        if (whole := self.measure(scene, Measure.CPU)) is None:
+        if (total := self.measure(scene, Measure.CPU)) is None:
             return {}
         usable, rows = self._usable_windows(scene), self._cpu[self._cpu["topology"].isin(scene.topologies)]
         kinds = rows["thread"].replace("network", "receive")
         used = {
             str(kind): float(_by_window(own, "cpu_ms", usable).sum()) for kind, own in rows.groupby(kinds)
         }
-        return {kind: whole.value * each / sum(used.values()) for kind, each in used.items()}
+        return {kind: total.value * each / sum(used.values()) for kind, each in used.items()}
 
     def missing(self, scene: Scene, what: Measure) -> str:
         """Return why there is no such measure; empty if there is one."""

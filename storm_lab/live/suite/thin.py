@@ -43,8 +43,8 @@ def executions_measured(scenes: Iterable[Scene], spec: EmulationSpec) -> frozens
 
 def roots_measured(scenes: Iterable[Scene]) -> frozenset[str]:
     """Return the topologies of the root tuples that the measures of some scenes need."""
-    told = {Measure.P50, Measure.P95, Measure.CONTROL}
-    return frozenset(name for scene in scenes if told & set(scene.measures) for name in scene.topologies)
+    per_tuple = {Measure.P50, Measure.P95, Measure.CONTROL}
+    return frozenset(name for scene in scenes if per_tuple & set(scene.measures) for name in scene.topologies)
 
 
 def thin(run: Run, folder: Path, executed: Collection[tuple[str, str]], rooted: Collection[str]) -> Manifest:

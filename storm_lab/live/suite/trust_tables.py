@@ -56,9 +56,9 @@ def machines_table(trust: Trust) -> pd.DataFrame:
     rows = []
     for machine in trust.machines:
         own = trust.on(machine)
-        told = sum(each.agrees is not None for each in own.orderings)
+        distinguishable = sum(each.agrees is not None for each in own.orderings)
         factors = [own.factor(name) for name in FACTORS]
-        rows.append((machine, len(own.predicted), *factors, f"{len(own.wrong)} of {told}"))
+        rows.append((machine, len(own.predicted), *factors, f"{len(own.wrong)} of {distinguishable}"))
     columns = ["machine", "predicted scenes", *KINDS.values(), "orderings wrong"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -141,15 +141,15 @@ def trust_lines(trust: Trust) -> Iterator[str]:
 def _scene(row: Row) -> Iterator[str]:
     name, half = row.name.rpartition("@")[0], row.half.value
     for each in row.compared:
-        yield _line(name, half, each.measure.value, UNITS[each.measure], _told(each))
+        yield _line(name, half, each.measure.value, UNITS[each.measure], _columns_text(each))
         name = half = ""
 
 
-def _line(name: str, half: str, measure: str, unit: str, told: str) -> str:
-    return f"  {name:27} {half:10} {measure:10} {unit:8} {told}".rstrip()
+def _line(name: str, half: str, measure: str, unit: str, columns: str) -> str:
+    return f"  {name:27} {half:10} {measure:10} {unit:8} {columns}".rstrip()
 
 
-def _told(each: Compared) -> str:
+def _columns_text(each: Compared) -> str:
     predicted = f"{each.predicted.value:.4g}" if each.predicted else "-"
     if each.measured is None or each.unusable:
         return f"unusable: {each.unusable}"
@@ -159,9 +159,9 @@ def _told(each: Compared) -> str:
 
 
 def _orderings(trust: Trust) -> Iterator[str]:
-    told = [each for each in trust.orderings if each.agrees is not None]
+    distinguishable = [each for each in trust.orderings if each.agrees is not None]
     yield ""
-    yield f"Better of two placements: wrong in {len(trust.wrong)} of {len(told)} pairs that differ"
+    yield f"Better of two placements: wrong in {len(trust.wrong)} of {len(distinguishable)} pairs that differ"
     for each in trust.wrong:
         pair = f"{each.machine} {each.one}".strip()
         yield f"  {pair} against {each.other}, by {each.measure.value}: opposite order"

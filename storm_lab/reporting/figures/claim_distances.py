@@ -22,7 +22,7 @@ from storm_lab.reporting.verdict import Outcome, Verdict
 _EDGE = 1.25
 """End of the axis; values beyond it are drawn as an arrow at the edge."""
 
-_LOOKS = {
+_MARKERS = {
     Outcome.REPRODUCED: ("o", LINES[2]),
     Outcome.DIRECTION: ("D", LINES[4]),
     Outcome.NOT_REPRODUCED: ("X", LINES[1]),
@@ -80,11 +80,11 @@ def claim_distances(verdicts: Sequence[Verdict], *, title: str = "") -> Figure |
         )
         axes.set_xlabel("distance from the printed value")
         axes.grid(axis="y", visible=False)
-        said = [
+        labels = [
             f"{row.target.expected_text}, {with_unit(number(row.value), row.target.unit)}" for row in rows
         ]
         right = axes.secondary_yaxis("right")
-        right.set_yticks(range(len(rows)), said, fontsize=8)
+        right.set_yticks(range(len(rows)), labels, fontsize=8)
         right.tick_params(length=0)
         handles = _handles(rows)
         beyond = " · arrows: beyond the axis" if any(map(_leaves, rows)) else ""
@@ -96,7 +96,7 @@ def claim_distances(verdicts: Sequence[Verdict], *, title: str = "") -> Figure |
 
 def _rows(verdict: Verdict) -> list[_Row]:
     claim, measurement = verdict.claim, verdict.measurement
-    if measurement is None or not claim.targets or verdict.outcome not in _LOOKS:
+    if measurement is None or not claim.targets or verdict.outcome not in _MARKERS:
         return []
     rows = []
     for target in claim.targets:
@@ -134,7 +134,7 @@ def _draw(axes: Axes, row: _Row, place: int) -> None:
     axes.fill_betweenx([place - 0.36, place + 0.36], low, high, color=INK, alpha=0.14, linewidth=0)
     if low == high:
         axes.plot([low, low], [place - 0.36, place + 0.36], color=INK, linewidth=1.2)
-    mark, colour = _LOOKS[row.outcome]
+    mark, colour = _MARKERS[row.outcome]
     if row.measured.low is not None and row.measured.high is not None:
         axes.plot([row.at(row.measured.low), row.at(row.measured.high)], [place] * 2, color=colour)
     for other in row.others:
@@ -152,7 +152,7 @@ def _draw(axes: Axes, row: _Row, place: int) -> None:
 
 def _handles(rows: Sequence[_Row]) -> list[Line2D | Patch]:
     shown: list[Line2D | Patch] = [Patch(facecolor=INK, alpha=0.14, label="band")]
-    for outcome, (mark, colour) in _LOOKS.items():
+    for outcome, (mark, colour) in _MARKERS.items():
         if any(row.outcome is outcome for row in rows):
             shown.append(Line2D([], [], marker=mark, linestyle="", color=colour, label=outcome.value))
     if any(row.others for row in rows):

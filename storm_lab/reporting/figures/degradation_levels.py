@@ -37,7 +37,7 @@ def degradation_levels(
             groups = rows.groupby("level")["degraded_s"]
             means = groups.mean().reindex(levels)
             offsets = [number + (place - (len(variants) - 1) / 2) * width for number in range(len(levels))]
-            axes.bar(offsets, means, width=width * 0.92, **style.bar_look(place, style.LINES), label=label)
+            axes.bar(offsets, means, width=width * 0.92, **style.bar_style(place, style.LINES), label=label)
             for offset, level in zip(offsets, levels, strict=True):
                 low, high = style.seed_interval(rows.loc[rows["level"] == level, "degraded_s"])
                 axes.plot([offset, offset], [low, high], color=style.INK, linewidth=1.2)

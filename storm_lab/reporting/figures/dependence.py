@@ -109,16 +109,16 @@ def dependence(
 def _draw(
     axes: Axes, rows: pd.DataFrame, x: str, column: str, place: int, name: str, *, joined: bool, labels: str
 ) -> None:
-    look = style.line_look(place)
+    options = style.line_style(place)
     means = rows.groupby(x)[column].mean()
     several = len(rows) > len(means)
     if several or not joined:
         axes.plot(
-            rows[x], rows[column], look["marker"], color=look["color"], markersize=4, alpha=0.85,
+            rows[x], rows[column], options["marker"], color=options["color"], markersize=4, alpha=0.85,
             label=None if joined else name,
         )  # fmt: skip
     if joined:
-        axes.plot(means.index, means, label=name, **({**look, "marker": ""} if several else look))
+        axes.plot(means.index, means, label=name, **({**options, "marker": ""} if several else options))
     if labels:
         written = rows.groupby(x)[labels].first()
         for spot, height, text in zip(means.index, means, written, strict=True):

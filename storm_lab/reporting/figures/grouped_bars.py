@@ -88,7 +88,7 @@ def _draw(
         cells = [rows.loc[rows[group] == each, column].dropna() for each in groups]
         at = np.arange(len(groups)) + (place - (len(variants) - 1) / 2) * width
         means = [float(cell.mean()) if len(cell) else 0.0 for cell in cells]
-        axis.bar(at, means, width * 0.92, **style.bar_look(place), label=name)
+        axis.bar(at, means, width * 0.92, **style.bar_style(place), label=name)
         for x, mean, cell in zip(at, means, cells, strict=True):
             if not len(cell):
                 axis.plot(x, 0, "x", color=style.MUTED, markersize=4, clip_on=False)

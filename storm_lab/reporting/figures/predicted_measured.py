@@ -21,7 +21,7 @@ FACTORS = (1.1, 1.25)
 _WIDE = 60.0
 """Largest over smallest value above which only powers of ten are written at an axis."""
 
-_LOOKS: dict[str, dict[str, Any]] = {
+_MARKERS: dict[str, dict[str, Any]] = {
     "predicted": {"marker": "o", "color": style.LINES[0], "markerfacecolor": style.LINES[0]},
     "calibrates": {"marker": "^", "color": style.LINES[1], "markerfacecolor": "none"},
 }
@@ -59,7 +59,7 @@ def predicted_measured(
 
 def _handles() -> dict[str, object]:
     marks: dict[str, object] = {
-        half: Line2D([], [], linestyle="", markersize=5, **look) for half, look in _LOOKS.items()
+        half: Line2D([], [], linestyle="", markersize=5, **options) for half, options in _MARKERS.items()
     }
     bands = {
         f"factor {factor:g}": Patch(color=style.MUTED, alpha=_BANDS[factor], linewidth=0)
@@ -81,13 +81,13 @@ def _draw(axes: Axes, drawn: pd.DataFrame) -> None:
             ends, ends / factor, ends * factor, color=style.MUTED, alpha=_BANDS[factor], linewidth=0
         )
     axes.plot(ends, ends, color=style.INK, linewidth=0.8)
-    for half, look in _LOOKS.items():
+    for half, options in _MARKERS.items():
         own = drawn[drawn["half"] == half]
         low = np.clip(own["measured"] - own["low"].fillna(own["measured"]), 0, own["measured"] * 0.9)
         high = np.clip(own["high"].fillna(own["measured"]) - own["measured"], 0, None)
         axes.errorbar(
             own["measured"], own["predicted"], xerr=[low, high], linestyle="", markersize=4.5,
-            markeredgewidth=1.0, elinewidth=0.8, **look,
+            markeredgewidth=1.0, elinewidth=0.8, **options,
         )  # fmt: skip
     axes.set(xlim=ends, ylim=ends)
     for axis in (axes.xaxis, axes.yaxis):

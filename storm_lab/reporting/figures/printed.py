@@ -119,16 +119,16 @@ def draw_printed(
         # A logarithmic axis has no 0; the band extends to the end of the axis.
         low = min(ends)
     drawn: list[Any] = []
-    look: dict[str, Any] = {"color": colour, "alpha": 0.16, "linewidth": 0, "zorder": 0.6}
+    options: dict[str, Any] = {"color": colour, "alpha": 0.16, "linewidth": 0, "zorder": 0.6}
     line: dict[str, Any] = {"color": colour, "linewidth": 1.1, "linestyle": _DASH, "zorder": 1.9}
     if between is None:
         # A value at the far end of an open band is no edge of it.
-        drawn.append((axes.axvspan if upright else axes.axhspan)(low, high, **look))
+        drawn.append((axes.axvspan if upright else axes.axhspan)(low, high, **options))
         if number.value is not None:
             drawn.append((axes.axvline if upright else axes.axhline)(number.value, **line))
     else:
         area = axes.fill_betweenx if upright else axes.fill_between
-        drawn.append(area(list(between), [low, low], [high, high], **look))
+        drawn.append(area(list(between), [low, low], [high, high], **options))
         if number.value is not None:
             values = [number.value, number.value]
             drawn += axes.plot(*((values, between) if upright else (between, values)), **line)

@@ -142,8 +142,8 @@ def _themed(svg: str, title: str, alt: str, claims: Sequence[str]) -> str:
     )
     start = svg.index("<svg")
     end = svg.index(">", start)
-    said = f' data-claims="{" ".join(claims)}"' if claims else ""
-    return svg[:end] + f' role="img"{said}>' + head + svg[end + 1 :]
+    attribute = f' data-claims="{" ".join(claims)}"' if claims else ""
+    return svg[:end] + f' role="img"{attribute}>' + head + svg[end + 1 :]
 
 
 def _escaped(text: str) -> str:

@@ -141,16 +141,16 @@ def new_figure(height: float) -> Figure:
     return Figure(figsize=(WIDTH, height), layout="constrained")
 
 
-def line_look(place: int, *, marked: bool = True) -> dict[str, Any]:
+def line_style(place: int, *, marked: bool = True) -> dict[str, Any]:
     """Style of line number ``place``: colour, dashes and, if ``marked``, a mark."""
     dash = DASHES[place % len(DASHES)]
-    look: dict[str, Any] = {
+    options: dict[str, Any] = {
         "color": LINES[place % len(LINES)], "linestyle": (0, dash) if dash else "-",
     }  # fmt: skip
-    return {**look, "marker": MARKS[place % len(MARKS)], "markersize": 4.5} if marked else look
+    return {**options, "marker": MARKS[place % len(MARKS)], "markersize": 4.5} if marked else options
 
 
-def bar_look(place: int, colours: Sequence[str] = MACHINES) -> dict[str, Any]:
+def bar_style(place: int, colours: Sequence[str] = MACHINES) -> dict[str, Any]:
     """Style of bar number ``place`` in a group: fill, edge and hatching."""
     return {
         "color": colours[place % len(colours)], "edgecolor": INK, "linewidth": 0.4,

@@ -92,14 +92,14 @@ def time_panels(
 
 
 def _draw(axes: Axes, rows: pd.DataFrame, column: str, place: int, name: str, unit: float) -> None:
-    look = style.line_look(place, marked=False)
+    options = style.line_style(place, marked=False)
     own = rows.groupby("t_s")[column]
     means = own.mean()
-    axes.step(means.index / unit, means, where="post", label=name or None, **look)
+    axes.step(means.index / unit, means, where="post", label=name or None, **options)
     if "seed" in rows and rows["seed"].nunique() > 1:
         low, high = zip(*(style.seed_interval(values) for _, values in own), strict=True)
         axes.fill_between(
-            means.index / unit, low, high, step="post", color=look["color"], alpha=0.25, linewidth=0
+            means.index / unit, low, high, step="post", color=options["color"], alpha=0.25, linewidth=0
         )
 
 

@@ -133,15 +133,15 @@ def _draw_values(
 
     for place, (label, variant) in enumerate(panel.variants.items()):
         rows = values[values["variant"] == variant]
-        look = style.line_look(place, marked=False)
+        options = style.line_style(place, marked=False)
         lineplot(
             rows, x="t_s", y=value, ax=axes, errorbar=style.seed_interval, label=label, dashes=False,
-            legend=False, err_kws={"alpha": 0.25, "linewidth": 0}, **look,
+            legend=False, err_kws={"alpha": 0.25, "linewidth": 0}, **options,
         )  # fmt: skip
         if top:
             means = rows.groupby("t_s")[value].mean()
             over = means[means > top]
-            axes.plot(over.index, [top * 0.965] * len(over), "^", markersize=5, color=look["color"])
+            axes.plot(over.index, [top * 0.965] * len(over), "^", markersize=5, color=options["color"])
     if logarithmic:
         axes.set_yscale("log")
         style.log_ticks(axes.yaxis)
@@ -160,10 +160,10 @@ def _draw_nodes(axes: Axes, nodes: pd.DataFrame, panel: Panel, right: float) -> 
             continue
         mean = _mean_steps(rows)
         highest = max(highest, float(mean.max()))
-        look = style.line_look(place, marked=False)
-        axes.step([*mean.index, right], [*mean, mean.iloc[-1]], where="post", **look)
+        options = style.line_style(place, marked=False)
+        axes.step([*mean.index, right], [*mean, mean.iloc[-1]], where="post", **options)
         value = float(mean.iloc[-1])
-        last[value] = style.INK if value in last else look["color"]
+        last[value] = style.INK if value in last else options["color"]
     axes.set_ylim(0, highest * 1.3)
     axes.set_ylabel("nodes")
     axes.set_yticks([0, round(highest)])

@@ -26,7 +26,7 @@ MOST_FRAMES = 200
 
 _NS = 1e9
 _TILES = 4
-_FULL = 50.0
+_FULL_BAR_TUPLES = 50.0
 """Waiting tuples at which a tile's bar is as high as the tile; beyond, only the number shows more."""
 
 
@@ -207,7 +207,7 @@ def _draw_node(
         axes.add_patch(
             Rectangle((x, y), wide * 0.93, high * 0.9, facecolor=colours[row["component"]], linewidth=0)
         )
-        filled = high * 0.9 * min(queue / _FULL, 1.0)
+        filled = high * 0.9 * min(queue / _FULL_BAR_TUPLES, 1.0)
         axes.add_patch(
             Rectangle((x, y + high * 0.9 - filled), wide * 0.93, filled, facecolor=LINES[1], alpha=0.75)
         )
