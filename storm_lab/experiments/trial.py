@@ -30,8 +30,8 @@ class Trial:
     the claims that it explains. ``reading``: whether it is another reading of the paper, played with every
     seed; without ``claims`` it explains all. ``chosen_on``: the claims whose printed values were used to
     choose it, so that results for them are no prediction. ``indifferent``: parameters whose other values give
-    the same result, so that no claim can have chosen them. ``asked``: whether a parameter of its own asks for
-    it, regardless of ``trials``.
+    the same result, so that no claim can have chosen them. ``requested``: whether a parameter of its own asks
+    for it, regardless of ``trials``.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Trial:
     reading: bool = False
     chosen_on: tuple[str, ...] = ()
     indifferent: tuple[str, ...] = ()
-    asked: bool = False
+    requested: bool = False
 
     def basis(self, found: Measurement) -> Basis | None:
         """Basis of a measurement under this trial; None leaves it to the ledger."""
@@ -77,7 +77,7 @@ def tried(
             changes = {name: int(value) if isinstance(usual, int) else value}
             names = (trial_name.format(f"{value:g}"), label.format(f"{value:g}"))
             own = tuple(claims)
-            found.append(Trial(*names, changes, only, own, chosen_on=own, asked=True))
+            found.append(Trial(*names, changes, only, own, chosen_on=own, requested=True))
     return tuple(found)
 
 
@@ -95,7 +95,7 @@ def played(
     """
     yield None, shared, parameters.seeds
     for trial in trials:
-        wanted = trial.reading or trial.asked or parameters.flag(TRIALS.name)
+        wanted = trial.reading or trial.requested or parameters.flag(TRIALS.name)
         if wanted and any(shared[name] != value for name, value in trial.changes.items()):
             seeds = parameters.seeds if trial.reading else parameters.seeds[:1]
             yield trial, shared.changed(**trial.changes), seeds

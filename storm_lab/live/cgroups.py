@@ -167,11 +167,11 @@ class GroupTree:
         """Make the group of the whole cluster; `OSError` if the kernel does not permit it."""
         if self._version == 2:
             for place in set(self._places.values()):
-                _hand_down(place.folder, self._places)
+                _enable_controllers(place.folder, self._places)
         for folder in self.folders:
             folder.mkdir(exist_ok=True)
             if self._version == 2:
-                _hand_down(folder, self._places)
+                _enable_controllers(folder, self._places)
         return self.make_host("")
 
     def make_host(self, name: str) -> Group:
@@ -182,7 +182,7 @@ class GroupTree:
         return Group(folders, self._version)
 
 
-def unleash(folder: Path) -> None:
+def lift_quotas(folder: Path) -> None:
     """Lift the CPU quotas of a group and its subgroups: a process needs CPU even to end."""
     for name, text in (("cpu.cfs_quota_us", "-1"), ("cpu.max", "max")):
         for file in folder.rglob(name):
@@ -218,7 +218,7 @@ def _pids(files: Iterable[Path]) -> list[int]:
     return sorted(found)
 
 
-def _hand_down(folder: Path, controllers: Iterable[str]) -> None:
+def _enable_controllers(folder: Path, controllers: Iterable[str]) -> None:
     """Version 2: enable controllers in the subgroups of this group."""
     control = folder / "cgroup.subtree_control"
     enabled = control.read_text().split()

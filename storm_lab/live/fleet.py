@@ -127,7 +127,7 @@ class Fleet:
         command = place.java("supervisor", self._release.supervisor_main, flags=flags)
         self._daemons[node] = place.start("supervisor", command)
 
-    def forget(self, node: str) -> Daemon:
+    def stop_watching(self, node: str) -> Daemon:
         """Stop watching a node's supervisor, which is about to be killed, and return it."""
         return self._daemons.pop(node)
 

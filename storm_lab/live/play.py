@@ -109,7 +109,7 @@ def play_live(
     spec = replace(spec, version=stage.release.storm)
     check_live(spec, stage.storm.cluster)
     # An earlier run may have left a node dead.
-    stage.storm.mend()
+    stage.storm.restore_all()
     stage.runs += 1
     here = stage.folder / f"run{stage.runs}"
     folders = {plan.topology.id: here / f"topology{i}" for i, plan in enumerate(spec.topologies)}

@@ -76,7 +76,7 @@ def kill(pid: int, belongs: Callable[[int], bool]) -> bool:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def signals_deferred() -> Iterator[None]:
     """Defer Ctrl-C, SIGTERM and SIGHUP to the end of the block: a second one must not interrupt cleanup."""
     # Programs run in the block inherit the mask: Ctrl-C at a terminal reaches them too.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKING_TO_END)

@@ -21,7 +21,7 @@ from dataclasses import fields as fields_of
 from pathlib import Path
 
 from storm_lab.errors import StormLabError, refused_by_system
-from storm_lab.live.cgroups import GroupTree, hierarchies, members, remove_tree, unleash
+from storm_lab.live.cgroups import GroupTree, hierarchies, lift_quotas, members, remove_tree
 from storm_lab.live.jars import remove_drafts
 from storm_lab.live.netns import namespaces_of, remove_namespaces, remove_tries
 from storm_lab.live.processes import end_all, marked
@@ -135,7 +135,7 @@ def places() -> Iterator[Place]:
     if not root.is_dir():
         return
     for folder in sorted(root.iterdir()):
-        if folder.is_dir() and not _in_the_making(folder):
+        if folder.is_dir() and not _is_being_made(folder):
             yield Place(folder, _read(folder), None)
 
 
@@ -147,7 +147,7 @@ def boot_id() -> str:
         return "unknown"
 
 
-def _in_the_making(folder: Path) -> bool:
+def _is_being_made(folder: Path) -> bool:
     """Return whether a folder may lack its owner's lock only because it has just been made."""
     try:
         return folder.name.startswith(".") and time.time() - folder.stat().st_mtime < _MAKING_SECONDS
@@ -187,7 +187,7 @@ def remove_cluster(place: Place) -> None:
         left: list[str] = []
         groups = {*map(Path, record.cgroups), *GroupTree(record.token, hierarchies()).folders}
         for folder in groups:
-            unleash(folder)
+            lift_quotas(folder)
         if pids := end_all(lambda: processes_of(record)):
             left.append(f"processes {', '.join(map(str, pids))}")
         remove_namespaces(namespaces_of(record.token))

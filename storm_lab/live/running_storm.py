@@ -54,11 +54,11 @@ class RunningStorm:
     @property
     def token(self) -> str:
         """The six characters that mark all of the cluster's resources."""
-        return self._here.record.token
+        return self._own_place.record.token
 
     def host(self, name: str) -> Host:
         """Return the host of a node, or of Nimbus (`hosts.MASTER`)."""
-        return self._made.host(name)
+        return self._own_hosts.host(name)
 
     def address(self, node: str) -> str:
         """Return the address by which Storm knows a node (``storm.local.hostname``)."""
@@ -66,18 +66,18 @@ class RunningStorm:
 
     def new_folder(self, name: str) -> Path:
         """Make a folder that every process of the cluster can write to; it is removed with the cluster."""
-        folder = self._here.folder / name
+        folder = self._own_place.folder / name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def note_drafts(self, *folders: Path) -> None:
         """Note incomplete folders elsewhere, to be removed too if this process is killed."""
-        self._here.note(files=tuple(str(folder.absolute()) for folder in folders))
+        self._own_place.note(files=tuple(str(folder.absolute()) for folder in folders))
 
     @property
     def scheduler_socket(self) -> Path:
         """The socket at which Nimbus asks for schedules, if it does."""
-        return self._socket or self._here.folder / "scheduler"
+        return self._socket or self._own_place.folder / "scheduler"
 
     def submit(self, name: str, jar: Path, main: str, *arguments: str) -> None:
         """Run the program that submits a topology on Nimbus's host, until it has succeeded.
@@ -165,14 +165,14 @@ class RunningStorm:
         """Return the running worker JVMs, in order of nodes and ports (without the log writers of 2.x)."""
         installations = self._fleet.installations
         nodes = {str(installations[node.id].home): node.id for node in self.cluster.nodes}
-        return find_workers(processes_of(self._here.record), nodes, self.release.worker_main)
+        return find_workers(processes_of(self._own_place.record), nodes, self.release.worker_main)
 
     def kill_worker(self, slot: Slot) -> None:
         """Send SIGKILL to the worker in a slot; `UserError` if no worker runs in this slot."""
         for worker in self.workers():
             if worker.slot == slot:
                 with self._event("kill-worker", str(slot), f"process {worker.pid}"):
-                    kill(worker.pid, lambda pid: pid in processes_of(self._here.record))
+                    kill(worker.pid, lambda pid: pid in processes_of(self._own_place.record))
                 return
         raise UserError("no worker runs in this slot", field="slot", value=str(slot))
 
@@ -184,9 +184,9 @@ class RunningStorm:
         with self._event("lose-node", node):
             self._lost.add(node)
             if self.host(node).namespace is not None:
-                self._made.set_link(node, None, up=False)
+                self._own_hosts.set_link(node, None, up=False)
             # Forget it before it is killed: another thread may check at that moment whether all daemons live.
-            supervisor = self._fleet.forget(node)
+            supervisor = self._fleet.stop_watching(node)
             end_all(lambda: self._on(node))
             supervisor.process.wait()
 
@@ -198,24 +198,24 @@ class RunningStorm:
         with self._event("restore-node", node):
             self._lost.remove(node)
             if self.host(node).namespace is not None:
-                self._made.set_link(node, None, up=True)
+                self._own_hosts.set_link(node, None, up=True)
             self._fleet.start_supervisor(node)
 
     def cut_link(self, one: str, other: str | None = None) -> None:
         """Block all packets between two nodes, or a node and the rest; `UserError`: no such node or link."""
         self._known(one, other)
         with self._event("cut-link", one, other or "all"):
-            self._made.set_link(one, other, up=False)
+            self._own_hosts.set_link(one, other, up=False)
             self._cut.add((one, other))
 
     def mend_link(self, one: str, other: str | None = None) -> None:
         """Let packets pass again where `cut_link` has blocked them."""
         self._known(one, other)
         with self._event("mend-link", one, other or "all"):
-            self._made.set_link(one, other, up=True)
+            self._own_hosts.set_link(one, other, up=True)
             self._cut.discard((one, other))
 
-    def mend(self) -> None:
+    def restore_all(self) -> None:
         """Undo what faults have left behind: restore lost nodes, mend cut links, wait for all supervisors.
 
         Only for times when no topology runs: nodes come back with empty disks. Otherwise a supervisor might
@@ -266,7 +266,7 @@ class RunningStorm:
         folder = str(self._fleet.installations[node].home)
         return [
             pid
-            for pid in processes_of(self._here.record)
+            for pid in processes_of(self._own_place.record)
             if any(folder in word for word in command_line(pid))
         ]
 
@@ -277,13 +277,13 @@ class RunningStorm:
                 check_known("node", node, ids, "the cluster")
 
     @property
-    def _here(self) -> Place:
+    def _own_place(self) -> Place:
         if self._place is None:
             raise StormLabError(_NOT_RUNNING)
         return self._place
 
     @property
-    def _made(self) -> Hosts:
+    def _own_hosts(self) -> Hosts:
         if self._hosts is None:
             raise StormLabError(_NOT_RUNNING)
         return self._hosts

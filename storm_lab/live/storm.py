@@ -17,7 +17,7 @@ from storm_lab.live.hosts import MASTER, HostOptions, check_hosts
 from storm_lab.live.jars import Say, fetch_jars
 from storm_lab.live.java_build import build_jar, player_jar, read_sources
 from storm_lab.live.make_hosts import make_hosts
-from storm_lab.live.processes import undisturbed
+from storm_lab.live.processes import signals_deferred
 from storm_lab.live.records import Place, remove_cluster, remove_orphans
 from storm_lab.live.releases import find_release
 from storm_lab.live.running_storm import RunningStorm
@@ -108,7 +108,7 @@ class LiveStorm(RunningStorm):
         """End the cluster and remove all its processes, namespaces, control groups and files."""
         if self._place is None:
             return
-        with undisturbed():
+        with signals_deferred():
             place, self._place = self._place, None
             if self._daemons is not None:
                 self._daemons.close()
@@ -120,7 +120,7 @@ class LiveStorm(RunningStorm):
 
     def leave(self) -> None:
         """Leave the cluster running without this process, until ``storm-lab live down``."""
-        place = self._here
+        place = self._own_place
         self._fleet.close()
         place.release()
         self._place = None

@@ -58,11 +58,11 @@ class Timeline:
                 due_ns = origin_ns + round(fault.at_s * 1e9)
                 if ended.wait(max(0, due_ns - time.monotonic_ns()) / 1e9):
                     return
-                self._strike(fault, origin_ns)
+                self._carry_out(fault, origin_ns)
         except Exception as error:
             self.problem = error
 
-    def _strike(self, fault: Fault, origin_ns: int) -> None:
+    def _carry_out(self, fault: Fault, origin_ns: int) -> None:
         self._await_topology(fault)
         start = time.monotonic_ns()
         problem = ""

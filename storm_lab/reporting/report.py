@@ -41,7 +41,7 @@ SEVERAL = "several papers"
 _WHY = re.compile(r'id="why-([\w-]+)"')
 
 
-def _argued(reports: Path, notebooks: Mapping[str, str]) -> dict[str, str]:
+def _explanation_links(reports: Path, notebooks: Mapping[str, str]) -> dict[str, str]:
     """Claim -> link to the place in an executed notebook that explains it."""
     found: dict[str, str] = {}
     for link in notebooks.values():
@@ -111,7 +111,7 @@ def render_report(
     verdicts, figures = collect_verdicts(reports / "verdicts"), _figures(reports / "figures")
     links = {experiment.slug: f"notebooks/{experiment.slug}.html" for experiment in experiments()}
     notebooks = {slug: link for slug, link in links.items() if (reports / link).is_file()}
-    argued = _argued(reports, notebooks)
+    argued = _explanation_links(reports, notebooks)
     of_papers = by_paper(verdicts)
     papers = [tally.name for tally in of_papers]
     return rendered(

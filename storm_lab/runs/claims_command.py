@@ -113,14 +113,14 @@ def _story(row: dict[str, str]) -> str:
         ("evidence", cause.evidence if cause else ""),
         ("reading", row["reading"]),
         ("note", claim.note),
-        ("argued", _argued(claim)),
+        ("argued", _explanation_link(claim)),
         ("run it", f"storm-lab run {claim.owner}"),
         ("try it", f"storm-lab run {claim.owner} {row['trial']}" if row["trial"] else ""),
     ]
     return "\n".join(f"{name:>9}  {text}" for name, text in lines if text)
 
 
-def _argued(claim: Claim) -> str:
+def _explanation_link(claim: Claim) -> str:
     """Link to the place in the executed notebook that explains why the claim is not reproduced, or ``""``."""
     page = reports_folder() / "notebooks" / f"{claim.owner}.html"
     place = f"why-{claim.id}"

@@ -94,10 +94,10 @@ def record(
     Raises `UserError` if a cluster cannot be started, `StormLabError` if Storm does not behave as it should.
     """
     mhz = machine_mhz()
-    for (version, held, pinned, c1_only, _), group in groupby(played_order(chosen), key=_cluster_of):
+    for (version, limit_cpu, pinned, c1_only, _), group in groupby(played_order(chosen), key=_cluster_of):
         members = list(group)
         cluster = members[0].describe(mhz).cluster
-        hosts = HostOptions(weight=WEIGHT, limit_cpu=held, pinned=pinned)
+        hosts = HostOptions(weight=WEIGHT, limit_cpu=limit_cpu, pinned=pinned)
         settings = {"topology.worker.childopts": _C1_FLAGS} if c1_only else {}
         with open_stage(version, cluster, hosts=hosts, settings=settings, say=say) as stage:
             scratch = stage.storm.new_folder("played")
@@ -132,7 +132,7 @@ def played_order(chosen: Sequence[Play]) -> list[Play]:
 def _cluster_of(play: Play) -> tuple[str, bool, bool, bool, int]:
     nodes = play.describe(machine_mhz()).cluster.nodes
     sitting = play.sitting
-    return play.release.version, sitting.held, sitting.pinned, sitting.c1_only, len(nodes)
+    return play.release.version, sitting.limit_cpu, sitting.pinned, sitting.c1_only, len(nodes)
 
 
 def _described(spec: EmulationSpec, version: StormVersion, mhz: float) -> EmulationSpec:

@@ -99,7 +99,7 @@ class Pool(Generic[_Task, _Result]):
     def _start(self) -> _Pipe:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
-        with _interruptions_ignored(), _script_left_alone(self._needs_script):
+        with _interruptions_ignored(), _script_not_rerun(self._needs_script):
             process = context.Process(target=_serve, args=(theirs, self._work), daemon=True)
             process.start()
         theirs.close()
@@ -190,7 +190,7 @@ def _interruptions_ignored() -> Iterator[None]:
 
 
 @contextmanager
-def _script_left_alone(needed: bool) -> Iterator[None]:
+def _script_not_rerun(needed: bool) -> Iterator[None]:
     """Keep processes started in this block from running the user's script again, unless a task refers to it.
 
     A plain script therefore does not need ``if __name__ == "__main__"``.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.live.cgroups import Group, GroupTree, Hierarchy, hierarchies, members, remove_tree, unleash
+from storm_lab.live.cgroups import Group, GroupTree, Hierarchy, hierarchies, lift_quotas, members, remove_tree
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_use_of_cpu_in_either_version(group_1: Group, group_2: Group, tmp_path: 
 
 def test_quotas_are_lifted_before_processes_are_to_end(group_1: Group, tmp_path: Path):
     group_1.limit_cpu(0.1)
-    unleash(tmp_path / "sys" / "cpu" / "storm-lab-abc123")
+    lift_quotas(tmp_path / "sys" / "cpu" / "storm-lab-abc123")
     quota = tmp_path / "sys" / "cpu" / "storm-lab-abc123" / "host1" / "cpu.cfs_quota_us"
     assert quota.read_text() == "-1"
 

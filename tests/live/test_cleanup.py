@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.live.processes import MARK, end_all, kill, listens, marked, started_ns, undisturbed
+from storm_lab.live.processes import MARK, end_all, kill, listens, marked, signals_deferred, started_ns
 from storm_lab.live.records import Place, places, processes_of, remove_cluster, remove_orphans, state_folder
 
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
@@ -179,7 +179,7 @@ def test_a_second_ctrl_c_waits_for_the_clearing_up_whichever_thread_the_kernel_g
     other.start()
     cleared = False
     try:
-        with pytest.raises(KeyboardInterrupt), undisturbed():
+        with pytest.raises(KeyboardInterrupt), signals_deferred():
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.05)
             cleared = True

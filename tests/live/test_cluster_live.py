@@ -157,7 +157,7 @@ def test_a_node_fails_and_comes_back():
         storm.lose_node("n1")
         storm.lose_node("n1")
         storm.cut_link("n2")
-        storm.mend()
+        storm.restore_all()
         assert set(storm.supervisors().values()) == {"n1", "n2"}
         assert storm._fleet.takes_pushes("n1")
         events = [(event.kind, event.subject) for event in storm.events[-4:]]
@@ -177,7 +177,7 @@ def test_a_node_that_was_lost_with_a_topology_can_be_played_on_again():
         before = storm.supervisors()
         storm.lose_node("n2")
         storm.kill("chain")
-        storm.mend()
+        storm.restore_all()
         # One of its own, on an empty disk; and nothing can be assigned to the one that was lost.
         (lost,) = before.keys() - storm.supervisors().keys()
         assert before[lost] == "n2"

@@ -44,7 +44,7 @@ def test_the_suite_plays_forty_scenes_of_both_generations_in_35_minutes():
     seconds = sum(play.sitting.describe(play.release.storm, MHZ).duration_s for play in chosen)
     starts_s = 30.0 * len(
         {
-            (play.release.version, play.sitting.held, play.sitting.pinned, play.sitting.c1_only)
+            (play.release.version, play.sitting.limit_cpu, play.sitting.pinned, play.sitting.c1_only)
             for play in chosen
         }
     )

@@ -28,7 +28,7 @@ from storm_lab.reporting.figures.style import (
     house_style,
     in_force,
     log_ticks,
-    natural,
+    natural_key,
     new_figure,
     seed_interval,
 )
@@ -242,7 +242,7 @@ def test_variants_without_a_result_stay_in_the_comparison():
 
 
 def test_node_2_comes_before_node_10():
-    assert sorted(["node-10", "node-2", "a"], key=natural) == ["a", "node-2", "node-10"]
+    assert sorted(["node-10", "node-2", "a"], key=natural_key) == ["a", "node-2", "node-10"]
 
 
 def test_a_single_seed_has_no_band():

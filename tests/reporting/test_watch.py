@@ -3,7 +3,7 @@
 from matplotlib.animation import FuncAnimation
 from matplotlib.figure import Figure
 
-from storm_lab.reporting.figures.watch import playing_alone
+from storm_lab.reporting.figures.watch import without_icon_font
 
 
 def test_the_player_asks_for_nothing_from_elsewhere_and_its_buttons_say_what_they_do() -> None:
@@ -11,7 +11,7 @@ def test_the_player_asks_for_nothing_from_elsewhere_and_its_buttons_say_what_the
     film = FuncAnimation(figure, lambda number: [], frames=2)
     player = film.to_jshtml()
     assert "https://" in player
-    alone = playing_alone(player)
+    alone = without_icon_font(player)
     assert "://" not in alone.replace("http://www.w3.org", "")
     assert 'class="fa' not in alone
     assert '<img alt="' in alone

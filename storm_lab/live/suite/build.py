@@ -61,7 +61,7 @@ SILENT = SourcePlan(SourceKind.RATE, rate_per_s=0.0)
 """A source without tuples until its turn."""
 
 
-def held_cluster(mhz: float, nodes: int = 2, cores: int = CORES) -> Cluster:
+def quota_cluster(mhz: float, nodes: int = 2, cores: int = CORES) -> Cluster:
     """Return equal nodes that may each use the whole machine, limited to their share of it by quotas.
 
     For scenes that saturate. A throttled host waits for the next period of its quota, which distorts
@@ -209,14 +209,14 @@ def sitting_of(
     schedule: Schedule,
     *,
     sample_every: int,
-    held: bool = False,
+    limit_cpu: bool = False,
 ) -> EmulationSpec:
     """Describe a sitting of chains that are active in turn on the suite's two nodes."""
     plans = tuple(chain.plan(version, mhz) for chain in chains)
     found: dict[Executor, Slot] = {}
     for chain, plan in zip(chains, plans, strict=True):
         found |= placed(executors_of(plan.topology, version), chain.where()).slots
-    cluster = held_cluster(mhz) if held else free_cluster(mhz)
+    cluster = quota_cluster(mhz) if limit_cpu else free_cluster(mhz)
     return in_sequence(cluster, version, plans, Assignment.of(found.items()), schedule, sample_every)
 
 

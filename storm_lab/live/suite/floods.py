@@ -30,7 +30,7 @@ def _sitting(version: StormVersion, mhz: float, chains: Sequence[Chain], schedul
     submitted = [
         replace(chain, submit_s=schedule.first_measured_s(chain.name) - _FRESH_S) for chain in chains
     ]
-    return sitting_of(version, mhz, submitted, schedule, sample_every=1000, held=True)
+    return sitting_of(version, mhz, submitted, schedule, sample_every=1000, limit_cpu=True)
 
 
 def _floods(*together: Sequence[str], suffix: str = "") -> Schedule:

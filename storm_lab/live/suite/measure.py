@@ -259,9 +259,11 @@ class RunTables:
         return Measured(high.value / middle, high.low / middle, high.high / middle, len(took))
 
     def _time(self, scene: Scene) -> Measured | None:
-        seconds = {Effect.READY: self._start, Effect.RELAUNCH: self._relaunch, Effect.RESUME: self._silence}[
-            scene.effect or Effect.READY
-        ](scene)
+        seconds = {
+            Effect.READY: self._start,
+            Effect.RELAUNCH: self._relaunch,
+            Effect.RESUME: self._longest_pause,
+        }[scene.effect or Effect.READY](scene)
         return None if seconds is None else Measured(seconds, seconds, seconds, 1)
 
     def _start(self, scene: Scene) -> float | None:
@@ -284,7 +286,7 @@ class RunTables:
         begun = rows[(rows["action"] == "start-worker") & (rows["time_ns"] > at)]
         return None if begun.empty else (float(begun["time_ns"].min()) - at) / _NS
 
-    def _silence(self, scene: Scene) -> float | None:
+    def _longest_pause(self, scene: Scene) -> float | None:
         sinks = sinks_of(self._topologies[scene.topology])
         rows = self._executions
         rows = rows[(rows["topology"] == scene.topology) & rows["component"].isin(sinks)]
@@ -293,7 +295,7 @@ class RunTables:
         if not len(times) or times[0] > scene.from_s:
             return None
         gaps = np.diff(np.append(times, scene.to_s))
-        # A silence that lasted to the end of the scene is no measurement; of the emulator it is a lower
+        # A pause that lasted to the end of the scene is no measurement; of the emulator it is a lower
         # bound.
         return None if self.live and gaps.argmax() == len(gaps) - 1 else float(gaps.max())
 

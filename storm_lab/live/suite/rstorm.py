@@ -17,7 +17,7 @@ from itertools import product
 
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.suite.build import held_cluster, in_sequence
+from storm_lab.live.suite.build import in_sequence, quota_cluster
 from storm_lab.live.suite.floods import FLOOD
 from storm_lab.live.suite.scene import Scene, Schedule
 from storm_lab.model import Assignment, Cluster, Executor, Resources, Slot, StormVersion, executors_of
@@ -62,7 +62,7 @@ def _plan(topology: str, placement: str) -> TopologyPlan:
 
 def cluster(mhz: float) -> Cluster:
     """Return six hosts that fill the machine, with slots for all three placements side by side."""
-    held = held_cluster(mhz, _HOSTS)
+    held = quota_cluster(mhz, _HOSTS)
     ports = tuple(range(6700, 6706))
     return replace(held, nodes=tuple(replace(node, offer=_OFFER, ports=ports) for node in held.nodes))
 
@@ -143,7 +143,7 @@ def logged_schedule(version: StormVersion) -> Schedule:
 
 def describe_logged(version: StormVersion, mhz: float) -> EmulationSpec:
     """Describe Linear and Diamond on two hosts with a core each, in one worker a host and in two, in turn."""
-    machines, schedule = held_cluster(mhz, cores=1), logged_schedule(version)
+    machines, schedule = quota_cluster(mhz, cores=1), logged_schedule(version)
     plans: list[TopologyPlan] = []
     placed: dict[Executor, Slot] = {}
     for number, (topology, workers) in enumerate(product(LOGGED, _WORKERS)):

@@ -141,7 +141,8 @@ class Sitting:
         generations: the versions on which it can be played, as accepted by `find_release`. The suite plays it
             on the first one; on the others it is played on request.
         orderings: pairs of scenes that compare placements, each with the measure that decides.
-        held: nodes are limited to their share of the machine by quotas; otherwise each may use all of it.
+        limit_cpu: nodes are limited to their share of the machine by quotas; otherwise each may use all of
+            it.
         pinned: each node has a core of the machine to itself.
         c1_only: workers' JVMs use HotSpot's first compiler (C1) but not the second: their code is slower, and
             settled within seconds.
@@ -154,7 +155,7 @@ class Sitting:
     schedule: Callable[[StormVersion], Schedule]
     generations: tuple[str, ...]
     orderings: tuple[tuple[Measure, str, str], ...] = ()
-    held: bool = False
+    limit_cpu: bool = False
     pinned: bool = False
     c1_only: bool = False
     in_suite: bool = True

@@ -49,7 +49,7 @@ SITTINGS: dict[str, Sitting] = {
                 (_THROUGHPUT, "capacity-one-worker", "capacity-two-nodes"),
                 (_THROUGHPUT, "capacity-two-workers", "capacity-two-nodes"),
             ),
-            held=True,
+            limit_cpu=True,
         ),
         Sitting(
             "waiting",
@@ -98,7 +98,7 @@ SITTINGS: dict[str, Sitting] = {
                     (_THROUGHPUT, f"{topology}-{one}", f"{topology}-{other}")
                     for one, other in (("even-12", "even-6"), ("even-12", "r-storm"), ("even-6", "r-storm"))
                 ),
-                held=True,
+                limit_cpu=True,
                 c1_only=True,
             )
             for topology in rstorm.TOPOLOGIES
@@ -130,7 +130,7 @@ SITTINGS: dict[str, Sitting] = {
             floods.bare,
             floods.bare_schedule,
             (*_OLD_FIRST, _LAST_OF_1),
-            held=True,
+            limit_cpu=True,
             in_suite=False,
         ),
         Sitting(
@@ -139,7 +139,7 @@ SITTINGS: dict[str, Sitting] = {
             floods.calls,
             floods.calls_schedule,
             (*_OLD_FIRST, _LAST_OF_1),
-            held=True,
+            limit_cpu=True,
             in_suite=False,
         ),
         Sitting(
@@ -148,7 +148,7 @@ SITTINGS: dict[str, Sitting] = {
             floods.bare,
             partial(floods.bare_schedule, suffix=C1_ONLY),
             ("0.9.2",),
-            held=True,
+            limit_cpu=True,
             c1_only=True,
             in_suite=False,
         ),

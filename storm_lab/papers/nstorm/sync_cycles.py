@@ -91,7 +91,7 @@ def _poll_trials(parameters: Parameters) -> tuple[Trial, ...]:
             f"kept messages and polls of {cost:g} ms",
             {**KEPT.changes, "poll_ms": cost},
             claims=claims,
-            asked=True,
+            requested=True,
         )
         for cost in dict.fromkeys(parameters.numbers("poll_ms_tried"))
     )

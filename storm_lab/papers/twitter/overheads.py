@@ -70,7 +70,7 @@ EXPENSIVE_BOLTS = Trial(
     {"logic_us": 40.0},
     claims=("twitter-ovh-orig-10",),
     chosen_on=("twitter-ovh-orig-10",),
-    asked=True,
+    requested=True,
 )
 """With the shared costs, bolts of 36 to 45 us lead to ten machines."""
 

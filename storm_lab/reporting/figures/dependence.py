@@ -80,7 +80,7 @@ def dependence(
                 if not rows.empty:
                     _draw(axes, rows, x, column, place, str(name), joined=joined, labels=labels)
             if points[column].isna().all():
-                _say_none(axes, points[x])
+                _mark_empty(axes, points[x])
             _scale(axes, across, up)
             if ticks:
                 named = ticks if isinstance(ticks, Mapping) else {tick: f"{tick:g}" for tick in ticks}
@@ -128,7 +128,7 @@ def _draw(
             )  # fmt: skip
 
 
-def _say_none(axes: Axes, at: pd.Series[float]) -> None:
+def _mark_empty(axes: Axes, at: pd.Series[float]) -> None:
     """State in a panel that it has no value, and keep its horizontal axis."""
     axes.plot(sorted(at), [0.0] * len(at), alpha=0.0)
     axes.text(0.5, 0.12, "no value in these runs", transform=axes.transAxes, ha="center", fontsize=8.5)

@@ -59,8 +59,8 @@ def migration_gantt(
     inside = control[(control["time_s"] >= start_s) & (control["time_s"] <= end_s)]
     fates = tuple_fates(inside)
     events = inside[inside["action"] != "send-buffered"]
-    lanes = sorted({_lane(actor) for actor in events["actor"]}, key=style.natural)
-    nodes = sorted(set(shown["node"]), key=style.natural)
+    lanes = sorted({_lane(actor) for actor in events["actor"]}, key=style.natural_key)
+    nodes = sorted(set(shown["node"]), key=style.natural_key)
     colours = style.colour_of(nodes)
     keys = list(dict.fromkeys(zip(moved["component"], moved["start_task"], strict=True)))[:_MOST_ROWS]
     rows = min(moved["start_task"].nunique(), _MOST_ROWS)

@@ -28,7 +28,7 @@ def placement_map(
     of the cluster, so that empty ones are shown. A placement is that of one seed.
     """
     style.need(placements, ["component", "start_task", "worker", "node", "port"], "placements")
-    names = sorted({*nodes, *placements["node"]}, key=style.natural)
+    names = sorted({*nodes, *placements["node"]}, key=style.natural_key)
     if "topology" in placements and placements["topology"].nunique() > 1:
         # Two topologies may use the same names of components.
         placements = placements.assign(component=placements["topology"] + ": " + placements["component"])

@@ -113,10 +113,10 @@ def _svg(figure: Figure) -> str:
     # Without a date and with a fixed salt, the same figure gives the same bytes.
     with house_style():
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
-    return _slim(stream.getvalue())
+    return _minified(stream.getvalue())
 
 
-def _slim(svg: str) -> str:
+def _minified(svg: str) -> str:
     """Remove unused ids and metadata, and round coordinates to a hundredth of a point."""
 
     def rounded(found: re.Match[str]) -> str:

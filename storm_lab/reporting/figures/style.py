@@ -299,7 +299,7 @@ def in_force(stays: pd.DataFrame, at_s: float) -> pd.DataFrame:
     return need(stays[running], [], f"stays at {at_s:g} s")
 
 
-def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
     """Sort key that puts node-2 before node-10."""
     parts = re.findall(r"\d+|\D", name + "\0")
     return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)

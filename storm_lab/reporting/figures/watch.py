@@ -18,7 +18,15 @@ from matplotlib.patches import Patch, Rectangle
 
 from storm_lab.errors import UserError
 from storm_lab.model.checks import check_number
-from storm_lab.reporting.figures.style import INK, LINES, MUTED, colour_of, house_style, natural, new_figure
+from storm_lab.reporting.figures.style import (
+    INK,
+    LINES,
+    MUTED,
+    colour_of,
+    house_style,
+    natural_key,
+    new_figure,
+)
 from storm_lab.tuplelog.reader import Run
 
 MOST_FRAMES = 200
@@ -135,10 +143,10 @@ def watch(run: Run, *, from_s: float, to_s: float, every_s: float = 2.0, title: 
             return [axes]
 
         moving = FuncAnimation(figure, picture, frames=len(film.times_s), interval=200, blit=False)
-        return playing_alone(str(moving.to_jshtml(default_mode="once")))
+        return without_icon_font(str(moving.to_jshtml(default_mode="once")))
 
 
-def playing_alone(player: str) -> str:
+def without_icon_font(player: str) -> str:
     """Make the player independent of a server's icon font; add button signs and a text alternative."""
     player = player.replace("<img ", '<img alt="frame shown" ', 1)
     player = re.sub(r"<link[^>]*font-awesome[^>]*>", "", player)
@@ -159,7 +167,7 @@ _SIGNS = {
 
 
 def _draw(axes: Axes, film: _Film, at_s: float, title: str) -> None:
-    names = sorted(film.nodes["node"], key=natural)
+    names = sorted(film.nodes["node"], key=natural_key)
     components = sorted(set(film.placements["component"]))
     colours = colour_of(components)
     placed, waiting, busy = film.placed(at_s), film.waiting(at_s), film.busy(at_s)
