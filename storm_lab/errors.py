@@ -76,13 +76,17 @@ def refused_by_system(
         ) from error
 
 
-_OTHERS = tuple(
-    str(Path(folder).resolve())
+_NOT_USER_CODE = tuple(
+    Path(folder).resolve()
     for folder in (str(Path(__file__).parent), *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
 )
 """Folders whose code is not the user's own."""
 
 _LONGEST_TEXT = 200
+
+
+def _is_user_code(path: Path) -> bool:
+    return not any(path.is_relative_to(folder) for folder in _NOT_USER_CODE)
 
 
 def said_by(error: BaseException) -> str:
@@ -91,7 +95,7 @@ def said_by(error: BaseException) -> str:
     For example ``ZeroDivisionError: division by zero (my_idea.py, line 12)``.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not str(Path(frame.filename).resolve()).startswith(_OTHERS)]
+    own = [frame for frame in frames if _is_user_code(Path(frame.filename).resolve())]
     text = _one_line(traceback.format_exception_only(error)[-1])
     if len(text) > _LONGEST_TEXT:
         text = f"{text[: _LONGEST_TEXT - 3]}..."

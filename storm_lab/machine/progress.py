@@ -34,12 +34,14 @@ def progress_bar(
     notebook's cell that somebody executes by hand, a bar is drawn in any case.
     """
     weights = [1.0] * tasks if isinstance(tasks, int) else tasks
-    done, whole = [0.0] * len(weights), sum(weights)
+    if not any(weights):
+        weights = [1.0] * len(weights)
+    done, total = [0.0] * len(weights), sum(weights)
     with _told(show, what) as tell:
 
         def advance(number: int, share: float) -> None:
             done[number] = max(done[number], weights[number] * min(share, 1.0))
-            tell(sum(done) / whole)
+            tell(sum(done) / total)
 
         yield advance
 

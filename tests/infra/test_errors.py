@@ -1,10 +1,13 @@
 """A `UserError` is one line that names field, value and remedy, wherever it is raised."""
 
+import json
 import pickle
+from pathlib import Path
 
 import pytest
 
-from storm_lab.errors import StormLabError, UserError
+import storm_lab
+from storm_lab.errors import StormLabError, UserError, said_by
 
 
 def test_all_parts_in_one_line() -> None:
@@ -55,3 +58,12 @@ def test_survives_the_way_back_from_a_worker_process() -> None:
 def test_a_notebook_shows_the_message_without_the_calls_that_led_to_it() -> None:
     error = UserError("is too high", field="rate", value=9, remedy="lower it")
     assert error._render_traceback_() == ["UserError: rate = 9: is too high; lower it"]
+
+
+def test_a_folder_whose_name_begins_like_the_package_s_is_the_user_s_own() -> None:
+    path = Path(storm_lab.__file__).parent.with_name("storm_lab_ideas") / "my_idea.py"
+    names = {"loads": json.loads}
+    exec(compile("def run():\n    loads('{')\n", str(path), "exec"), names)
+    with pytest.raises(ValueError, match="Expecting") as raised:
+        names["run"]()
+    assert said_by(raised.value).endswith("(my_idea.py, line 2)")

@@ -33,6 +33,16 @@ def test_what_takes_longer_counts_for_more_of_the_whole(
     assert "emulating: 75 % after 0 s, about 0 s to go" in capsys.readouterr().err.splitlines()
 
 
+def test_tasks_without_an_expected_length_count_alike(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_LINE_S", 0.01)
+    with progress.progress_bar([0.0, 0.0], show=True) as advance:
+        advance(0, 1.0)
+        time.sleep(0.5)
+    assert "emulating: 50 % after 0 s, about 0 s to go" in capsys.readouterr().err.splitlines()
+
+
 @pytest.mark.parametrize(
     ("seconds", "said"), [(0.0, "0 s"), (299.4, "299 s"), (300.0, "5 min"), (4000, "67 min")]
 )
