@@ -277,6 +277,20 @@ def test_packages_that_storm_had_before_1_0_tell_its_version(tmp_path: Path, nam
     assert ready(import_text(tmp_path, text)).version == StormVersion((0, 10, 2))
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("storm.kafka.KafkaSpout", "by the names of its classes; give storm_version"),
+        ("demo.S", "not stated; give storm_version"),
+    ],
+)
+def test_only_names_of_classes_that_decide_the_version_are_its_reason(
+    tmp_path: Path, name: str, reason: str
+) -> None:
+    found = import_text(tmp_path, f"spouts: [{{id: s, className: {name}}}]\n")
+    assert [item.reason for item in found.assumed if item.what == "Storm's version"] == [reason]
+
+
 def test_a_file_that_is_no_yaml_is_one_line(tmp_path: Path) -> None:
     # Met in the wild: a grouping that is not indented below its key.
     text = "streams:\n  - from: a\n    to: b\n      type: SHUFFLE\n"

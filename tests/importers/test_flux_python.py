@@ -175,3 +175,16 @@ streams: [{from: s, to: b, grouping: {type: SHUFFLE, streamId: n}}]
     assert playable.topology.component("s").outputs == {"n": ("n",)}
     assert playable.calls is not None
     assert playable.calls.components == {"s", "b"}
+
+
+@pytest.mark.parametrize(("parallelism", "noted"), [(1, False), (2, True)])
+def test_a_partial_key_grouping_is_run_with_one_task_per_key(
+    project: Path, parallelism: int, noted: bool
+) -> None:
+    text = FLUX.replace("type: FIELDS", "type: PARTIAL_KEY").replace(
+        "parallelism: 2\n  - {id: log", f"parallelism: {parallelism}\n  - {{id: log"
+    )
+    project.write_text(text)
+    imported = import_topology(project, run_python=True)
+    ready(imported)
+    assert ("partial-key grouping to count: run with one task per key, not two" in said(imported)) == noted

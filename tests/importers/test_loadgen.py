@@ -174,3 +174,10 @@ components:
     assert rates["s"] == 45.0
     assert rates["a"] == pytest.approx(90 / 0.7)
     assert rates["b"] == pytest.approx(90 / 0.7 / 10)
+
+
+@pytest.mark.parametrize(("stddev", "noted"), [(0.0, False), (2.0, True)])
+def test_a_spread_of_rates_is_noted_only_if_there_is_one(tmp_path: Path, stddev: float, noted: bool) -> None:
+    rate = f"{{mean: 10.0, stddev: {stddev}}}"
+    text = f"spouts: [{{id: s, parallelism: 1, streams: [{{streamId: default, rate: {rate}}}]}}]\n"
+    assert ("the spread of rates" in said(import_text(tmp_path, text))) == noted

@@ -12,6 +12,7 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.model import Grouping
+from storm_lab.model.topology import Resources
 from storm_lab.workloads.importers.figures import Spread
 from storm_lab.workloads.importers.imported import Imported
 from storm_lab.workloads.importers.importing import import_topology
@@ -82,6 +83,15 @@ def test_supervisors_are_the_machines(tmp_path: Path) -> None:
         ("s-2", "h2", 4, 4096.0, 4),
     ]
     assert "supervisor s-3: it has no slots" in said(found)
+
+
+@pytest.mark.parametrize("key", ["totalCpu", "totalMem"])
+def test_a_negative_offer_of_a_supervisor_is_noted(tmp_path: Path, key: str) -> None:
+    page = {"supervisors": [{"id": "s-1", "host": "h1", "slotsTotal": 4, key: -1.0}]}
+    found = imported(tmp_path, {**PAGES, "supervisors.json": page})
+    assert f"{key} of supervisor s-1: it is negative" in said(found)
+    assert found.machines is not None
+    assert found.machines.cluster.nodes[0].offer == Resources(400.0, 8192.0)
 
 
 def test_a_folder_of_pages_is_one_topology(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ class Draft:
     owner: str = ""
     settings: dict[str, float | str | bool] = field(default_factory=dict)
     version: StormVersion = V2_8_8
-    version_assumed: str = "nobody says; give storm_version"
+    version_assumed: str = "not stated; give storm_version"
     measured: str = ""
     measured_here: bool = False
     calls: RecordedCalls | None = None

@@ -192,4 +192,4 @@ def _guess_version(merged: Merged, draft: Draft) -> None:
     ]
     if any(name.startswith(_BEFORE_APACHE) for name in classes):
         draft.version = BEFORE_APACHE
-    draft.version_assumed = "by the names of its classes; give storm_version"
+        draft.version_assumed = "by the names of its classes; give storm_version"

@@ -160,6 +160,15 @@ def _unfetched(url: str, error: Exception) -> UserError:
     return UserError(message, field="url", value=url, remedy="save it, and give the file")
 
 
+def _offered(item: Part, key: str, name: str, notes: Notes) -> float | None:
+    """Return what a supervisor offers of a resource; a negative number is noted and not used."""
+    value = number(item.get(key))
+    if value is not None and value < 0:
+        notes.cannot_use(item.place, f"{key} of supervisor {name}", "it is negative")
+        return None
+    return value
+
+
 def machines_of(page: Part, notes: Notes) -> Machines | None:
     """Return the supervisors of a page, one node each; what the page does not state is assumed and noted."""
     nodes: list[Node] = []
@@ -173,7 +182,7 @@ def machines_of(page: Part, notes: Notes) -> Machines | None:
         if not 1 <= slots <= 1000:
             notes.cannot_use(item.place, f"supervisor {name}", "it has no slots")
             continue
-        cpu, memory = number(item.get("totalCpu")), number(item.get("totalMem"))
+        cpu, memory = (_offered(item, key, name, notes) for key in ("totalCpu", "totalMem"))
         # By Storm's convention, an offer of 100 points is a core; 400 is Storm's default, left unchanged.
         cores = max(1, round(cpu / 100)) if cpu and 0 < cpu <= 100 * MOST_CORES else _CORES
         node = machine(

@@ -110,6 +110,11 @@ class EmitTaker:
             if task is None:
                 self._out.note(name, f"emits on the direct stream {stream!r} without a task of it: left out")
                 return []
+        for route in routes:
+            if route.item.grouping == "partial-key" and self._table.tasks[route.target] > 1:
+                self._out.note(
+                    name, f"its partial-key grouping to {route.target}: run with one task per key, not two"
+                )
         targets = [self._table.chosen(route, values, direct_task) for route in routes]
         assert self._emits is not None
         self._emits.append(Emitted(stream, values, size, task, targets, tup_id))
@@ -166,7 +171,10 @@ class TaskTable:
         return index if 0 <= index < self.tasks[route.target] else None
 
     def chosen(self, route: Route, values: Sequence[Any], direct_task: int | None) -> list[int]:
-        """Return the indices of those tasks of a route's target that a tuple goes to."""
+        """Return the indices of those tasks of a route's target that a tuple goes to.
+
+        All tuples of a key go to one task, also by a partial-key grouping, which in Storm uses two.
+        """
         item = route.item
         count, kind = self.tasks[route.target], item.grouping
         if kind == "direct":
