@@ -19,7 +19,7 @@ from storm_lab.machine.whole_file import write_whole
 
 
 def sources_folder() -> Path:
-    """Where they lie, a file for each module."""
+    """Return the folder of cached sources, with a file for each module."""
     return user_cache() / "sources"
 
 

@@ -98,10 +98,10 @@ def check_packages(requirements: list[str] | None = None) -> list[Finding]:
         if version is None:
             wrong.append(f"{requirement.name} is missing")
         elif not requirement.specifier.contains(version, prereleases=True):
-            wrong.append(f"{requirement.name} is {version}, needed is {requirement.specifier}")
+            wrong.append(f"{requirement.name} is {version}, but {requirement.specifier} is required")
     if wrong:
         return [Finding("fail", "packages", text, "run: make venv") for text in wrong]
-    return [Finding("ok", "packages", f"{count} there, all inside their ranges")]
+    return [Finding("ok", "packages", f"{count} installed, all in their required ranges")]
 
 
 def check_lock(lock: Path | None = None) -> list[Finding]:
@@ -151,7 +151,7 @@ def check_spark_environment(env: Mapping[str, str] = os.environ) -> list[Finding
     """Check that settings of another Spark on this machine do not interfere."""
     found = []
     if env.get("SPARK_HOME"):
-        text = f"SPARK_HOME leads to {env['SPARK_HOME']}, which runs instead of the installed PySpark"
+        text = f"SPARK_HOME leads to {env['SPARK_HOME']}, which is used instead of the installed PySpark"
         found.append(Finding("warn", "Spark", text, "unset SPARK_HOME"))
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         if env.get(name) and not _same_file(env[name], sys.executable):
@@ -165,7 +165,7 @@ def check_memory() -> list[Finding]:
     try:
         total = memory_bytes() / 1e9
     except (ValueError, OSError):
-        return [Finding("ok", "memory", "this system does not tell how much there is")]
+        return [Finding("ok", "memory", "cannot be determined on this system")]
     if total < LITTLE_MEMORY:
         return [Finding("warn", "memory", f"{total:.1f} GB", "close other programs before large experiments")]
     return [Finding("ok", "memory", f"{total:.1f} GB")]

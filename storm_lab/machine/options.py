@@ -13,18 +13,18 @@ from storm_lab.machine.facts import usable_cores
 Option = Callable[[Callable[..., None]], Callable[..., None]]
 """An option of click, as a decorator of a command's function."""
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 jobs_option = click.option(
     "--jobs",
     default=usable_cores(),
-    show_default="one a core",
+    show_default="one per core",
     type=click.IntRange(1, 1024),
-    help="Emulations at a time.",
+    help="Number of emulations that run at the same time.",
 )
 on_spark_option = click.option(
     "--on-spark", is_flag=True, help="Play on Spark, where STORM_LAB_SPARK_MASTER or _REMOTE says."
 )
-fresh_option = click.option("--fresh", is_flag=True, help="Play and execute again what is there already.")
+fresh_option = click.option("--fresh", is_flag=True, help="Play and execute again what already exists.")
 
 
 def param_option(what: str = "Set a parameter; repeatable.") -> Option:
@@ -33,11 +33,11 @@ def param_option(what: str = "Set a parameter; repeatable.") -> Option:
 
 
 FILE = click.Path(readable=False)
-"""A file, which the shell completes. Whoever reads it says what is wrong with it."""
+"""Type of options that take a file; the shell completes it, and the command reports errors on reading."""
 
 
 def file_option(name: str, what: str) -> Option:
-    """An option that takes the name of a file."""
+    """Return an option that takes the name of a file."""
     return click.option(name, type=FILE, metavar="FILE", help=what)
 
 

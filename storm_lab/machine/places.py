@@ -54,7 +54,7 @@ def shipped(name: str) -> Path:
     root = checkout()
     found = (root or _SHIPPED) / name
     if not found.exists():
-        raise UserError("did not come with the package", field=name, remedy="install storm-lab anew")
+        raise UserError("did not come with the package", field=name, remedy="reinstall storm-lab")
     return found
 
 
@@ -70,7 +70,7 @@ def data_folder() -> Path:
     if not given and home is None:
         return folder
     with refused_by_system(
-        "is no folder that can be used",
+        "is not a usable folder",
         field=DATA_VARIABLE if given else f"{home}/{WORKSPACE_FILE}, data",
         value=given or str(folder),
         remedy="name a folder that you may write to",
@@ -119,11 +119,14 @@ def _configured(name: str) -> Path:
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(f"cannot be read ({error})", field=str(path), remedy="put it right") from error
+        raise UserError(f"cannot be read ({error})", field=str(path), remedy="correct it") from error
     for key, value in given.items():
         check_known("key", key, ("data", "reports"), "a workspace", field=f"{path}, key")
         if not isinstance(value, str) or not value:
             raise UserError(
-                "names no folder", field=f"{path}, {key}", value=value, remedy="write a folder's path"
+                "is not the path of a folder",
+                field=f"{path}, {key}",
+                value=value,
+                remedy="write a folder's path",
             )
     return home / str(given.get(name, name))

@@ -38,7 +38,7 @@ def said_of_end(status: int) -> str:
     except ValueError:
         return f"ended with status {status}"
     # The kernel sends SIGKILL when memory is short. A process that is asked to end gets another signal.
-    guess = ", perhaps for want of memory" if number == signal.SIGKILL else ""
+    guess = ", perhaps out of memory" if number == signal.SIGKILL else ""
     return f"was ended by a signal ({name}{guess})"
 
 

@@ -300,7 +300,7 @@ def _records(name: str, spout: Spout) -> Iterator[tuple[object, ...]]:
         given: Iterable[object] = spout.records()
         for record in given:
             if isinstance(record, str | bytes) or not isinstance(record, Iterable):
-                message = f"record {number}, {shown(record)}, is no tuple"
+                message = f"record {number}, {shown(record)}, is not a tuple"
                 raise UserError(message, field=f"{name}.records", remedy="yield a tuple of values")
             if number == LONGEST_INPUT:
                 remedy = "end it: the emulator takes the records again from the start"

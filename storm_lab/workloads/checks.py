@@ -66,7 +66,7 @@ def emit_call(component: Component, made: list[Emitted]) -> Emit:
 def check_cost(name: str, cost: object) -> None:
     """Raise `UserError` unless ``cost`` is a `Cost` with times from 0 to an hour."""
     if not isinstance(cost, Cost):
-        raise UserError(f"{shown(cost)} is no Cost", field=f"{name}.cost", remedy="return a Cost")
+        raise UserError(f"{shown(cost)} is not a Cost", field=f"{name}.cost", remedy="return a Cost")
     # A trace has hundreds of thousands of costs, so the full check runs only if a type is wrong.
     if type(cost.server) is not str or type(cost.resets_timeout) is not bool:
         check_kinds(f"the cost of a call of {name!r}", cost)

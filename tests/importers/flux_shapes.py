@@ -423,7 +423,7 @@ streams: [{from: a, to: b, grouping: {type: SHUFFLE}}]
     ),
     "lists where there should be mappings": Shape(
         "spouts: {id: s, className: demo.S}\nbolts: [{id: a, className: demo.A}]\nincludes: [1, [2]]",
-        says=("spouts: it is not a list", "it names no file"),
+        says=("spouts: it is not a list", "it does not name a file"),
         missing=("a spout",),
     ),
 }

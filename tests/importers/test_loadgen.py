@@ -141,7 +141,7 @@ def test_what_the_load_generator_has_no_place_for_is_told(tmp_path: Path) -> Non
         "sizes of tuples",
         "sources that are never empty",
         "names of fields",
-        "tasks beyond one an executor",
+        "more than one task per executor",
         "external servers",
         "keys by Zipf's law",
         "tick tuples",

@@ -209,7 +209,7 @@ def test_records_outside_the_folder_are_refused(tmp_path: Path) -> None:
     inner.mkdir()
     (tmp_path / "secret.txt").write_text("secret\n")
     for name in ("../secret.txt", str(tmp_path / "secret.txt")):
-        with pytest.raises(UserError, match="lies outside the folder"):
+        with pytest.raises(UserError, match="is outside the folder"):
             import_text(inner, RECORDS.replace("FILE", name))
     # An overlay is the reader's own: it may name any file.
     text = RECORDS.replace(", records: FILE", "")
@@ -283,7 +283,7 @@ def test_a_call_that_failed_fails_its_tuple() -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("[1]", "no recording"),
+        ("[1]", "not a recording"),
         ("{", "damaged"),
         ('{"storm_lab": "recording/1"}', "damaged"),
         ('{"storm_lab": "recording/1", "given": {"s": 3}}', "damaged"),

@@ -64,8 +64,8 @@ def test_a_workspaces_file_says_where_data_and_reports_lie(home: Path) -> None:
         ('Data = "x"', "key = 'Data': .*did you mean data[?] there are: data, reports"),
         ('dat = "x"', "key = 'dat': .*did you mean data[?] there are: data, reports"),
         ("[x]", "key = 'x': .*there are: data, reports"),
-        ('data = ""', "data = '': names no folder; write a folder's path"),
-        ("reports = 3", "reports = 3: names no folder; write a folder's path"),
+        ('data = ""', "data = '': is not the path of a folder; write a folder's path"),
+        ("reports = 3", "reports = 3: is not the path of a folder; write a folder's path"),
         ("data = ", "cannot be read"),
     ],
 )

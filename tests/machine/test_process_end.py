@@ -1,4 +1,4 @@
-"""How a process ended is said in words, and only SIGKILL is taken for want of memory."""
+"""How a process ended is said in words, and only SIGKILL is taken for lack of memory."""
 
 import signal
 import subprocess
@@ -17,7 +17,7 @@ from storm_lab.machine.process_end import said_of_end
         (3, "ended with status 3"),
         (-15, "was ended by a signal (SIGTERM)"),
         (143, "was ended by a signal (SIGTERM)"),
-        (-9, "was ended by a signal (SIGKILL, perhaps for want of memory)"),
+        (-9, "was ended by a signal (SIGKILL, perhaps out of memory)"),
         (255, "ended with status 255"),
     ],
 )

@@ -99,7 +99,7 @@ def test_a_run_that_is_not_finished_is_a_defect(tmp_path: Path) -> None:
 
 def test_a_process_that_dies_is_reported_and_its_remains_are_replaced(tmp_path: Path) -> None:
     with pytest.raises(
-        RunFailed, match=r"tiny/a, seed 1 was ended by a signal \(SIGKILL, perhaps for want of memory\)"
+        RunFailed, match=r"tiny/a, seed 1 was ended by a signal \(SIGKILL, perhaps out of memory\)"
     ):
         play_all([spec("a", tiny_runs.dying)], home=tmp_path, jobs=1)
     assert not is_complete_run(run_folder(spec("a", tiny_runs.dying), tmp_path))

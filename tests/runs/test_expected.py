@@ -68,4 +68,4 @@ def test_runs_are_played_on_all_cores_that_the_process_may_use_and_on_no_others(
 
 
 def test_help_says_how_many_runs_are_played_at_a_time() -> None:
-    assert "one a core" in CliRunner().invoke(cli, ["reproduce", "--help"]).output
+    assert "one per core" in CliRunner().invoke(cli, ["reproduce", "--help"]).output

@@ -155,10 +155,10 @@ class EmitsSizeAsText(Pass):
         ),
         (RaisesInCost(), r"count\.cost\(\('to',\)\): raised ZeroDivisionError"),
         (RaisesInTick(), r"count\.tick\(a tick tuple\): raised ValueError: two lines"),
-        (YieldsText(), r"words\.records: record 0, 'to', is no tuple"),
-        (YieldsNumber(), r"words\.records: record 1, 7, is no tuple"),
+        (YieldsText(), r"words\.records: record 0, 'to', is not a tuple"),
+        (YieldsNumber(), r"words\.records: record 1, 7, is not a tuple"),
         (CostsNone(), r"count\.cost: cpu_us of Cost\(cpu_us=None, .*\) is not a time"),
-        (CostsNumber(), r"count\.cost: 3\.0 is no Cost; return a Cost"),
+        (CostsNumber(), r"count\.cost: 3\.0 is not a Cost; return a Cost"),
         (CostsHalf(), "resets_timeout: the cost of a call of 'count' needs true or false, not None"),
         (CostsAtNumber(), "server = 7: the cost of a call of 'count' needs a text"),
         (

@@ -182,7 +182,7 @@ def read_recording(path: Path) -> tuple[RecordedCalls | None, dict[str, tuple[tu
     """Read calls, if any, and given records by spout; `UserError` if it is no recording or too large."""
 
     def refusal(message: str) -> UserError:
-        return UserError(message, field="recording", value=str(path), remedy="export the topology anew")
+        return UserError(message, field="recording", value=str(path), remedy="export the topology again")
 
     try:
         with gzip.open(path) as file:
@@ -194,7 +194,7 @@ def read_recording(path: Path) -> tuple[RecordedCalls | None, dict[str, tuple[tu
     try:
         content = json.loads(data)
         if not isinstance(content, dict) or content.get("storm_lab") != KIND:
-            raise refusal("is no recording of storm-lab")
+            raise refusal("is not a recording of storm-lab")
         given = {str(k): tuple(tuple(row) for row in rows) for k, rows in content["given"].items()}
         if "spouts" not in content:
             return None, given

@@ -72,7 +72,7 @@ def _spec(name: str, call: Form, place: Place, notes: Notes) -> ComponentSpec:
             module, _, cls = code.text.rpartition(".")
             spec.code = {"module": module, "class": cls}
         else:
-            notes.cannot_use(place, f"the class of {name}", "it is no text with a module and a class")
+            notes.cannot_use(place, f"the class of {name}", "it is not a text with a module and a class")
         if plain:
             spec.outputs = _outputs(plain[0])
     else:

@@ -154,7 +154,7 @@ def _check_events(text: str, file: str) -> None:
         if number > 2 * MOST_PARTS:
             raise _too_many(file)
         if documents > 1:
-            remedy = "give one file a document"
+            remedy = "put each document in its own file"
             raise UserError("holds more than one YAML document", field="file", value=file, remedy=remedy)
 
 

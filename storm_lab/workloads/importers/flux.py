@@ -61,7 +61,7 @@ def read_flux(path: Path, wanted: Wanted, notes: Notes) -> Draft:
     commands: dict[str, ShellCommand] = {}
     for key, part in top.items():
         if key not in _KEYS:
-            notes.cannot_use(part.place, f"the key {key!r}", "Flux has none of this name")
+            notes.cannot_use(part.place, f"the key {key!r}", "Flux has no such key")
     if merged.source is not None:
         _refuse_source(merged.source, draft)
     check_references(merged, notes)

@@ -53,7 +53,7 @@ def merge_includes(top: Part, path: Path, load: Callable[[Path], Part], notes: N
 def _included(entry: Part, path: Path, load: Callable[[Path], Part], notes: Notes) -> Part | None:
     name = a_text(entry.get("file"))
     if not name:
-        notes.cannot_use(entry.place, "an include", "it names no file")
+        notes.cannot_use(entry.place, "an include", "it does not name a file")
         return None
     file, what = _find(name, path), f"the include {as_written(name)}"
     if file is not None and file.resolve() == path.resolve():

@@ -25,7 +25,7 @@ def read_rows(name: str, folder: Path, field: str, *, inside: bool) -> list[Row]
     """
     path = folder / name
     if inside and not path.resolve().is_relative_to(folder.resolve()):
-        message = "lies outside the folder of the file that names it"
+        message = "is outside the folder of the file that names it"
         raise UserError(message, field=field, value=name, remedy="put it there")
     lines = read_bounded(path, field=field, largest=LARGEST_RECORDS).split("\n")
     as_json = path.suffix in (".json", ".jsonl", ".ndjson")

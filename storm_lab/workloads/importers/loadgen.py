@@ -50,7 +50,7 @@ def read_loadgen(part: Part, path: Path, notes: Notes) -> Draft:
     draft.measured = "latencies of a running cluster"
     for key, item in part.items():
         if key not in _KEYS:
-            notes.cannot_use(item.place, f"the key {key!r}", "storm-loadgen has none of this name")
+            notes.cannot_use(item.place, f"the key {key!r}", "storm-loadgen has no such key")
     rates: Rates = {}
     spreads: list[float] = []
     for section, is_spout in (("spouts", True), ("bolts", False)):
@@ -230,7 +230,7 @@ def _written(component: Component, playable: Playable, rates: Rates, lost: list[
     entry: dict[str, Any] = {"id": component.id, "parallelism": component.executors}
     figures = playable.figures[component.id]
     if component.task_count != component.executors:
-        lost.append("tasks beyond one an executor")
+        lost.append("more than one task per executor")
     if component.tick_seconds is not None:
         lost.append("tick tuples")
     if figures.server:

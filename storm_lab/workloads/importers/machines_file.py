@@ -81,7 +81,7 @@ def _types(given: Mapping[str, Any], file: str) -> dict[str, Node]:
     while waiting:
         ready = [name for name, entry in waiting.items() if entry.get("like") not in waiting]
         if not ready:
-            message = "machine types are like each other in a circle"
+            message = "machine types refer to each other in a cycle"
             raise UserError(message, field=file, value=", ".join(waiting))
         for name in ready:
             entry = waiting.pop(name)

@@ -71,7 +71,7 @@ def _take_recording(path: Path, draft: Draft) -> None:
     strangers = [name for name in named if name not in draft.components]
     if strangers:
         message = "the recording holds a component that the topology does not have"
-        raise UserError(message, field="recording", value=strangers[0], remedy="export the topology anew")
+        raise UserError(message, field="recording", value=strangers[0], remedy="export the topology again")
     draft.calls = calls
     for name, rows in given.items():
         draft.components[name].given = rows

@@ -54,7 +54,7 @@ def run_into(draft: Draft, plan: Plan, folder: Path, wanted: Wanted) -> None:
     except RunFailedError as error:
         draft.notes.cannot_use(draft.place, "running the components", str(error))
     except DAMAGED:
-        draft.notes.cannot_use(draft.place, "running the components", "what they handed back is damaged")
+        draft.notes.cannot_use(draft.place, "running the components", "the result is damaged")
 
 
 def run_components(plan: Plan, folder: Path, wanted: Wanted) -> tuple[Mapping[str, Any], frozenset[str]]:
@@ -88,9 +88,9 @@ def _run(plan: Plan, folder: Path) -> Mapping[str, Any]:
         try:
             loaded = json.loads(outcome.read_bytes())
         except (ValueError, RecursionError):
-            raise RunFailedError("what it handed back is damaged") from None
+            raise RunFailedError("the result is damaged") from None
     if not isinstance(loaded, dict):
-        raise RunFailedError("what it handed back is damaged")
+        raise RunFailedError("the result is damaged")
     return loaded
 
 

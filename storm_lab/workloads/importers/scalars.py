@@ -91,7 +91,7 @@ def grouping_of(name: str | None, notes: Notes, place: Place) -> Grouping:
             place, "a custom grouping", "its choice of tasks is code that is not run: played as a shuffle"
         )
     elif not plain:
-        notes.cannot_use(place, "a stream without a grouping", "Storm wants one: played as a shuffle")
+        notes.cannot_use(place, "a stream without a grouping", "Storm requires one: played as a shuffle")
     else:
         notes.cannot_use(place, f"the grouping {name!r}", "there is none of this name: played as a shuffle")
     return Grouping.SHUFFLE

@@ -105,7 +105,7 @@ def _run_file(plan: Plan, folder: Path, wanted: Wanted, place: Place, notes: Not
         notes.cannot_use(place, "running the topology", f"{error}: read as text")
         return None
     except DAMAGED:
-        notes.cannot_use(place, "running the topology", "what it handed back is damaged: read as text")
+        notes.cannot_use(place, "running the topology", "the result is damaged: read as text")
         return None
     return draft
 

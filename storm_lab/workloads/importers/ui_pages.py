@@ -56,9 +56,9 @@ def sort_pages(parts: Iterable[Part], notes: Notes) -> UiPages:
             if pages.components.setdefault(name, part) is not part:
                 notes.cannot_use(part.place, f"a second page of {name}", "the first one counts")
         elif kind == "":
-            notes.cannot_use(part.place, "this page", "it is none of a topology, component or cluster")
+            notes.cannot_use(part.place, "this page", "it is not a page of a topology, component or cluster")
         elif kind == "other":
-            notes.cannot_use(part.place, "this page", "it says nothing of the topology that is needed")
+            notes.cannot_use(part.place, "this page", "it has nothing about the topology")
         elif getattr(pages, kind) is not None:
             notes.cannot_use(part.place, f"a second {kind} page", "the first one counts")
         else:
@@ -176,7 +176,7 @@ def machines_of(page: Part, notes: Notes) -> Machines | None:
         host = a_text(item.get("host")) or ""
         name = a_text(item.get("id")) or host
         if not name or any(node.id == name for node in nodes):
-            notes.cannot_use(item.place, "a supervisor", "it has no name of its own")
+            notes.cannot_use(item.place, "a supervisor", "it has no name, or one that is taken")
             continue
         slots = number(item.get("slotsTotal")) or 0.0
         if not 1 <= slots <= 1000:
@@ -200,6 +200,6 @@ def machines_of(page: Part, notes: Notes) -> Machines | None:
         f"{len(nodes)} supervisors",
         "cores and memory as offered, clock",
         f"{REFERENCE_MHZ:g} MHz, network {_NIC_MBPS:g} Mbit/s",
-        "no page says them; give a machines file",
+        "not on any page; give a machines file",
     )
     return Machines(Cluster(tuple(nodes)))

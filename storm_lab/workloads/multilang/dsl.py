@@ -233,7 +233,7 @@ def _inputs(name: str, given: Any, faults: list[str]) -> list[InputSpec]:
             direct = [item.name for item in outputs if isinstance(item, Stream) and item.direct]
             grouping = Grouping.DIRECT if stream.streamId in direct else Grouping.SHUFFLE
         if not isinstance(grouping, GroupingSpec):
-            faults.append(f"{name}: {grouping!r} is no grouping: played as a shuffle")
+            faults.append(f"{name}: {grouping!r} is not a grouping: played as a shuffle")
             grouping = Grouping.SHUFFLE
         found.append(InputSpec(component, stream.streamId, grouping.kind, grouping.fields))
     return found

@@ -65,7 +65,7 @@ class Instances:
             with at_most(START_S):
                 made = self._loader.make(spec)
                 if isinstance(made, Spout) is not spec.is_spout or not isinstance(made, Spout | Bolt):
-                    raise LoadError(f"{type(made).__name__} is no {'spout' if spec.is_spout else 'bolt'}")
+                    raise LoadError(f"{type(made).__name__} is not a {'spout' if spec.is_spout else 'bolt'}")
                 conf, context = self._handshake(spec, task)
                 assert self.collector is not None
                 made.attach(self.collector, conf, context)
@@ -74,7 +74,7 @@ class Instances:
             self.faults.setdefault(name, str(error))
             return None
         except TookTooLongError:
-            self.faults.setdefault(name, f"its start did not come to an end within {START_S:g} s")
+            self.faults.setdefault(name, f"it did not start within {START_S:g} s")
             return None
         except (Exception, SystemExit) as error:
             self.faults.setdefault(name, f"its initialize raised {said(error)}")

@@ -122,7 +122,7 @@ class Recorder:
         tasks = self._table.tasks[name]
         spout = self._instances.get(name, turn % tasks)
         if not isinstance(spout, Spout):
-            self.out.broken[name] = self._instances.faults.get(name, "it is no spout")
+            self.out.broken[name] = self._instances.faults.get(name, "it is not a spout")
             return None
         slept = self._clock.slept_s
         done = self._call(name, spout, spout.next_tuple)
@@ -163,7 +163,7 @@ class Recorder:
             if more and failed:
                 self.out.replays.add(name)
             elif more:
-                self.out.note(name, "what it emits when it learns of an ack is left out")
+                self.out.note(name, "what it emits in ack() is left out")
             if self._enough():
                 return
 
