@@ -21,7 +21,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from storm_lab.errors import StormLabError, unknown_name
 from storm_lab.machine.options import Commands, examples, json_option
-from storm_lab.machine.process_end import asked_to_end
+from storm_lab.machine.process_end import is_sigterm
 from storm_lab.version import __version__
 
 _ELSEWHERE = {
@@ -162,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         )
         sys.exit(130)
     except SystemExit as error:
-        if asked_to_end(error):
+        if is_sigterm(error):
             click.echo("storm-lab: ended by a signal (SIGTERM); complete results are kept", err=True)
         raise
     except click.ClickException as error:

@@ -89,7 +89,7 @@ def _is_user_code(path: Path) -> bool:
     return not any(path.is_relative_to(folder) for folder in _NOT_USER_CODE)
 
 
-def said_by(error: BaseException) -> str:
+def exception_summary(error: BaseException) -> str:
     """Return the message of an exception and the last line of the user's own code that led to it.
 
     For example ``ZeroDivisionError: division by zero (my_idea.py, line 12)``.

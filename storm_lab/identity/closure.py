@@ -36,9 +36,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from storm_lab.identity.kept import kept_source
 from storm_lab.identity.origin import data_files, libraries, source_file
 from storm_lab.identity.source import Source, Statement, Target
+from storm_lab.identity.source_cache import cached_source
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -46,7 +46,7 @@ Root = tuple[str, str | None]
 """A definition by module and name; the whole module if the name is None."""
 
 _THIS = f".{__name__.rpartition('.')[0]}."
-_MODULE_INSIDE_A_ROOM = re.compile(r"\w+\.\w+(\.\w+)+")
+_MODULE_IN_SUBPACKAGE = re.compile(r"\w+\.\w+(\.\w+)+")
 
 
 @dataclass(frozen=True)
@@ -114,14 +114,14 @@ class Closure:
         source = found.source
         if attribute is None:
             for statement in source.statements:
-                self._say(found, statement)
+                self._add_statement(found, statement)
             if found.whole or source.is_package:
                 for targets in source.imports.values():
                     self._follow(found, targets)
             return
         statements = source.binds.get(attribute, [])
         for statement in statements:
-            self._say(found, statement)
+            self._add_statement(found, statement)
         targets = source.imports.get(attribute, [])
         self._lines.update(f"{name}.{attribute} is {target}" for target in targets)
         self._follow(found, targets)
@@ -134,13 +134,13 @@ class Closure:
             return
         self._modules.add(name)
         for statement in module.source.statements:
-            if statement.acts:
-                self._say(module, statement)
+            if statement.has_side_effect:
+                self._add_statement(module, statement)
         above = name.rpartition(".")[0]
         if above and (package := self._code.module(above, module)) is not None:
             self._enter(above, package)
 
-    def _say(self, module: _Module, statement: Statement) -> None:
+    def _add_statement(self, module: _Module, statement: Statement) -> None:
         if statement in self._statements:
             return
         self._statements.add(statement)
@@ -151,7 +151,7 @@ class Closure:
         self._waiting.extend((module, *root) for root in links.roots if root not in self._done)
 
     def _follow(self, asker: _Module, targets: Iterable[Target]) -> None:
-        self._waiting.extend((asker, *root) for root in self._code.led_to(asker, targets, ()))
+        self._waiting.extend((asker, *root) for root in self._code.resolve_targets(asker, targets, ()))
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class Code:
         self._read = read
         self._parsed_own = parsed
         self._modules: dict[str, _Module | None] = {}
-        self._readers: dict[tuple[Path, int, int], _Module] = {}
+        self._user_modules: dict[tuple[Path, int, int], _Module] = {}
         self._named: dict[str, tuple[str, ...]] = {}
         self._closures: dict[frozenset[Root], Closure] = {}
         self._links: WeakKeyDictionary[Statement, _Links] = WeakKeyDictionary()
@@ -215,7 +215,7 @@ class Code:
                 self._modules[name] = self._own(name)
             return self._modules[name]
         if asker is None:
-            return self._of_reader(name)
+            return self._user_module(name)
         if not asker.whole:
             return None
         same = name.split(".")[0] == asker.source.name.split(".")[0]
@@ -255,18 +255,18 @@ class Code:
         for chain in reading.uses:
             targets = reading.imports.get(chain[0]) or source.imports.get(chain[0], [])
             lines.update(f"{own} {chain[0]} is {target}" for target in targets)
-            roots.update(self.led_to(module, targets, chain[1:]))
+            roots.update(self.resolve_targets(module, targets, chain[1:]))
             if chain[0] in source.binds:
                 roots.add((source.name, chain[0]))
         if module.whole:
             for targets in reading.imports.values():
-                roots.update(self.led_to(module, targets, ()))
+                roots.update(self.resolve_targets(module, targets, ()))
         for text in reading.texts:
             roots.update((name, None) for name in self.modules_named(text))
             lines.update(f"{source.name} {item}" for item in data_files(module.path.parent, text))
         return _Links(frozenset(lines), reading.texts, tuple(sorted(roots, key=str)))
 
-    def led_to(
+    def resolve_targets(
         self, asker: _Module, targets: Iterable[Target], attributes: tuple[str, ...]
     ) -> Iterator[Root]:
         """Yield the definitions that ``name.a.b`` stands for if ``name`` is imported from these targets."""
@@ -279,7 +279,7 @@ class Code:
     def modules_named(self, text: str) -> tuple[str, ...]:
         """Return the module of a dotted name and all modules below it, if it is inside a subpackage."""
         if text not in self._named:
-            inside = _MODULE_INSIDE_A_ROOM.fullmatch(text) and self._is_own(text)
+            inside = _MODULE_IN_SUBPACKAGE.fullmatch(text) and self._is_own(text)
             self._named[text] = tuple(self._below(text)) if inside else ()
         return self._named[text]
 
@@ -302,7 +302,7 @@ class Code:
         source = self._parsed_own(name, self._read(path), is_package=path.name == "__init__.py")
         return _Module(source, path, PACKAGE.parent, whole=False)
 
-    def _of_reader(self, name: str) -> _Module | None:
+    def _user_module(self, name: str) -> _Module | None:
         """Return a user's module, read from the file that it was imported from."""
         path = source_file(name)
         if path is None:
@@ -313,16 +313,16 @@ class Code:
     def _parsed(self, name: str, path: Path, home: Path) -> _Module:
         state = path.stat()
         key = (path, state.st_mtime_ns, state.st_size)
-        if key not in self._readers:
+        if key not in self._user_modules:
             source = Source.parsed(name, self._read(path), is_package=path.name == "__init__.py")
-            self._readers[key] = _Module(source, path, home, whole=True)
-        return self._readers[key]
+            self._user_modules[key] = _Module(source, path, home, whole=True)
+        return self._user_modules[key]
 
 
 @cache
 def own_code() -> Code:
     """Return the code that this process runs."""
-    return Code(parsed=kept_source)
+    return Code(parsed=cached_source)
 
 
 def _file(place: Path) -> Path | None:

@@ -39,17 +39,17 @@ class Reading:
 
 
 class Statement:
-    """One top-level statement; ``acts`` means that it does something besides binding names."""
+    """One top-level statement; ``has_side_effect`` means that it does something besides binding names."""
 
-    def __init__(self, node: ast.stmt, package: str, acts: bool, constant: str) -> None:
+    def __init__(self, node: ast.stmt, package: str, has_side_effect: bool, constant: str) -> None:
         self._node = node
         self._package = package
         self._constant = constant
-        self.acts = acts
+        self.has_side_effect = has_side_effect
 
     def __getstate__(self) -> dict[str, object]:
         """Return the results of reading, without the tree, which is larger and no longer needed."""
-        return {"acts": self.acts, "table": self.table, "reading": self.reading}
+        return {"has_side_effect": self.has_side_effect, "table": self.table, "reading": self.reading}
 
     @cached_property
     def table(self) -> dict[str, str]:
@@ -72,7 +72,7 @@ class Statement:
         reader = _Reader(self._package, self._constant)
         reader.visit(self._node, frozenset())
         return Reading(
-            hashlib.sha256("\0".join(reader.said).encode("utf-8", "surrogatepass")).hexdigest(),
+            hashlib.sha256("\0".join(reader.digest_parts).encode("utf-8", "surrogatepass")).hexdigest(),
             tuple(sorted(reader.uses)),
             frozenset(reader.texts),
             reader.imports,
@@ -105,7 +105,9 @@ class Source:
                 for item in ast.walk(node):
                     if isinstance(item, ast.Import | ast.ImportFrom):
                         _note_import(item, package, source.imports)
-            statement = Statement(node, package, _acts(node, modules), _name_of_constant(source.imports))
+            statement = Statement(
+                node, package, _has_side_effect(node, modules), _name_of_constant(source.imports)
+            )
             source.statements.append(statement)
             for bound in _bound((node,)):
                 source.binds.setdefault(bound, []).append(statement)
@@ -148,7 +150,7 @@ def _is_text(node: ast.AST) -> bool:
     )
 
 
-def _acts(node: ast.stmt, imported: set[str]) -> bool:
+def _has_side_effect(node: ast.stmt, imported: set[str]) -> bool:
     """Whether a statement does something besides binding names.
 
     Such a statement is a call, a change of an existing object, or has a decorator that is a method of an
@@ -163,7 +165,7 @@ def _acts(node: ast.stmt, imported: set[str]) -> bool:
         return any(isinstance(target, ast.Attribute | ast.Subscript) for target in targets)
     if isinstance(node, _BLOCKS):
         return any(
-            _acts(item, imported)
+            _has_side_effect(item, imported)
             for item in ast.iter_child_nodes(node)
             if isinstance(item, ast.stmt) and not isinstance(item, ast.Import | ast.ImportFrom)
         ) or isinstance(node, ast.For | ast.While | ast.With)
@@ -236,12 +238,12 @@ def _imported_by_name(node: ast.Call) -> str:
 
 
 class _Reader:
-    """Walks one statement once; ``said`` collects the text of its digest."""
+    """Walks one statement once; ``digest_parts`` collects the text of its digest."""
 
     def __init__(self, package: str, constant: str) -> None:
         self._package = package
         self._constant = constant
-        self.said: list[str] = []
+        self.digest_parts: list[str] = []
         self.uses: set[tuple[str, ...]] = set()
         self.texts: set[str] = set()
         self.imports: dict[str, list[Target]] = {}
@@ -251,20 +253,20 @@ class _Reader:
         if isinstance(node, ast.Import | ast.ImportFrom):
             _note_import(node, self._package, self.imports)
         elif isinstance(node, ast.Name):
-            self.said.append(node.id)
+            self.digest_parts.append(node.id)
             if node.id not in local:
                 self.uses.add((node.id,))
         elif isinstance(node, ast.Constant):
-            self.said.append(repr(node.value))
+            self.digest_parts.append(repr(node.value))
             if isinstance(node.value, str):
                 self.texts.add(node.value)
         elif isinstance(node, ast.Attribute) and (chain := _chain(node)):
-            self.said.append(".".join(chain))
+            self.digest_parts.append(".".join(chain))
             if chain[0] not in local:
                 self.uses.add(chain)
         elif self._is_constant(node):
             # Unit, range and source of a constant only describe it and affect no result.
-            self.said.append("constant")
+            self.digest_parts.append("constant")
             for value in node.args[:1]:
                 self.visit(value, local)
         elif not _is_text(node):
@@ -290,7 +292,7 @@ class _Reader:
             inner = local | arguments | _bound(body)
         elif isinstance(node, _COMPREHENSIONS):
             inner = local | _bound([item.target for item in node.generators])
-        self.said.append(type(node).__name__ + "(")
+        self.digest_parts.append(type(node).__name__ + "(")
         for name in node._fields:
             value = getattr(node, name, None)
             # Decorators and defaults are evaluated outside the function; annotations name what is outside it.
@@ -300,16 +302,16 @@ class _Reader:
                 if not isinstance(value, ast.expr_context):
                     self.visit(value, scope)
             elif isinstance(value, list):
-                self.said.append("[")
+                self.digest_parts.append("[")
                 for item in value:
                     if isinstance(item, ast.AST):
                         self.visit(item, scope)
                     else:
-                        self.said.append(repr(item))
-                self.said.append("]")
+                        self.digest_parts.append(repr(item))
+                self.digest_parts.append("]")
             elif name != "type_comment":
-                self.said.append(repr(value))
-        self.said.append(")")
+                self.digest_parts.append(repr(value))
+        self.digest_parts.append(")")
 
 
 def _chain(node: ast.expr) -> tuple[str, ...]:

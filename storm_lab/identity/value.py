@@ -41,12 +41,12 @@ def value_digest(value: object, *, words: Iterable[str] = (), code: Code | None 
     """
     code = code or own_code()
     reader = _Reader()
-    said = reader.said(value)
+    text = reader.describe(value)
     closure = code.closure(reader.roots)
     more = {closure.offers[word] for word in words if word in closure.offers}
     if more:
         closure = code.closure(reader.roots | more)
-    return hashlib.sha256(f"{said}\n{closure.digest}".encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(f"{text}\n{closure.digest}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class _Reader:
@@ -56,35 +56,36 @@ class _Reader:
         self.roots: set[Root] = set()
         self._seen: dict[int, tuple[object, str]] = {}
 
-    def said(self, value: Any) -> str:
+    def describe(self, value: Any) -> str:
         """Return an object as text; inside itself, an object is named by the order in which it was met."""
         if isinstance(value, _PLAIN) and not isinstance(value, enum.Enum):
             return f"{type(value).__name__} {value!r}"
         if id(value) not in self._seen:
             self._seen[id(value)] = (value, f"met {len(self._seen)}")
-            text = self._taken_apart(value)
+            text = self._describe_object(value)
             if len(text) > 200:
                 text = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
             self._seen[id(value)] = (value, text)
         return self._seen[id(value)][1]
 
-    def _taken_apart(self, value: Any) -> str:
+    def _describe_object(self, value: Any) -> str:
         if isinstance(value, enum.Enum):
-            return f"{self.said(type(value))}.{value.name}"
+            return f"{self.describe(type(value))}.{value.name}"
         if isinstance(value, type):
             return self._class(value)
         if isinstance(value, FunctionType):
             return self._function(value)
         if isinstance(value, MethodType):
-            return f"{self.said(value.__func__)} of {self.said(value.__self__)}"
+            return f"{self.describe(value.__func__)} of {self.describe(value.__self__)}"
         if isinstance(value, functools.partial):
-            return f"partial {self.said(value.func)} {self.said(value.args)} {self.said(value.keywords)}"
+            parts = (value.func, value.args, value.keywords)
+            return " ".join(["partial", *map(self.describe, parts)])
         if isinstance(value, staticmethod | classmethod):
-            return f"{type(value).__name__} {self.said(value.__func__)}"
+            return f"{type(value).__name__} {self.describe(value.__func__)}"
         if isinstance(value, property):
-            return f"property {[self.said(part) for part in (value.fget, value.fset, value.fdel)]}"
+            return f"property {[self.describe(part) for part in (value.fget, value.fset, value.fdel)]}"
         if isinstance(value, functools.cached_property):
-            return f"cached {self.said(value.func)}"
+            return f"cached {self.describe(value.func)}"
         if isinstance(value, ModuleType):
             return self._module(value.__name__)
         if isinstance(value, CodeType):
@@ -92,7 +93,7 @@ class _Reader:
         return self._data(value)
 
     def _data(self, value: Any) -> str:
-        kind = self.said(type(value))
+        kind = self.describe(type(value))
         if isinstance(value, BuiltinFunctionType):
             return f"built in {value.__module__}.{value.__qualname__}"
         if isinstance(value, Path):
@@ -101,17 +102,17 @@ class _Reader:
             digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
             return f"array {value.dtype.descr} {value.shape} {digest}"
         if isinstance(value, set | frozenset):
-            return f"{kind} {sorted(self.said(item) for item in value)}"
+            return f"{kind} {sorted(self.describe(item) for item in value)}"
         if type(value) in (list, tuple):
-            return f"{kind} {[self.said(item) for item in value]}"
+            return f"{kind} {[self.describe(item) for item in value]}"
         if isinstance(value, Mapping) and not is_dataclass(value):
-            return f"{kind} {[(self.said(key), self.said(item)) for key, item in value.items()]}"
+            return f"{kind} {[(self.describe(key), self.describe(item)) for key, item in value.items()]}"
         if type(value).__module__.startswith("storm_lab.") and isinstance(
             own := getattr(value, "digest", None), str
         ):
             return f"{kind} {own}"
         if is_dataclass(value):
-            parts = [(item.name, self.said(getattr(value, item.name, None))) for item in fields(value)]
+            parts = [(item.name, self.describe(getattr(value, item.name, None))) for item in fields(value)]
             return f"{kind} {parts}"
         try:
             # Take it apart as pickle does.
@@ -120,36 +121,36 @@ class _Reader:
             return kind
         if isinstance(state, str):
             return f"{kind} {state}"
-        said = [self.said(list(part) if hasattr(part, "__next__") else part) for part in state]
-        return f"{kind} {said}"
+        text = [self.describe(list(part) if hasattr(part, "__next__") else part) for part in state]
+        return f"{kind} {text}"
 
     def _class(self, kind: type) -> str:
         name = f"{kind.__module__}.{kind.__qualname__}"
-        if self._noted(kind):
+        if self._note_root(kind):
             return f"class {name}"
-        bases = [self.said(base) for base in kind.__bases__]
+        bases = [self.describe(base) for base in kind.__bases__]
         own = {key: item for key, item in vars(kind).items() if key not in _OF_A_CLASS and not _is_slot(item)}
-        return f"class {name} {bases} {[(key, self.said(item)) for key, item in own.items()]}"
+        return f"class {name} {bases} {[(key, self.describe(item)) for key, item in own.items()]}"
 
     def _function(self, function: FunctionType) -> str:
         name = f"{function.__module__}.{function.__qualname__}"
-        noted = self._noted(function)
+        noted = self._note_root(function)
         if noted and "<locals>" not in name:
             return f"function {name}"
         inner = [self._cell(cell) for cell in function.__closure__ or ()]
         if noted:
             return f"function {name} {inner}"
-        defaults = (self.said(function.__defaults__), self.said(function.__kwdefaults__))
+        defaults = (self.describe(function.__defaults__), self.describe(function.__kwdefaults__))
         code = self._code(function.__code__, function)
         names, modules = _names(function.__code__)
         around = function.__globals__
-        uses = [(item, self.said(around[item])) for item in sorted(names & around.keys())]
+        uses = [(item, self.describe(around[item])) for item in sorted(names & around.keys())]
         imports = [self._module(item) for item in sorted(modules)]
         return f"function {name} {inner} {defaults} {code} {uses} {imports}"
 
     def _cell(self, cell: Any) -> str:
         try:
-            return self.said(cell.cell_contents)
+            return self.describe(cell.cell_contents)
         except ValueError:
             return "empty"
 
@@ -160,14 +161,14 @@ class _Reader:
             constants[0] = None
         parts = (code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
         flags = (code.co_flags, code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount)
-        return f"code {code.co_name} {parts} {flags} {[self.said(item) for item in constants]}"
+        return f"code {code.co_name} {parts} {flags} {[self.describe(item) for item in constants]}"
 
     def _module(self, name: str) -> str:
         if origin(name) in (Origin.PACKAGE, Origin.READER):
             self.roots.add((name, None))
         return f"module {name}"
 
-    def _noted(self, value: Any) -> bool:
+    def _note_root(self, value: Any) -> bool:
         """Whether the code is from a file or a library with locked versions; notes the file as a root."""
         module, name = value.__module__ or "", value.__qualname__.split(".")[0]
         where = origin(module)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from storm_lab.errors import UserError, said_by
+from storm_lab.errors import UserError, exception_summary
 from storm_lab.league.entrant import Entrant
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.scheduler_file import is_file_or_module, scheduler_of, split_reference
@@ -81,9 +81,8 @@ def _check_copyable(scheduler: Scheduler[Any], text: str) -> None:
     try:
         pickle.dumps(deepcopy(scheduler))
     except Exception as error:
-        message = (
-            f"it holds an object that cannot be copied for each run ({said_by(error).rpartition(' (')[0]})"
-        )
+        reason = exception_summary(error).rpartition(" (")[0]
+        message = f"it holds an object that cannot be copied for each run ({reason})"
         remedy = "create locks, files and lambdas in schedule, not in __init__"
         raise UserError(message, field="scheduler", value=text, remedy=remedy) from error
 

@@ -27,7 +27,7 @@ def end_with_parent(grace_s: float = 0.0) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def said_of_end(status: int) -> str:
+def describe_exit_status(status: int) -> str:
     """Describe an exit status: the signal that ended the process and its likely cause, or the status itself.
 
     A program that cleans up after a signal, as Java does, exits with 128 plus the signal's number.
@@ -42,6 +42,6 @@ def said_of_end(status: int) -> str:
     return f"was ended by a signal ({name}{guess})"
 
 
-def asked_to_end(error: BaseException) -> bool:
+def is_sigterm(error: BaseException) -> bool:
     """Whether an exception was caused by SIGTERM, and not by code that raises or calls ``sys.exit``."""
     return isinstance(error, SystemExit) and error.code == 128 + signal.SIGTERM

@@ -19,7 +19,7 @@ _LINE_S = 30.0
 _REDRAW_S = 0.5
 """Seconds between two updates of a bar."""
 
-Tell = Callable[[float], None]
+ProgressCallback = Callable[[float], None]
 """Called with the completed share of the work, whenever it changes."""
 
 
@@ -37,20 +37,20 @@ def progress_bar(
     if not any(weights):
         weights = [1.0] * len(weights)
     done, total = [0.0] * len(weights), sum(weights)
-    with _told(show, what) as tell:
+    with _report_progress(show, what) as report:
 
         def advance(number: int, share: float) -> None:
             done[number] = max(done[number], weights[number] * min(share, 1.0))
-            tell(sum(done) / total)
+            report(sum(done) / total)
 
         yield advance
 
 
 @contextmanager
-def _told(show: bool, what: str) -> Iterator[Tell]:
+def _report_progress(show: bool, what: str) -> Iterator[ProgressCallback]:
     if has_reader():
-        with _cell_bar(what) as tell:
-            yield tell
+        with _cell_bar(what) as report:
+            yield report
     elif not show:
         yield lambda share: None
     elif sys.stderr.isatty():
@@ -61,16 +61,16 @@ def _told(show: bool, what: str) -> Iterator[Tell]:
                 bar.n = int(share * _STEPS)
                 bar.refresh()
 
-            with _ticking(_REDRAW_S, move) as tell:
-                yield tell
+            with _ticking(_REDRAW_S, move) as report:
+                yield report
     else:
 
         def say(share: float, since_s: float) -> None:
             left = f", about {_time(since_s * (1 / share - 1))} to go" if share else ""
             print(f"{what}: {int(100 * share)} % after {_time(since_s)}{left}", file=sys.stderr, flush=True)
 
-        with _ticking(_LINE_S, say) as tell:
-            yield tell
+        with _ticking(_LINE_S, say) as report:
+            yield report
 
 
 def _time(seconds: float) -> str:
@@ -89,7 +89,7 @@ def has_reader() -> bool:
 
 
 @contextmanager
-def _cell_bar(what: str) -> Iterator[Tell]:
+def _cell_bar(what: str) -> Iterator[ProgressCallback]:
     """Draw a bar in the cell's output, and remove it at the end."""
     # Imported here because commands do not need IPython.
     from IPython.display import HTML, display
@@ -103,14 +103,14 @@ def _cell_bar(what: str) -> Iterator[Tell]:
         handle.update(HTML(bar))  # type: ignore[no-untyped-call]
 
     try:
-        with _ticking(_REDRAW_S, draw) as tell:
-            yield tell
+        with _ticking(_REDRAW_S, draw) as report:
+            yield report
     finally:
         handle.update(empty)
 
 
 @contextmanager
-def _ticking(seconds: float, draw: Callable[[float, float], None]) -> Iterator[Tell]:
+def _ticking(seconds: float, draw: Callable[[float, float], None]) -> Iterator[ProgressCallback]:
     """Every ``seconds``, draw the share that was reported last and the seconds since the start.
 
     This happens in a thread, so that the time goes on even while the share stands still.
@@ -119,7 +119,7 @@ def _ticking(seconds: float, draw: Callable[[float, float], None]) -> Iterator[T
     share = 0.0
     over = Event()
 
-    def tell(now: float) -> None:
+    def report(now: float) -> None:
         nonlocal share
         share = now
 
@@ -130,7 +130,7 @@ def _ticking(seconds: float, draw: Callable[[float, float], None]) -> Iterator[T
     thread = Thread(target=tick, daemon=True)
     thread.start()
     try:
-        yield tell
+        yield report
     finally:
         over.set()
         thread.join()

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from storm_lab.errors import StormLabError
-from storm_lab.machine.process_end import said_of_end
+from storm_lab.machine.process_end import describe_exit_status
 
 if TYPE_CHECKING:
     # PySpark takes long to import, and most calls need none.
@@ -66,7 +66,7 @@ def told_of_its_end(session: SparkSession) -> Iterator[None]:
         status = process.returncode
         remedy = "give it more memory, or fewer runs at a time"
         raise StormLabError(
-            f"Spark's Java machine {said_of_end(status)} while it computed"
+            f"Spark's Java machine {describe_exit_status(status)} while it computed"
             + (f": out of memory; {remedy}" if status == _OUT_OF_MEMORY else "")
             + (f"; {remedy}" if status == -signal.SIGKILL else "")
         ) from error

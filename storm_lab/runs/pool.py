@@ -20,8 +20,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any, Generic, NoReturn, TypeAlias, TypeVar, cast
 
-from storm_lab.errors import StormLabError, UserError, said_by
-from storm_lab.machine.process_end import end_with_parent, said_of_end
+from storm_lab.errors import StormLabError, UserError, exception_summary
+from storm_lab.machine.process_end import describe_exit_status, end_with_parent
 
 Advance = Callable[[float], None]
 """Called with the share of a task that is done, 0 to 1."""
@@ -152,7 +152,7 @@ class Pool(Generic[_Task, _Result]):
         process = self._workers.pop(pipe)
         pipe.close()
         process.join(_GRACE_S)
-        ended = "closed its pipe" if process.exitcode is None else said_of_end(process.exitcode)
+        ended = "closed its pipe" if process.exitcode is None else describe_exit_status(process.exitcode)
         process.kill()
         process.join()
         return self._failure(f"the process of {self._name(task)} {ended}")
@@ -250,7 +250,11 @@ def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
             raise
         except SystemExit as error:
             # The code that is played must not end the process for all other tasks.
-            pipe.send(UserError(f"the code that is played ends the process: {said_by(error)}", field="run"))
+            pipe.send(
+                UserError(
+                    f"the code that is played ends the process: {exception_summary(error)}", field="run"
+                )
+            )
         except Exception:
             pipe.send(traceback.format_exc())
         else:

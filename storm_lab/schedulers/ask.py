@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from storm_lab.errors import StormLabError, UserError, is_own_code, said_by
-from storm_lab.machine.process_end import asked_to_end
+from storm_lab.errors import StormLabError, UserError, exception_summary, is_own_code
+from storm_lab.machine.process_end import is_sigterm
 from storm_lab.model import Assignment, Executor, InvalidAssignmentError, Slot
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.view_checks import check_result
@@ -28,9 +28,9 @@ def ask(scheduler: Scheduler[Any], view: SchedulingView, *, case: str = "") -> S
     except StormLabError:
         raise
     except (Exception, SystemExit) as error:
-        if is_own_code(type(scheduler)) or asked_to_end(error):
+        if is_own_code(type(scheduler)) or is_sigterm(error):
             raise
-        message = f"it raised {said_by(error)}{about}"
+        message = f"it raised {exception_summary(error)}{about}"
         raise UserError(message, field="scheduler", value=scheduler.name, remedy=_REMEDY) from error
     try:
         _check_types(result)

@@ -19,7 +19,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from storm_lab.errors import UserError, said_by
+from storm_lab.errors import UserError, exception_summary
 from storm_lab.machine.options import Option
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.parameters import parse_parameters
@@ -74,7 +74,9 @@ def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
     except UserError:
         raise
     except (Exception, SystemExit) as error:
-        raise UserError(f"it cannot be created: {said_by(error)}", field="scheduler", value=text) from error
+        raise UserError(
+            f"it cannot be created: {exception_summary(error)}", field="scheduler", value=text
+        ) from error
 
 
 def _values(given: str) -> list[str]:
@@ -113,7 +115,9 @@ def _module(name: str, place: str) -> ModuleType:
         )
         raise UserError(message, field="scheduler", value=place) from error
     except (Exception, SystemExit) as error:
-        raise UserError(f"it cannot be imported: {said_by(error)}", field="scheduler", value=place) from error
+        raise UserError(
+            f"it cannot be imported: {exception_summary(error)}", field="scheduler", value=place
+        ) from error
 
 
 def _class_of(module: ModuleType, name: str, text: str) -> type[Scheduler[Any]]:

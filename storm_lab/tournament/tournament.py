@@ -21,7 +21,7 @@ from storm_lab.experiments.experiment import RunSpec
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.settled import SettledRun
 from storm_lab.league.stage import stage_parameters, stage_runs
-from storm_lab.machine.process_end import asked_to_end
+from storm_lab.machine.process_end import is_sigterm
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of
@@ -192,7 +192,7 @@ class _AnswerTimer:
                 repeat_below_s = _REPEAT_BELOW_S if who in self._seconds_used else _REPEAT_FIRST_BELOW_S
                 times, refusal = _time_answers(question.scheduler, view, repeat_below_s)
             except (Exception, SystemExit) as error:
-                if asked_to_end(error):
+                if is_sigterm(error):
                     raise
                 # A loss, as its runs show.
                 break

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from storm_lab.errors import StormLabError, UserError, said_by, shown
-from storm_lab.machine.process_end import asked_to_end
+from storm_lab.errors import StormLabError, UserError, exception_summary, shown
+from storm_lab.machine.process_end import is_sigterm
 from storm_lab.model.checks import check_kind
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology, check_executors
 from storm_lab.model.version import StormVersion
@@ -143,7 +143,7 @@ class _Recording:
             call = "next_tuple"
             spout.next_tuple(record, self.emits[name])
         except (Exception, SystemExit) as error:
-            raise _told(error, name, call, shown(record)) from error
+            raise _as_user_error(error, name, call, shown(record)) from error
         self._play_tree(row, name, cost)
 
     def play_tick(self, name: str) -> None:
@@ -158,7 +158,7 @@ class _Recording:
             call = "tick"
             bolt.tick(self.emits[name])
         except (Exception, SystemExit) as error:
-            raise _told(error, name, call, "a tick tuple") from error
+            raise _as_user_error(error, name, call, "a tick tuple") from error
         self._play_tree(row, name, cost)
 
     def _play_tree(self, row: int, name: str, cost: Cost) -> None:
@@ -184,7 +184,7 @@ class _Recording:
                 self.made.clear()
                 failed = True
             except (Exception, SystemExit) as error:
-                raise _told(error, component, call, shown(tuple(values))) from error
+                raise _as_user_error(error, component, call, shown(tuple(values))) from error
             self._note_call(record, component, cost, key, waiting, failed=failed)
 
     def _note_call(
@@ -286,11 +286,11 @@ def _between(route: _Route, emitted: Emitted) -> str:
     return f"{route.subscription.source}.{emitted.stream} to {route.target.id}"
 
 
-def _told(error: BaseException, component: str, call: str, given: str) -> BaseException:
+def _as_user_error(error: BaseException, component: str, call: str, given: str) -> BaseException:
     """Turn an exception of user code into a one-line error; return other exceptions unchanged."""
-    if isinstance(error, StormLabError) or asked_to_end(error):
+    if isinstance(error, StormLabError) or is_sigterm(error):
         return error
-    return UserError(f"raised {said_by(error)}", field=f"{component}.{call}({given})")
+    return UserError(f"raised {exception_summary(error)}", field=f"{component}.{call}({given})")
 
 
 def _records(name: str, spout: Spout) -> Iterator[tuple[object, ...]]:
@@ -309,7 +309,7 @@ def _records(name: str, spout: Spout) -> Iterator[tuple[object, ...]]:
             yield tuple(record)
             number += 1
     except (Exception, SystemExit) as error:
-        raise _told(error, name, "records", f"record {number}") from error
+        raise _as_user_error(error, name, "records", f"record {number}") from error
 
 
 def _routes(topology: Topology, source: str, stream: str) -> tuple[_Route, ...]:

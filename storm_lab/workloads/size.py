@@ -14,7 +14,7 @@ from storm_lab.model.javahash import JavaLong
 def payload_bytes(values: Iterable[object]) -> int:
     """Return the bytes of a tuple's values; `TypeError` for a class of unknown size: emit it with a size."""
     listed = values if type(values) is tuple else tuple(values)
-    total = _whole(len(listed)) + len(listed)
+    total = _varint_bytes(len(listed)) + len(listed)
     for value in listed:
         total += _content(value)
     return total
@@ -27,24 +27,24 @@ def _content(value: object) -> int:
         # Kryo marks the end of a short ASCII text in its last byte and writes the length of any other.
         if value.isascii():
             length = len(value)
-            return length if 1 < length < 64 else length + _whole(length)
+            return length if 1 < length < 64 else length + _varint_bytes(length)
         length = len(value.encode("utf-8", "surrogatepass"))
-        return length + _whole(length)
+        return length + _varint_bytes(length)
     if isinstance(value, bool):
         return 1
     if isinstance(value, int):
-        return _whole(_zigzag(value))
+        return _varint_bytes(_zigzag(value))
     if isinstance(value, JavaLong):
-        return _whole(_zigzag(value.value))
+        return _varint_bytes(_zigzag(value.value))
     if isinstance(value, float):
         return 8
     if isinstance(value, bytes):
-        return _whole(len(value)) + len(value)
+        return _varint_bytes(len(value)) + len(value)
     if isinstance(value, list | tuple):
         return payload_bytes(value)
     if isinstance(value, dict):
         pairs = (part for entry in value.items() for part in entry)
-        return _whole(len(value)) + sum(1 + _content(part) for part in pairs)
+        return _varint_bytes(len(value)) + sum(1 + _content(part) for part in pairs)
     raise TypeError(f"the serialised size of a {type(value).__name__} is not known")
 
 
@@ -52,6 +52,6 @@ def _zigzag(number: int) -> int:
     return number * 2 if number >= 0 else -number * 2 - 1
 
 
-def _whole(number: int) -> int:
+def _varint_bytes(number: int) -> int:
     """Return the bytes of a non-negative integer, stored with seven bits to a byte."""
     return 1 if number < 128 else -(-number.bit_length() // 7)

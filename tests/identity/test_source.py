@@ -87,7 +87,7 @@ def test_values_count(other: str) -> None:
     ],
 )
 def test_what_an_import_of_the_module_sets_off(text: str, acts: bool) -> None:
-    assert [statement.acts for statement in Source.parsed("m", text).statements] == [acts]
+    assert [statement.has_side_effect for statement in Source.parsed("m", text).statements] == [acts]
 
 
 def test_what_only_a_type_checker_or_a_direct_call_sees_is_left_out() -> None:

@@ -147,7 +147,7 @@ def test_a_second_page_of_a_kind_and_pages_of_no_use_are_told(tmp_path: Path) ->
     pages = {**PAGES, "z.json": LINES, "y.json": TOPOLOGY, "x.json": {"topologies": []}}
     found = imported(tmp_path, pages)
     assert ready(found)
-    for text in ("a second page of lines", "a second topology page", "it says nothing of the topology"):
+    for text in ("a second page of lines", "a second topology page", "it has nothing about the topology"):
         assert text in said(found)
 
 

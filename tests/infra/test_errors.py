@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import storm_lab
-from storm_lab.errors import StormLabError, UserError, said_by
+from storm_lab.errors import StormLabError, UserError, exception_summary
 
 
 def test_all_parts_in_one_line() -> None:
@@ -66,4 +66,4 @@ def test_a_folder_whose_name_begins_like_the_package_s_is_the_user_s_own() -> No
     exec(compile("def run():\n    loads('{')\n", str(path), "exec"), names)
     with pytest.raises(ValueError, match="Expecting") as raised:
         names["run"]()
-    assert said_by(raised.value).endswith("(my_idea.py, line 2)")
+    assert exception_summary(raised.value).endswith("(my_idea.py, line 2)")

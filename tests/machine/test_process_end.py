@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.machine.process_end import said_of_end
+from storm_lab.machine.process_end import describe_exit_status
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from storm_lab.machine.process_end import said_of_end
     ],
 )
 def test_the_end_of_a_process_is_said_in_words(status: int, said: str) -> None:
-    assert said_of_end(status) == said
+    assert describe_exit_status(status) == said
 
 
 def test_a_command_that_gets_a_signal_says_so(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ class Draft:
     files: list[str] = field(default_factory=list)
     machines: Machines | None = None
 
-    def say_version(self, version: StormVersion) -> None:
+    def set_version(self, version: StormVersion) -> None:
         """Take the version that is stated."""
         self.version, self.version_assumed = version, ""
 

@@ -34,7 +34,7 @@ def finish(draft: Draft, defaults: Defaults) -> Playable | None:
     for component in draft.components.values():
         if component.records and not draft.is_recorded(component.id):
             fit_rows(component, draft)
-    _wire(draft)
+    _check_topology(draft)
     if any(item.missing for item in draft.notes.unusable):
         return None
     drop_foreign_settings(draft)
@@ -64,7 +64,7 @@ def finish(draft: Draft, defaults: Defaults) -> Playable | None:
     return playable
 
 
-def _wire(draft: Draft) -> None:
+def _check_topology(draft: Draft) -> None:
     """Check components, subscriptions and streams, and declare the streams that subscriptions need."""
     _leave_out_idle(draft)
     if len(draft.components) > MOST_COMPONENTS:

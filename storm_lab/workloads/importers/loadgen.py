@@ -59,7 +59,7 @@ def read_loadgen(part: Part, path: Path, notes: Notes) -> Draft:
     for item in part.under("streams"):
         _subscription(item, draft)
     read_settings(part.get("config"), draft)
-    _turn_rates(draft, rates)
+    _convert_rates(draft, rates)
     if any(spreads):
         notes.cannot_use(part.place, "the spread of rates", "rates are steady here: their means count")
     return draft
@@ -136,7 +136,7 @@ def _spread(part: Part | None, draft: Draft, what: str) -> Spread | None:
     )
 
 
-def _turn_rates(draft: Draft, rates: Rates) -> None:
+def _convert_rates(draft: Draft, rates: Rates) -> None:
     """Turn rates of streams into rates of spouts, and into tuples per call of every component."""
     arriving: dict[str, float] = {}
     for component in draft.components.values():
@@ -187,7 +187,7 @@ def without_none(document: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in document.items() if value is not None}
 
 
-def _tuples_a_call(playable: Playable) -> dict[tuple[str, str], float]:
+def _tuples_per_call(playable: Playable) -> dict[tuple[str, str], float]:
     found = {
         (name, stream): emits.per_call
         for name, figures in playable.figures.items()
@@ -204,7 +204,7 @@ def _tuples_a_call(playable: Playable) -> dict[tuple[str, str], float]:
 
 
 def _rates(playable: Playable, lost: list[str]) -> Rates:
-    per_call = _tuples_a_call(playable)
+    per_call = _tuples_per_call(playable)
     calls = {name: source.rate_per_s or 0.0 for name, source in playable.sources.items()}
     if any(source.rate_per_s is None for source in playable.sources.values()):
         lost.append("sources that are never empty: their rate is 0")

@@ -15,7 +15,13 @@ from storm_lab.workloads.importers.figures import Defaults
 from storm_lab.workloads.importers.given import read_rows
 from storm_lab.workloads.importers.place import Notes, Place
 from storm_lab.workloads.importers.schema import OVERLAY, checked
-from storm_lab.workloads.importers.written import check_bolt, clock_of, keys_of, put_figures, put_topology
+from storm_lab.workloads.importers.yaml_figures import (
+    check_bolt,
+    clock_of,
+    keys_of,
+    put_figures,
+    put_topology,
+)
 
 _NOWHERE = Part(None, Place("overlay"))
 

@@ -24,7 +24,13 @@ from storm_lab.workloads.importers.loadgen import loadgen_document, without_none
 from storm_lab.workloads.importers.place import Notes
 from storm_lab.workloads.importers.schema import TOPOLOGY, checked
 from storm_lab.workloads.importers.settings import read_settings
-from storm_lab.workloads.importers.written import check_bolt, clock_of, put_figures, put_topology, spread_of
+from storm_lab.workloads.importers.yaml_figures import (
+    check_bolt,
+    clock_of,
+    put_figures,
+    put_topology,
+    spread_of,
+)
 
 FORMAT = "storm-lab YAML"
 

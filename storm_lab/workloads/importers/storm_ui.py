@@ -257,6 +257,6 @@ def _version(pages: UiPages, draft: Draft) -> None:
         text = a_text(page.get("stormVersion")) if page is not None else None
         numbers = _VERSION.match(text or "")
         if numbers is not None:
-            draft.say_version(StormVersion((int(numbers[1]), int(numbers[2]), int(numbers[3] or 0))))
+            draft.set_version(StormVersion((int(numbers[1]), int(numbers[2]), int(numbers[3] or 0))))
             return
     draft.version_assumed = "give the cluster's page"

@@ -1,7 +1,7 @@
 """Base classes of spouts and bolts with the interface of streamparse and pystorm.
 
-Nothing is read from standard input or written to standard output: emits, acks and fails go to the `EmitTaker`
-of the recorder that drives the component.
+Nothing is read from standard input or written to standard output: emits, acks and fails go to the
+`CallCollector` of the recorder that drives the component.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from storm_lab.workloads.multilang.dsl import BoltSpec, Spec, SpoutSpec
 
 if TYPE_CHECKING:
-    from storm_lab.workloads.multilang.emits import EmitTaker
+    from storm_lab.workloads.multilang.emits import CallCollector
 
 
 class Tuple(NamedTuple):
@@ -53,9 +53,9 @@ class Component:
         self.debug = False
         self.pid = os.getpid()
         self.logger = logging.getLogger(f"{type(self).__module__}.{type(self).__name__}")
-        self._collector: EmitTaker | None = None
+        self._collector: CallCollector | None = None
 
-    def attach(self, collector: EmitTaker, conf: Mapping[str, Any], context: Mapping[str, Any]) -> None:
+    def attach(self, collector: CallCollector, conf: Mapping[str, Any], context: Mapping[str, Any]) -> None:
         """Give the component its configuration and context, as the handshake does; `initialize` follows."""
         # Some real components do not call the constructor of their base class.
         if not hasattr(self, "logger"):

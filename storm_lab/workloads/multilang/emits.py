@@ -36,7 +36,7 @@ class Emitted:
         return [self.stream, self.values, self.size, self.task]
 
 
-class EmitTaker:
+class CallCollector:
     """Collects what one call of a component does, between `begin` and `end`."""
 
     def __init__(self, specs: Sequence[ComponentSpec], table: TaskTable, out: Recording) -> None:
@@ -115,7 +115,7 @@ class EmitTaker:
                 self._out.note(
                     name, f"its partial-key grouping to {route.target}: run with one task per key, not two"
                 )
-        targets = [self._table.chosen(route, values, direct_task) for route in routes]
+        targets = [self._table.target_tasks(route, values, direct_task) for route in routes]
         assert self._emits is not None
         self._emits.append(Emitted(stream, values, size, task, targets, tup_id))
         return [
@@ -170,7 +170,7 @@ class TaskTable:
         index = task - self.first[route.target]
         return index if 0 <= index < self.tasks[route.target] else None
 
-    def chosen(self, route: Route, values: Sequence[Any], direct_task: int | None) -> list[int]:
+    def target_tasks(self, route: Route, values: Sequence[Any], direct_task: int | None) -> list[int]:
         """Return the indices of those tasks of a route's target that a tuple goes to.
 
         All tuples of a key go to one task, also by a partial-key grouping, which in Storm uses two.

@@ -10,8 +10,8 @@ from typing import Any
 
 from storm_lab.workloads.multilang.clock import TookTooLongError, at_most
 from storm_lab.workloads.multilang.components import Bolt, Component, Spout
-from storm_lab.workloads.multilang.emits import EmitTaker, TaskTable
-from storm_lab.workloads.multilang.loading import Loader, LoadError, said
+from storm_lab.workloads.multilang.emits import CallCollector, TaskTable
+from storm_lab.workloads.multilang.loading import Loader, LoadError, exception_text
 from storm_lab.workloads.multilang.plan import ComponentSpec, Plan
 
 MOST_INSTANCES = 64
@@ -26,7 +26,7 @@ class Instances:
     def __init__(self, plan: Plan, specs: Sequence[ComponentSpec], loader: Loader, table: TaskTable) -> None:
         self.table = table
         self.faults: dict[str, str] = {}
-        self.collector: EmitTaker | None = None
+        self.collector: CallCollector | None = None
         self._plan = plan
         self._specs = {spec.name: spec for spec in specs}
         self._loader = loader
@@ -77,7 +77,7 @@ class Instances:
             self.faults.setdefault(name, f"it did not start within {START_S:g} s")
             return None
         except (Exception, SystemExit) as error:
-            self.faults.setdefault(name, f"its initialize raised {said(error)}")
+            self.faults.setdefault(name, f"its initialize raised {exception_text(error)}")
             return None
         return made
 

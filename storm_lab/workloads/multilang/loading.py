@@ -68,7 +68,7 @@ class Loader:
             try:
                 made = cls()
             except Exception as error:
-                raise LoadError(said(error)) from None
+                raise LoadError(exception_text(error)) from None
         if not isinstance(made, Component):
             raise LoadError(f"{type(made).__name__} is neither a spout nor a bolt")
         return made
@@ -82,14 +82,14 @@ class Loader:
             except ModuleNotFoundError as error:
                 root = (error.name or "").partition(".")[0]
                 if not root or root in self.absent.roots:
-                    raise LoadError(said(error)) from None
+                    raise LoadError(exception_text(error)) from None
                 self.absent.roots.add(root)
                 self._forget()
             except SyntaxError as error:
                 where = f"{Path(error.filename or what).name}:{error.lineno}"
                 raise LoadError(f"{where} is not Python {sys.version_info[0]}: {error.msg}") from None
             except (Exception, SystemExit) as error:
-                raise LoadError(f"{self._where(error) or what}: {said(error)}") from None
+                raise LoadError(f"{self._where(error) or what}: {exception_text(error)}") from None
             finally:
                 Absent.importing = False
         raise LoadError(f"{what} needs too many modules that are not installed")
@@ -110,7 +110,7 @@ class Loader:
                 del sys.modules[name]
 
 
-def said(error: BaseException) -> str:
+def exception_text(error: BaseException) -> str:
     """Return an exception as one line of bounded length."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return text if len(text) <= 300 else f"{text[:297]}..."

@@ -77,7 +77,7 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
     while True:
         instances = Instances(plan, specs, loader, TaskTable(specs, tasks))
         recorder = Recorder(plan, specs, instances, clock)
-        instances.collector = recorder.taker
+        instances.collector = recorder.collector
         for spec in specs:
             if spec.name in broken or (spec.is_spout and given[spec.name].records is not None):
                 continue
@@ -88,7 +88,7 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
                 own = float(made.secs_between_batches) if isinstance(made, TicklessBatchingBolt) else None
                 spec.tick_s = own or tick_s
         _seed()
-        names = _closed(specs, broken)
+        names = _runnable(specs, broken)
         if not names:
             return {"broken": broken}
         recording = recorder.record(names)
@@ -112,7 +112,7 @@ def _seed() -> None:
         numpy.random.seed(1)
 
 
-def _closed(specs: list[ComponentSpec], broken: dict[str, str]) -> list[str]:
+def _runnable(specs: list[ComponentSpec], broken: dict[str, str]) -> list[str]:
     """Return the components that can run: spouts, and bolts all of whose input comes from such components."""
     names = {spec.name for spec in specs if spec.name not in broken}
     while True:

@@ -18,9 +18,9 @@ from typing import Any
 from storm_lab.workloads.multilang import storm_module
 from storm_lab.workloads.multilang.clock import TookTooLongError, VirtualClock, at_most
 from storm_lab.workloads.multilang.components import Bolt, Component, Spout, Tuple
-from storm_lab.workloads.multilang.emits import EmitTaker, Emitted
+from storm_lab.workloads.multilang.emits import CallCollector, Emitted
 from storm_lab.workloads.multilang.instances import Instances
-from storm_lab.workloads.multilang.loading import said
+from storm_lab.workloads.multilang.loading import exception_text
 from storm_lab.workloads.multilang.plan import ComponentSpec, Given, Plan
 from storm_lab.workloads.multilang.recording import Call, Recording, Tree, add
 
@@ -64,7 +64,7 @@ class Recorder:
         self, plan: Plan, specs: Sequence[ComponentSpec], instances: Instances, clock: VirtualClock
     ) -> None:
         self.out = Recording()
-        self.taker = EmitTaker(specs, instances.table, self.out)
+        self.collector = CallCollector(specs, instances.table, self.out)
         self._plan = plan
         self._specs = {spec.name: spec for spec in specs}
         self._table = instances.table
@@ -114,7 +114,7 @@ class Recorder:
         if given.records is not None:
             if turn >= len(given.records):
                 return None
-            emits = self.taker.given(name, given.records[turn])
+            emits = self.collector.given(name, given.records[turn])
             self._follow(name, 0, emits, None)
             return 1.0 / (given.rate_per_s or self._plan.rate_per_s)
         if len(self.out.trees[name]) >= self._plan.records or self._empty.get(name, 0) >= MOST_EMPTY:
@@ -236,7 +236,7 @@ class Recorder:
             self.out.ticks.setdefault(name, []).append(tree)
 
     def _call(self, name: str, component: Component, function: Callable[[], Any]) -> _Done:
-        self.taker.begin()
+        self.collector.begin()
         self._calls += 1
         storm_module.enter(component)
         failed = False
@@ -249,9 +249,9 @@ class Recorder:
             self.out.broken[name] = f"a call did not come back within {CALL_S:g} s"
         except (Exception, SystemExit) as error:
             failed = True
-            self.out.note(name, f"raised {said(error)}")
+            self.out.note(name, f"raised {exception_text(error)}")
         spent = thread_time_ns() - start
-        emits, refused = self.taker.end()
+        emits, refused = self.collector.end()
         if isinstance(component, Bolt):
             failed |= refused
             self._note_acks(name, component, failed)
@@ -260,5 +260,5 @@ class Recorder:
 
     def _note_acks(self, name: str, bolt: Bolt, failed: bool) -> None:
         late = hasattr(bolt, "process_batch") or not bolt.auto_ack
-        if late and not failed and not self.taker.acked:
+        if late and not failed and not self.collector.acked:
             self.out.note(name, "acks tuples later, or never: played as acked when execute ends")

@@ -41,9 +41,9 @@ class Recording:
 
     def note(self, component: str, text: str) -> None:
         """Note something about a component, once."""
-        told = self.notes.setdefault(component, [])
-        if text not in told and len(told) < _MOST_NOTES:
-            told.append(text)
+        texts = self.notes.setdefault(component, [])
+        if text not in texts and len(texts) < _MOST_NOTES:
+            texts.append(text)
 
     def outcome(self, names: Iterable[str]) -> dict[str, Any]:
         """Return the run as stored in JSON; ``names`` are the components that were run."""

@@ -76,7 +76,7 @@ def put_topology(draft: Draft, given: Mapping[str, Any]) -> None:
     if "message_timeout_s" in given:
         draft.message_timeout_s = float(given["message_timeout_s"])
     if "storm_version" in given:
-        draft.say_version(StormVersion.parse(given["storm_version"]))
+        draft.set_version(StormVersion.parse(given["storm_version"]))
     draft.owner = given.get("owner", draft.owner)
 
 

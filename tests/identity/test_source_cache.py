@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from storm_lab.identity.closure import Code
-from storm_lab.identity.kept import kept_source, sources_folder
 from storm_lab.identity.source import Source
+from storm_lab.identity.source_cache import cached_source, sources_folder
 
 TEXT = "from other import g\n\n\ndef f(x):\n    return g(x) + 1\n\n\nKINDS = {'a': 'm:A'}\n"
 
@@ -34,14 +34,14 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def said(source: Source) -> object:
-    statements = [(each.acts, each.table, each.reading) for each in source.statements]
+    statements = [(each.has_side_effect, each.table, each.reading) for each in source.statements]
     bound = {name: [source.statements.index(each) for each in own] for name, own in source.binds.items()}
     return source.name, source.is_package, statements, bound, source.imports
 
 
 def test_a_closure_of_kept_sources_is_that_of_sources_read_anew() -> None:
     roots = [("storm_lab.pipeline.batches", "in_batches"), ("storm_lab.papers.nstorm.runs", "describe")]
-    anew, kept, again = (Code(), *(Code(parsed=kept_source) for _ in range(2)))
+    anew, kept, again = (Code(), *(Code(parsed=cached_source) for _ in range(2)))
     expected = anew.closure(roots)
     for code in (kept, again):
         found = code.closure(roots)
@@ -49,30 +49,30 @@ def test_a_closure_of_kept_sources_is_that_of_sources_read_anew() -> None:
 
 
 def test_a_source_is_read_once_for_each_text(read: list[str]) -> None:
-    first, second = kept_source("m", TEXT), kept_source("m", TEXT)
+    first, second = cached_source("m", TEXT), cached_source("m", TEXT)
     assert said(first) == said(second) == said(Source.parsed("m", TEXT))
     read.clear()
-    assert kept_source("m", TEXT + "X = 1\n").binds.keys() == {"f", "KINDS", "X"}
-    assert kept_source("m", TEXT).binds.keys() == {"f", "KINDS"}
-    kept_source("m", TEXT, is_package=True)
+    assert cached_source("m", TEXT + "X = 1\n").binds.keys() == {"f", "KINDS", "X"}
+    assert cached_source("m", TEXT).binds.keys() == {"f", "KINDS"}
+    cached_source("m", TEXT, is_package=True)
     assert read == [TEXT + "X = 1\n", TEXT, TEXT]
 
 
 def test_a_damaged_file_is_read_anew(read: list[str], folder: Path) -> None:
-    whole = said(kept_source("m", TEXT))
+    whole = said(cached_source("m", TEXT))
     (place,) = folder.iterdir()
     content = place.read_bytes()
     for damaged in (b"", content[:-1], content[:-1] + b"?", b"\n" + content):
         place.write_bytes(damaged)
         read.clear()
-        assert said(kept_source("m", TEXT)) == whole
-        kept_source("m", TEXT)
+        assert said(cached_source("m", TEXT)) == whole
+        cached_source("m", TEXT)
         assert read == [TEXT]
 
 
 def test_who_cannot_keep_a_source_reads_it_each_time(read: list[str], folder: Path) -> None:
     folder.parent.mkdir(parents=True)
     folder.write_text("no folder")
-    kept_source("m", TEXT)
-    kept_source("m", TEXT)
+    cached_source("m", TEXT)
+    cached_source("m", TEXT)
     assert read == [TEXT, TEXT]

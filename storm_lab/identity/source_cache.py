@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from storm_lab.identity import source as reading
+from storm_lab.identity import source as parser
 from storm_lab.identity.source import Source
 from storm_lab.machine.places import user_cache
 from storm_lab.machine.whole_file import write_whole
@@ -23,31 +23,31 @@ def sources_folder() -> Path:
     return user_cache() / "sources"
 
 
-def kept_source(name: str, text: str, *, is_package: bool = False) -> Source:
+def cached_source(name: str, text: str, *, is_package: bool = False) -> Source:
     """Do what `Source.parsed` does, with the cache; without write access, parse every time."""
     place = sources_folder() / f"{name}.pickle"
-    asked = f"{_read_by()}\n{name}\n{is_package}\n{text}".encode("utf-8", "surrogatepass")
+    key = f"{_parser_version()}\n{name}\n{is_package}\n{text}".encode("utf-8", "surrogatepass")
     try:
         digest, content = place.read_bytes().split(b"\n", 1)
     except (OSError, ValueError):
         digest, content = b"", b""
     # The digest covers the text and the stored bytes, so that neither an outdated nor a damaged file is
     # loaded.
-    if digest == _digest(asked, content):
+    if digest == _digest(key, content):
         found: Source = pickle.loads(content)
         return found
     source = Source.parsed(name, text, is_package=is_package)
     content = pickle.dumps(source)
     with suppress(OSError):
-        write_whole(place, _digest(asked, content) + b"\n" + content)
+        write_whole(place, _digest(key, content) + b"\n" + content)
     return source
 
 
-def _digest(asked: bytes, content: bytes) -> bytes:
-    return hashlib.sha256(hashlib.sha256(asked).digest() + content).hexdigest().encode()
+def _digest(key: bytes, content: bytes) -> bytes:
+    return hashlib.sha256(hashlib.sha256(key).digest() + content).hexdigest().encode()
 
 
 @cache
-def _read_by() -> str:
-    code = Path(reading.__file__).read_bytes()
+def _parser_version() -> str:
+    code = Path(parser.__file__).read_bytes()
     return f"{sys.version}\n{hashlib.sha256(code).hexdigest()}"
