@@ -51,12 +51,12 @@ _MODULE_IN_SUBPACKAGE = re.compile(r"\w+\.\w+(\.\w+)+")
 
 @dataclass(frozen=True)
 class _Module:
-    """A module and its file; ``whole`` is true outside the package, where a module counts as a whole."""
+    """A module and its file; ``is_user_code`` is true outside the package: such a module counts whole."""
 
     source: Source
     path: Path
     home: Path
-    whole: bool
+    is_user_code: bool
 
 
 class Closure:
@@ -101,11 +101,11 @@ class Closure:
             made |= chosen
             self._waiting = [(None, *offers[name]) for name in sorted(chosen)]
 
-    def _reach(self, asker: _Module | None, name: str, attribute: str | None) -> None:
-        found = self._code.module(name, asker)
+    def _reach(self, importer: _Module | None, name: str, attribute: str | None) -> None:
+        found = self._code.module(name, importer)
         if found is None or f".{name}.".startswith(_THIS):
             return
-        if found.whole:
+        if found.is_user_code:
             attribute = None
         if (name, attribute) in self._done:
             return
@@ -115,7 +115,7 @@ class Closure:
         if attribute is None:
             for statement in source.statements:
                 self._add_statement(found, statement)
-            if found.whole or source.is_package:
+            if found.is_user_code or source.is_package:
                 for targets in source.imports.values():
                     self._follow(found, targets)
             return
@@ -150,8 +150,8 @@ class Closure:
         self._texts |= links.texts
         self._waiting.extend((module, *root) for root in links.roots if root not in self._done)
 
-    def _follow(self, asker: _Module, targets: Iterable[Target]) -> None:
-        self._waiting.extend((asker, *root) for root in self._code.resolve_targets(asker, targets, ()))
+    def _follow(self, importer: _Module, targets: Iterable[Target]) -> None:
+        self._waiting.extend((importer, *root) for root in self._code.resolve_targets(importer, targets, ()))
 
 
 @dataclass(frozen=True)
@@ -208,32 +208,32 @@ class Code:
             self._closures[wanted] = Closure(self, wanted)
         return self._closures[wanted]
 
-    def module(self, name: str, asker: _Module | None = None) -> _Module | None:
-        """Return a module as ``asker`` would import it; None for a module of another distribution."""
+    def module(self, name: str, importer: _Module | None = None) -> _Module | None:
+        """Return a module as ``importer`` would import it; None for a module of another distribution."""
         if self._is_own(name):
             if name not in self._modules:
                 self._modules[name] = self._own(name)
             return self._modules[name]
-        if asker is None:
+        if importer is None:
             return self._user_module(name)
-        if not asker.whole:
+        if not importer.is_user_code:
             return None
-        same = name.split(".")[0] == asker.source.name.split(".")[0]
-        if not same and asker.home in libraries():
+        same = name.split(".")[0] == importer.source.name.split(".")[0]
+        if not same and importer.home in libraries():
             return None
-        path = _file(asker.home / name.replace(".", "/"))
-        return self._parsed(name, path, asker.home) if path else None
+        path = _file(importer.home / name.replace(".", "/"))
+        return self._parsed(name, path, importer.home) if path else None
 
-    def definition(self, name: str, attributes: tuple[str, ...], asker: _Module | None) -> Root:
+    def definition(self, name: str, attributes: tuple[str, ...], importer: _Module | None) -> Root:
         """Return the definition that ``name.a.b`` stands for, ``name`` being a module."""
-        found = self.module(name, asker)
+        found = self.module(name, importer)
         if not attributes or found is None:
             return name, None
         first = attributes[0]
         if first in found.source.binds or first in found.source.imports:
             return name, first
-        if found.source.is_package and self.module(f"{name}.{first}", asker) is not None:
-            return self.definition(f"{name}.{first}", attributes[1:], asker)
+        if found.source.is_package and self.module(f"{name}.{first}", importer) is not None:
+            return self.definition(f"{name}.{first}", attributes[1:], importer)
         # A name such as __name__ or __file__, which every module has.
         return name, first
 
@@ -258,7 +258,7 @@ class Code:
             roots.update(self.resolve_targets(module, targets, chain[1:]))
             if chain[0] in source.binds:
                 roots.add((source.name, chain[0]))
-        if module.whole:
+        if module.is_user_code:
             for targets in reading.imports.values():
                 roots.update(self.resolve_targets(module, targets, ()))
         for text in reading.texts:
@@ -267,13 +267,13 @@ class Code:
         return _Links(frozenset(lines), reading.texts, tuple(sorted(roots, key=str)))
 
     def resolve_targets(
-        self, asker: _Module, targets: Iterable[Target], attributes: tuple[str, ...]
+        self, importer: _Module, targets: Iterable[Target], attributes: tuple[str, ...]
     ) -> Iterator[Root]:
         """Yield the definitions that ``name.a.b`` stands for if ``name`` is imported from these targets."""
         for name, attribute in targets:
             rest = attributes if attribute is None else (attribute, *attributes)
-            root = self.definition(name, rest, asker)
-            if self.module(root[0], asker) is not None:
+            root = self.definition(name, rest, importer)
+            if self.module(root[0], importer) is not None:
                 yield root
 
     def modules_named(self, text: str) -> tuple[str, ...]:
@@ -300,7 +300,7 @@ class Code:
         if path is None:
             return None
         source = self._parsed_own(name, self._read(path), is_package=path.name == "__init__.py")
-        return _Module(source, path, PACKAGE.parent, whole=False)
+        return _Module(source, path, PACKAGE.parent, is_user_code=False)
 
     def _user_module(self, name: str) -> _Module | None:
         """Return a user's module, read from the file that it was imported from."""
@@ -315,7 +315,7 @@ class Code:
         key = (path, state.st_mtime_ns, state.st_size)
         if key not in self._user_modules:
             source = Source.parsed(name, self._read(path), is_package=path.name == "__init__.py")
-            self._user_modules[key] = _Module(source, path, home, whole=True)
+            self._user_modules[key] = _Module(source, path, home, is_user_code=True)
         return self._user_modules[key]
 
 

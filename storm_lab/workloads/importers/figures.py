@@ -28,7 +28,7 @@ class Spread:
         """Return the same times on a clock that is slower by ``factor``."""
         return Spread(self.mean * factor, self.stddev * factor, self.low * factor, self.high * factor)
 
-    def written(self) -> dict[str, float]:
+    def as_dict(self) -> dict[str, float]:
         """Return the numbers under the names that files use; without ``max`` if there is none."""
         entry = {"mean": self.mean, "stddev": self.stddev, "min": self.low}
         return entry if math.isinf(self.high) else {**entry, "max": self.high}

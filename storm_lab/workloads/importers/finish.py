@@ -71,7 +71,7 @@ def _check_topology(draft: Draft) -> None:
         draft.notes.missing(draft.place, "the components", f"there are more than {MOST_COMPONENTS}")
         return
     if not any(component.is_spout for component in draft.components.values()):
-        draft.notes.missing(draft.place, "a spout", "there is none, so that nothing flows")
+        draft.notes.missing(draft.place, "a spout", "there is none, so no tuples are emitted")
     for component in draft.components.values():
         _check_subscriptions(component, draft)
         _check_size(component, draft)

@@ -175,8 +175,8 @@ def loadgen_document(playable: Playable) -> tuple[dict[str, Any], list[str]]:
     document = {
         "name": topology.id,
         "config": without_none(config),
-        "spouts": [_written(c, playable, rates, lost) for c in topology.spouts],
-        "bolts": [_written(c, playable, rates, lost) for c in topology.bolts],
+        "spouts": [_component_entry(c, playable, rates, lost) for c in topology.spouts],
+        "bolts": [_component_entry(c, playable, rates, lost) for c in topology.bolts],
         "streams": [entry for bolt in topology.bolts for entry in _subscriptions(bolt, playable, lost)],
     }
     return document, list(dict.fromkeys(lost))
@@ -226,7 +226,9 @@ def _rates(playable: Playable, lost: list[str]) -> Rates:
     return {(name, stream): calls[name] * tuples for (name, stream), tuples in per_call.items()}
 
 
-def _written(component: Component, playable: Playable, rates: Rates, lost: list[str]) -> dict[str, Any]:
+def _component_entry(
+    component: Component, playable: Playable, rates: Rates, lost: list[str]
+) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": component.id, "parallelism": component.executors}
     figures = playable.figures[component.id]
     if component.task_count != component.executors:
@@ -251,7 +253,7 @@ def _written(component: Component, playable: Playable, rates: Rates, lost: list[
         streams.append(
             {
                 "streamId": stream,
-                "rate": Spread(mean).written(),
+                "rate": Spread(mean).as_dict(),
                 "areKeysSkewed": bool(shapes - {KeyShape.UNIFORM}),
             }
         )
@@ -274,8 +276,8 @@ def _subscriptions(component: Component, playable: Playable, lost: list[str]) ->
                 "from": item.source,
                 "to": component.id,
                 "grouping": {"type": grouping.name, "streamId": item.stream},
-                "execTime": cost.written(),
-                "processTime": cost.written(),
+                "execTime": cost.as_dict(),
+                "processTime": cost.as_dict(),
             }
         )
     return entries

@@ -188,7 +188,7 @@ def _emits(fields: tuple[str, ...], emits: Emits, per_tick: float | None) -> dic
 
 
 def _cost(spread: Spread) -> float | dict[str, float]:
-    return spread.mean if spread == Spread(spread.mean) else spread.written()
+    return spread.mean if spread == Spread(spread.mean) else spread.as_dict()
 
 
 def _write(path: Path, content: bytes) -> None:
