@@ -1,4 +1,4 @@
-"""From the tuple logs of many runs to metric tables, with PySpark.
+"""Compute metric tables from the tuple logs of many runs, with PySpark.
 
-Every number of a figure or verdict comes from here.
+Every number in a figure or verdict comes from here.
 """

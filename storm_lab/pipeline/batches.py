@@ -1,4 +1,4 @@
-"""Runs that go through Spark together, and the tables that come out."""
+"""Compute metric tables with Spark, many runs at a time."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from storm_lab.pipeline.metric_tables import sorted_table
 from storm_lab.tuplelog.reader import Run
 
 if TYPE_CHECKING:
-    # PySpark takes long to import, and who finds all tables kept needs none.
+    # PySpark takes long to import, and is not needed when all tables are kept.
     from pyspark.sql import SparkSession
 
 _BATCH_RUNS = 800
 _BATCH_ROWS = 16_000_000
 """Runs, and rows of their logs, that go through Spark together. Planning a job and compiling its code costs
-the same for one run as for many; an interrupted sweep has lost no more than this. The heap bounds the rows:
-root tuples' latencies are gathered in it and merged twice. N-Storm's runs, nearly all roots, ended a heap of
-2 GB at 40 million rows and filled up to nine tenths of its old part, garbage included, at this number.
+the same for one run as for many, and an interrupted sweep loses at most one batch. The heap limits the rows:
+latencies of root tuples are gathered in it and merged twice. N-Storm's runs, nearly all root tuples, ran out
+of a heap of 2 GB at 40 million rows. At this number they filled up to nine tenths of its old generation,
+garbage included.
 """
 
 _HEAP_GB = (2, 4)
 """Least and most heap of a session that computes metrics; in between, a quarter of the machine's memory. Two
-are enough; with more, it is cleared up less often.
+GB are enough; with more, garbage is collected less often.
 """
 
 _THREADS = 4
@@ -38,7 +39,7 @@ def in_batches(
     spark: SparkSession | None,
     advance: Callable[[float], None],
 ) -> Iterator[tuple[str, dict[str, pa.Table]]]:
-    """The tables that runs lack, run by run; ``advance`` is told the share of all tables that is done."""
+    """Yield for each run the tables that it lacks; ``advance`` receives the share of tables done so far."""
     wanted = sum(len(names) for _, names in lacking)
     done = 0
     for names, batch in _batches(lacking):
@@ -55,7 +56,7 @@ def in_batches(
 def _computed(
     names: Sequence[str], batch: Sequence[Run], spark: SparkSession | None
 ) -> Iterator[tuple[str, pa.Table]]:
-    """Each table, of all runs of a batch, as soon as it is there."""
+    """Yield each table, with the rows of all runs of a batch, as soon as it is computed."""
     # Importing PySpark takes longer than reading kept metrics.
     from storm_lab.pipeline.java_process import told_of_its_end
     from storm_lab.pipeline.session import spark_session
@@ -79,9 +80,9 @@ def _computed(
 
 
 def _batches(lacking: Sequence[tuple[Run, tuple[str, ...]]]) -> Iterator[tuple[tuple[str, ...], list[Run]]]:
-    """The tables that runs lack together, and these runs, in their order.
+    """Split the runs into batches and yield each with the tables that all its runs lack.
 
-    As many together as `_BATCH_RUNS` and `_BATCH_ROWS` allow, one at least.
+    A batch holds as many runs, in their order, as `_BATCH_RUNS` and `_BATCH_ROWS` allow, but at least one.
     """
     alike: dict[tuple[str, ...], list[Run]] = {}
     for run, names in lacking:
@@ -99,7 +100,7 @@ def _batches(lacking: Sequence[tuple[Run, tuple[str, ...]]]) -> Iterator[tuple[t
 
 
 def _by_run(table: pa.Table) -> dict[str, pa.Table]:
-    """A sorted table cut up by run: there, the rows of each run follow one another."""
+    """Split a sorted table, in which the rows of each run are consecutive, by run."""
     parts = {}
     low = 0
     for entry in table["run"].combine_chunks().value_counts().to_pylist() if table.num_rows else ():
@@ -109,6 +110,6 @@ def _by_run(table: pa.Table) -> dict[str, pa.Table]:
 
 
 def heap() -> str:
-    """Heap of a session that computes metrics, in Java's notation: `_HEAP_GB` within the machine's memory."""
+    """Return the heap of a session that computes metrics, in Java's notation (see `_HEAP_GB`)."""
     least, most = _HEAP_GB
     return f"{min(most, max(least, memory_bytes() // 4 // 1024**3))}g"

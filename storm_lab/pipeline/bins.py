@@ -1,7 +1,7 @@
-"""Event time in bins. Bin k of width w covers [k*w, (k+1)*w); the last one ends with the run.
+"""Bins of event time. Bin k of width w covers [k*w, (k+1)*w); the last one ends with the run.
 
-Bins are computed in integer nanoseconds: a tuple that completes at exactly 60 s belongs to the second minute,
-always.
+Bins are computed in integer nanoseconds, so a tuple that completes at exactly 60 s always belongs to the
+second minute.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NS = 1_000_000_000
 
 
 def width_ns(bin_s: float) -> int:
-    """Width of a bin in nanoseconds. Raises `ValueError` when it is not above zero."""
+    """Return the width of a bin in nanoseconds. Raises `ValueError` if it is not above zero."""
     width = round(bin_s * NS)
     if width <= 0:
         raise ValueError(f"bin_s = {bin_s}: must be above 0")
@@ -34,9 +34,9 @@ def bin_number(time: str, bin_s: float) -> Column:
 
 
 def all_bins(scopes: DataFrame, bin_s: float) -> DataFrame:
-    """Every bin from 0 to the end of the run: the rows of ``scopes`` times ``bin_ns`` and ``width_ns``.
+    """Return every bin from 0 to the end of the run: ``scopes`` crossed with ``bin_ns`` and ``width_ns``.
 
-    ``scopes`` as in `storm_lab.pipeline.tables.Logs`; of them, run and topology are in the result.
+    ``scopes`` is described in `storm_lab.pipeline.tables.Logs`; the result keeps its run and topology.
     """
     width = width_ns(bin_s)
     starts = F.sequence(F.lit(0).cast("long"), F.col("duration_ns") - 1, F.lit(width).cast("long"))
@@ -46,7 +46,7 @@ def all_bins(scopes: DataFrame, bin_s: float) -> DataFrame:
 
 
 def filled(counted: DataFrame, scopes: DataFrame, bin_s: float, counts: Sequence[str]) -> DataFrame:
-    """Counts by run, topology and ``bin_ns`` for every bin of the run, with 0 where nothing was counted.
+    """Extend counts by run, topology and ``bin_ns`` to every bin of the run, with 0 where there is none.
 
     Columns: run, topology, ``t_s`` (start of the bin), ``width_s``, then the counts.
     """
@@ -56,22 +56,22 @@ def filled(counted: DataFrame, scopes: DataFrame, bin_s: float, counts: Sequence
 
 
 def time_columns() -> tuple[Column, Column]:
-    """``bin_ns`` and ``width_ns`` as ``t_s`` and ``width_s``."""
+    """Return ``bin_ns`` and ``width_ns`` converted to seconds, as ``t_s`` and ``width_s``."""
     return (F.col("bin_ns") / NS).alias("t_s"), (F.col("width_ns") / NS).alias("width_s")
 
 
 def in_seconds(binned: DataFrame) -> DataFrame:
-    """``bin_ns`` in seconds, as ``t_s`` in the same place."""
+    """Replace ``bin_ns`` by ``t_s``, the same in seconds."""
     return binned.withColumn("bin_ns", F.col("bin_ns") / NS).withColumnRenamed("bin_ns", "t_s")
 
 
 def whole_ns(seconds: str) -> Column:
-    """Seconds as whole nanoseconds, whose sum does not depend on the order of addition."""
+    """Convert seconds to integer nanoseconds, whose sum does not depend on the order of addition."""
     return F.round(F.col(seconds) * NS).cast("long")
 
 
 def touched(windows: DataFrame, bin_s: float) -> DataFrame:
-    """Each bin that a window [start_ns, end_ns) touches, unless it is empty: ``bin_ns``, ``overlap_ns``."""
+    """Return each bin that a non-empty window [start_ns, end_ns) overlaps: ``bin_ns``, ``overlap_ns``."""
     width = F.lit(width_ns(bin_s)).cast("long")
     bins = F.sequence(bin_ns("start_ns", bin_s), bin_ns(F.col("end_ns") - 1, bin_s), width)
     overlap = F.least("end_ns", F.col("bin_ns") + width) - F.greatest("start_ns", "bin_ns")
@@ -83,9 +83,9 @@ def touched(windows: DataFrame, bin_s: float) -> DataFrame:
 
 
 def spread(windows: DataFrame, bin_s: float, amounts: Sequence[str]) -> DataFrame:
-    """Deal amounts of windows [start_ns, end_ns) out to the bins that they touch, by length of overlap.
+    """Distribute amounts of windows [start_ns, end_ns) over the bins that they overlap, by length of overlap.
 
-    A window inside one bin gives it everything, so nothing is approximated where bins are multiples of the
+    A window inside one bin contributes to it alone, so the result is exact where bins are multiples of the
     windows. The result has ``bin_ns`` instead of the two ends; the amounts become doubles. Empty windows are
     dropped.
     """
@@ -95,15 +95,15 @@ def spread(windows: DataFrame, bin_s: float, amounts: Sequence[str]) -> DataFram
 
 
 def share_after(limit: str) -> Column:
-    """The share of a window [start_ns, end_ns) that lies after a limit, for windows that end after it."""
+    """Return the share of a window [start_ns, end_ns) after a limit, for windows that end after it."""
     return (F.col("end_ns") - F.greatest("start_ns", limit)) / (F.col("end_ns") - F.col("start_ns"))
 
 
 def sums(*amounts: str) -> list[Column]:
-    """The sums of whole numbers, each under the name of what it sums."""
+    """Return sums of integer columns, each under the name of its column."""
     return [F.sum(name).alias(name) for name in amounts]
 
 
 def stable_sum(amount: str | Column) -> Column:
-    """A sum of doubles, rounded so that the order of addition cannot show."""
+    """Sum doubles and round the result, so that the order of addition does not affect it."""
     return F.round(F.sum(amount), 6)

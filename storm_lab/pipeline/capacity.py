@@ -1,9 +1,9 @@
 """Capacity, as Storm's UI defines it: the share of its time that an executor spends inside ``execute``.
 
-The UI computes executed tuples times their average execute latency, divided by the length of the window (the
-last ten minutes, or the uptime if that is shorter); the first two are together the time spent in ``execute``.
-A component's capacity is the largest of its executors'. Storm samples one tuple in twenty for it; here every
-tuple counts.
+The UI multiplies the executed tuples by their average execute latency, which gives the time spent in
+``execute``, and divides by the length of the window: the last ten minutes, or the uptime if that is shorter.
+The capacity of a component is the largest of its executors'. Storm samples one tuple in twenty for this; here
+every tuple counts.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from storm_lab.pipeline.occupancy import closed
 from storm_lab.pipeline.traffic import executor_of_task
 
 UI_WINDOW_S = 600.0
-"""The window that the UI takes capacity over."""
+"""The window over which the UI computes capacity."""
 
 
 def capacity(counts: DataFrame, placements: DataFrame, runs: DataFrame, bin_s: float) -> DataFrame:
     """Capacity of every executor by bin.
 
-    The bin's length is cut to the time for which the executor was ready in it. Columns: run, topology,
+    Each bin is shortened to the time for which the executor was ready in it. Columns: run, topology,
     component, task (the executor's first), t_s, executed, capacity.
     """
     parts = spread(_executed(counts), bin_s, ["execute_ns", "executed"])
@@ -31,7 +31,7 @@ def capacity(counts: DataFrame, placements: DataFrame, runs: DataFrame, bin_s: f
 
 
 def final_capacity(counts: DataFrame, placements: DataFrame, runs: DataFrame) -> DataFrame:
-    """Capacity of every executor over the last `UI_WINDOW_S` of the run: what the UI shows at its end.
+    """Capacity of every executor over the last `UI_WINDOW_S` of the run, as the UI shows it at the end.
 
     Columns: run, topology, component, task, executed, capacity.
     """
@@ -50,7 +50,10 @@ def final_capacity(counts: DataFrame, placements: DataFrame, runs: DataFrame) ->
 
 
 def component_capacity(executors: DataFrame) -> DataFrame:
-    """The largest capacity of a component's executors; ``executors`` is a result of either function above."""
+    """Capacity of each component: the largest of its executors'.
+
+    ``executors`` is a result of `capacity` or `final_capacity`.
+    """
     keys = [name for name in executors.columns if name not in ("task", "executed", "capacity")]
     return executors.groupBy(*keys).agg(
         stable_sum("executed").alias("executed"), F.max("capacity").alias("capacity")
@@ -58,9 +61,11 @@ def component_capacity(executors: DataFrame) -> DataFrame:
 
 
 def spread_uptime(placements: DataFrame, runs: DataFrame, bin_s: float) -> DataFrame:
-    """For how long each executor was ready in each bin: run, topology, component, start_task, bin_ns, up_ns.
+    """Time for which each executor was ready in each bin.
 
-    Two copies of an executor that run at once, as in a smooth migration, both count.
+    Columns: run, topology, component, start_task, bin_ns, up_ns.
+
+    If two copies of an executor run at once, as in a smooth migration, both count.
     """
     return (
         touched(closed(placements, runs), bin_s)

@@ -1,9 +1,9 @@
-"""Exact percentiles in two passes over the rows, in memory that does not grow with them.
+"""Compute exact percentiles in two passes over the rows, in memory that does not grow with them.
 
-The first pass counts the rows in narrow cells of the value, and so finds for each percentile the cells in
-which its two ranks lie; the second pass ranks the values of those cells alone, a few per cent of the rows.
-Both run in generated code on numbers only: names of runs and topologies are put in place at the end, and a
-cell of a group of a measure is one 64-bit key, so that finding it is one look into a table of such keys.
+The first pass counts the rows in narrow cells of the value and so finds, for each percentile, the cells that
+contain its two ranks. The second pass ranks only the values of those cells, a few per cent of the rows. Both
+run in generated code on numbers only: names of runs and topologies are added at the end. The cell, group and
+measure of a row form one 64-bit key, so that the cell is found by a single hash lookup.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from storm_lab.pipeline.percentiles import PERCENTILES, between, holds, in_ms, r
 from storm_lab.pipeline.tables import named, numbered
 
 _CELLS = 16
-"""Value v lies in cell 16 * v ** (1/4): 0.8 % wide at 1 ms, 0.25 % at 100 ms, eight thousand up to a minute.
-Roots are cheap, exactly rounded and so the same everywhere; a logarithm is neither.
+"""Value v belongs to cell 16 * v ** (1/4): 0.8 % wide at 1 ms, 0.25 % at 100 ms, eight thousand up to a
+minute. Square roots are cheap and exactly rounded, so the same everywhere; logarithms are neither.
 """
 
 _CELL_BITS, _MEMBER_BITS, _MEASURE_BITS, _LEVEL_BITS = 20, 24, 2, 2
-"""Of a key, from the right; scopes take the other fifteen. A cell of any 64-bit value has its place, as has a
-bin of a second in half a year.
+"""Widths of the parts of a key, from the right; the scope takes the remaining fifteen bits. They are wide
+enough for the cell of any 64-bit value and for a bin of one second in half a year.
 """
 
 
@@ -35,14 +35,15 @@ def summarised_by_level(
     levels: Mapping[str, Column],
     measures: Mapping[str, str],
 ) -> DataFrame:
-    """Statistics of nanosecond columns for several groupings of the same rows at once.
+    """Compute statistics of nanosecond columns for several groupings of the same rows at once.
 
     Groupings are bins of two widths, for example.
 
-    ``runs`` and ``scopes`` as in `storm_lab.pipeline.tables.Logs`. ``levels`` give the number from 0 of the
-    group that a row belongs to, null for none, at most four of them; ``measures`` are as in
-    `percentiles.summarised`, at most four. Columns of the result: run, topology, ``level`` (place in
-    ``levels``), ``member`` (the group's number), and what `percentiles.summarised` gives.
+    ``runs`` and ``scopes`` are described in `storm_lab.pipeline.tables.Logs`. ``levels`` gives for each
+    grouping the number, from 0, of the group that a row belongs to, or null for none; there are at most four
+    groupings. ``measures`` is as in `percentiles.summarised`, with at most four entries. Columns of the
+    result: run, topology, ``level`` (position in ``levels``), ``member`` (the group's number), and the
+    statistics that `percentiles.summarised` gives.
     """
     values = list(measures.values())
     numbers = range(len(values))
@@ -71,7 +72,7 @@ def summarised_by_level(
         found.where(near)
         .selectExpr(f"stack({len(pairs)}, {each}) as (value, {', '.join(_KEPT)})")
         .where("key is not null")
-        # Equal values are common: many tuples take the same way at the same price.
+        # Equal values are common: many tuples take the same path at the same cost.
         .groupBy("key", "before", "value")
         .agg(F.count("*").alias("equal"), F.max("size").alias("size"), F.max("total").alias("total"))
     )
@@ -81,13 +82,15 @@ def summarised_by_level(
 
 
 _KEPT = ("key", "before", "size", "total")
-"""Of a wanted cell: its key, the values in cells before it, and number and sum of all values of its group."""
+"""Columns of a wanted cell: its key, the number of values in cells before it, and the number and sum of all
+values of its group.
+"""
 
 _GROUP = ("scope", "level", "member")
 
 
 def _wanted(joint: DataFrame, levels: Sequence[str], measures: int) -> DataFrame:
-    """The cells of all levels and measures that a wanted rank lies in, with the columns `_KEPT`."""
+    """Return the cells that contain a wanted rank, for all levels and measures, with the columns `_KEPT`."""
     parts = [
         f"{level}, {column}, {number}, cell_{number}, sum_{number}"
         for level, column in enumerate(levels)
@@ -113,7 +116,7 @@ def _wanted(joint: DataFrame, levels: Sequence[str], measures: int) -> DataFrame
 
 
 def _percentiles(ranked: DataFrame, measures: Mapping[str, str]) -> DataFrame:
-    """Percentiles and sums by scope, level and member from the ranked values of the wanted cells."""
+    """Return percentiles and sums by scope, level and member from the ranked values of the wanted cells."""
     columns = []
     for number, name in enumerate(measures):
         own = F.col("measure") == number
@@ -133,7 +136,7 @@ def _percentiles(ranked: DataFrame, measures: Mapping[str, str]) -> DataFrame:
 
 
 def _packed(level: Column, measure: Column, member: Column, cell: Column) -> Column:
-    """One number for a cell of a group of a measure; null where the row belongs to no group."""
+    """Pack level, measure, group and cell into one number; null if the row belongs to no group."""
     key = F.col("scope").cast("long")
     for part, bits in (
         (level, _LEVEL_BITS), (measure, _MEASURE_BITS), (member, _MEMBER_BITS), (cell, _CELL_BITS)

@@ -1,8 +1,8 @@
 """CPU use of nodes, executors and components.
 
-Use is CPU time divided by the length of the bin: 1.0 is one core busy all the time. Utilisation of a node
-divides by its cores as well, so that 1.0 is a full node; with hyper-threads or a frequency change that is
-still cores times time. Windows over the edge of a bin are dealt out by overlap.
+Use is CPU time divided by the length of the bin: 1.0 is one core busy all the time. The utilisation of a node
+also divides by its cores, so that 1.0 is a full node. Hyper-threads and frequency changes do not alter this
+definition of cores times time. Windows that cross the edge of a bin are distributed by overlap.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MS = 1e6
 
 
 def node_cpu(cpu: DataFrame, nodes: DataFrame, runs: DataFrame, bin_s: float) -> DataFrame:
-    """CPU use of every node that the log has windows of, by bin.
+    """CPU use by bin of every node for which the log has windows.
 
     Columns: run, node, rack, cores, t_s, cores_used, utilisation (0 to 1).
     """
@@ -28,10 +28,10 @@ def node_cpu(cpu: DataFrame, nodes: DataFrame, runs: DataFrame, bin_s: float) ->
 
 
 def executor_cpu(cpu: DataFrame, nodes: DataFrame, runs: DataFrame, bin_s: float) -> DataFrame:
-    """CPU use of every executor (its own threads only), by bin and by node it ran on.
+    """CPU use of every executor (its own threads only), by bin and by the node it ran on.
 
     Columns: run, topology, component, task (the executor's first), node, t_s, cores_used, mhz (T-Storm's
-    workload: cores used times the clock of the node's cores).
+    workload: cores used times the clock frequency of the node's cores).
     """
     own = cpu.where(F.col("task") >= 0)
     used = _by_bin(own, ["topology", "component", "task", "node"], runs, bin_s)
@@ -43,7 +43,7 @@ def executor_cpu(cpu: DataFrame, nodes: DataFrame, runs: DataFrame, bin_s: float
 
 
 def component_cpu(cpu: DataFrame, runs: DataFrame, bin_s: float) -> DataFrame:
-    """CPU use by component and bin; shared threads of workers under an empty component.
+    """CPU use by component and bin; threads that a worker shares have an empty component.
 
     Columns: run, topology, component, t_s, cores_used.
     """
@@ -51,9 +51,9 @@ def component_cpu(cpu: DataFrame, runs: DataFrame, bin_s: float) -> DataFrame:
 
 
 def steady_cpu(cpu: DataFrame, nodes: DataFrame, runs: DataFrame, used_nodes: DataFrame) -> DataFrame:
-    """Mean utilisation after the warm-up, over the nodes in use and over all nodes: one row a run.
+    """Mean utilisation after the warm-up, over the nodes in use and over all nodes: one row per run.
 
-    ``used_nodes`` has run and node of every node that had an executor. Columns: run, cores_used,
+    ``used_nodes`` has the run and node of every node that had an executor. Columns: run, cores_used,
     utilisation_used_nodes, utilisation_all_nodes.
     """
     measured = after_warm_up(cpu, runs, "start_ns")
@@ -106,5 +106,5 @@ def _by_bin(cpu: DataFrame, keys: list[str], runs: DataFrame, bin_s: float) -> D
 
 
 def _cpu_ns() -> Column:
-    """CPU time in whole nanoseconds, whose sum does not depend on the order of addition."""
+    """CPU time in integer nanoseconds, whose sum does not depend on the order of addition."""
     return F.sum(F.round(F.col("cpu_ms") * _MS).cast("long")).alias("cpu_ns")

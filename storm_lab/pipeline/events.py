@@ -1,11 +1,11 @@
-"""What disturbed a run, from the control table, and the stretches of undisturbed time in between.
+"""The disturbances of a run, from the control table, and the undisturbed stretches between them.
 
 A disturbance is one of three kinds:
 
 * ``re-assignment``: Nimbus writes an assignment that moves an executor of a topology that had one before;
-* ``rebalance``: the command is given, which switches the spouts off; the assignment that it leads to
-  is part of it and not counted again;
-* ``fault``: the fault plan does something.
+* ``rebalance``: the command is given, which deactivates the spouts; the assignment that follows is part of it
+  and is not counted again;
+* ``fault``: the fault plan acts (a failure or its end).
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ def events(control: DataFrame) -> DataFrame:
     """The disturbances of each run, numbered by time.
 
     Columns: run, event (from 1), kind, time_s, actor, action, subject, reason, detail. Entries of one kind at
-    one time are one event, for one decision may name many topologies; the first by subject speaks for them.
+    one time form one event, because one decision may affect many topologies; the event shows the entry that
+    is first by subject.
     """
     assigned = Window.partitionBy("run", "action", "subject").orderBy("time_ns", "detail")
     numbered = control.withColumn("_nth", F.row_number().over(assigned))
@@ -44,7 +45,7 @@ def events(control: DataFrame) -> DataFrame:
 
 
 def control_log(control: DataFrame) -> DataFrame:
-    """The whole control table, time in seconds: run, time_s, actor, action, subject, reason, detail."""
+    """The complete control table: run, time_s (in seconds), actor, action, subject, reason, detail."""
     return control.select(
         "run", (F.col("time_ns") / NS).alias("time_s"), "actor", "action", "subject", "reason", "detail"
     )
@@ -61,9 +62,9 @@ def stretches(runs: DataFrame, disturbances: DataFrame) -> DataFrame:
 
 
 def until_next(starts: DataFrame, runs: DataFrame, *keys: str) -> DataFrame:
-    """From each ``from_s`` to the next one of the same keys, or to the end of the run: ``to_s``.
+    """Add ``to_s``: the next ``from_s`` of the same keys, or the end of the run.
 
-    The keys include the run; times that are there twice, or not before its end, do not count.
+    The keys include the run. Duplicate times, and times at or after the end of the run, are ignored.
     """
     ends = F.broadcast(runs.select("run", (F.col("duration_ns") / NS).alias("end_s")))
     inside = starts.distinct().join(ends, "run").where("from_s < end_s")

@@ -1,13 +1,13 @@
 """Where a tuple's time goes: inside an executor, and since its root left the spout.
 
-**Wait**: from entering the executor's receive queue to being taken by the user-logic thread. **Execute**:
-from there to the return of ``execute``, time spent waiting for a core included (Storm's execute latency).
+**Wait**: from entering the executor's receive queue until the user-logic thread takes the tuple. **Execute**:
+from then to the return of ``execute``, including time spent waiting for a core (Storm's execute latency).
 
-**Elapsed**: since the root tuple left its spout, at the entry of a bolt's receive queue and at the end of
-execute. For topologies that ack nothing, this stands for complete latency; at the bolts next to the spout it
-is the latency of one hop, by how far the tuple travelled.
+**Elapsed**: time since the root tuple left its spout, measured on entry to a bolt's receive queue and at the
+end of execute. For topologies that ack nothing, this replaces complete latency. At the bolts next to the
+spout it is the latency of one hop, by how far the tuple travelled.
 
-Where the log holds a sample of the root tuples, so do these metrics.
+If the log holds a sample of the root tuples, so do these metrics.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _MS = 1e6
 
 
 _GROUP = ["run", "worker", "task", "bin_ns"]
-"""Numbers only: a name among the columns of a group of millions of rows doubles its cost."""
+"""Numbers only: a name among the grouping columns doubles the cost of grouping millions of rows."""
 
 
 def execution_times(executions: DataFrame, placements: DataFrame, bin_s: float) -> DataFrame:
     """Mean wait and execute time by component, in the bin in which the execution ended.
 
     Columns: run, topology, component, t_s, executions (logged ones), wait_mean_ms, execute_mean_ms,
-    wait_max_ms. An execution by a task that was never placed in its worker ends the query with an error: such
+    wait_max_ms. An execution of a task that was never placed in its worker makes the query fail, because such
     a log contradicts itself.
     """
     wait, execute = F.col("start_ns") - F.col("enqueue_ns"), F.col("end_ns") - F.col("start_ns")
@@ -56,7 +56,7 @@ def execution_times(executions: DataFrame, placements: DataFrame, bin_s: float) 
 
 
 def _with_names(by_task: DataFrame, placements: DataFrame) -> DataFrame:
-    """Topology and component of each row's task, as the placements in its worker tell."""
+    """Add the topology and component of each row's task, from the placements in its worker."""
     task = F.explode(F.sequence("start_task", "end_task")).alias("task")
     names = placements.select("run", "worker", task, "topology", "component").distinct()
     message = F.concat(F.lit("executions without a placement: worker "), F.col("worker"))
@@ -68,12 +68,13 @@ def _with_names(by_task: DataFrame, placements: DataFrame) -> DataFrame:
 def steady_elapsed(roots: DataFrame, executions: DataFrame, runs: DataFrame) -> DataFrame:
     """Elapsed time by component and by the locality of the tuple's last hop.
 
-    ``runs`` has run, warm_up_ns and sample_every. Counted are executions that end after the warm-up. Columns:
+    ``runs`` has run, warm_up_ns and sample_every. Executions that end after the warm-up count. Columns:
     run, topology, component, locality, tuples, enqueue_mean_ms (root's emit to the bolt's receive queue),
     end_mean_ms (root's emit to the end of execute).
     """
     facts = F.broadcast(runs.select("run", "warm_up_ns", "sample_every"))
-    # Roots are logged whole and executions sampled: the others find no partner, and would only be shuffled.
+    # All root tuples are logged but executions are sampled: the others match none and would be shuffled
+    # needlessly.
     sampled = (
         roots.join(facts, "run")
         .where(F.col("root_id") % F.col("sample_every") == 0)
@@ -83,7 +84,7 @@ def steady_elapsed(roots: DataFrame, executions: DataFrame, runs: DataFrame) -> 
     joined = steady.join(sampled, ["run", "root_id"])
     return joined.groupBy("run", "topology", "component", "locality").agg(
         F.count("*").alias("tuples"),
-        # Whole nanoseconds: their sum does not depend on the order of addition.
+        # Integer nanoseconds: their sum does not depend on the order of addition.
         (F.sum(F.col("enqueue_ns") - F.col("emit_ns")) / F.count("*") / _MS).alias("enqueue_mean_ms"),
         (F.sum(F.col("end_ns") - F.col("emit_ns")) / F.count("*") / _MS).alias("end_mean_ms"),
     )

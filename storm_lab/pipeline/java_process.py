@@ -1,7 +1,7 @@
-"""The Java machine that PySpark starts: gone when its start is interrupted, missed when it ends too early.
+"""Watch PySpark's Java process: kill it if its start is interrupted, and report an early death.
 
-PySpark waits for a file in which Java tells its port. When Python leaves meanwhile, and with it the folder of
-that file, Java fails to write it, and the thread that listens on the port keeps it alive for good.
+PySpark waits for a file in which Java writes its port. If Python exits meanwhile, and deletes the folder of
+that file, Java fails to write it, and the thread that listens on the port keeps Java alive for good.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from storm_lab.errors import StormLabError
 from storm_lab.machine.process_end import describe_exit_status
 
 if TYPE_CHECKING:
-    # PySpark takes long to import, and most calls need none.
+    # PySpark takes long to import, and most calls do not need it.
     from pyspark.sql import SparkSession
 
 _SETTLES_S = 5.0
-"""Time that a dying Java machine may take between its last word and its end."""
+"""Time that a dying Java process may take between its last output and its end."""
 
 
 @contextmanager
 def ended_with_its_start() -> Iterator[None]:
-    """Kill the Java machine that is started in this block if the block does not end well."""
-    # As above.
+    """Kill a Java process that is started in this block if the block fails."""
+    # PySpark takes long to import.
     from pyspark import java_gateway
 
     started: list[subprocess.Popen[Any]] = []
@@ -51,10 +51,10 @@ def ended_with_its_start() -> Iterator[None]:
 
 @contextmanager
 def told_of_its_end(session: SparkSession) -> Iterator[None]:
-    """Say so when something fails in this block because the session's own Java machine has ended.
+    """Raise `StormLabError` if this block fails because the session's own Java process has ended.
 
-    That is a `StormLabError`; whatever PySpark made of it is its cause. A session whose Java runs elsewhere
-    is left to its own errors.
+    The exception that PySpark raised is its cause. If the session's Java process runs elsewhere, PySpark's
+    exceptions pass unchanged.
     """
     try:
         yield
@@ -73,7 +73,7 @@ def told_of_its_end(session: SparkSession) -> Iterator[None]:
 
 
 _OUT_OF_MEMORY = 3
-"""Status with which Java ends under ``-XX:+ExitOnOutOfMemoryError``."""
+"""Exit status of Java under ``-XX:+ExitOnOutOfMemoryError``."""
 
 
 def _ends(process: subprocess.Popen[Any]) -> bool:

@@ -1,15 +1,15 @@
 """Complete latency and processing time of root tuples.
 
-**Complete latency**: from the spout's emit of the root tuple to the moment at which the spout's own thread
-handles the ack, as the Storm version of the run measures it (the log's ``latency_ns``). It contains the time
-for which the spout slept inside ``nextTuple`` while the ack was waiting. Only acked tuples have one; failed
-ones are counted elsewhere.
+**Complete latency**: from the spout's emit of the root tuple until the spout's own thread handles the ack, as
+the run's Storm version measures it (the log's ``latency_ns``). It includes the time for which the spout slept
+inside ``nextTuple`` while the ack was waiting. Only acked tuples have a latency; failed ones are counted in
+`outcomes`.
 
 **Processing time** (T-Storm, section V): complete latency minus that sleep (the log's ``sleep_ns``).
 
-A tuple counts in the bin in which it completes, as in Storm's UI. Milliseconds. Percentiles are exact, with
-linear interpolation between neighbours: Spark's ``percentile_approx`` would depend on how the rows are
-partitioned.
+A tuple counts in the bin in which it completes, as in Storm's UI. Values are in milliseconds. Percentiles are
+exact, with linear interpolation between neighbours; Spark's ``percentile_approx`` would depend on how the
+rows are partitioned.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MEASURES = {"complete": "latency_ns", "processing": "processing_ns"}
 
 
 def acked(roots: DataFrame) -> DataFrame:
-    """Acked root tuples that have a latency, with ``processing_ns`` added."""
+    """Return the acked root tuples that have a latency, with ``processing_ns`` added."""
     measured = roots.where((F.col("outcome") == "acked") & F.col("latency_ns").isNotNull())
     return measured.withColumn("processing_ns", F.col("latency_ns") - F.col("sleep_ns"))
 
@@ -38,9 +38,9 @@ def latency(
 ) -> DataFrame:
     """Latency by bin of completion; bins without an acked tuple are absent.
 
-    ``runs`` and ``scopes`` as in `storm_lab.pipeline.tables.Logs`. Columns: run, topology, t_s (start of the
-    bin), tuples, and for complete and processing each ``<kind>_mean_ms``, ``_p50_ms``, ``_p95_ms``,
-    ``_p99_ms``. ``two_passes`` bounds the memory (see `cells`).
+    ``runs`` and ``scopes`` are described in `storm_lab.pipeline.tables.Logs`. Columns: run, topology, t_s
+    (start of the bin), tuples, and for both complete and processing ``<kind>_mean_ms``, ``_p50_ms``,
+    ``_p95_ms``, ``_p99_ms``. ``two_passes`` bounds the memory (see `cells`).
     """
     rows = acked(roots)
     if two_passes:
@@ -52,10 +52,10 @@ def latency(
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Latency in narrow and in wide bins and after the warm-up, in the columns of `latency`.
+    """Latency in narrow bins, in wide bins and after the warm-up, with the columns of `latency`.
 
-    The last comes without t_s, one row a run and topology. ``kept`` is what Spark should keep while they are
-    in use.
+    ``steady`` has no t_s, and one row per run and topology. ``kept`` lists the frames that Spark should cache
+    while these are in use.
     """
 
     narrow: DataFrame
@@ -73,10 +73,10 @@ def latencies(
     *,
     two_passes: bool = False,
 ) -> Latencies:
-    """`latency` for two widths of bin, and over all tuples that complete after the run's warm-up.
+    """Compute `latency` for two bin widths, and over all tuples that complete after the run's warm-up.
 
-    The tuples are read once for all three, or twice with ``two_passes``. Raises `ValueError` where a wide bin
-    is not made of whole narrow ones.
+    The tuples are read once for all three, or twice with ``two_passes``. Raises `ValueError` if the wide
+    width is not a multiple of the narrow one.
     """
     narrow_bins = _whole_ratio(wide_s, narrow_s)
     rows = acked(roots).join(F.broadcast(runs.select("run", "warm_up_ns")), "run")
@@ -104,16 +104,16 @@ def latencies(
 
 
 def _packed() -> Column:
-    """Scope and narrow bin, both below 2**31, and whether it is ``warm``, as one whole number.
+    """Pack scope and narrow bin, both below 2**31, and whether the row is ``warm`` into one integer.
 
-    Spark sorts what it gathers: by one such key digit by digit, by several keys comparing row with row.
+    Spark sorts the groups: with one integer key it uses a radix sort, with several keys it compares rows.
     """
     warm = F.col("warm").isNotNull().cast("long")
     return F.shiftleft(F.col("scope").cast("long"), 32) + F.col("narrow") * 2 + warm
 
 
 def _unpacked(rows: DataFrame) -> DataFrame:
-    """The three of `_packed`, instead of the column ``place``."""
+    """Replace the column ``place`` by the three values that `_packed` put into it."""
     place = F.col("place")
     columns = {
         "scope": F.shiftright(place, 32).cast("int"),
@@ -135,20 +135,20 @@ def _of_level(found: DataFrame, level: int, bin_s: float) -> DataFrame:
 
 
 def _at_times(binned: DataFrame, number: str, bin_s: float) -> DataFrame:
-    """Start of the bin in seconds, ``t_s``, instead of its number."""
+    """Replace the number of the bin by its start in seconds, ``t_s``."""
     start = F.col(number) * F.lit(width_ns(bin_s)) / NS
     return binned.withColumn(number, start).withColumnRenamed(number, "t_s")
 
 
 _PER_DECADE = 20
-"""Cells of a histogram from a time to ten times as much."""
+"""Number of histogram cells per factor of ten."""
 
 
 def latency_distribution(roots: DataFrame, runs: DataFrame) -> DataFrame:
     """Histogram of processing time after the warm-up, in cells of equal width on a logarithmic axis.
 
     Columns: run, topology, low_ms, high_ms (the cell, low included), tuples. Times below 1 us count in the
-    cell that starts there.
+    cell that starts at 1 us.
     """
     rows = after_warm_up(acked(roots), runs, "complete_ns")
     micros = F.greatest(F.col("processing_ns"), F.lit(1000).cast("long")) / 1000
@@ -161,13 +161,13 @@ def latency_distribution(roots: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def after_warm_up(rows: DataFrame, runs: DataFrame, time: str) -> DataFrame:
-    """The rows whose ``time`` column lies at or after the end of the run's warm-up."""
+    """Return the rows whose ``time`` column is at or after the end of the run's warm-up."""
     limits = F.broadcast(runs.select("run", "warm_up_ns"))
     return rows.join(limits, "run").where(F.col(time) >= F.col("warm_up_ns")).drop("warm_up_ns")
 
 
 def covered_time(windows: DataFrame) -> DataFrame:
-    """``covered_ns``: from the start of a run's first window to the end of its last one."""
+    """Return ``covered_ns``: the time from the start of a run's first window to the end of its last one."""
     covered = windows.groupBy("run").agg((F.max("end_ns") - F.min("start_ns")).alias("covered_ns"))
     return F.broadcast(covered)
 

@@ -1,7 +1,7 @@
-"""Metric tables of a run as files, for the next one who asks.
+"""Keep the metric tables of a run as files, so that they need not be computed again.
 
-One archive a run, with a checksum for each table: they are read instead of computed, so a changed byte must
-not pass.
+Each run has one archive with a checksum for each table: the tables replace a computation, so a changed byte
+must be noticed.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from storm_lab.machine.whole_file import whole_file
 from storm_lab.tuplelog.reader import Run
 
 TABLES_FILE = "tables.zip"
-"""The tables of a run, an Arrow stream each. A file for each would take a hundred times as long to write and
-read: most hold a few rows.
+"""The tables of a run, one Arrow stream each. Separate files would take a hundred times as long to write and
+read: most tables hold a few rows.
 """
 
 _LARGE_BYTES = 32_768
-"""Size from which a table is compressed: for a smaller one that takes longer than writing and reading it."""
+"""Size from which a table is compressed. Compressing a smaller one takes longer than its input and output."""
 
 _COMPUTED_BY = ("storm_lab.pipeline.batches", "in_batches")
-"""What turns logs into tables; whatever it uses counts, too."""
+"""The function that turns logs into tables; all code that it uses counts too."""
 
 _SMALL = pa.ipc.IpcWriteOptions()
 _LARGE = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
 
 
 def place_of(run: Run, cache: Path | None, code: str | None = None) -> Path:
-    """Folder of a run's kept metrics, whose name changes with the run's files and the code that reads them.
+    """Return the folder of a run's kept metrics, named after the run's files and the code that reads them.
 
-    ``cache`` is the folder of all metrics, by default ``metrics`` beside that of all runs. ``code`` is
-    `code_digest`, where it is known.
+    ``cache`` is the folder of all metrics; the default is ``metrics`` beside the folder of all runs. ``code``
+    is the result of `code_digest`, if known already.
     """
     home = cache if cache is not None else run.folder.resolve().parents[2] / "metrics"
     digest = hashlib.sha256(f"{code or code_digest()}\n{run.manifest.to_json()}".encode())
@@ -48,9 +48,9 @@ def place_of(run: Run, cache: Path | None, code: str | None = None) -> Path:
 
 
 def code_digest(code: Code | None = None) -> str:
-    """Digest of all beside the log that the metrics depend on: Spark, and the code that uses it here.
+    """Return a digest of what the metrics depend on besides the log: PySpark and the code that uses it.
 
-    ``code`` stands in for the code of this process.
+    ``code`` replaces the code of this process.
     """
     used = (code or own_code()).closure([_COMPUTED_BY]).digest
     return hashlib.sha256(f"{version('pyspark')}\n{used}".encode()).hexdigest()
@@ -58,7 +58,10 @@ def code_digest(code: Code | None = None) -> str:
 
 @contextmanager
 def keeping() -> Iterator[Callable[[Path, Mapping[str, pa.Table]], None]]:
-    """`keep`, but while the next metrics are computed; at the end of the block all are written."""
+    """Yield a `keep` that writes in the background while the next metrics are computed.
+
+    All are written when the block ends.
+    """
     orders: list[Future[None]] = []
     with ThreadPoolExecutor(1) as pool:
         yield lambda place, tables: orders.append(pool.submit(keep, place, tables))
@@ -67,13 +70,13 @@ def keeping() -> Iterator[Callable[[Path, Mapping[str, pa.Table]], None]]:
 
 
 def keep(place: Path, tables: Mapping[str, pa.Table]) -> None:
-    """Leave a run's metrics for the next who asks, beside those there; who cannot write computes again."""
+    """Write a run's metrics, in addition to those already kept; if the folder is not writable, do nothing."""
     streams = {name: _stream(table) for name, table in {**kept(place), **tables}.items()}
     try:
         with whole_file(place / TABLES_FILE) as partial, ZipFile(partial, "w") as archive:
             for name, stream in streams.items():
                 archive.writestr(ZipInfo(name), stream)
-        # What older code left of this run is of no more use.
+        # Metrics that older code kept for this run are no longer of use.
         for older in place.parent.glob(f"{place.name.partition('-')[0]}-*"):
             if older != place:
                 shutil.rmtree(older, ignore_errors=True)
@@ -90,7 +93,7 @@ def _stream(table: pa.Table) -> bytes:
 
 
 def kept_names(place: Path) -> Collection[str]:
-    """Names of the tables that lie there; `kept` finds out whether they can be read."""
+    """Return the names of the kept tables; `kept` finds out whether they can be read."""
     try:
         with ZipFile(place / TABLES_FILE) as archive:
             return tuple(archive.namelist())
@@ -99,7 +102,7 @@ def kept_names(place: Path) -> Collection[str]:
 
 
 def kept(place: Path, names: Collection[str] | None = None) -> dict[str, pa.Table]:
-    """Those of a run's metrics, all or those of ``names``, that were left as they were written."""
+    """Return a run's kept metrics, all or those in ``names``; delete a damaged archive and return none."""
     try:
         with ZipFile(place / TABLES_FILE) as archive:
             wanted = archive.namelist() if names is None else [n for n in archive.namelist() if n in names]

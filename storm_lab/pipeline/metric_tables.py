@@ -1,4 +1,4 @@
-"""The standard metrics of some runs as pandas tables, each made when it is looked at."""
+"""The standard metrics of a set of runs as pandas tables, each created on first access."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pyarrow as pa
 
 
 class MetricTables:
-    """The standard metrics of some runs as small pandas tables, sorted by their columns from left to right.
+    """The standard metrics of a set of runs as small pandas tables, sorted by their columns left to right.
 
-    Every table starts with experiment, variant, seed and run (the run's name). The other columns stand with
-    the function of `storm_lab.pipeline` that computes the table: the part of the name before ``_10s`` or
-    ``_60s`` (the bin) names it. A table that was not asked for at first is computed when it is looked at.
+    Every table starts with experiment, variant, seed and run (the run's name). The other columns are
+    documented in `storm_lab.pipeline`, with the function that computes the table: its name is the table's
+    without ``_10s`` or ``_60s`` (the bin). A table that was not requested at first is computed on access.
     """
 
     runs: pd.DataFrame
@@ -62,13 +62,13 @@ class MetricTables:
         parts: Mapping[str, Sequence[pa.Table]],
         others: Callable[[str], Sequence[pa.Table]],
     ) -> None:
-        """``parts`` are the tables by name and run, ``others`` computes those of a name that is not there."""
+        """``parts`` holds the tables by name, one per run; ``others`` computes a table that it lacks."""
         self.runs = runs
         self._parts = dict(parts)
         self._others = others
 
     def __getattr__(self, name: str) -> pd.DataFrame:
-        # Asked for first: a frame is made only then, for most readers need few of them.
+        # Frames are created on access, because most readers need few of them.
         if name not in TABLE_NAMES:
             raise AttributeError(f"there is no metric table {name!r}", name=name, obj=self)
         frame = _frame(self.part(name))
@@ -79,9 +79,10 @@ class MetricTables:
         return sorted({*super().__dir__(), *TABLE_NAMES})
 
     def part(self, name: str) -> Sequence[pa.Table]:
-        """A table as Arrow, of each run."""
+        """Return a table as Arrow tables, one per run."""
         if name not in self._parts:
-            # Spark may take some seconds, and whoever declares metrics should hear that one was left out.
+            # Spark may take some seconds, and the author of the experiment should know that a metric was not
+            # declared.
             print(f"{name} was not among the metrics asked for: looked up or computed now", file=sys.stderr)
             self._parts[name] = self._others(name)
         return self._parts[name]
@@ -91,7 +92,7 @@ TABLE_NAMES = tuple(name for name in MetricTables.__annotations__ if name != "ru
 
 
 def sorted_table(table: pa.Table) -> pa.Table:
-    """A table with its rows in the order of its columns from left to right."""
+    """Sort the rows of a table by its columns from left to right."""
     return table.sort_by([(name, "ascending") for name in table.column_names])
 
 

@@ -1,7 +1,7 @@
 """Nodes and workers in use, from the placements.
 
-A node or worker is in use while at least one executor is ready in it; a migration that starts the new worker
-before it stops the old one uses both for that time.
+A node or worker is in use while at least one executor is ready in it. A migration that starts the new worker
+before it stops the old one uses both during that time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ EVERY_TOPOLOGY = ""
 
 
 def stays(placements: DataFrame, runs: DataFrame) -> DataFrame:
-    """Every executor's stays, in seconds, open ones ending with the run.
+    """Every executor's stays, in seconds; open ones end with the run.
 
     Columns: run, topology, component, start_task, end_task, worker, node, port, from_s, to_s.
     """
@@ -28,14 +28,14 @@ def stays(placements: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def closed(placements: DataFrame, runs: DataFrame) -> DataFrame:
-    """The placements, open ones ending with the run."""
+    """The placements; open ones end with the run."""
     ends = F.broadcast(runs.select("run", "duration_ns"))
     end = F.least(F.coalesce("end_ns", "duration_ns"), "duration_ns")
     return placements.join(ends, "run").withColumn("end_ns", end)
 
 
 def occupancy(placements: DataFrame, runs: DataFrame) -> DataFrame:
-    """How many nodes, workers and executors were in use, as steps that cover the whole run.
+    """Numbers of nodes, workers and executors in use, as steps that cover the entire run.
 
     Columns: run, topology, from_s, to_s, nodes, workers, executors. Rows of the topology `EVERY_TOPOLOGY`
     count all topologies of the run together.
@@ -68,7 +68,7 @@ def steady_occupancy(steps: DataFrame, runs: DataFrame) -> DataFrame:
     """
     limits = F.broadcast(runs.select("run", (F.col("warm_up_ns") / NS).alias("warm_s")))
     inside = steps.join(limits, "run").where("to_s > warm_s")
-    # Integer nanoseconds: sums of integers do not depend on their order.
+    # Integer nanoseconds: their sum does not depend on the order of addition.
     length = F.round((F.col("to_s") - F.greatest("from_s", "warm_s")) * NS).cast("long")
     weighed = inside.withColumn("length", length)
     return weighed.groupBy("run", "topology").agg(
@@ -80,7 +80,7 @@ def steady_occupancy(steps: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def _edges(each: DataFrame, runs: DataFrame) -> DataFrame:
-    """The stretches between two changes, per run and topology, from 0 to the end of the run."""
+    """The intervals between two changes, per run and topology, from 0 to the end of the run."""
     scopes = each.select("run", "topology").distinct()
     zero = scopes.select("run", "topology", F.lit(0.0).alias("from_s"))
     changes = each.select("run", "topology", "from_s").union(

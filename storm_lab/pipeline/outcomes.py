@@ -1,6 +1,6 @@
-"""Root tuples counted by the seconds in which they were emitted and completed, and by what became of them.
+"""Count root tuples by the seconds in which they were emitted and completed, and by outcome.
 
-One pass over the root tuples, from which throughput, failures and the rates of the whole run follow.
+One pass over the root tuples gives the counts for throughput, failures and the rates of the entire run.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from storm_lab.pipeline.bins import bin_ns, filled, sums
 from storm_lab.pipeline.tables import named, numbered
 
 OUTCOMES = ("acked", "failed", "lost", "pending")
-"""What becomes of a root tuple (see the log's schema)."""
+"""Outcomes of a root tuple (see the log's schema)."""
 
 
 def outcomes(roots: DataFrame, runs: DataFrame, scopes: DataFrame) -> DataFrame:
     """Root tuples by the seconds of emission and of completion.
 
-    ``runs`` and ``scopes`` are as in `storm_lab.pipeline.tables.Logs`. Columns: run, topology, emit_ns and
-    complete_ns (starts of the seconds; null while pending), outcome, replayed (whether its source record was
-    emitted before), warm (completed after the run's warm-up), tuples.
+    ``runs`` and ``scopes`` are described in `storm_lab.pipeline.tables.Logs`. Columns: run, topology, emit_ns
+    and complete_ns (starts of the seconds; complete_ns is null while pending), outcome, replayed (whether its
+    source record was emitted before), warm (completed after the run's warm-up), tuples.
     """
     limits = F.broadcast(runs.select("run", "warm_up_ns"))
     warm = F.coalesce(F.col("complete_ns") >= F.col("warm_up_ns"), F.lit(False))
@@ -33,7 +33,7 @@ def outcomes(roots: DataFrame, runs: DataFrame, scopes: DataFrame) -> DataFrame:
         "replayed": F.col("attempt") > 0,
         "warm": warm,
     }
-    # Numbers only: a name among the columns of a group doubles its cost.
+    # Numbers only: a name among the grouping columns doubles the cost.
     rows = numbered(roots.join(limits, "run"), runs)
     counted = (
         rows.select("scope", *(key.alias(name) for name, key in keys.items()))
@@ -49,11 +49,11 @@ def outcomes(roots: DataFrame, runs: DataFrame, scopes: DataFrame) -> DataFrame:
 def failures(counted: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame:
     """Failed, lost and replayed root tuples, for every bin of the run.
 
-    ``counted`` is a result of `outcomes`; bins are whole seconds.
+    ``counted`` is a result of `outcomes`; ``bin_s`` is a whole number of seconds.
     Columns: run, topology, t_s, width_s, and three counts:
 
     * failed: timed out or failed by a bolt, in the bin in which the spout handled the failure;
-    * lost: their spout died before it heard of them, in the bin in which they were emitted;
+    * lost: the spout died before it learned their outcome, in the bin in which they were emitted;
     * replayed: emissions of a source record that was emitted before, in the bin of the new emission.
     """
     of = {

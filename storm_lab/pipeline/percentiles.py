@@ -1,6 +1,6 @@
 """Mean and exact percentiles of integers, the same to the last bit however the rows are partitioned.
 
-Sums are sums of integers, and percentiles are exact: Spark's ``percentile_approx`` would depend on the
+Sums are sums of integers, and percentiles are exact. Spark's ``percentile_approx`` would depend on the
 partitions, and its exact ``percentile`` holds every distinct value of a group in a map and serialises it.
 Here the values of a group are gathered in an array and sorted, and a percentile is the entry at its rank;
 wider groups merge the sorted arrays of narrower ones. Where the groups may not fit into memory, `cells` gives
@@ -20,18 +20,18 @@ _MS = 1e6
 
 
 def summarised(rows: DataFrame, keys: Sequence[str], measures: Mapping[str, str]) -> DataFrame:
-    """Statistics of nanosecond columns by group.
+    """Compute statistics of nanosecond columns by group.
 
-    ``measures`` maps a name to a column of integer nanoseconds, none of them null. Columns of the result: the
+    ``measures`` maps a name to a column of integer nanoseconds without nulls. Columns of the result: the
     keys, ``tuples`` (rows of the group), and for each measure ``<name>_mean_ms``, ``<name>_p50_ms``,
-    ``_p95_ms`` and ``_p99_ms``. A percentile lies at rank p * (n - 1), with linear interpolation between the
-    two values next to it.
+    ``_p95_ms`` and ``_p99_ms``. A percentile has rank p * (n - 1), with linear interpolation between the two
+    values next to it.
     """
     return summarised_values(gathered(rows, keys, measures), keys, measures)
 
 
 def gathered(rows: DataFrame, keys: Sequence[str], measures: Mapping[str, str]) -> DataFrame:
-    """The values of every group, in ascending order.
+    """Gather the values of every group, in ascending order.
 
     Columns: the keys, ``size`` (rows), and for measure k (in their order) ``total_k`` and ``values_k``.
     """
@@ -43,7 +43,7 @@ def gathered(rows: DataFrame, keys: Sequence[str], measures: Mapping[str, str]) 
 
 
 def merged(values: DataFrame, keys: Sequence[str], measures: Mapping[str, str]) -> DataFrame:
-    """The result of `gathered` for wider groups, from that for narrower ones."""
+    """Merge the result of `gathered` for narrow groups into that for wider ones."""
     columns = [F.sum("size").alias("size")]
     for number in range(len(measures)):
         columns.append(F.sum(f"total_{number}").alias(f"total_{number}"))
@@ -53,7 +53,7 @@ def merged(values: DataFrame, keys: Sequence[str], measures: Mapping[str, str]) 
 
 
 def summarised_values(values: DataFrame, keys: Sequence[str], measures: Mapping[str, str]) -> DataFrame:
-    """What `summarised` gives, from the result of `gathered` or `merged`."""
+    """Compute the result of `summarised` from that of `gathered` or `merged`."""
     places = {}
     for number, name in enumerate(measures):
         places[f"{name}_total"] = F.col(f"total_{number}")
@@ -64,7 +64,7 @@ def summarised_values(values: DataFrame, keys: Sequence[str], measures: Mapping[
 
 
 def in_ms(grouped: DataFrame, keys: Sequence[str], measures: Mapping[str, str]) -> DataFrame:
-    """The keys, number, mean and percentiles of grouped nanoseconds, in milliseconds."""
+    """Return keys, number of tuples, means and percentiles of grouped nanoseconds, in milliseconds."""
     chosen = [F.col(key) for key in keys] + [F.col("size").alias("tuples")]
     for name in measures:
         chosen.append((F.col(f"{name}_total") / F.col("size") / _MS).alias(f"{name}_mean_ms"))
@@ -77,18 +77,21 @@ def _position(share: float) -> Column:
 
 
 def ranks(share: float) -> tuple[Column, Column]:
-    """The two ranks, from 0, that a percentile lies between."""
+    """Return the two ranks, from 0, between which a percentile is interpolated."""
     return F.floor(_position(share)), F.ceil(_position(share))
 
 
 def between(
     low: Column, high: Column, share: float, of_group: Callable[[Column], Column] = lambda column: column
 ) -> Column:
-    """The percentile between the values at its two ranks. Rounded alike in both ways, to the same bits."""
+    """Interpolate a percentile between the values at its two ranks.
+
+    This module and `cells` both use it, so that they round to the same bits.
+    """
     part = of_group(_position(share) - F.floor(_position(share)))
     return low + part * (high - low)
 
 
 def holds(rank: Column, first: str, count: str) -> Column:
-    """Whether a rank lies among the ``count`` entries from place ``first`` on."""
+    """Return whether a rank is among the ``count`` entries from position ``first`` on."""
     return (F.col(first) <= rank) & (rank < F.col(first) + F.col(count))

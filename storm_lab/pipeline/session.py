@@ -1,8 +1,8 @@
-"""One Spark session for a process: local by default, a cluster or a Spark Connect server by address.
+"""One Spark session per process: local by default, on a cluster or a Spark Connect server by address.
 
-The same code runs everywhere. Where a session is started in this process, the Java machine's chatter goes to
-a log file instead of a notebook's output, and a class-data archive, written once by the first session of a
-user that computes all metrics, halves the start of the later ones.
+The same code runs everywhere. When a session is started in this process, Java's output goes to a log file
+instead of a notebook. A class-data archive halves the start-up time of later sessions; it is written once, by
+a user's first session that computes all metrics.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ REMOTE_VARIABLE = "STORM_LAB_SPARK_REMOTE"
 """Environment variable with a Spark Connect address, such as ``sc://host:15002``."""
 
 _CONNECT_PORT = 15002
-"""Where a Spark Connect server listens unless told otherwise."""
+"""Default port of a Spark Connect server."""
 
 _REACH_S = 10.0
 """Time that a server may take to accept a connection."""
 
 _ARCHIVE_FORMAT = 2
-"""Raised when archives that older code left should not be used any more."""
+"""Increase this number to stop using archives that older code wrote."""
 
 _COMPILE_LATER = (
     "-XX:Tier4InvocationThreshold=50000",
@@ -50,9 +50,9 @@ _COMPILE_LATER = (
     "-XX:Tier4CompileThreshold=150000",
     "-XX:Tier4BackEdgeThreshold=120000",
 )
-"""Java's second compiler is left to what runs ten times, or loops three times, as often as by default: with
-the many queries of all metrics, most of what it compiles it compiles too late. A query over many rows that is
-run again is worth compiling at once.
+"""Java's second compiler gets only code that runs ten times, or loops three times, as often as it does by
+default. All metrics are many queries, and most of that compiler's results come too late for them. A query
+over many rows that runs repeatedly is worth compiling at once.
 """
 
 _LOCK = threading.Lock()
@@ -66,22 +66,22 @@ def spark_session(
     brief: bool = False,
     thorough: bool = False,
 ) -> SparkSession:
-    """The process's Spark session, started at the first call; one that is active is returned as it is.
+    """Return the process's Spark session, started at the first call; an active one is returned as it is.
 
     Args:
-        master: master URL; else that of STORM_LAB_SPARK_MASTER, else ``local[*]``.
-        remote: address of a Spark Connect server, which wins over a master; else that of
+        master: master URL; default: that in STORM_LAB_SPARK_MASTER, else ``local[*]``.
+        remote: address of a Spark Connect server, which takes precedence over a master; default: that in
             STORM_LAB_SPARK_REMOTE.
         driver_memory: heap of the driver, in Java's notation.
-        brief: the session is for one small job. Java then compiles quickly rather than well, which saves a
+        brief: the session is for one small job. Java then compiles quickly rather than well. This saves a
             third of the processor time of a job of half a minute and makes a long one slower.
-        thorough: the session is going to compute all metrics, so that the classes it has loaded at its end
-            make a good archive where there is none yet. One of a session that did little would serve all
-            later ones badly.
+        thorough: the session is going to compute all metrics. The classes loaded at its end then make a good
+            class-data archive, which is written if there is none. The archive of a session that did little
+            would serve all later ones badly.
 
     Raises:
-        UserError: there is no Java, the server cannot be reached or Spark does not start; the line names the
-            log file.
+        UserError: there is no Java, the server cannot be reached or Spark does not start; the message names
+            the log file.
     """
     with _LOCK:
         active = SparkSession.getActiveSession()
@@ -95,7 +95,7 @@ def spark_session(
 
 
 def _connected(remote: str) -> SparkSession:
-    # Asked beforehand: without them PySpark may end the process instead of raising.
+    # Checked first: without these packages PySpark may end the process instead of raising.
     absent = [name for name in ("grpc", "grpc_status") if importlib.util.find_spec(name) is None]
     if absent:
         message = f"Spark Connect needs packages that are not installed ({', '.join(absent)})"
@@ -113,9 +113,10 @@ def _connected(remote: str) -> SparkSession:
 
 
 def _reach(remote: str) -> None:
-    """Open and close a connection: where nobody listens, PySpark would go on trying for many minutes.
+    """Open and close a connection, because PySpark would retry for many minutes if no server listens.
 
-    `OSError`: no connection within `_REACH_S`; `ValueError`: the address has a port that is none.
+    Raises `OSError` if there is no connection within `_REACH_S`, and `ValueError` if the address has an
+    invalid port.
     """
     address = urlsplit(remote)
     if address.scheme == "sc" and address.hostname:
@@ -128,14 +129,14 @@ def _started(master: str, driver_memory: str, brief: bool, thorough: bool) -> Sp
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     on_this_machine = master.startswith("local") or "://127.0.0.1" in master or "://localhost" in master
-    # ParallelGC and the archive are what measurably shortens short sessions on a small machine.
-    # Out of memory, Spark may wait for ever for a task whose result was lost: better to end.
+    # ParallelGC and the archive measurably shorten short sessions on a small machine.
+    # Out of memory, Spark may wait for ever for a task whose result was lost, so Java has to exit.
     options = ["-XX:+UseParallelGC", "-XX:+ExitOnOutOfMemoryError"]
     options += _archive_options(java, write=thorough)
     options += _COMPILE_LATER if thorough else []
     if brief:
-        # Half of the processor time of a cold session is Java's second compiler. Without it Java has a fifth
-        # of the room for compiled code, which some hundred queries fill, and then Spark ends.
+        # Java's second compiler takes half of the processor time of a cold session. Without it, Java reserves
+        # a fifth of the memory for compiled code. Some hundred queries fill that, and then Spark ends.
         options += ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m"]
     settings = {
         "spark.ui.enabled": "false",
@@ -148,8 +149,8 @@ def _started(master: str, driver_memory: str, brief: bool, thorough: bool) -> Sp
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "storm_lab-warehouse"),
-        # All metrics are more queries than the hundred classes that Spark keeps by default, so every batch
-        # of runs would have the same code compiled again.
+        # All metrics are more queries than the hundred classes that Spark caches by default, so that every
+        # batch of runs would compile the same code again.
         "spark.sql.codegen.cache.maxEntries": "2000",
         # A sweep has hundreds of small files: list them without a job, and read many in one task.
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
@@ -161,7 +162,7 @@ def _started(master: str, driver_memory: str, brief: bool, thorough: bool) -> Sp
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 2)),
-            # With so few partitions there is nothing to adapt, and planning anew between stages costs.
+            # With so few partitions there is nothing to adapt, and re-planning between stages takes time.
             "spark.sql.adaptive.enabled": "false",
         }
     builder = SparkSession.builder.master(master).appName("storm_lab")
@@ -183,10 +184,9 @@ def _started(master: str, driver_memory: str, brief: bool, thorough: bool) -> Sp
 
 @contextmanager
 def _output_to(log: Path) -> Iterator[None]:
-    """Send what a child process writes to stdout and stderr into a file.
+    """Redirect what a child process writes to stdout and stderr to a file.
 
-    The Java machine inherits the file descriptors at its start and keeps them, so that it stays silent for
-    good.
+    The Java process inherits the file descriptors at its start and keeps them, so that it stays silent.
     """
     if log.exists() and log.stat().st_size > 1_000_000:
         log.unlink()
@@ -205,18 +205,18 @@ def _output_to(log: Path) -> Iterator[None]:
 
 
 def has_archive() -> bool:
-    """Whether the next session finds a class-data archive. Raises `UserError` when there is no Java."""
+    """Return whether the next session finds a class-data archive. Raises `UserError` if there is no Java."""
     with suppress(FileNotFoundError), _archive_place(activate_java()).open("rb") as archive:
-        # Java writes the beginning last.
+        # Java writes the header last.
         return any(archive.read(4))
     return False
 
 
 def _archive_options(java: JavaRuntime, *, write: bool = False) -> list[str]:
-    """Java's options to use the class-data archive of this Java and this PySpark, or to write one at exit.
+    """Return Java's options to use the class-data archive of this Java and PySpark, or to write one at exit.
 
-    A missing, foreign, broken or half-written archive is passed over by Java itself; it then starts as slowly
-    as without.
+    Java itself ignores a missing, foreign, broken or incomplete archive; it then starts as slowly as without
+    one.
     """
     archive = _archive_place(java)
     base = _base_archive(java, archive)
@@ -231,17 +231,17 @@ def _archive_options(java: JavaRuntime, *, write: bool = False) -> list[str]:
 
 
 def _archive_place(java: JavaRuntime) -> Path:
-    """Where the archive of this Java and this PySpark is, or would be."""
+    """Return the path of the archive of this Java and PySpark, which may not exist yet."""
     home = Path(pyspark.__file__).parent
     identity = f"{_ARCHIVE_FORMAT}\n{java.home}\n{java.version}\n{pyspark.__version__}\n{home}"
     return _cache_folder() / f"spark-{hashlib.sha256(identity.encode()).hexdigest()[:12]}.jsa"
 
 
 def _base_archive(java: JavaRuntime, archive: Path) -> str | None:
-    """Archive of Java's own classes, which the other one builds upon.
+    """Return the archive of Java's own classes, on which the other one builds.
 
-    Empty when this Java brings one; a file that is dumped here once when it does not (trimmed runtimes); None
-    when it cannot be had.
+    The result is empty if this Java includes such an archive. If it does not (trimmed runtimes), the archive
+    is dumped once to a file, whose path is returned; None if that fails.
     """
     library = (java.home / "lib").resolve()
     if any(library.glob("**/classes*.jsa")):
@@ -259,7 +259,7 @@ def _base_archive(java: JavaRuntime, archive: Path) -> str | None:
 
 
 def _cache_folder() -> Path:
-    """The user's cache, or a temporary folder where that cannot be written."""
+    """Return the user's cache folder, or a temporary folder if that is not writable."""
     folder = user_cache()
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)

@@ -6,24 +6,24 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 TOLERANCE = 0.1
-"""By how much of its final level a value may differ from it in a stable run."""
+"""Largest relative deviation from the final level in a stable run."""
 
 BEFORE_S, AFTER_S = 60.0, 120.0
-"""Time before a disturbance that gives the level, and time after it in which the peak is looked for."""
+"""Time before a disturbance that gives the level, and time after it in which the peak is searched."""
 
 FACTOR = 1.5
-"""Of the level before a disturbance, above which a peak is a spike."""
+"""Multiple of the level before a disturbance above which a peak is a spike."""
 
 
 def stabilisation(series: DataFrame, stretches: DataFrame, value: str) -> DataFrame:
     """The time from which a value stays near its final level, for each undisturbed stretch of a run.
 
-    ``series`` has run, topology, t_s and ``value`` by bin; ``stretches`` is the result of that name in
-    `storm_lab.pipeline.events`. The final level of a stretch is the median of ``value`` over the bins that
-    start in its last third. The run is stable from the first bin on after which no bin of the stretch differs
-    from that level by more than `TOLERANCE` of it.
+    ``series`` has run, topology, t_s and ``value`` by bin; ``stretches`` is a result of
+    `storm_lab.pipeline.events.stretches`. The final level of a stretch is the median of ``value`` over the
+    bins that start in its last third. The run is stable from the first bin on after which no bin of the
+    stretch differs from that level by more than `TOLERANCE` of it.
 
-    Columns: run, topology, stretch, from_s, to_s, level, stable_s (null where not even the last bin is near).
+    Columns: run, topology, stretch, from_s, to_s, level, stable_s (null if not even the last bin is near).
     """
     rows = series.select("run", "topology", "t_s", F.col(value).alias("value")).where("value is not null")
     inside = rows.join(F.broadcast(stretches), "run").where("t_s >= from_s and t_s < to_s")
@@ -44,20 +44,20 @@ def spikes(series: DataFrame, disturbances: DataFrame, value: str) -> DataFrame:
     """The highest value after each disturbance, compared with the level before it.
 
     ``series`` has run, topology, t_s and ``value`` by bin; ``disturbances`` is a result of
-    `storm_lab.pipeline.events.events`. The level before is the mean over bins that start in the `BEFORE_S`
-    before the event; the peak is the highest bin that starts from the event (its own bin included) to
-    `AFTER_S` after it, the first of equals. It is a spike when it exceeds `FACTOR` times the level.
+    `storm_lab.pipeline.events.events`. The level before is the mean over the bins within `BEFORE_S` before
+    the event. The peak is the highest bin from the one that contains the event to the last one that starts
+    within `AFTER_S` after it; of equal bins, the first. It is a spike if it exceeds `FACTOR` times the level.
 
     Columns: run, topology, event, time_s (of the event), before, peak, peak_s (start of the peak's bin),
     ratio, is_spike. Events without a bin after them are absent; ``before``, ``ratio`` and ``is_spike`` are
-    null without one before.
+    null without a bin before them.
     """
     rows = series.select("run", "topology", "t_s", F.col(value).alias("value")).where("value is not null")
     order = Window.partitionBy("run", "topology").orderBy("t_s")
     following = F.coalesce(F.lead("t_s").over(order), F.col("t_s") + F.lit(AFTER_S))
     ended = rows.withColumn("next_s", following)
     paired = ended.join(F.broadcast(disturbances.select("run", "event", "time_s")), "run")
-    # Rounded, so that the order in which bins are added up cannot show.
+    # Rounded, so that the order of addition does not affect the result.
     early = F.when(
         (F.col("next_s") <= F.col("time_s")) & (F.col("t_s") >= F.col("time_s") - BEFORE_S), F.col("value")
     )

@@ -1,4 +1,4 @@
-"""The standard metrics: those that any run can have, each under the name that it has in `MetricTables`."""
+"""The standard metrics, available for every run, each under its name in `MetricTables`."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ MINUTE = 60.0
 SHORT = 10.0
 
 TWO_PASSES_ABOVE = 2_000_000
-"""Root tuples of one run above which percentiles are taken in two passes: up to there, all latencies of a run
-are 32 MB, beyond there is no limit to them.
+"""Root tuples of one run above which percentiles are computed in two passes. Up to this number, all latencies
+of a run take at most 32 MB; beyond it, one pass would have no limit.
 """
 
 
 def _kept(make: Callable[[_Shared], DataFrame]) -> cached_property[DataFrame]:
-    """What is made when the first metric asks for it, and kept by Spark from then on."""
+    """Return a property whose frame is created at first use and cached by Spark from then on."""
     return cached_property(lambda shared: shared._keep(make(shared)))
 
 
 def _short_table(name: str) -> cached_property[DataFrame]:
-    """A table of few rows is kept: opening the files of hundreds of runs costs more than reading them."""
+    """Return a cached table of few rows: opening files of hundreds of runs costs more than reading them."""
     return _kept(lambda of: of.logs.table(name))
 
 
 class _Shared:
-    """What several metrics need: made when the first of them asks, then kept by Spark until it is let go."""
+    """Intermediate results of several metrics, created at first use and cached by Spark until released."""
 
     def __init__(self, logs: Logs) -> None:
         self.logs = logs
@@ -124,10 +124,10 @@ _METRICS: Mapping[str, Callable[[_Shared], DataFrame]] = {
 
 @contextmanager
 def standard_metrics(logs: Logs, names: Collection[str]) -> Iterator[Mapping[str, DataFrame]]:
-    """The metrics of these names of all runs of ``logs``, lazily, by name.
+    """Yield the named metrics of all runs of ``logs`` as lazy frames, by name.
 
-    Intermediate results that several metrics share are kept by Spark while the block lasts. Raises `KeyError`
-    for a name that no metric has.
+    Spark caches intermediate results that several metrics share while the block lasts. Raises `KeyError` for
+    an unknown name.
     """
     shared = _Shared(logs)
     try:

@@ -1,4 +1,4 @@
-"""One row a run and topology: what it did on average once it was warm, per node too."""
+"""Averages of each run and topology after the warm-up, in total and per node."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def steady(
     """Rates over the time from the end of the warm-up to the end of the run, and rates per node.
 
     ``counted`` is a result of `storm_lab.pipeline.outcomes.outcomes`, ``occupied`` one of `steady_occupancy`.
-    Throughput per node (MF-Storm, section V) divides by the time mean of the nodes in use by that topology.
-    ``executed_per_s`` counts the tuples executed by all bolts that are not Storm's own.
+    Throughput per node (MF-Storm, section V) divides by the time mean of the nodes that the topology uses.
+    ``executed_per_s`` counts the tuples executed by all bolts except Storm's own.
 
     Columns: run, topology, measured_s, acked, failed, acked_per_s, executed_per_s, nodes_mean, workers_mean,
-    nodes_last, workers_last, acked_per_s_per_node, executed_per_s_per_node. A run that ends before its warm-
-    up does is absent.
+    nodes_last, workers_last, acked_per_s_per_node, executed_per_s_per_node. Runs that end before their
+    warm-up does are absent.
     """
     tuples = {
         outcome: F.when(F.col("outcome") == outcome, F.col("tuples")).otherwise(0)

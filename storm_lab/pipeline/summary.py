@@ -1,8 +1,8 @@
-"""The metrics of many runs in one Spark job, kept per run, so that who asks again needs no Spark.
+"""Compute the metrics of many runs in one Spark job, and keep them per run so that later calls need no Spark.
 
-The main job asks for all runs at once, for the metrics that their experiments declare, and pays for one
-session. A notebook asks for its own runs and reads what the main job left; by itself, it computes what is
-missing and leaves that.
+The main job computes the metrics that the experiments declare, for all runs at once in one session. A
+notebook asks for its own runs and reads the tables that the main job kept. If some are missing, the notebook
+computes and keeps them itself.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
 from storm_lab.tuplelog.reader import Run, open_runs
 
 if TYPE_CHECKING:
-    # PySpark takes long to import, and most calls need none.
+    # PySpark takes long to import, and most calls do not need it.
     from pyspark.sql import SparkSession
 
 _LOOK_S = 0.5
-"""Time between two looks for metrics that another process computes."""
+"""Polling interval for metrics that another process computes."""
 
 _BRIEF_ROWS = 5_000_000
-"""Rows of all logs up to which a session for them alone is brief (see `spark_session`)."""
+"""Rows of all logs up to which a session started for them alone is brief (see `spark_session`)."""
 
 
 def metrics_of(
@@ -44,21 +44,22 @@ def metrics_of(
     fewer: Mapping[Path, Collection[str]] | None = None,
     show_progress: bool = False,
 ) -> MetricTables:
-    """The metric tables of some runs, from the cache where it is current, else from one Spark job.
+    """Return the metric tables of a set of runs, from the cache if it is current, else from one Spark job.
 
     Args:
         run_folders: folders as written by `RunWriter`, in any order.
-        spark: session to use; else the process's own, started only if something has to be computed.
-        cache: folder that results are kept in, one per run; by default ``metrics`` beside the folder of all
+        spark: session to use; default: the process's own, started only if something has to be computed.
+        cache: folder in which results are kept, one per run; default: ``metrics`` beside the folder of all
             runs (``data/metrics`` for ``data/runs/<experiment>/<run>``).
-        names: the tables to have at once; others are computed when they are looked at.
-        fewer: by folder, which of them to have of its run; the others have no rows of it.
-        show_progress: whether a bar is drawn, in a log a line printed from time to time, while something is
+        names: the tables to load at once; others are computed on access.
+        fewer: by folder, the tables to load for its run instead of all ``names``; the others have no rows
+            of that run.
+        show_progress: whether to draw a bar (in a log, print a line from time to time) while something is
             computed (see `progress_bar`).
 
     Raises:
-        RunRefused: a folder is no whole run of this schema, or holds a run that another one holds.
-        UserError: there is no run to summarise or no table of such a name, or Spark cannot be started.
+        RunRefused: a folder is not a complete run of this schema, or holds the same run as another folder.
+        UserError: there is no run to summarise, a table name is unknown, or Spark cannot be started.
     """
     _check_names(names)
     runs = _whole(run_folders)
@@ -96,11 +97,14 @@ def keep_metrics(
     cache: Path | None = None,
     advance: Callable[[float], None] = lambda share: None,
 ) -> int:
-    """Compute and keep what is missing of the wanted tables of some run folders, in one Spark session.
+    """Compute and keep the wanted tables of a set of run folders that are missing, in one Spark session.
 
-    Returns the number of runs that lacked some. Who calls `metrics_of` afterwards needs no Spark. ``advance``
-    is told the share that is done. Other arguments and errors as there; a session that is started here is
-    made for these runs, so this is for a process of its own.
+    A later call of `metrics_of` needs no Spark. ``advance`` is called with the share done so far. Other
+    arguments and errors are those of `metrics_of`. A session that is started here has settings for these
+    runs, so call this in a process of its own.
+
+    Returns:
+        The number of runs that lacked tables.
     """
     for names in wanted.values():
         _check_names(names)
@@ -125,7 +129,7 @@ def keep_metrics(
 def missing_metrics(
     wanted: Mapping[Path, Collection[str]], *, cache: Path | None = None
 ) -> dict[Path, tuple[str, ...]]:
-    """What `keep_metrics` would compute: folders of whole runs, and their tables. Needs no Spark."""
+    """Return what `keep_metrics` would compute: folders of complete runs, and tables. Needs no Spark."""
     digest = code_digest()
     runs, _ = open_runs(wanted)
     lacking = {run.folder: _lacking(place_of(run, cache, digest), wanted[run.folder]) for run in runs}
@@ -133,7 +137,7 @@ def missing_metrics(
 
 
 def await_metrics(wanted: Mapping[Path, Collection[str]], over: Callable[[], bool]) -> None:
-    """Wait until the wanted tables of some run folders are kept, or ``over`` says that no more will come."""
+    """Wait until the wanted tables of a set of run folders are kept, or none will follow (``over``)."""
     digest = code_digest()
     runs, _ = open_runs(wanted)
     left = [(place_of(run, None, digest), wanted[run.folder]) for run in runs]
@@ -145,13 +149,13 @@ def await_metrics(wanted: Mapping[Path, Collection[str]], over: Callable[[], boo
 
 
 def order_of(wanted: Mapping[Path, Collection[str]]) -> dict[Path, int]:
-    """When `keep_metrics` comes to a folder, as a number; folders of one number are computed together."""
+    """Number the folders in the order in which `keep_metrics` computes them; equal numbers go together."""
     kinds: dict[tuple[str, ...], int] = {}
     return {folder: kinds.setdefault(tuple(wanted[folder]), len(kinds)) for folder in sorted(wanted)}
 
 
 def _whole(folders: Iterable[Path], *, verify: bool = False) -> list[Run]:
-    """The runs in some folders; ``verify`` reads every byte of them. `RunRefused`: one is not whole."""
+    """Return the runs in ``folders``; ``verify`` reads every byte. `RunRefused` if one is not complete."""
     runs, rejected = open_runs(folders, verify=verify)
     if rejected:
         raise rejected[0]

@@ -1,9 +1,9 @@
-"""The tuple logs of many runs as Spark tables: one fact table a kind, one row a run of what manifests say.
+"""The tuple logs of many runs as Spark tables: a fact table per kind, and a row per run from the manifests.
 
-Fact tables have the columns of the log (times in integer nanoseconds, so that bins are exact); `run` is a
-number there. Metrics group by it and get the run's name, experiment, variant and seed at the end, by
-`Logs.labelled`: a short key is what a shuffle of millions of rows should carry. A *scope*, a topology of a
-run, has a number for the same reason: a group of a run and a name costs twice what one of that number does.
+Fact tables have the columns of the log, with times in integer nanoseconds so that bins are exact. ``run`` is
+a number in them: metrics group by it, and `Logs.labelled` adds the run's name, experiment, variant and seed
+at the end, because a shuffle of millions of rows should carry a short key. A *scope*, a topology of a run,
+has a number for the same reason: grouping by run and name costs twice as much as grouping by that number.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ RUNS = _columns(
     run=_LONG, name=_TEXT, experiment=_TEXT, variant=_TEXT, seed=_LONG, duration_ns=_LONG, warm_up_ns=_LONG,
     sample_every=_LONG, first_scope=_INTEGER, topologies=T.ArrayType(_TEXT, containsNull=False),
 )  # fmt: skip
-"""One row a run: ``run`` as in the tables, ``name`` as in the manifest, the topologies that had an executor
-in it in the order of their scopes, which follow one another; the rest from the manifest.
+"""One row per run: ``run`` as in the tables, ``name`` as in the manifest, and the topologies that had an
+executor in it, in the order of their scopes, which are consecutive; the rest is from the manifest.
 """
 
 SCOPES = _columns(run=_LONG, topology=_TEXT, scope=_INTEGER, duration_ns=_LONG, warm_up_ns=_LONG)
-"""One row for each run and topology that had an executor in it: its number among all, and the run's length
-and warm-up.
+"""One row per run and topology that had an executor in it: its number among all, and the run's length and
+warm-up.
 """
 
 _ARROW_SCOPES = pa.schema(
@@ -52,13 +52,13 @@ _ARROW_SCOPES = pa.schema(
 )
 
 SMALL_ROWS = 5_000_000
-"""Rows of all tables of one run together up to which runs are small, however many they are: a table of theirs
-is read as one partition. No shuffle is needed then, and the queries run beside each other anyway.
+"""Rows of all tables of one run up to which a run is small. If all runs are small, however many, each table
+is read as one partition: no shuffle is then needed, and the queries run in parallel anyway.
 """
 
 
 def schema_of(table: str) -> T.StructType:
-    """Spark's schema of a table of the log, from the log's own. Raises `KeyError` for an unknown table."""
+    """Return Spark's schema of a table of the log. Raises `KeyError` for an unknown table."""
     fields = []
     for field in TABLES[table]:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
@@ -67,23 +67,23 @@ def schema_of(table: str) -> T.StructType:
 
 
 class Logs:
-    """The logs of some runs, lazily read but for the names of their topologies.
+    """The logs of a set of runs, read lazily except for the names of their topologies.
 
-    ``runs`` has the columns of `RUNS`; ``scopes``, what time series are filled up over, those of `SCOPES`.
-    Raises `ValueError` for a run with root tuples and without an executor, or without any run.
+    ``runs`` has the columns of `RUNS`; ``scopes``, over which time series are filled up, those of `SCOPES`.
+    Raises `ValueError` if there is no run, or if a run has root tuples but no executor.
     """
 
     def __init__(self, spark: SparkSession, sources: Sequence[Run]) -> None:
         self.spark = spark
         self.sources = tuple(sources)
         self.is_small = max(run.rows for run in self.sources) <= SMALL_ROWS
-        # From Arrow they are part of the plan; from Python rows every use of them would be a job.
+        # Frames from Arrow tables are part of the plan; with Python rows every use of them would be a job.
         scopes = self._scopes()
         self.runs = spark.createDataFrame(pa.Table.from_pylist(self._facts(scopes)), RUNS)
         self.scopes = spark.createDataFrame(pa.Table.from_pylist(scopes, schema=_ARROW_SCOPES), SCOPES)
 
     def _scopes(self) -> list[dict[str, Any]]:
-        # Here rather than in Spark: each run's few rows are there sooner than a job is planned.
+        # Python reads each run's few rows before Spark could plan a job.
         pairs = [
             (run.manifest, topology)
             for run in sorted(self.sources, key=lambda run: run.manifest.identity.run_key)
@@ -127,17 +127,17 @@ class Logs:
         return facts
 
     def table(self, name: str) -> DataFrame:
-        """A table of all runs, one below the other, columns as in the log; `KeyError` for no such table."""
+        """Return a table of all runs, with the log's columns. Raises `KeyError` for an unknown table."""
         paths = [str(run.path(name).resolve()) for run in self.sources]
         frame = self.spark.read.schema(schema_of(name)).parquet(*paths)
         return frame.coalesce(1) if self.is_small else frame
 
     def most_rows(self, name: str) -> int:
-        """Rows of a table in the run that has most of them, as the manifests say."""
+        """Return the number of rows of a table in the run that has most of them, from the manifests."""
         return max(run.manifest.tables[name].rows for run in self.sources)
 
     def labelled(self, metric: DataFrame) -> DataFrame:
-        """A metric with experiment, variant, seed and the run's name instead of the number ``run``."""
+        """Replace the number ``run`` of a metric by experiment, variant, seed and the run's name."""
         facts = self.runs.select("run", "name", "experiment", "variant", "seed")
         others: list[Column] = [F.col(name) for name in metric.columns if name != "run"]
         return metric.join(F.broadcast(facts), "run").select(
@@ -146,10 +146,10 @@ class Logs:
 
 
 def numbered(rows: DataFrame, runs: DataFrame) -> DataFrame:
-    """The rows with a whole number ``scope``, the same for all rows of a run and topology.
+    """Add an integer ``scope`` to the rows, the same for all rows of a run and topology.
 
-    ``runs`` as in `Logs`. A row of a topology that had no executor in its run ends
-    the query with an error: such a log contradicts itself.
+    ``runs`` is described in `Logs`. A row of a topology that had no executor in its run makes the query fail,
+    because such a log contradicts itself.
     """
     facts = runs.select("run", "first_scope", "topologies")
     place = F.array_position("topologies", F.col("topology")).cast("int")
@@ -159,7 +159,7 @@ def numbered(rows: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def named(rows: DataFrame, scopes: DataFrame) -> DataFrame:
-    """The rows with run and topology in front instead of the number ``scope``, by ``scopes`` as in `Logs`."""
+    """Replace the number ``scope`` by run and topology, as first columns; for ``scopes`` see `Logs`."""
     others = [name for name in rows.columns if name != "scope"]
     names = F.broadcast(scopes.select("scope", "run", "topology"))
     return rows.join(names, "scope").select("run", "topology", *others)

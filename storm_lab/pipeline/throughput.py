@@ -1,8 +1,8 @@
 """Throughput: root tuples acked, and tuples executed by component, in bins of event time.
 
-Root tuples count when the spout handles their ack (Storm@Twitter's and N-Storm's throughput). Tuples executed
-count in the window in which ``execute`` returned (R-Storm takes those of the output bolts, MF-Storm those of
-all bolts). A bin without any tuple is present with 0: a stop is a result.
+Root tuples count when the spout handles their ack (the throughput of Storm@Twitter and N-Storm). Executed
+tuples count in the window in which ``execute`` returned (R-Storm uses those of the output bolts, MF-Storm
+those of all bolts). A bin without any tuple is present with 0, because a stop is a result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _COUNTED = ("emitted", "transferred", "executed", "acked", "failed")
 def throughput(counted: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame:
     """Root tuples by bin, for every bin of the run.
 
-    ``counted`` is a result of `storm_lab.pipeline.outcomes.outcomes`; bins are whole seconds.
+    ``counted`` is a result of `storm_lab.pipeline.outcomes.outcomes`; ``bin_s`` is a whole number of seconds.
     Columns: run, topology, t_s, width_s, emitted (bin of the emit), acked (bin of the completion),
     acked_per_s.
     """
@@ -42,9 +42,9 @@ def throughput(counted: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame
 
 
 def coarser(throughput: DataFrame, bin_s: float) -> DataFrame:
-    """The result of `throughput` in wider bins; ``bin_s`` must be a multiple of the finer width.
+    """Merge the result of `throughput` into wider bins; ``bin_s`` must be a multiple of the finer width.
 
-    Gives what `throughput` would give, without reading the tuples again.
+    Gives the same result as `throughput`, without reading the tuples again.
     """
     start = bin_ns(whole_ns("t_s"), bin_s)
     merged = throughput.groupBy("run", "topology", (start / NS).alias("t_s")).agg(
@@ -54,7 +54,7 @@ def coarser(throughput: DataFrame, bin_s: float) -> DataFrame:
 
 
 def by_component(counts: DataFrame) -> DataFrame:
-    """The counters of a component's tasks added up, by counting window.
+    """Add up the counters of a component's tasks, by counting window.
 
     Columns: run, topology, component, start_ns, end_ns, emitted, transferred, executed, acked, failed.
     """
@@ -66,7 +66,7 @@ def component_throughput(counts: DataFrame, scopes: DataFrame, bin_s: float) -> 
 
     ``counts`` is the log's table, or a result of `by_component`. Columns: run, topology, component, t_s,
     width_s, emitted, transferred, executed, acked, failed, executed_per_s, emitted_per_s. Counting windows
-    that reach over the edge of a bin are dealt out by overlap, so a bin narrower than the windows shows their
+    that cross the edge of a bin are distributed by overlap, so a bin narrower than the windows shows their
     mean.
     """
     parts = spread(counts, bin_s, _COUNTED)

@@ -1,6 +1,6 @@
-"""Who sends how many tuples to whom, and how much of it leaves the process or the node.
+"""Traffic between executors, and the shares of it that leave the process or the node.
 
-A tuple counts where it is sent, once per copy, acker messages included. Locality is that of the moment of
+A tuple counts where it is sent, once per copy, acker messages included. Its locality is that at the moment of
 sending: *process* stays in its worker, *node* goes to another worker of the node (T-Storm: inter-process),
 *rack* to another node of the rack and *cluster* to another rack (together: inter-node).
 """
@@ -39,7 +39,8 @@ def executor_traffic(
 def by_locality(traffic: DataFrame) -> DataFrame:
     """Tuples by monitor window and locality: run, topology, start_ns, end_ns, locality, tuples.
 
-    What the shares below need of ``traffic``, in a row or four a window instead of one a pair of tasks.
+    This is all that the shares below need of ``traffic``, in one to four rows per window instead of one per
+    pair of tasks.
     """
     return traffic.groupBy("run", "topology", "start_ns", "end_ns", "locality").agg(*sums("tuples"))
 
@@ -49,7 +50,7 @@ def traffic_share(traffic: DataFrame, bin_s: float) -> DataFrame:
 
     ``traffic`` is the log's table, or a result of `by_locality`. Columns: run, topology, t_s, tuples,
     process, node, rack, cluster, inter_node_share, inter_process_share (both of all tuples, 0 to 1). Windows
-    over the edge of a bin are dealt out by overlap; bins without traffic are absent.
+    that cross the edge of a bin are distributed by overlap; bins without traffic are absent.
     """
     parts = spread(traffic, bin_s, ["tuples"])
     summed = parts.groupBy("run", "topology", "bin_ns").agg(*_sums())
@@ -59,7 +60,7 @@ def traffic_share(traffic: DataFrame, bin_s: float) -> DataFrame:
 
 
 def steady_traffic_share(traffic: DataFrame, runs: DataFrame) -> DataFrame:
-    """As `traffic_share`, over all windows from the warm-up on: one row a run and topology, without t_s."""
+    """As `traffic_share`, over all windows after the warm-up: one row per run and topology, without t_s."""
     summed = after_warm_up(traffic, runs, "start_ns").groupBy("run", "topology").agg(*_sums())
     return _shares(summed.where("tuples > 0").select("run", "topology", *_ALL))
 
@@ -99,8 +100,8 @@ def _by_executor(pairs: DataFrame, placements: DataFrame, end: str) -> DataFrame
 def executor_of_task(placements: DataFrame) -> DataFrame:
     """The executor of every task: run, topology, component, task, start_task (that executor's first).
 
-    A task has two rows where the number of executors changed during the run. One row a task rather than one
-    a range, so that rows find theirs by a key and are not compared with all executors of the component.
+    A task has two rows if the number of executors changed during the run. With one row per task instead of
+    one per range, rows are joined by a key and not compared with all executors of the component.
     """
     ranges = placements.select("run", "topology", "component", "start_task", "end_task").distinct()
     task = F.explode(F.sequence("start_task", "end_task")).alias("task")
