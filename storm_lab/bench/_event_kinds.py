@@ -1,6 +1,7 @@
-"""Which events the kernel plays: counted by kind, outside of it, by looking at each before its turn.
+"""Count the events that the kernel plays, by kind.
 
-So counting costs the kernel nothing when nobody counts.
+The events are counted from outside: an observer sees the next event before it is played. Counting thus costs
+the kernel nothing when it is not used.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ _MAIN_NAMES = {SPOUT: "spout", BOLT: "bolt", ACKER_BOLT: "acker"}
 
 @dataclass(frozen=True, slots=True)
 class EventCount:
-    """Events of each kind in a window; ``roots`` emitted and ``hops`` begun in it.
+    """Number of events of each kind in a window, and of ``roots`` emitted and ``hops`` begun in it.
 
-    A hop is a message on its way from one executor to another, an acker's too.
+    A hop is the transfer of a message, including acker messages, from one executor to another.
     """
 
     kinds: dict[str, int]
@@ -28,14 +29,14 @@ class EventCount:
     hops: int
 
     def table(self) -> dict[str, dict[str, float]]:
-        """Events of each kind, and of all, for each root tuple and for each hop; most frequent first."""
+        """Return events per root tuple and per hop, for each kind and in total; most frequent first."""
         rows = sorted(self.kinds.items(), key=lambda row: (-row[1], row[0]))
         rows.append(("all", sum(self.kinds.values())))
         return {kind: {"per_root": count / self.roots, "per_hop": count / self.hops} for kind, count in rows}
 
 
 def next_kind(k: Kernel) -> str:
-    """What happens at the event that stands first in a kernel's heap."""
+    """Return what happens at the first event in a kernel's heap."""
     s = k.s[0]
     source, nodes = int(k.event["source"][0]), int(s.nodes)
     if source < nodes:
@@ -45,7 +46,7 @@ def next_kind(k: Kernel) -> str:
         return f"{_name(k.thread[int(k.node['wake_head'][source - nodes])])} wakes"
     channels = int(s.channels)
     if source < 2 * nodes + channels:
-        # The last channels are nodes' receiving cards.
+        # The last channels are the nodes' receiving network cards.
         return "off a busy card" if source - 2 * nodes >= channels - nodes else "off the wire"
     if source < int(s.timers):
         return "spout finds a line"
@@ -60,7 +61,7 @@ def _name(thread: Any) -> str:
 
 
 def count_events(plane: DataPlane, until_ns: int) -> EventCount:
-    """Play on until a time and count the events on the way."""
+    """Play until a given time and count the events on the way."""
     kinds: Counter[str] = Counter()
     plane.sample()
     roots = int(plane.kernel.s[0].roots_emitted)

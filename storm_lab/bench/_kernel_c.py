@@ -1,4 +1,4 @@
-"""The benchmark's model in plain C: compiled on the spot with -O2 into a temporary folder."""
+"""The benchmark's model in plain C, compiled when needed with -O2 into a temporary folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NoCompilerError(StormLabError):
 
 
 def build(folder: Path) -> Path:
-    """Compile the C program into ``folder``; returns the executable. Raises `NoCompilerError`."""
+    """Compile the C program into ``folder`` and return the executable. Raises `NoCompilerError`."""
     compiler = next((found for name in COMPILERS if (found := shutil.which(name))), None)
     if compiler is None:
         raise NoCompilerError(f"no C compiler: none of {', '.join(COMPILERS)} is on the path")
@@ -37,7 +37,7 @@ def build(folder: Path) -> Path:
 
 
 def play_c(program: Path, model: Model, warm_ns: int, until_ns: int) -> Played:
-    """Play the model in the C program; the window is (warm, until]. Raises `StormLabError`."""
+    """Play the model in the C program and measure the window (warm, until]. Raises `StormLabError`."""
     text = " ".join(map(str, description(model, warm_ns, until_ns)))
     done = subprocess.run([str(program)], input=text, capture_output=True, text=True, check=False)
     if done.returncode != 0:

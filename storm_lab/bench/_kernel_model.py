@@ -1,13 +1,14 @@
 """The model that ``storm-lab bench kernel`` plays three times: in the kernel, in plain C and in SimPy.
 
-A spout, two bolts in a row behind shuffle groupings, ackers; one worker on each node, executors dealt out in
-turn. The path is Storm 0.8's: executor threads with send threads, per worker a receive thread, a transfer
-thread and housekeeping; processor sharing on every node; wires between nodes; the XOR ledger.
+The topology has a spout, two bolts in a row behind shuffle groupings, and ackers. Each node has one worker;
+executors are placed on the nodes in turn. The message path is that of Storm 0.8: executor threads with send
+threads; per worker a receive thread, a transfer thread and housekeeping; processor sharing on every node;
+network channels between nodes; the ackers' XOR ledger.
 
-An **event** of the model is one of: a woken thread begins, a CPU burst ends, a message comes off a wire
-(twice when the receiving card is busy), a sleep of a spout ends, a period (housekeeping, rotation of the
-pending map) begins. So a hop between two executors of a worker is at most four events, one between workers at
-most ten. All three engines count exactly these.
+An **event** of the model is one of: a woken thread begins, a CPU burst ends, a message leaves a channel
+(twice if the receiving card is busy), a sleep of a spout ends, a period (housekeeping, rotation of the
+pending map) begins. A hop between two executors of a worker therefore takes at most four events, and one
+between workers at most ten. All three engines count exactly these.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from storm_lab.workloads.workload_trace import EMISSION, RECORD, WorkloadTrace
 KINDS = ("spout", "first", "second", ACKER)
 NS_PER_S = 1_000_000_000
 NO_EXECUTIONS = 1 << 40
-"""Sampling rate at which the log holds roots only."""
+"""Sampling rate at which the log holds root tuples only."""
 
 BATCHES = 20
 TUPLE_BYTES = 100
@@ -58,19 +59,20 @@ COST = CostModel(
     idle_jvm_share=0.02,
     zeromq_factor=1.0,
 )
-"""The cost model as it stands, with warm code; a batch's calls are left to its tuples, whose works the model
-draws itself, and housekeeping takes the same part of a core always. Whoever wakes runs at once, and who waits
-for room does not look."""
+"""The cost model with its defaults, except that code is warm and batches have no costs of their own. The
+model draws the work of each tuple. Housekeeping takes a constant share of a core, woken threads run at once,
+and threads that wait for room do not poll.
+"""
 
 _PORT = 6700
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Executors of spout, each bolt and ackers; nodes and cores; lines per second; mean work per bolt.
+    """Numbers of executors (spout, each bolt, ackers), nodes and cores; lines per second; mean work per bolt.
 
-    ``copies`` topologies of this size run side by side, each on nodes of its own. ``lines`` of work are drawn
-    and then repeated.
+    ``copies`` topologies of this size run side by side, each on its own nodes. ``lines`` draws of work are
+    made and then repeated.
     """
 
     spouts: int = 4
@@ -86,18 +88,18 @@ class Model:
 
     @property
     def executors(self) -> int:
-        """All of them."""
+        """Number of all executors."""
         return self.copies * (self.spouts + 2 * self.bolts + self.ackers)
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What one engine did in the measured window.
+    """Results of one engine in the measured window.
 
-    ``cpu_s``: CPU time, which other programs on the machine disturb less than the wall clock. ``batch_ms``:
+    ``cpu_s``: CPU time, which other programs on the machine disturb less than wall-clock time. ``batch_ms``:
     mean complete latency of successive stretches. ``busy``: share of all cores that worked. ``exact``: roots
-    emitted and acked since the start, sum of latencies and CPU in ns, for engines that play event by event
-    the same.
+    emitted and acked since the start, sum of latencies and CPU in ns; two engines that play the same events
+    must agree on it.
     """
 
     events: int
@@ -109,7 +111,7 @@ class Played:
 
     @property
     def events_per_s(self) -> float:
-        """Model events per second of the engine's one core."""
+        """Model events per second on the engine's one core."""
         return self.events / self.cpu_s
 
     @property
@@ -125,17 +127,17 @@ class Played:
 
 @dataclass
 class Latencies:
-    """A recorder that keeps roots' latencies and drops everything else."""
+    """A recorder that keeps the latencies of root tuples and drops everything else."""
 
     chunks: list[tuple[NDArray[Any], NDArray[Any]]] = field(default_factory=list)
 
     def append(self, table: str, columns: Mapping[str, Any]) -> None:
-        """Add rows, as :class:`storm_lab.emulator.setup.logbook.Recorder` asks."""
+        """Add rows; see `storm_lab.tuplelog.recorder.Recorder`."""
         if table == "roots":
             self.chunks.append((columns["complete_ns"].copy(), columns["latency_ns"].copy()))
 
     def between(self, start_ns: int, end_ns: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Completion times and latencies of roots completed after ``start_ns`` up to ``end_ns``."""
+        """Return completion times and latencies of roots completed after ``start_ns``, up to ``end_ns``."""
         done = np.concatenate([chunk[0] for chunk in self.chunks])
         latency = np.concatenate([chunk[1] for chunk in self.chunks])
         inside = (done > start_ns) & (done <= end_ns)
@@ -143,7 +145,7 @@ class Latencies:
 
 
 def works(model: Model) -> NDArray[np.int64]:
-    """CPU of both bolts for every line, ns: exponential. One row a line."""
+    """Return the CPU time of both bolts for every line: exponential, in ns, one row per line."""
     draws = np.random.default_rng(model.seed).exponential(model.work_us * 1000.0, (model.lines, 2))
     return draws.astype(np.int64)
 
@@ -180,7 +182,7 @@ def _topology(model: Model, number: int) -> Topology:
 
 
 def placed(model: Model, topology: Topology, first_node: int = 0) -> Mapping[Slot, Sequence[Executor]]:
-    """Executors of each worker: dealt out in turn over the topology's nodes."""
+    """Return the executors of each worker: they are placed on the topology's nodes in turn."""
     slots: dict[Slot, list[Executor]] = {}
     for i, executor in enumerate(executors_of(topology, V0_8_2)):
         slots.setdefault(Slot(f"node{first_node + i % model.nodes}", _PORT), []).append(executor)
@@ -190,7 +192,7 @@ def placed(model: Model, topology: Topology, first_node: int = 0) -> Mapping[Slo
 def start(
     model: Model, recorder: Recorder | None = None, sample_every: int = NO_EXECUTIONS
 ) -> tuple[DataPlane, Topology]:
-    """A data plane with everything running at time 0, and its (first) topology."""
+    """Return a data plane with everything running at time 0, and its (first) topology."""
     trace = _trace(model)
     source = SourcePlan(SourceKind.RATE, rate_per_s=model.rate_per_s)
     topologies = [_topology(model, i) for i in range(model.copies)]
@@ -215,7 +217,7 @@ def start(
 
 
 def play_kernel(model: Model, warm_ns: int, until_ns: int) -> Played:
-    """Play the model in the compiled kernel, with its log of roots; the window is (warm, until]."""
+    """Play the model in the compiled kernel, with its log of roots; measure the window (warm, until]."""
     latencies = Latencies()
     plane, _ = start(model, latencies)
     plane.run_until(warm_ns)
@@ -242,7 +244,7 @@ def play_kernel(model: Model, warm_ns: int, until_ns: int) -> Played:
 
 
 def description(model: Model, warm_ns: int, until_ns: int) -> Iterator[int]:
-    """The model as the numbers that the C program reads, in its order; costs and draws are the kernel's."""
+    """Yield the model as the numbers that the C program reads, with the kernel's costs and draws."""
     plane, topology = start(model)
     k = plane.kernel
     cost, node = k.cost[0], k.node[0]

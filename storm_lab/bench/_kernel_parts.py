@@ -1,8 +1,8 @@
-"""Parts of the kernel's benchmark that need a process of their own: starting up, and memory.
+"""Parts of the kernel's benchmark that need a process of their own: start-up and memory.
 
 ``python -m storm_lab.bench._kernel_parts start`` prints the seconds (wall, then CPU) from the first import of
-the data plane to the first virtual second played; ``memory SECONDS SECONDS`` the resident memory at those
-virtual times, with the log going to disk.
+the data plane to the end of the first virtual second. ``memory SECONDS SECONDS`` prints the resident memory
+at those virtual times, with the log going to disk.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def start_up() -> tuple[float, float]:
-    """Wall and CPU seconds to import the data plane, get the kernel ready and play a virtual second."""
+    """Return wall and CPU seconds to import the data plane, prepare the kernel and play a virtual second."""
     began, used = time.perf_counter(), time.process_time()
     from storm_lab.bench._kernel_model import NS_PER_S, Model, start
 
@@ -25,7 +25,7 @@ def start_up() -> tuple[float, float]:
 
 
 def memory(marks_s: list[float]) -> list[float | None]:
-    """Resident memory in MB at virtual times; None where the system does not tell."""
+    """Return resident memory in MB at the given virtual times; None where the system does not report it."""
     from storm_lab.bench._kernel_model import NS_PER_S, Model, start
     from storm_lab.tuplelog import RunWriter
     from storm_lab.tuplelog.manifest import RunIdentity
@@ -58,7 +58,7 @@ def memory(marks_s: list[float]) -> list[float | None]:
 
 
 def resident_mb(process: str) -> float | None:
-    """Resident memory of a process by its id; None where the system does not tell, or it is gone."""
+    """Return the resident memory of a process; None if it is not reported, or the process is gone."""
     try:
         status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:

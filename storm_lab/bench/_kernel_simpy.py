@@ -1,12 +1,12 @@
-"""The benchmark's model in SimPy, written as SimPy's documentation teaches.
+"""The benchmark's model in SimPy, written in the style of SimPy's documentation.
 
-A process for every thread; a `simpy.Store` of the queue's capacity for every queue, with ``yield put()`` and
-``yield get()``; a process that carries each message over the wire, as in the documentation's example of event
-latency; a server process for every node's processor, which new bursts interrupt. It is written to be read,
-not tuned: deques and callbacks in the place of stores and carriers would make it about twice as fast.
+Every thread is a process. Every queue is a `simpy.Store` with the queue's capacity, used with ``yield put()``
+and ``yield get()``. A process carries each message over the network, as in the documentation's example of
+event latency. Every node's processor is a server process, which new bursts interrupt. The program is written
+to be read, not tuned: deques and callbacks instead of stores and carriers would make it about twice as fast.
 
-Rules and costs are the kernel's; draws come from Python's own generator, so results agree within sampling
-error, not digit by digit.
+Rules and costs are those of the kernel. Draws come from Python's own generator, so results agree within
+sampling error, not digit by digit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Steps = Generator[simpy.Event, Any, None]
 
 _CONTROL_BYTES = 20
 _SHARE = 1 << 16
-"""Speed of a thread that has a core to itself; speeds are parts of it, as in the kernel."""
+"""Speed of a thread that has a core to itself; other speeds are fractions of it, as in the kernel."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class _Message:
 
 
 class _World:
-    """What all parts share: clock, costs in ns or counts, draws, counters, lines, executors of each kind."""
+    """Shared state: clock, costs in ns or counts, draws, counters, lines, and the executors of each kind."""
 
     def __init__(self, model: Model, seed: int) -> None:
         plane, self.topology = start(model)
@@ -84,21 +84,21 @@ class _World:
 
     @property
     def line_due(self) -> int:
-        """When the next line, which come at even distances, is, or was, there."""
+        """Time at which the next line arrives or arrived; lines come at equal intervals."""
         return self._taken * NS_PER_S // round(self.model.rate_per_s)
 
     def take_line(self) -> int:
-        """Take the next line; returns its number."""
+        """Take the next line and return its number."""
         self._taken += 1
         return (self._taken - 1) % len(self.works)
 
     def on_wire(self, message: _Message) -> int:
-        """How long a network card sends a message, ns."""
+        """Time that a network card takes to send a message, ns."""
         return (message.size + self.cost.header_bytes) * self._nic_ps // 1000
 
 
 class _Processor:
-    """Fair sharing of a node's cores: a process that serves all bursts, and is interrupted by a new one."""
+    """Fair sharing of a node's cores: one process serves all bursts, and a new burst interrupts it."""
 
     def __init__(self, world: _World) -> None:
         self._world = world
@@ -108,7 +108,7 @@ class _Processor:
         self._process = world.env.process(self._serve())
 
     def burst(self, work: int) -> simpy.Event:
-        """An event at the end of a burst of ``work`` ns that starts now."""
+        """Start a burst of ``work`` ns and return the event of its end."""
         world = self._world
         cores = world.model.cores
         self._advance()
@@ -126,7 +126,7 @@ class _Processor:
         return _SHARE if active * 1024 <= self._free else self._free * _SHARE // (1024 * active)
 
     def leave(self, work: int, time: int) -> None:
-        """Take ``work`` ns evenly in the next ``time`` ns: bursts have less of the cores."""
+        """Take ``work`` ns evenly over the next ``time`` ns, which leaves less of the cores to bursts."""
         self._world.cpu += work
         self._free = self._world.model.cores * 1024 - work * 1024 // time
         self._process.interrupt()
@@ -141,7 +141,7 @@ class _Processor:
         while True:
             try:
                 if not self._bursts:
-                    yield env.event()  # Nothing to do until a burst interrupts.
+                    yield env.event()  # Idle until a burst interrupts.
                 missing = self._bursts[0][0] - self._virtual
                 yield env.timeout(max(0, -(-missing // self._share())))
                 self._finish()
@@ -164,7 +164,7 @@ class _Queue(simpy.Store):
         self._world = world
 
     def batch(self, most: float = math.inf) -> Generator[simpy.Event, Any, list[_Message]]:
-        """Wait until there is something; returns all that is there, up to ``most`` messages."""
+        """Wait until the queue is not empty; return all its messages, up to ``most``."""
         first = self.get()
         idle = not first.triggered
         batch: list[_Message] = [(yield first)]
@@ -206,7 +206,7 @@ class _Worker:
                 world.env.process(self._carry(message, self.out_free + world.latency))
 
     def _carry(self, message: _Message, arrival: int) -> Steps:
-        """A message's way over the wire and through the receiver's card."""
+        """Carry a message over the network and through the receiver's card."""
         world = self.world
         yield world.env.timeout(arrival - world.now)
         world.events += 1
@@ -228,7 +228,7 @@ class _Worker:
 
 
 class _Executor:
-    """What spouts, bolts and ackers share: queue, send thread, shuffled walk over targets."""
+    """Common parts of spouts, bolts and ackers: queue, send thread, shuffled walk over targets."""
 
     def __init__(self, world: _World, worker: _Worker, kind: str, targets: str | None) -> None:
         self.world, self.worker, self.kind, self._targets = world, worker, kind, targets
@@ -253,7 +253,7 @@ class _Executor:
                 yield (self.worker.transfer if message.remote else message.target.queue).put(message)
 
     def copy(self, root: _Root, line: int) -> _Message:
-        """A copy of a tuple for the next target."""
+        """Make a copy of a tuple for the next target."""
         if not self._walk:
             assert self._targets is not None
             self._walk = list(self.world.members[self._targets])
@@ -267,7 +267,7 @@ class _Executor:
 
 
 def _control(kind: str, target: Any, root: _Root, edge: int = 0) -> _Message:
-    """A message to or from an acker."""
+    """Make a message to or from an acker."""
     return _Message(kind, target, root, 0, _CONTROL_BYTES, edge)
 
 
@@ -298,14 +298,14 @@ class _Bolt(_Executor):
 
 
 class _Spout(_Executor):
-    """The spout's loop: acks, then one line, then a sleep if there was none."""
+    """The spout's loop: acks, then one line, or a sleep if there is none."""
 
     def run(self) -> Steps:
         world, cost = self.world, self.world.cost
         slept = True
         while True:
             if slept and (self.queue.items or world.line_due <= world.now):
-                world.events += 1  # A turn after a sleep that finds something to do.
+                world.events += 1  # The first turn after a sleep that finds work.
             if self.queue.items:
                 batch = yield from self.queue.batch()
                 work = sum(cost.dispatch + cost.spout_ack + cost.deserialise * m.remote for m in batch)
@@ -324,7 +324,7 @@ class _Spout(_Executor):
 
 
 def play_simpy(model: Model, warm_ns: int, until_ns: int, seed: int) -> Played:
-    """Play the model in SimPy; the window is (warm, until]."""
+    """Play the model in SimPy and measure the window (warm, until]."""
     world = _World(model, seed)
     for group in placed(model, world.topology).values():
         worker = _Worker(world)

@@ -1,4 +1,4 @@
-"""Virtual seconds per wall-clock second: of every experiment's first run, and of each paper's largest."""
+"""Virtual seconds per wall-clock second, for every experiment's first run and each paper's largest run."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ _RATES = ("lines_per_s", "messages_per_s")
 class LargestRun:
     """A paper's largest run and its pace.
 
-    ``known_from`` is ``recorded`` where runs of the paper lie on disk and the one with most executions was
-    picked; otherwise ``declared``: the longest one with the highest rate, by the runs' parameters.
+    ``known_from`` is ``recorded`` if runs of the paper are on disk; the one with the most executions was then
+    chosen. Otherwise it is ``declared``, and the longest run with the highest rate, by the runs' parameters,
+    was chosen.
     """
 
     run: str
@@ -36,7 +37,7 @@ class LargestRun:
 
 
 def pace_of(spec: RunSpec) -> float:
-    """Play a run, its log included; virtual seconds per wall-clock second."""
+    """Play a run, including its log, and return virtual seconds per wall-clock second."""
     with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home:
         began = time.perf_counter()
         folder = play((spec, identity_of(spec)), Path(home))
@@ -45,10 +46,10 @@ def pace_of(spec: RunSpec) -> float:
 
 
 def measure_pace(seconds: float) -> dict[str, float]:
-    """The pace of every experiment's first run.
+    """Measure the pace of every experiment's first run.
 
-    Experiments that let their ``duration_s`` be set play ``seconds`` of it, or their least; those without
-    runs are left out.
+    Experiments with a parameter ``duration_s`` play ``seconds`` of it, or its least value if that is larger.
+    Experiments without runs are omitted.
     """
     pace: dict[str, float] = {}
     for experiment in experiments():
@@ -63,7 +64,7 @@ def measure_pace(seconds: float) -> dict[str, float]:
 
 
 def measure_largest() -> dict[str, LargestRun]:
-    """The pace of the largest run of each paper, at its full length."""
+    """Measure the pace of the largest run of each paper, at its full length."""
     of_paper: dict[str, list[RunSpec]] = {}
     for experiment in experiments():
         of_paper.setdefault(experiment.paper, []).extend(experiment.runs(experiment.checked()))
@@ -76,7 +77,7 @@ def measure_largest() -> dict[str, LargestRun]:
 
 
 def largest(specs: Sequence[RunSpec], home: Path | None = None) -> tuple[RunSpec, str]:
-    """The run with most executions on disk; with none on disk, the largest by its parameters."""
+    """Return the run with the most executions on disk; if none is on disk, the largest by its parameters."""
     executions = [executions_of(run_folder(spec, home)) for spec in specs]
     if max(executions) > 0:
         return specs[executions.index(max(executions))], "recorded"
@@ -84,19 +85,19 @@ def largest(specs: Sequence[RunSpec], home: Path | None = None) -> tuple[RunSpec
 
 
 def executions_of(folder: Path) -> int:
-    """Tuples that the executors of a run on disk have executed, a bundle as one; 0: no such run."""
-    if not is_complete_run(folder):
+    """Tuples that a run's executors have executed, a bundle counted as one; 0 if it is not on disk."""
+    if not is_whole(folder):
         return 0
     table = pyarrow.parquet.read_table(folder / "counts.parquet", columns=["executed"])
     return int(pyarrow.compute.sum(table["executed"]).as_py() or 0)
 
 
 def declared_size(spec: RunSpec) -> float:
-    """Virtual seconds times lines per second, as far as a run's parameters say either; else 1."""
+    """Virtual seconds times lines per second; a factor that the run's parameters do not give is 1."""
     return _first(spec, _LENGTHS) * _first(spec, _RATES)
 
 
 def _first(spec: RunSpec, names: Iterable[str]) -> float:
-    """The first of these parameters that a run has and that says something."""
+    """Return the first of these parameters that the run has with a positive number; else 1."""
     given = (spec.parameters.get(name) for name in names)
     return next((float(value) for value in given if isinstance(value, (int, float)) and value > 0), 1.0)

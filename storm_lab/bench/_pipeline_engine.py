@@ -38,7 +38,7 @@ def main(engine: str, folder: Path) -> None:
     first_end = time.perf_counter()
     cold += [query() for query in queries[1:]]
     cold_end, cold_cpu = time.perf_counter(), _cpu_s()
-    # A Java machine is still compiling what the first time has shown to be hot.
+    # Java is still compiling the code that the first pass has shown to be hot.
     second = [query() for query in queries]
     warm_start, warm_start_cpu = time.perf_counter(), _cpu_s()
     warm = [query() for query in queries]
@@ -75,8 +75,8 @@ def _spark(folder: Path) -> list[Query]:
     placements = logs.table("placements")
     large = logs.most_rows("roots") > TWO_PASSES_ABOVE
 
-    # Who asks again has the metric's frame already. A new selection from it is planned and computed anew: the
-    # frame itself would find the shuffled files of the last time.
+    # A repeated query uses the metric's frame, which exists already. A new selection from it is planned and
+    # computed from scratch; the frame itself would reuse the shuffle files of the previous time.
     @cache
     def frame(metric: str) -> DataFrame:
         if metric == "latency":
@@ -138,7 +138,7 @@ def _pandas(folder: Path) -> list[Query]:
         columns = ["topology", "outcome", "complete_ns", "latency_ns", "sleep_ns"]
         roots = pd.read_parquet(folder / "roots.parquet", columns=columns)
         roots = roots[roots["outcome"] == "acked"].astype({"complete_ns": "int64", "latency_ns": "int64"})
-        # Who has all rows in memory does not read them again for the next metric.
+        # A user with all rows in memory would not read them again for the next metric.
         held.append(roots[["topology", "complete_ns"]])
         roots["t_s"] = roots["complete_ns"] // _MINUTE * 60.0
         roots["processing_ns"] = roots["latency_ns"] - roots["sleep_ns"]
@@ -180,7 +180,7 @@ def _plain(row: Any) -> list[Any]:
 
 
 class _PeakMemory:
-    """Largest resident memory of this process and its children together, looked at ten times a second."""
+    """Largest resident memory of this process and its children together, sampled ten times a second."""
 
     def __init__(self) -> None:
         self._peak_mb = 0.0
@@ -189,7 +189,7 @@ class _PeakMemory:
         self._thread.start()
 
     def stop(self) -> float:
-        """End the watch; the peak in MB."""
+        """Stop sampling and return the peak in MB."""
         self._done.set()
         self._thread.join()
         return round(self._peak_mb, 1)
@@ -200,7 +200,7 @@ class _PeakMemory:
 
 
 def _family() -> list[str]:
-    """Process ids of this process and all that it started, straight or by others."""
+    """Return the process ids of this process and of all its descendants."""
     parents: dict[str, str] = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -214,11 +214,12 @@ def _family() -> list[str]:
 
 
 def _cpu_s() -> float:
-    """Seconds of processor time of this process and of all that it started."""
+    """Return the processor time, in seconds, of this process and of all its descendants."""
     ticks = 0
     for process in _family():
         with suppress(OSError):
-            # Behind the name, which may hold blanks: user and system time of the process, then of its dead.
+            # After the name, which may contain blanks: user and system time of the process, then of its dead
+            # children.
             ticks += sum(
                 map(int, Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15])
             )
@@ -226,7 +227,7 @@ def _cpu_s() -> float:
 
 
 def leave_archive(folder: Path) -> None:
-    """Compute all metrics of a run, as a reproduction does, for the archive that such a session leaves."""
+    """Compute all metrics of a run, as a reproduction does, so that the session leaves an archive."""
     from storm_lab.pipeline.metric_tables import TABLE_NAMES
     from storm_lab.pipeline.summary import keep_metrics
 

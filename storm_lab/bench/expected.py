@@ -1,4 +1,4 @@
-"""``storm-lab bench expected``: write down what the last reproduction took, for ``storm-lab list``."""
+"""``storm-lab bench expected``: record the cost of the last reproduction, for ``storm-lab list``."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""How fast the compiled kernel is, for ``storm-lab bench kernel``: against SimPy and plain C, and with size.
+"""Measure the speed of the compiled kernel, for ``storm-lab bench kernel``.
 
-All engines play the same model and count the same events (see ``_kernel_model``). They take turns, one core
-each, warm; their times are CPU times and every speed is a median over the turns. Before any ratio is formed
-the engines must agree on latency and utilisation, otherwise the comparison is void.
+The kernel is compared with SimPy and plain C, and with itself at several sizes. All engines play the same
+model and count the same events (see ``_kernel_model``). They run alternately on one core each, warm. Times
+are CPU times, and every speed is a median over the rounds. Before any ratio is formed, the engines must agree
+on latency and utilisation; otherwise the comparison is void.
 
-``ratio_simpy``, for which there is a target, is against a program as SimPy's documentation teaches it, with a
-store for every queue and a process for every thread and every message on a wire.
+``ratio_simpy``, for which there is a target, compares with a program in the style of SimPy's documentation,
+which has a store for every queue and a process for every thread and for every message on a channel.
 """
 
 from __future__ import annotations
@@ -34,19 +35,20 @@ from storm_lab.errors import StormLabError, UserError
 from storm_lab.machine.options import answer, json_option
 
 SIMPY_TARGET, C_TARGET, START_TARGET_S = 80.0, 0.7, 1.0
-"""What the kernel is meant to reach: times the SimPy program as documented, of C, warm start."""
+"""Targets of the kernel: speed relative to the SimPy program as documented, relative to C, and warm start."""
 SCALE_TARGETS = {"many topologies": 3.0, "one topology": 2.0}
 """By how much events/s may fall with a thousandfold size. Many topologies share no row of the kernel's
-arrays, so that hardly any is in a cache when it is used again."""
+arrays, so that hardly any row is still in a cache when it is used again.
+"""
 
 UNIT = Model(spouts=1, bolts=4, ackers=1, nodes=2, rate_per_s=1500.0, lines=1009)
-"""Ten executors on two nodes; larger sizes are many of these side by side."""
+"""Ten executors on two nodes; larger sizes consist of many of these side by side."""
 
 SIZES = (10, 100, 1000, 10_000)
-"""Executors, for the scale of many topologies."""
+"""Numbers of executors at which many topologies are measured."""
 
 ONE_SIZES = (20, 200, 2000)
-"""Executors, for the scale of a single topology."""
+"""Numbers of executors at which a single topology is measured."""
 
 _WARM_NS = NS_PER_S // 2
 _SCALE_EVENTS = 1_500_000
@@ -62,9 +64,9 @@ class VoidComparisonError(StormLabError):
 
 
 def compare_engines(model: Model, rounds: int, seconds: float) -> dict[str, object]:
-    """Play the model in turn in kernel, C and SimPy; speeds, ratios and what they agree on.
+    """Play the model alternately in kernel, C and SimPy; return speeds, ratios and common figures.
 
-    ``seconds`` of virtual time a turn for kernel and C, a tenth of it for SimPy.
+    Each turn plays ``seconds`` of virtual time in the kernel and in C, and a tenth of that in SimPy.
 
     Raises:
         VoidComparisonError: latency, utilisation or events per root differ by more than sampling explains.
@@ -113,7 +115,7 @@ def compare_engines(model: Model, rounds: int, seconds: float) -> dict[str, obje
 
 
 def _ratio(engines: Mapping[str, Sequence[Played]], other: str) -> float:
-    """Median over the turns of the kernel's speed over the other's in the same turn."""
+    """Median over the rounds of the kernel's speed divided by the other engine's in the same round."""
     pairs = zip(engines["kernel"], engines[other], strict=True)
     return statistics.median(a.events_per_s / b.events_per_s for a, b in pairs)
 
@@ -121,11 +123,11 @@ def _ratio(engines: Mapping[str, Sequence[Played]], other: str) -> float:
 def require_agreement(one: str, ones: Sequence[Played], other: str, others: Sequence[Played]) -> None:
     """Check that two engines play the same model.
 
-    Mean complete latency must agree within four standard errors, which may be at most 3 % of it;
-    utilisation and events per root tuple within 1 %.
+    Mean complete latency must agree within four standard errors, which together may be at most 3 % of it.
+    Utilisation and events per root tuple must agree within 1 %.
 
     Raises:
-        VoidComparisonError: they do not; names the figure and both values.
+        VoidComparisonError: they do not agree; names the figure and both values.
     """
     a, b = (statistics.mean(p.latency_ms for p in ps) for ps in (ones, others))
     # Repeats of a deterministic engine are one sample, not many: its error does not shrink with them.
@@ -148,7 +150,7 @@ def _agree(what: str, one: str, a: float, other: str, b: float, most: float) -> 
 
 
 def measure_scale(models: Sequence[Model], rounds: int) -> list[dict[str, float]]:
-    """The kernel's speed at each size, the sizes taking turns."""
+    """Measure the kernel's speed at each size, alternating between the sizes."""
     speeds: list[list[float]] = [[] for _ in models]
     roots: list[float] = [0.0] * len(models)
     for _ in range(rounds):
@@ -175,12 +177,12 @@ def measure_scale(models: Sequence[Model], rounds: int) -> list[dict[str, float]
 
 
 def many_topologies(executors: int) -> Model:
-    """That many executors in topologies of ten, two nodes each."""
+    """Return a model with this number of executors in topologies of ten, two nodes each."""
     return replace(UNIT, copies=executors // UNIT.executors)
 
 
 def one_topology(executors: int) -> Model:
-    """That many executors in one topology, at the same load on each; five to a node."""
+    """Return a model with this number of executors in one topology, equally loaded; five per node."""
     k = executors // 20
     return Model(
         spouts=2 * k, bolts=8 * k, ackers=2 * k, nodes=4 * k, rate_per_s=3000.0 * k, lines=1009
@@ -192,9 +194,9 @@ def _loss(scale: Sequence[Mapping[str, float]]) -> float:
 
 
 def measure_starts() -> dict[str, float]:
-    """Seconds to import, get the kernel ready and play a virtual second: with no cache, and with it.
+    """Measure the seconds to import, prepare the kernel and play a virtual second, without and with a cache.
 
-    Warm figures are the least of five: other programs on the machine can only add to them.
+    Warm figures are the least of five, because other programs on the machine can only add to them.
     """
     with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as cache:
         environment = {**os.environ, "XDG_CACHE_HOME": cache}
@@ -209,7 +211,7 @@ def measure_starts() -> dict[str, float]:
 
 
 def measure_memory() -> dict[str, object]:
-    """Resident memory after two lengths of run, the log going to disk."""
+    """Measure resident memory after two lengths of run, with the log going to disk."""
     short, long = _in_own_process(["memory", *map(str, _MEMORY_MARKS_S)], dict(os.environ))
     return {
         "memory_mb": {f"{mark:g}_s": mb for mark, mb in zip(_MEMORY_MARKS_S, (short, long), strict=True)},
@@ -232,7 +234,7 @@ def _in_own_process(arguments: Sequence[str], environment: Mapping[str, str]) ->
 
 
 def bench_kernel(rounds: int, seconds: float) -> dict[str, object]:
-    """All figures; units are in the names of the fields. Says on stderr what is measured.
+    """Measure all figures and print progress on stderr; the names of the fields contain the units.
 
     Raises:
         VoidComparisonError: the engines did not agree.
@@ -264,7 +266,7 @@ def bench_kernel(rounds: int, seconds: float) -> dict[str, object]:
 
 
 def missed(figures: Mapping[str, Any]) -> list[str]:
-    """The targets that a benchmark's figures do not reach, one line each."""
+    """Return the targets that the figures do not reach, one line each."""
     lines = []
     if figures["ratio_simpy"] < SIMPY_TARGET:
         lines.append(f"{figures['ratio_simpy']:.0f} times SimPy, meant to be {SIMPY_TARGET:g}")
@@ -281,7 +283,7 @@ def missed(figures: Mapping[str, Any]) -> list[str]:
 
 
 def text_of(figures: Mapping[str, Any]) -> Iterable[str]:
-    """The figures for a reader."""
+    """Yield the figures as lines of text."""
     for name, value in figures.items():
         if name.startswith("scale") and isinstance(value, list):
             yield f"{name}:"

@@ -1,11 +1,11 @@
 """``storm-lab bench pipeline``: PySpark against DuckDB and pandas, on the same files and the same metrics.
 
-The rows are those of a real run's ``roots`` and ``executions``, written again and again with times a little
-apart, by the writer that every run goes through. By default that run is played for the purpose, with every
-execution in its log; the experiments' own logs hold the executions of one root tuple in many. Three metrics
-are computed: latency by minute with exact percentiles, throughput by second, and waiting and execution times
-by component and minute. Each engine runs in a process of its own and does everything three times; the first
-time is called cold and the last one warm. Figures are medians over rounds.
+The rows are those of a real run's ``roots`` and ``executions``, replicated with slightly shifted times by the
+writer that every run uses. By default the run is played for this purpose with every execution logged, because
+the experiments' own logs hold only the executions of one root tuple in many. Three metrics are computed:
+latency by minute with exact percentiles, throughput by second, and waiting and execution times by component
+and minute. Each engine runs in a process of its own and computes everything three times; the first time is
+called cold and the last one warm. Figures are medians over rounds.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ def _rows(log: Run) -> int:
 
 
 def too_large(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """What pandas would need for the large log, were its peak to grow with the rows, and what there is.
+    """Estimate the memory that pandas would need for the large log, if its peak grew with the rows.
 
-    Not tried: a process that takes all memory takes the machine along.
+    This is not tried: a process that takes all memory brings down the machine.
     """
     needed = figures["pandas_peak_mb"] * figures["large_rows"] / figures["rows"]
     memory = memory_bytes() / 1024**2
@@ -112,7 +112,7 @@ def too_large(figures: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ensure_archive(source: Run) -> None:
-    """Have the class-data archive that a user has from the first reproduction on, or give up after a while.
+    """Create the class-data archive that users have after their first reproduction; after a while give up.
 
     Java writes it when it exits, some seconds after the process that started it.
     """
@@ -128,7 +128,7 @@ def ensure_archive(source: Run) -> None:
 
 
 def replicate(source: Run, folder: Path, rows: int) -> Run:
-    """Write the roots and executions of ``source`` so often that about ``rows`` come together.
+    """Replicate the roots and executions of ``source`` to about ``rows`` rows.
 
     Copy k starts k * 997 ns later and its latencies are k ns longer, so that values do not simply repeat.
     """
@@ -146,7 +146,7 @@ def replicate(source: Run, folder: Path, rows: int) -> Run:
 
 
 def rounds_of(folder: Path, rounds: int) -> dict[str, dict[str, Any]]:
-    """Every engine so many times, in turn so that a slow spell meets all of them; medians of its figures."""
+    """Run the engines alternately, so that a slow spell hits all of them; return medians over ``rounds``."""
     seen = [{engine: measure(engine, folder) for engine in ENGINES} for _ in range(rounds)]
     figures: dict[str, dict[str, Any]] = {}
     for engine in ENGINES:
@@ -174,11 +174,11 @@ def _engine(name: str, folder: Path) -> str:
 
 
 def compare(engines: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The figures of the report.
+    """Return the figures of the report.
 
-    ``ratio_duckdb_warm`` and ``ratio_pandas_wall``: Spark's wall time from reading to results, warm, over the
-    other's. ``ratio_pandas_wall_cold``: the same of the first time, with the session up.
-    ``driver_peak_mb``: resident memory of Spark's processes together.
+    ``ratio_duckdb_warm`` and ``ratio_pandas_wall``: Spark's warm wall time, from reading to results, divided
+    by that of the other engine. ``ratio_pandas_wall_cold``: the same for the first time, with the session
+    started. ``driver_peak_mb``: resident memory of all Spark processes together.
     """
     spark, duckdb, pandas = (engines[name] for name in ENGINES)
     figures: dict[str, Any] = {
@@ -200,7 +200,7 @@ def compare(engines: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def complete_log(home: Path) -> Run:
     """Play T-Storm's Word Count under Storm's own scheduler with every execution logged, into ``home``.
 
-    The house's model experiment and its baseline: some fifteen executions to a root tuple.
+    This is the model experiment of the project and its baseline, with some fifteen executions per root tuple.
     """
     from storm_lab.papers.registry import experiment
     from storm_lab.runs.digest import identity_of
@@ -228,7 +228,7 @@ def _columns(table: pa.Table, copy: int) -> dict[str, Column]:
 
 
 def _equal(one: object, other: object) -> bool:
-    """Whether two nested results agree, numbers to within rounding."""
+    """Return whether two nested results agree, numbers to within rounding."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_equal, one, other))
     if isinstance(one, int | float) and isinstance(other, int | float):

@@ -1,7 +1,7 @@
-"""``storm-lab bench reproduce``: what each notebook costs, from an empty cache, in a scratch folder.
+"""``storm-lab bench reproduce``: the cost of each notebook, with nothing kept, in a scratch folder.
 
-Runs and reports of the checkout are neither used nor touched. What outlives a run of the program is used:
-compiled kernels and the class-data archive in the user's cache.
+Runs and reports of the checkout are neither used nor changed. The user's cache is used: it holds compiled
+kernels and the class-data archive.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def command(slugs: tuple[str, ...], alone: bool, jobs: int, as_json: bool) -> No
 
 
 def measure(chosen: Sequence[Study], *, alone: bool = False, jobs: int = JOBS) -> dict[str, Any]:
-    """Reproduce some studies from nothing and say where the time went.
+    """Reproduce a selection of studies from nothing and measure where the time goes.
 
-    ``wall_s`` is the time of all. One entry of ``notebooks`` a study, in seconds of a process, of which
-    ``jobs`` run at a time: ``emulation_s`` of its runs, ``spark_s`` from the start of the session to the kept
-    metrics (with one session for all: its share by the bytes of its logs), ``drawing_s`` of the notebook's
-    cells, ``other_s`` of the kernel's start and the HTML page. Runs that several studies read count for each
-    of them. ``total_s`` is the wall time of the study by itself with ``alone``, else the sum of the
-    parts with the emulation divided by the processes. ``papers`` sums the totals.
+    ``wall_s`` is the total time. ``notebooks`` has one entry per study, in seconds of a process, of which
+    ``jobs`` run at a time. ``emulation_s``: its runs. ``spark_s``: from the start of the session to the kept
+    metrics (with one session for all: its share by the bytes of its logs). ``drawing_s``: the notebook's
+    cells. ``other_s``: the start of the notebook's kernel and the HTML page. Runs that several studies read
+    count for each of them. ``total_s`` is the wall time of the study with ``alone``, else the sum of the
+    parts with the emulation divided by the number of processes. ``papers`` sums the totals.
 
     Raises:
         StormLabError: a run or a notebook fails.
@@ -74,7 +74,7 @@ def measure(chosen: Sequence[Study], *, alone: bool = False, jobs: int = JOBS) -
 
 def _row(done: Reproduced, jobs: int, wall: float | None) -> dict[str, Any]:
     cost = done.cost
-    # In an empty folder nothing was there before.
+    # The folder was empty, so the cost is known.
     assert cost is not None
     seconds = (cost.emulation_s, cost.metrics_s, done.cells_s, cost.notebook_s - done.cells_s)
     parts = dict(zip(_PARTS, seconds, strict=True))
@@ -89,7 +89,7 @@ def _row(done: Reproduced, jobs: int, wall: float | None) -> dict[str, Any]:
 
 @contextmanager
 def _empty_folders() -> Iterator[None]:
-    """Runs, metrics and reports go to a scratch folder, in this process and those that it starts."""
+    """Direct runs, metrics and reports to a scratch folder, in this process and those that it starts."""
     with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as scratch:
         folders = {DATA_VARIABLE: f"{scratch}/data", REPORTS_VARIABLE: f"{scratch}/reports"}
         with variables(folders):

@@ -1,8 +1,8 @@
-"""How long each policy takes against the size of the problem, for ``storm-lab bench schedulers``.
+"""Measure how the time of each policy grows with the size of the problem, for ``storm-lab bench schedulers``.
 
-Executors and nodes grow together (ten executors to a node), in topologies of a hundred executors each with
-sparse traffic. A policy that looks at every node for every executor, as T-Storm's ``O(Ne log Ne + Ne Ns)``
-says, may so grow with the square of the executors.
+Executors and nodes grow together (ten executors per node), in topologies of a hundred executors each with
+sparse traffic. A policy that considers every node for every executor, as in T-Storm's ``O(Ne log Ne + Ne
+Ns)``, may therefore grow with the square of the executors.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from storm_lab.model import (
 from storm_lab.schedulers import SchedulingView, make_scheduler, scheduler_names
 
 SIZES = ((100, 10), (300, 30), (1000, 100), (3000, 300), (10_000, 1000))
-"""Executors and nodes of each step."""
+"""Numbers of executors and nodes at each step."""
 
 HEURISTICS = tuple(name for name in scheduler_names() if name != "optimal")
 """Every policy but the optimum."""
 
 STATED_EXPONENT = {"tstorm": 2.0}
-"""Growth that a paper states, in executors when nodes grow alike: ``Ne * Ns`` for T-Storm."""
+"""Exponent that a paper states, in executors with nodes growing alike: ``Ne * Ns`` for T-Storm."""
 
 _STAGES = 4
 _TOPOLOGY_SIZE = 100
@@ -49,9 +49,9 @@ _QUICK_S = 0.5
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Timing:
-    """One call of ``schedule``: the smallest of three where it is quick.
+    """Time of one call of ``schedule``: the smallest of three if the call is quick.
 
-    ``seconds`` is CPU time, which other work on the machine hardly touches; policies run in one thread.
+    ``seconds`` is CPU time, which other work on the machine hardly affects; policies run in one thread.
     """
 
     scheduler: str
@@ -67,7 +67,7 @@ class Timing:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Growth:
-    """A policy's timings, and the exponent of the power of the executors that fits them best."""
+    """A policy's timings, and the exponent of the power law in executors that fits them best."""
 
     scheduler: str
     storm_version: str
@@ -77,7 +77,7 @@ class Growth:
 
 
 def problem(executors: int, nodes: int, version: StormVersion) -> SchedulingView:
-    """A view with chains of four equal components; each executor of a stage sends to all of the next."""
+    """Build a view with chains of four equal components; each executor sends to all of the next stage."""
     count = max(1, executors // _TOPOLOGY_SIZE)
     topologies = tuple(_chain(f"chain-{i + 1:03d}", executors // count) for i in range(count))
     cluster = Cluster(
@@ -92,7 +92,7 @@ def problem(executors: int, nodes: int, version: StormVersion) -> SchedulingView
         for first, second in pairwise(stages.values()):
             for a, source in enumerate(first):
                 for b, target in enumerate(second):
-                    # Rates differ, so that an order by traffic has something to sort.
+                    # Rates differ, so that sorting by traffic has work to do.
                     traffic[source, target] = _RATE + (7 * a + 3 * b) % 11
     cpu = {e: 10.0 for group in bare.executors.values() for e in group}
     isolated = {topology.name: 5 for topology in topologies[::2]}
@@ -115,7 +115,7 @@ def _chain(topology_id: str, executors: int) -> Topology:
 def bench_schedulers(
     schedulers: Iterable[str] = HEURISTICS, sizes: Sequence[tuple[int, int]] = SIZES
 ) -> list[Growth]:
-    """Time every policy at every size of executors and nodes; the resource-aware one in both of its forms."""
+    """Time every policy at every number of executors and nodes; `ras` in the form of two Storm versions."""
     newest, oldest_ras = StormVersion((2, 8, 8)), StormVersion((1, 0, 6))
     runs = [
         (name, version)
@@ -160,7 +160,7 @@ def _time(name: str, view: SchedulingView) -> Timing:
 def growth_exponent(timings: Sequence[Timing]) -> float | None:
     """Slope of log seconds over log executors by least squares, over the larger half of the sizes.
 
-    Small sizes measure fixed costs, so times under two milliseconds are left out where at least two others
+    Small sizes measure fixed costs, so times under two milliseconds are left out if at least two others
     remain. None if there are fewer than two sizes.
     """
     slow = [timing for timing in timings if timing.seconds >= _FIRST_MEASURABLE_S]
@@ -172,7 +172,7 @@ def growth_exponent(timings: Sequence[Timing]) -> float | None:
 
 
 def growth_text(growths: Iterable[Growth]) -> Iterable[str]:
-    """A table: one line per policy with its times and exponent."""
+    """Yield the lines of a table with one line per policy: its times and exponent."""
     rows = list(growths)
     if not rows:
         return
