@@ -1,1 +1,1 @@
-"""How a topology does best on some machines: played, measured, and said in a few sentences."""
+"""Find out by emulation how a topology runs best on given machines, and summarise it on one page."""

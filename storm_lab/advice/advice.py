@@ -1,6 +1,7 @@
-"""Advice on a topology and its machines: what was found out, and what follows; plays nothing itself.
+"""Advice on a topology and its machines: the measured figures and the conclusions drawn from them.
 
-`storm_lab.advice.advise` plays the runs and fills these in; every figure comes out of their tuple logs.
+This module plays nothing. `storm_lab.advice.advise` plays the runs and fills in the figures, all of which
+come from their tuple logs.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ KEEPS_UP = 0.97
 """Share of the offered records that a setting completes if it keeps up; some are in flight at the end."""
 
 ROOM = 1.25
-"""How many times the load has to be kept up with for a fit: without room, queues grow with every burst."""
+"""Multiple of the load that must be kept up with for a fit: without room, queues grow with every burst."""
 
 CLOCK_MS = 1.0
-"""Step of the clocks that Storm takes latencies from: less than that between two means says nothing."""
+"""Step of the clocks with which Storm measures latencies; a smaller difference of means has no meaning."""
 
 FULL = 0.9
-"""Utilisation from which something is called saturated; threads wait for each other a bit."""
+"""Utilisation from which something is called saturated; below 1, since threads wait for each other."""
 
 _MORE = f"{100 * (ROOM - 1):.0f} % more"
 
 _LITTLE = 0.2
-"""Part of the capacity by which an assumption may change it before the answer is said to depend on it."""
+"""Share of the capacity by which an assumption may change it before the answer is said to depend on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +43,13 @@ class Interval:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Interval:
-        """Student's interval of those that are numbers."""
+        """Return Student's interval of the values that are numbers."""
         found = [float(value) for value in values if not np.isnan(value)]
         mean = float(np.mean(found)) if found else math.nan
         return cls(mean, half_width(found) if len(found) > 1 else math.nan)
 
     def text(self, unit: str = "") -> str:
-        """Mean, half width and unit."""
+        """Return mean, half width and unit as text."""
         if np.isnan(self.mean):
             return "nothing measured"
         wide = "" if np.isnan(self.half) else f" ± {self.half:.2g}"
@@ -57,12 +58,12 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One setting under one load: offered and completed records a second, latency, and who is how busy.
+    """One setting under one load: offered and completed records per second, latency, and utilisation.
 
-    ``busiest`` is what is busy for the largest share of its time, and ``utilisation`` that share: a node's
-    cores, an executor, or a thread beside it. Empty where nothing ran. ``unsettled`` counts the seeds with
-    which the policy re-assigned up to the end, so that there was nothing to measure. ``has_room`` is whether
-    `ROOM` times the load is kept up with, too; None where that was not played.
+    ``busiest`` names the part that is busy for the largest share of its time: a node's cores, an executor, or
+    another thread. ``utilisation`` is that share. ``busiest`` is empty if nothing ran. ``unsettled`` counts
+    the seeds with which the policy re-assigned until the end, so that there was nothing to measure.
+    ``has_room`` says whether `ROOM` times the load is kept up with, too; None if that was not played.
     """
 
     offered_per_s: float
@@ -78,12 +79,12 @@ class Measured:
 
     @property
     def keeps_up(self) -> bool:
-        """Whether what is offered is completed, with every seed."""
+        """Return whether the offered load is completed, with every seed."""
         return self.unsettled == 0 and self.acked_per_s.mean >= KEEPS_UP * self.offered_per_s
 
     @property
     def fits(self) -> bool:
-        """Whether it keeps up, and would with more."""
+        """Return whether the setting keeps up with its load and with `ROOM` times its load."""
         return self.keeps_up and self.has_room is True
 
 
@@ -98,10 +99,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The fewest nodes that a load fits on, and what is busiest there.
+    """The fewest nodes on which a load fits, and what is busiest there.
 
-    ``nodes`` None: it does not fit on all of them; ``busiest`` is what is too busy then, with `ROOM` times
-    the load.
+    ``nodes`` is None if the load does not fit on all nodes; ``busiest`` is then what is overloaded with
+    `ROOM` times the load.
     """
 
     nodes: int | None
@@ -111,7 +112,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class NodeLoss:
-    """What a node's loss costs: records that fail, seconds until all is completed again, latency then."""
+    """The cost of losing a node: failed records, seconds until all is completed again, latency then."""
 
     node: str
     failed: float
@@ -122,7 +123,7 @@ class NodeLoss:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """What becomes of the answer when a figure is another: capacity, and nodes for the present load."""
+    """The answer with one figure changed: capacity, and nodes for the present load."""
 
     what: str
     factor: float
@@ -132,12 +133,12 @@ class Sensitivity:
 
 @dataclass(frozen=True)
 class Advice:
-    """The answer. Rates are records a second of all spouts together.
+    """The complete answer. Rates are records per second of all spouts together.
 
-    ``fit`` and ``fit_twice`` are the fewest of the machines, in their order, on which the load and twice the
-    load fit with room for bursts. ``capacity_per_s`` is what is completed at the highest rate that is kept up
-    with; there ``saturates`` is busiest, for ``saturated`` of its time. ``curve`` is latency by share of it.
-    ``assumed_rates`` are spouts whose rate nobody gave.
+    ``fit`` and ``fit_twice`` give the fewest machines, taken in their order, on which the load and twice the
+    load fit with room for bursts. ``capacity_per_s`` is the rate completed at the highest load that is kept
+    up with. At that load, ``saturates`` is busiest, for ``saturated`` of its time. ``curve`` is latency by
+    share of the capacity. ``assumed_rates`` are spouts whose rate was not given.
     """
 
     topology: str
@@ -158,19 +159,20 @@ class Advice:
 
     @property
     def best(self) -> Choice:
-        """What is advised.
+        """The advised choice.
 
-        Of the choices that fit the one with the least latency; of those that are less than a millisecond
-        slower, or whose intervals touch its, the one on fewest nodes, then with fewest workers.
+        Of the choices that fit, take the one with the least latency. Of those that are less than a
+        millisecond slower, or whose intervals overlap with its interval, take the one on fewest nodes, then
+        with fewest workers.
         """
         return best_of(self.choices)
 
     @property
     def depends(self) -> tuple[str, ...]:
-        """On which figures the answer depends.
+        """The figures on which the answer depends.
 
-        Those with which another number of nodes is needed, or the capacity changes by more than a fifth; and
-        rates, for they are the load.
+        These are the ones that change the number of nodes, or the capacity by more than a fifth, and assumed
+        rates, because they are the load.
         """
         found = []
         if self.assumed_rates:
@@ -186,7 +188,7 @@ class Advice:
         return tuple(found)
 
     def curve_rows(self) -> list[dict[str, float]]:
-        """The curve as rows of a figure's table."""
+        """Return the curve as rows of a figure's table."""
         return [
             {
                 "offered_per_s": got.offered_per_s,
@@ -198,19 +200,19 @@ class Advice:
         ]
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it; what was not measured is null."""
-        # Through JSON itself, which reads numbers that it does not have as what it is told.
+        """Return the answer as a JSON document; values that were not measured are null."""
+        # A JSON round trip replaces NaN, which JSON does not have, by None.
         whole: dict[str, Any] = json.loads(json.dumps(asdict(self)), parse_constant=lambda name: None)
         advised = {"policy": self.best.policy, "workers": self.best.workers}
         return whole | {"advice": advised, "depends": [*self.depends]}
 
     def text(self) -> str:
-        """A page for people."""
+        """Return the answer as a page of text."""
         return "\n".join(_page(self)) + "\n"
 
 
 def best_of(choices: Sequence[Choice]) -> Choice:
-    """As `Advice.best`; where nothing keeps up, the one that completes most."""
+    """Return the choice of `Advice.best`; if nothing keeps up, the one that completes most."""
     able = [choice for choice in choices if choice.measured.fits] or [
         choice for choice in choices if choice.measured.keeps_up
     ]

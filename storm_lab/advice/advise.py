@@ -1,9 +1,9 @@
-"""Finding advice: plays a topology on its machines under policies, loads, losses and other costs.
+"""Find advice: play a topology on its machines under policies, loads, node losses and changed costs.
 
-Each figure is read from the metric tables of the runs, which lie among all runs and are played once. The
-steps: policies and numbers of workers at the present load; the fewest nodes for it and for twice as much;
-the highest rate that the best setting keeps up with; latency at shares of that rate; the loss of each of the
-nodes that hold most; and the same with figures that were assumed, halved and doubled.
+Each figure is read from the metric tables of the runs, which are stored with all other runs and played only
+once. The steps: policies and numbers of workers at the present load; the fewest nodes for it and for twice
+as much; the highest rate that the best setting keeps up with; latency at shares of that rate; the loss of
+each of the nodes that hold most executors; and the same with assumed figures halved and doubled.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from storm_lab.schedulers.baselines.given import GivenPlacement
 from storm_lab.workloads.importers.imported import Imported
 
 POLICIES = ("default", "rstorm", "tstorm")
-"""Policies that are tried; T-Storm's runs on measured load, as a league's entrants do."""
+"""Policies that are tried; T-Storm's runs on measured load, as an entrant of a league does."""
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.2)
 """Shares of the capacity at which latency is measured."""
 
 _FACTORS = (0.5, 2.0)
-"""What an assumed figure is multiplied by."""
+"""Factors by which an assumed figure is multiplied."""
 
 Say = Callable[[str], None]
 Other = Callable[[float], Site]
-"""The site with something in it multiplied by a factor."""
+"""Returns the site with some figure multiplied by a factor."""
 
 
 def advise(
@@ -58,7 +58,7 @@ def advise(
     show_progress: bool = False,
     say: Say = lambda line: None,
 ) -> Advice:
-    """Advice on an imported topology: as `advise_site`, and how far it hangs on what was assumed.
+    """Advise on an imported topology as `advise_site` does, and say how far that depends on assumptions.
 
     Raises:
         UserError: the topology cannot be played, or as `advise_site`.
@@ -87,20 +87,21 @@ def advise_site(
     show_progress: bool = False,
     say: Say = lambda line: None,
 ) -> Advice:
-    """Advice on a topology, its input and machines.
+    """Advise on a topology with its input and machines.
 
     Args:
-        site: the topology under its present load, on all machines that there are.
-        seeds: runs of each setting whose intervals are shown; the first alone searches for limits.
-        entrants: policies that are tried, such as `storm_lab.league.field.field` makes; None: `POLICIES`.
-        others: what may be otherwise, with a function from a factor to the site with it.
+        site: the topology under its present load, on all available machines.
+        seeds: seeds of the settings whose intervals are shown; searches for limits use only the first.
+        entrants: policies to try, as returned by `storm_lab.league.field.field`; None: `POLICIES`.
+        others: uncertain figures by name, each with a function from a factor to the site with that figure
+            multiplied.
         jobs: emulations at a time.
         show_progress: draw bars.
-        say: told what is done.
+        say: called with a line for each step.
 
     Raises:
-        UserError: there is no advice on such a site (`check_advisable`), or under no policy anything is
-            completed.
+        UserError: there is no advice on such a site (`check_advisable`), or nothing is completed under any
+            policy.
         StormLabError: a run fails, or there is no Java for Spark.
     """
     check_advisable(site)
@@ -154,7 +155,7 @@ class _Steps:
     say: Say
 
     def choose(self, site: Site, entrants: Sequence[Entrant]) -> tuple[tuple[Choice, ...], Setting]:
-        """All policies with all numbers of workers, and the setting of the best."""
+        """Measure all policies with all numbers of workers; return the choices and the best setting."""
         self.say("policies and workers")
         kinds = [(entrant, workers) for entrant in entrants for workers in worker_counts(site)]
         settings = [Setting(with_workers(site, workers), entrant) for entrant, workers in kinds]
@@ -175,7 +176,7 @@ class _Steps:
         return choices, settings[choices.index(best)]
 
     def nodes(self, chosen: Setting, sites: Mapping[Key, Site]) -> dict[Key, Fit]:
-        """The fewest nodes of each site on which its load fits, under the policy that was chosen."""
+        """Find the fewest nodes of each site on which its load fits, under the chosen policy."""
         workers = chosen.site.plan.topology.workers
         tried: dict[tuple[Key, int], tuple[Measured, Measured]] = {}
 
@@ -195,7 +196,7 @@ class _Steps:
         return fits
 
     def carries(self, fixed: Mapping[Key, Setting], guess: float) -> dict[Key, tuple[float, Measured]]:
-        """The highest rate that each setting keeps up with, and what it does there."""
+        """Find the highest rate that each setting keeps up with; return it and the figures there."""
         tried: dict[tuple[Key, float], Measured] = {}
 
         def keep_up(kinds: Sequence[tuple[Key, float]]) -> list[bool]:
@@ -212,7 +213,7 @@ def _at_rate(setting: Setting, rate_per_s: float) -> Setting:
 
 
 def _other_costs(imported: Imported, machines: Machines | None) -> dict[str, Other]:
-    """The site with all costs that an import assumed multiplied by a factor; empty where it assumed none."""
+    """Return the site as a function of a factor on all costs that the import assumed; empty without any."""
     playable = imported.ready()
     guessed = {item.component for item in imported.assumed if item.what == "cost of a call"}
     if not guessed:

@@ -1,8 +1,8 @@
-"""Finding where something begins to fit, or stops, by playing several settings at a time.
+"""Search for the point where something begins or ceases to fit, by playing several settings at a time.
 
-Each round costs the start of a Spark job and of the processes that play, so a few settings at once beat
-halving, and several searches that do not depend on each other go on together. A search is a generator: it
-yields the numbers it wants to know about, is sent whether each of them does, and returns what it found.
+Each round costs the start of a Spark job and of the processes that play. A few settings at once are therefore
+faster than bisection, and independent searches run together. A search is a generator: it yields the numbers
+to be tried, is sent whether each of them fits, and returns its result.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from storm_lab.errors import UserError
 
 _AT_ONCE = 6
 _REACH = 1.6
-"""How far around a guess the first rates lie, either way; far above a limit a run costs most."""
+"""Factor by which the first rates extend around a guess, both ways; runs far above a limit cost most."""
 _NARROW = 1.03
-"""Ratio of the rates between which a limit is taken as found."""
+"""Ratio of two neighbouring rates at which the limit between them counts as found."""
 _ROUNDS = 12
 
 Number = TypeVar("Number", int, float)
@@ -28,7 +28,7 @@ Search = Generator[Sequence[Number], Sequence[bool], Found]
 
 
 def fewest(most: int) -> Search[int, int | None]:
-    """The first number from 1 to ``most`` that fits, where what fits goes on to fit; None if none does."""
+    """Find the smallest number from 1 to ``most`` that fits (all larger ones then fit too), or None."""
     low, high = 0, most + 1
     while high - low > 1:
         numbers = sorted({int(n) for n in np.linspace(low, high, _AT_ONCE + 2).round()[1:-1]} - {low, high})
@@ -43,10 +43,10 @@ def fewest(most: int) -> Search[int, int | None]:
 
 
 def highest(guess: float) -> Search[float, float]:
-    """The highest rate that is kept up with, to three per cent; ``guess`` is where it may lie.
+    """Find the highest rate that is kept up with, to three per cent, starting near ``guess``.
 
     Raises:
-        UserError: no rate is kept up with, however low, or every rate, however high.
+        UserError: no rate is kept up with, however low, or every rate is, however high.
     """
     low, high = 0.0, float("inf")
     rates = np.geomspace(guess / _REACH, guess * _REACH, _AT_ONCE)
@@ -72,9 +72,9 @@ def together(
     searches: Mapping[Key, Search[Number, Found]],
     ask: Callable[[Sequence[tuple[Key, Number]]], Sequence[bool]],
 ) -> dict[Key, Found]:
-    """Let searches go on together, round by round; ``ask`` answers what those that are not over want to know.
+    """Run several searches together, round by round, and return their results.
 
-    It gets all numbers of a round, each with the key of its search.
+    ``ask`` gets all numbers of a round, each with the key of its search, and returns whether each fits.
 
     Raises:
         UserError: as the searches.

@@ -1,4 +1,4 @@
-"""The command ``storm-lab advise``, and a notebook of one piece of advice, executed where the user stands."""
+"""The command ``storm-lab advise``, which can also write and execute a notebook in the user's folder."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def advise_command(
 
 
 def _check_notebook(path: Path) -> None:
-    """Refuse, before the long work, a place where no notebook can be written."""
+    """Refuse, before the long work, a path at which no notebook can be written."""
     if path.suffix != ".ipynb":
         raise UserError("is no notebook's name", field="notebook", value=str(path), remedy="end it in .ipynb")
     if not path.parent.is_dir():
@@ -98,8 +98,8 @@ def _check_notebook(path: Path) -> None:
 
 
 def _write_notebook(path: Path, values: Mapping[str, object]) -> None:
-    """Write the executed notebook. Its runs lie there already, so it takes seconds."""
-    # Here, for it takes longer than the help page, and few ask for a notebook.
+    """Write the executed notebook. Its runs are already on disk, so this takes seconds."""
+    # Imported here because it takes longer than showing the help page, and few users ask for a notebook.
     from storm_lab.runs.notebook_run import run_cells
 
     run_cells(notebooks_folder() / "advise.ipynb", path, values, Path.cwd())

@@ -1,4 +1,4 @@
-"""What advice measures of a setting: rates, latency, who is how busy, and what the loss of a node costs."""
+"""Measure a setting for advice: rates, latency, the busiest part, and the cost of losing a node."""
 
 from __future__ import annotations
 
@@ -24,16 +24,18 @@ from storm_lab.runs.execute import play_all
 from storm_lab.tuplelog import open_run
 
 _PLAIN_S, _ONLINE_S = 300.0, 480.0
-"""Virtual lengths. The second half of a run is measured, and policies on measured load need rounds before."""
+"""Virtual lengths. The second half of a run is measured; policies on measured load need scheduling rounds
+before it.
+"""
 CURVE_S = 600.0
-"""Length near the limit: what queues up while the code is still slow is worked off late there."""
+"""Length near the limit, where the queues that build up while the code is still slow take long to drain."""
 _BEGIN_S, _UNTIL_THEN = 60.0, 0.01
-"""When the load begins, for workers have started by then, and the part of it that flows before."""
+"""Time at which the load begins, when workers have started, and the share of it before that time."""
 _GENERATION_S = 100.0
 _LOSS_AT_S, _LOSS_S = 120.0, 480.0
 _BIN_S = 10.0
 _LAST_S = 60.0
-"""Part of a run, at its end, that latency after a loss is taken from."""
+"""Length of the part at the end of a run over which latency after a loss is averaged."""
 _MOST_LOSSES = 3
 _STEADY = ("steady", "steady_latency", "node_cpu_60s", "steady_thread_cpu", "capacity_60s")
 _AFTER_LOSS = ("throughput_10s", "failures_10s", "latency_10s")
@@ -41,13 +43,13 @@ _AFTER_LOSS = ("throughput_10s", "failures_10s", "latency_10s")
 
 @dataclass(frozen=True)
 class Setting:
-    """What is played: a site under an entrant."""
+    """A site under an entrant, to be played."""
 
     site: Site
     entrant: Entrant
 
     def asked(self, seeds: Sequence[int], duration_s: float | None = None) -> tuple[RunSpec, ...]:
-        """Its runs, a seed each; ``duration_s`` None: as long as its policy needs."""
+        """Return the runs, one per seed; with ``duration_s`` None, they are as long as the policy needs."""
         length_s = duration_s or (_ONLINE_S if self.entrant.online else _PLAIN_S)
         given = {"seeds": list(seeds), "duration_s": length_s, "generation_s": _GENERATION_S}
         return stage_runs(self.site, [self.entrant], stage_parameters(self.site, given))
@@ -55,7 +57,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Measurer:
-    """Plays settings, those together that are asked for together, and reads what they did."""
+    """Plays settings, all those of a call together, and measures them."""
 
     jobs: int
     show_progress: bool
@@ -63,15 +65,15 @@ class Measurer:
     def measure(
         self, settings: Sequence[Setting], seeds: Sequence[int], duration_s: float | None = None
     ) -> list[Measured]:
-        """What each setting did, over the seeds; ``duration_s`` None: as long as its policy needs."""
+        """Measure each setting over the seeds; without ``duration_s``, for as long as the policy needs."""
         asked = [_begun_quietly(setting).asked(seeds, duration_s) for setting in settings]
         tables = self._tables(asked, _STEADY)
         return [_measured(setting.site, seeds, own) for setting, own in zip(settings, tables, strict=True)]
 
     def with_room(self, settings: Sequence[Setting], seeds: Sequence[int]) -> list[tuple[Measured, Measured]]:
-        """As `measure`, and what each does with the first seed under `ROOM` times its load.
+        """Measure as `measure`, and with the first seed also under `ROOM` times the load.
 
-        Whether that is kept up with stands in the first of both.
+        Whether that larger load is kept up with is stored in the first result of each pair.
         """
         more = [replace(setting, site=with_load(setting.site, ROOM)) for setting in settings]
         asked = [_begun_quietly(setting).asked(seeds) for setting in settings]
@@ -84,7 +86,7 @@ class Measurer:
         ]
 
     def placement(self, setting: Setting, seed: int) -> Assignment:
-        """Where the executors were at the end of a run."""
+        """Return the placement of the executors at the end of a run."""
         (run,) = play_all(setting.asked([seed]), jobs=self.jobs)
         rows = sorted(open_run(run.folder).table("placements").to_pylist(), key=lambda row: row["start_ns"])
         last = {
@@ -95,7 +97,7 @@ class Measurer:
         return Assignment.of((e, last[e.component, e.start, e.end]) for e in executors)
 
     def losses(self, setting: Setting, placed: Assignment, seed: int) -> tuple[NodeLoss, ...]:
-        """What it costs to lose each of the nodes that hold most executors; the policy places anew."""
+        """Measure the loss of each of the nodes that hold most executors; the policy then schedules again."""
         held: dict[str, list[Executor]] = {}
         for executor, slot in placed.slots.items():
             held.setdefault(slot.node, []).append(executor)
@@ -109,16 +111,17 @@ class Measurer:
         played = play_all(
             [spec for own in specs for spec in own], jobs=self.jobs, show_progress=self.show_progress
         )
-        # All at once first: one Spark job for them together.
+        # Compute all of them first, in a single Spark job.
         metrics_of([run.folder for run in played], names=names, show_progress=self.show_progress)
         folders = iter([run.folder for run in played])
         return [metrics_of([next(folders) for _ in own], names=names) for own in specs]
 
 
 def _begun_quietly(setting: Setting) -> Setting:
-    """With little load until the workers are up: near the limit, what waits for them is never worked off.
+    """Return the setting with little load until the workers are up.
 
-    Policies on measured load are let see all of it.
+    Near the limit, the tuples that wait for the workers would never be worked off. Policies on measured load
+    get the full load from the start.
     """
     if setting.entrant.online:
         return setting
@@ -149,11 +152,12 @@ def _measured(site: Site, seeds: Sequence[int], tables: MetricTables) -> Measure
 
 
 def _busiest(tables: MetricTables, looks: bool) -> tuple[str, float]:
-    """What is busy for the largest share of its time after the warm-up, and that share.
+    """Return the part that is busy for the largest share of its time after the warm-up, and that share.
 
-    That is a node's cores, a thread, or an executor that waits for a server inside ``execute``. Time in there
-    counts only where no CPU is full, for a thread that waits for its turn on a core is in there, too. Where
-    idle executors look for work (``looks``, from Storm 2 on), their CPU tells nothing before it is full.
+    The part is a node's cores, a thread, or an executor that waits for a server inside ``execute``. Time
+    inside ``execute`` counts only if no CPU is full, because it includes the time that a thread waits for a
+    core. If idle executors poll their queues (``looks``, from Storm 2 on), their CPU use has no meaning until
+    it is full.
     """
     cores = [
         (row["utilisation"], f"the cores of {row['node']}")
@@ -183,13 +187,13 @@ def _thread_name(row: Mapping[str, Any]) -> str:
 
 
 def _means(frame: pd.DataFrame, keys: list[str], value: str) -> list[dict[str, Any]]:
-    """The mean of a column by keys, over bins and seeds."""
+    """Return the mean of a column by keys, over bins and seeds."""
     means = frame.groupby(keys)[value].mean().reset_index()
     return [{str(name): item for name, item in row.items()} for row in means.to_dict("records")]
 
 
 def _warm(tables: MetricTables, frame: pd.DataFrame) -> pd.DataFrame:
-    """The bins that lie after the warm-up as a whole."""
+    """Return the bins that are entirely after the warm-up."""
     joined = frame.merge(tables.runs[["run", "warm_up_s"]], on="run")
     return joined[joined["t_s"] >= joined["warm_up_s"]]
 
@@ -201,7 +205,7 @@ def _losing(site: Site, placed: Assignment, node: str) -> Site:
 
 def _loss(node: str, load: float, tables: MetricTables) -> NodeLoss:
     done, failures, latency = tables.throughput_10s, tables.failures_10s, tables.latency_10s
-    # The last bin is cut off by the end of the run.
+    # The end of the run cuts off the last bin.
     after = done[(done["t_s"] >= _LOSS_AT_S) & (done["t_s"] < _LOSS_S - _BIN_S)]
     short = after[after["acked_per_s"] < KEEPS_UP * load - 1.0 / _BIN_S]
     until = float(short["t_s"].max()) + _BIN_S if len(short) else _LOSS_AT_S

@@ -1,1 +1,1 @@
-"""Calibration: the shared constants of the cost model, fitted once on a few named targets, then frozen."""
+"""Fit the shared constants of the cost model once, on a few named targets; then they stay fixed."""

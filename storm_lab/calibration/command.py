@@ -22,9 +22,9 @@ _NEWEST = "2.8"
 
 
 def fitted_ranges() -> Ranges:
-    """The constants that the search moves, with their physical ranges.
+    """Return the constants that the search varies, with their physical ranges.
 
-    They are those marked fitted in the cost model.
+    They are those marked as fitted in the cost model.
     """
     return {c.name: (c.low, c.high) for c in constants_of(CostModel()) if c.fitted}
 

@@ -1,4 +1,4 @@
-"""``calibration/constants.json`` among the data: the fitted constants, their targets, what is left over."""
+"""Read and write ``calibration/constants.json``: the fitted constants, their targets and the residuals."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ SCHEMA = "calibration/1"
 
 
 def constants_path() -> Path:
-    """Where a calibration leaves its file."""
+    """Return the path to which a calibration writes its file."""
     return data_folder() / "calibration" / "constants.json"
 
 
 def shipped_constants() -> Path:
-    """The file that comes with the package: of the calibration whose constants are in force."""
+    """Return the packaged file, from the calibration whose constants are in use."""
     return shipped("data/calibration/constants.json")
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The outcome of a calibration: constants by name, and every target with what was predicted for it."""
+    """The result of a calibration: constants by name, and every target with its predicted value."""
 
     values: Mapping[str, float]
     seed: int
@@ -40,7 +40,7 @@ class Fit:
     code_digest: str
 
     def document(self) -> dict[str, Any]:
-        """As it is written."""
+        """Return the content of the file."""
         known: dict[str, Constant] = {constant.name: constant for constant in constants_of(CostModel())}
         return {
             "schema": SCHEMA,
@@ -69,12 +69,12 @@ class Fit:
         }
 
     def write(self, path: Path) -> None:
-        """Write the file; it is replaced whole."""
+        """Write the file, replacing an existing one atomically."""
         write_whole(path, json.dumps(self.document(), indent=1) + "\n")
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """The file's content; `UserError` if there is none, or it is another kind of file."""
+    """Return the file's content; `UserError` if the file does not exist or is of another kind."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -87,11 +87,12 @@ def read_document(path: Path) -> dict[str, Any]:
 
 
 def calibrated_cost(path: Path | None = None) -> CostModel:
-    """The cost model with the constants of a calibration's file.
+    """Return the cost model with the constants of a calibration's file.
 
-    Without a path it is that of the last calibration here, or else the one that comes with the package.
+    Without a path, the file is that of the last calibration here, or else the packaged one.
 
-    Raises `UserError` as `read_document`, or if the file names a constant that there is none of.
+    Raises:
+        UserError: as `read_document`, or the file names an unknown constant.
     """
     if path is None:
         path = constants_path() if constants_path().exists() else shipped_constants()

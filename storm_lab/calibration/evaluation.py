@@ -1,4 +1,4 @@
-"""Evaluating sets of constants: a few processes play the recorded runs, and every result is kept."""
+"""Evaluate sets of constants: play the recorded runs in a few processes and keep every result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from storm_lab.runs.digest import text_digest
 
 
 def played_code() -> str:
-    """Digest of the code that decides what a set of constants gives, its defaults aside."""
+    """Return a digest of the code that determines the results of a set of constants, without its defaults."""
     return value_digest(_play)
 
 
@@ -37,8 +37,8 @@ def _play(job: tuple[str, Mapping[str, float], int]) -> dict[str, tuple[float, f
 class Evaluation:
     """Rates of the recorded runs under sets of constants, played in ``jobs`` processes.
 
-    ``advance`` is called once for each set that is done. Results lie in ``home``, one file a set; `UserError`
-    if they cannot.
+    ``advance`` is called after each set. Results are kept in ``home``, one file per set; raises `UserError`
+    if that folder cannot be written.
     """
 
     def __init__(self, seed: int, jobs: int, advance: Callable[[], object], home: Path | None = None) -> None:
@@ -57,7 +57,7 @@ class Evaluation:
         self._pool.shutdown(wait=raised[0] is None, cancel_futures=True)
 
     def rates(self, values: Mapping[str, float]) -> Rates:
-        """The rates of every recorded run under load, with one set of constants."""
+        """Return the rates of every recorded run under load, with one set of constants."""
         place = self._place(values)
         if not place.is_file():
             variants = [run.variant for run in loaded_runs(self._recordings)]
@@ -68,11 +68,11 @@ class Evaluation:
         return found
 
     def predicted(self, values: Mapping[str, float]) -> dict[str, float]:
-        """What one set of constants says about every target."""
+        """Return the prediction of one set of constants for every target."""
         return predictions(self._recordings, self.rates(values))
 
     def residuals(self, sets: Sequence[Mapping[str, float]]) -> list[NDArray[np.float64]]:
-        """Weighted residuals of every target, with each of some sets of constants."""
+        """Return the weighted residuals of every target, for each set of constants."""
         wanted = targets(self._recordings)
         return [
             np.array([each.residual(predicted[each.name]) for each in wanted])

@@ -1,21 +1,22 @@
-"""Fitting what depends on the machine to scenes that real Storm has played on it.
+"""Fit the constants that depend on the machine to scenes that real Storm has played on it.
 
-Only scenes of the calibrating half are used, and of a version only its own: the generations of Storm have
-message paths that share little code. What is fitted is what the framework's code costs on the machine's
-Java (``code_factor``), how long a woken thread takes to run (``wake_us``), how late a sleep ends
-(``timer_slack_us``), and what an operating system on it takes: for ending a long sleep (``asleep_us``), for
-writing to another worker (``write_us``) and reading from one (``read_us``), and for ending a short sleep
-(``consumer_wake_us``, before 2.0) or looking at an empty queue (``look_us``, from then on); and how slowly
-its Java warms up (``warm_up_calls``) and what
-cold code costs (``warm_up_factor``). What compiling takes (``compile_s``) is measured: the CPU of the
-compilers' threads; so are what a worker's own housekeeping takes (``idle_jvm_share``), and how long a
-message takes between hosts (``lan_us``) and within one (``loopback_us``); and what a JVM's start takes
-(``jvm_start_cpu_s``).
+Only scenes of the calibrating half are used. Each generation of Storm is fitted to its own scenes, because
+the message paths of the generations share little code.
 
-Code that HotSpot's first compiler alone has worked on is slower: for sittings played so, the factor of the
-framework's code is fitted once more, with the other constants as they were found. Where they write a log
-(R-Storm's, which also flood many connections), so is what a line takes, and what writing to another worker
-does.
+Fitted: the cost of the framework's code on the machine's Java (``code_factor``), how long a woken thread
+takes to run (``wake_us``) and how late a sleep ends (``timer_slack_us``); the operating system's cost of
+ending a long sleep (``asleep_us``), of writing to another worker (``write_us``) and reading from one
+(``read_us``), and of ending a short sleep (``consumer_wake_us``, before 2.0) or polling an empty queue
+(``look_us``, from 2.0 on); how slowly Java warms up (``warm_up_calls``) and what cold code costs
+(``warm_up_factor``).
+
+Measured: the CPU time of the compilers' threads (``compile_s``), a worker's own housekeeping
+(``idle_jvm_share``), the time of a message between hosts (``lan_us``) and within one (``loopback_us``), and
+the CPU time of a JVM's start (``jvm_start_cpu_s``).
+
+Code compiled only by HotSpot's first compiler is slower. For sittings played in that way, the factor of the
+framework's code is fitted again, with the other constants as found. If they write a log (R-Storm's, which
+also flood many connections), the costs of a log line and of writing to another worker are fitted again, too.
 """
 
 from __future__ import annotations
@@ -47,10 +48,11 @@ from storm_lab.model.version import V1_0_0, V2_0_0
 from storm_lab.runs.live_trust import Recorded, emulated, play_of, with_measured_jvm_start
 
 PLAYED = (CALIBRATION, "bare", "calls")
-"""Sittings that are played to calibrate a machine: light load, and floods of one worker, which tell what code
-costs from what a wait does."""
+"""Sittings that are played to calibrate a machine: light load, and floods of one worker, which separate the
+cost of code from that of waits.
+"""
 _FITTED_ON = (*PLAYED, "waiting", "light", "flood", "load")
-"""What a fit uses of runs that are there already."""
+"""Sittings used for a fit if their runs exist already."""
 
 ROUNDS = 3
 
@@ -76,36 +78,41 @@ _BELIEVED: Values = {
     "warm_up_calls": 4_000.0,
     "warm_up_factor": 15.0,
 }
-"""What a machine's constants are believed to be before its scenes are known, where that is not the default:
-near what threads of live Storm 0.9.2 took by their own CPU clocks and counts of runs (docs/live-suite.md).
-Half of what their compilers ever did was done after some 14,000 calls, so a seventh after 4,000. A search
-begins there, unless an earlier one has found something.
+"""Values that a machine's constants are assumed to have before its scenes are known, where they differ from
+the defaults. They are near what threads of live Storm 0.9.2 took by their own CPU clocks and counts of runs
+(docs/live-suite.md). Half of all work of their compilers was done after some 14,000 calls, so a seventh after
+4,000. A search begins here, unless an earlier one has found values.
 """
 _LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
-"""Between namespaces, and processes, of the machine of data/live/intel-xeon: for runs that were recorded
-before plays measured their links (`storm_lab.live.links`)."""
+"""Measured between namespaces, and between processes, of the machine of data/live/intel-xeon. Used for runs
+that were recorded before plays measured their links (`storm_lab.live.links`).
+"""
 _FIXED: Values = {
     "switch_us": 0.0,
     "slice_us": 0.0,
     "turn_us": 1400.0,
     "process_penalty": SUITE_COST.process_penalty,
 }
-"""No switch for each burst: `consumer_wake_us` is what a thread's run costs, with the switch of the wake.
-Threads run one after another, in turns as Linux has them since 6.6 on two cores. And further processes as in
-the suite."""
+"""No context switch per burst: `consumer_wake_us` is the cost of a thread's run and includes the switch of
+the wake. Threads run one after another, in turns as in Linux since 6.6 on two cores. Further processes cost
+what they do in the suite.
+"""
 _FITTED_LOGGED = ("write_us", "log_emit_us", "log_receive_us")
-"""Besides, where a log is written: its lines, and writing to other workers, which R-Storm's topologies do
-over more connections than any scene of the others."""
+"""Also fitted where a log is written: the cost of its lines, and of writing to other workers, which R-Storm's
+topologies do over more connections than any scene of the other sittings.
+"""
 _WAITS_APART_PER_S = ((V1_0_0, 200.0), (V2_0_0, 2000.0))
-"""Ends of waits that a worker's housekeeping has and the emulator plays apart, before each version: two
-threads of its system executor wait 10 ms at a time; the two that flush batches of 1.x, 1 ms."""
+"""Ends of waits per second in a worker's housekeeping that the emulator plays separately, before each
+version. Two threads of the system executor wait 10 ms at a time; the two that flush batches in 1.x wait 1 ms.
+"""
 _C1_CALLS = 200.0
-"""Calls after which HotSpot's first compiler takes a method up (Tier3InvocationThreshold of Java 17)."""
+"""Calls after which HotSpot's first compiler compiles a method (Tier3InvocationThreshold of Java 17)."""
 _BUSY = 20_000
-"""Executions of its sinks after which a topology's code has been compiled, but for the rare parts."""
+"""Executions of its sinks after which a topology's code has been compiled, except for rarely used parts."""
 _HIGHEST = {**{c.name: c.high for c in constants_of(CostModel())}, "wake_us": 20.0}
-"""A woken thread runs after 10 to 20 us in the median where cores are idle, by a trace of the scheduler under
-real Storm 0.9.2. Slower wakes are a second valley, where one of a spout's sleeps too many fits."""
+"""On idle cores, the median time until a woken thread runs is 10 to 20 us, by a trace of the scheduler under
+real Storm 0.9.2. Longer times form a second minimum of the fit, in which a spout sleeps once too often.
+"""
 
 Told = Callable[[], None]
 """Called after each set of constants that was tried."""
@@ -113,7 +120,7 @@ Told = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class LiveFit:
-    """Constants of one generation on one machine, and the scenes before and after."""
+    """Fitted constants of one generation on one machine, and the scenes compared before and after the fit."""
 
     constants: Values
     before: Sequence[Row]
@@ -121,12 +128,12 @@ class LiveFit:
 
     @property
     def scenes(self) -> tuple[str, ...]:
-        """The scenes that it was fitted on."""
+        """The scenes on which the constants were fitted."""
         return tuple(row.name for row in self.after)
 
 
 def ranges_of(generation: str) -> Ranges:
-    """The constants that are fitted for a generation, with their ranges."""
+    """Return the constants that are fitted for a generation, with their ranges."""
     return _ranges(
         _FITTED + (_FITTED_FROM_2 if find_release(generation).storm >= V2_0_0 else _FITTED_BEFORE_2)
     )
@@ -145,10 +152,10 @@ def fit_live(
     jobs: int = 2,
     tell: Told = lambda: None,
 ) -> LiveFit:
-    """A generation's constants from its recorded runs; `UserError` if no calibrating scene tells anything.
+    """Fit a generation's constants to its recorded runs.
 
     The search begins at ``known`` values, which an earlier one may have found; ``jobs`` sittings are played
-    at a time.
+    at a time. Raises `UserError` if no calibrating scene is usable.
     """
     own = [each for each in recorded if each.generation == generation and each.sitting.name in _FITTED_ON]
     ranges = ranges_of(generation)
@@ -158,12 +165,12 @@ def fit_live(
 
 
 def _begun(names: Iterable[str], given: Values) -> Values:
-    """Where a search begins: at what is given, else at the cost model's own."""
+    """Return the values at which a search begins: those given, else those of the cost model."""
     return {name: given.get(name, float(getattr(CostModel(), name))) for name in names}
 
 
 def c1_ranges(recorded: Sequence[Recorded], generation: str) -> Ranges:
-    """The constants that are fitted again under the first compiler alone; none if nothing was played so."""
+    """Return the constants to fit again for code of the first compiler alone; none without such runs."""
     own = _c1_runs(recorded, generation)
     logged = any(each.sitting.name == LOGGED for each in own)
     return _ranges(("code_factor", *(_FITTED_LOGGED if logged else ()))) if own else {}
@@ -182,10 +189,10 @@ def fit_c1(
     jobs: int = 2,
     tell: Told = lambda: None,
 ) -> LiveFit:
-    """A generation's constants where only the first compiler worked on its code; `UserError` as `fit_live`.
+    """Fit a generation's constants for code that only the first compiler compiled.
 
-    ``recorded`` are runs of any sittings, some of them played so; ``found`` are the constants of `fit_live`,
-    and what is fitted again begins at ``known`` values.
+    ``recorded`` are runs of any sittings; those played in this way are used. ``found`` are the constants of
+    `fit_live`; those that are fitted again begin at ``known`` values. Raises `UserError` as `fit_live`.
     """
     ranges = c1_ranges(recorded, generation)
     start = {**found, **_begun(ranges, {**found, **(known or {})}), "warm_up_calls": _C1_CALLS}
@@ -193,7 +200,7 @@ def fit_c1(
 
 
 def _rounded(values: Values) -> dict[str, float]:
-    """Within their ranges, to three digits."""
+    """Limit the values to their ranges and round them to three digits."""
     return {name: min(_HIGHEST[name], float(f"{value:.3g}")) for name, value in values.items()}
 
 
@@ -226,7 +233,7 @@ def _fit(
     share = housekeeping_share(looks, alone=storm < V1_0_0)
 
     def whole(values: Values) -> Values:
-        """With what compiling and housekeeping take, on a core of the reference clock."""
+        """Add the measured costs of compiling and housekeeping, on a core of the reference clock."""
         measured = {}
         if compiled_s is not None:
             measured["compile_s"] = compiled_s * slower * LIVE
@@ -252,7 +259,7 @@ def _fit(
         try:
             best = search(start, ranges, evaluate, ROUNDS).values
         except BaseException:
-            # Who interrupts does not wait for what is being played, nor for what was still to be.
+            # On an interrupt, wait neither for the plays in progress nor for those still to come.
             pool.shutdown(wait=False, cancel_futures=True)
             for player in active_children():
                 player.terminate()
@@ -261,7 +268,7 @@ def _fit(
 
 
 def links_of(recorded: Sequence[Recorded]) -> dict[str, float]:
-    """How long a message takes between hosts, and within one, in us: the median over the runs."""
+    """Return the time of a message between hosts, and within one, in us: the median over the runs."""
     told = [each.run.manifest.conditions for each in recorded]
     return {
         name: float(np.median([facts[name] for facts in told if name in facts] or [us]))
@@ -269,19 +276,20 @@ def links_of(recorded: Sequence[Recorded]) -> dict[str, float]:
     }
 
 
-def compiler_seconds(looks: Sequence[RunTables]) -> float | None:
-    """CPU, in seconds, that compilers take in a worker from its first tuple on: the median over workers.
+def compiler_seconds(looks: Sequence[Look]) -> float | None:
+    """Return the CPU of compilers in a worker from its first tuple on, in s: the median over workers.
 
-    Of workers whose topology has executed `_BUSY` tuples; None where there is none.
+    Workers count if their topology has executed `_BUSY` tuples; None if there are none.
     """
     found = [seconds for look in looks for seconds in look.compiler_seconds(_BUSY)]
     return float(np.median(found)) if found else None
 
 
-def housekeeping_share(looks: Sequence[tuple[Recorded, RunTables]], *, alone: bool) -> float | None:
-    """Cores that a worker's housekeeping takes: the median over calibrating scenes; None without any.
+def housekeeping_share(looks: Sequence[tuple[Recorded, Look]], *, alone: bool) -> float | None:
+    """Return the cores that a worker's housekeeping takes: the median over calibrating scenes, if any.
 
-    With ``alone`` only of workers that have no connections, whose timers the emulator plays apart.
+    With ``alone``, only workers without connections count: the emulator plays the timers of connections
+    separately.
     """
     found = [
         share
@@ -297,7 +305,7 @@ def _calibrating(recorded: Recorded) -> tuple[Scene, ...]:
 
 
 def _rows(own: Sequence[Recorded], sets: Sequence[Values], pool: Executor) -> Iterator[list[Row]]:
-    """The calibrating scenes with what the emulator says under each of some sets of constants."""
+    """Yield the calibrating scenes with the emulator's predictions, for each set of constants."""
     sittings = [list(group) for _, group in groupby(own, key=play_of)]
     played = pool.map(_compared, *zip(*product(sets, sittings), strict=True))
     for _ in sets:
@@ -305,7 +313,7 @@ def _rows(own: Sequence[Recorded], sets: Sequence[Values], pool: Executor) -> It
 
 
 def _compared(values: Values, plays: Sequence[Recorded]) -> list[Row]:
-    """A sitting's calibrating scenes, as real Storm played them and as the emulator does."""
+    """Compare a sitting's calibrating scenes on real Storm with the emulator's."""
     first, cost = plays[0], replace(CostModel(), **values)
     with emulated(
         first.sitting, first.generation, first.mhz, 1, with_measured_jvm_start(cost, plays)

@@ -1,4 +1,4 @@
-"""``storm-lab calibrate --live``: play on real Storm, fit, write the file of constants."""
+"""``storm-lab calibrate --live``: play on real Storm, fit, and write the file of constants."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from storm_lab.runs.live_trust import Recorded, recorded_runs
 
 
 def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, jobs: int = 2) -> None:
-    """Fit the constants of some versions to this machine and write them.
+    """Fit the constants of the given versions to this machine and write them.
 
     ``versions`` are as for `find_release`. Without ``records`` of this machine, the sittings are played now.
     Raises `UserError` if a version, records or file cannot be used, or real Storm cannot be started here.
@@ -36,7 +36,7 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, job
     with ExitStack() as scratch:
         home = records
         if home is None:
-            # Among the clusters' folders: what a killed command leaves goes with theirs.
+            # Placed among the clusters' folders, so that it is removed with them if the command is killed.
             place = Place.make(", ".join(generations))
             scratch.callback(place.remove)
             home = place.folder / "records"
@@ -64,9 +64,9 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, job
 def _fits(
     generation: str, found: Sequence[Recorded], known: Mapping[str, Values], jobs: int
 ) -> Iterator[tuple[str, LiveFit]]:
-    """The constants of a generation, and of its code under the first compiler alone, if that was played.
+    """Yield the constants of a generation, and those of its code under the first compiler alone, if played.
 
-    The search begins at those that are ``known``.
+    The search begins at the ``known`` constants.
     """
     begin = known.get(generation, {})
     with _fitting(f"Storm {generation}", ranges_of(generation)) as tell:
@@ -84,7 +84,7 @@ def _fits(
 
 @contextmanager
 def _fitting(what: str, ranges: Ranges) -> Iterator[Told]:
-    """A progress bar of one fit."""
+    """Show a progress bar for one fit."""
     tried = count()
     with progress_bar(steps_of(ranges, ROUNDS), True, f"fitting {what}") as advance:
         yield lambda: advance(next(tried), 1.0)

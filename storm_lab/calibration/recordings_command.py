@@ -1,4 +1,4 @@
-"""``storm-lab recordings``: what the emulator predicts for every recorded run of a file."""
+"""``storm-lab recordings``: the emulator's prediction for every recorded run of a file."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def predicted_runs(recordings: Recordings, seed: int) -> Iterator[Row]:
 
     Yields:
         topology, run; sink_recorded and sink_predicted, the tuples that the sinks execute; delivered_recorded
-        and delivered_predicted, those that all bolts with a recorded rate execute. Per 10 s; None where
-        nothing was recorded.
+        and delivered_predicted, those that all bolts with a recorded rate execute. Per 10 s; None if nothing
+        was recorded.
     """
     for run in recordings.runs:
         rates = steady_rates(run, CostModel(), seed, recordings)

@@ -1,4 +1,4 @@
-"""How far a set of constants is from what real Storm did: the terms whose squares a live fit makes small."""
+"""Residuals of a live fit: how far a set of constants is from what real Storm did."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ WEIGHTS: Mapping[Measure, float] = {
     Measure.P50: 1.0,
     Measure.P95: 0.25,
 }
-"""Of the logarithm of predicted over measured. Tails carry what the emulator does not play."""
+"""Weights of the logarithm of predicted over measured. Tails have causes that the emulator does not play."""
 
 _TWICE = 0.1
-"""What a constant costs that is twice or half of what it is believed to be: as much as an error of a tenth
-in one measure. Ten constants fit ten scenes in many ways, which say different things of all others."""
+"""Penalty of a constant that is twice or half its assumed value: as much as an error of a tenth in one
+measure. Ten constants fit ten scenes in many ways, and these predict different values for all other scenes.
+"""
 _WORST = 1.0
-"""Largest error that is told from larger ones, as a logarithm; also that of a scene without a prediction."""
+"""Largest error, as a logarithm; larger ones count the same, as does a scene without a prediction."""
 _SOFT = 0.2
-"""Error from which on residuals grow slower than it does: a scene that the emulator cannot play must not
-decide what all others cost."""
+"""Error above which residuals grow more slowly than the error. A scene that the emulator cannot play must not
+decide the costs of all others.
+"""
 
 
 def residuals(row: Row) -> list[float]:
-    """A term for each weighted measure that can be used, whatever the emulator says of it."""
+    """Return a residual for each weighted measure that is usable, even if the emulator has no prediction."""
     terms = []
     for each in row.compared:
         if each.measured is None or each.unusable or each.measure not in WEIGHTS:
@@ -40,10 +42,10 @@ def residuals(row: Row) -> list[float]:
 
 
 def doubt(values: Values, believed: Values) -> list[float]:
-    """A residual for each constant of which something is believed: how far it lies from that."""
+    """Return a residual for each constant with an assumed value: the distance from that value."""
     return [_TWICE * math.log2(max(values[name], LEAST) / value) for name, value in believed.items()]
 
 
 def softened(error: float) -> float:
-    """A residual whose square grows like the error beyond `_SOFT`, and like its square below (*soft L1*)."""
+    """Return a residual whose square grows linearly beyond `_SOFT` and quadratically below (*soft L1*)."""
     return error * math.sqrt(2 / (math.hypot(1.0, error / _SOFT) + 1))

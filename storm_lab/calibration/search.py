@@ -1,11 +1,13 @@
-"""The search for constants inside their physical ranges: least squares, by differences.
+"""Search for constants within their physical ranges: least squares with finite differences.
 
-Each round moves every constant a little by itself, and takes from that how the residuals would move with all
-of them together: a few steps to the least squares of that, damped more and less, are tried. The best of all
-that was tried is where the next round begins, with smaller moves. The emulator is no smooth function
-(latencies under a spout that sleeps lie on a staircase, and which of a flooded topology's queues fill turns
-over at a point), so that the first moves are wide and nothing is believed that was not played. Deterministic:
-constants are rounded to what is worth writing down before they are tried.
+Each round first moves every constant a little on its own and so estimates the slope of the residuals. It then
+tries a few steps to the least squares of this linear model, with more and less damping. The next round begins
+at the best of all points tried, with smaller moves.
+
+The emulator is not a smooth function: latencies under a spout that sleeps change in steps, and the queues
+that fill in a flooded topology change abruptly at some point. The first moves are therefore wide, and only
+points that were played are accepted. The search is deterministic: constants are rounded to three digits
+before they are tried.
 """
 
 from __future__ import annotations
@@ -19,28 +21,31 @@ from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 DIFFERENCE = 0.4
-"""How far a constant is moved by itself in the first round, in its logarithm; then a half, a third, ..."""
+"""Distance by which a constant is moved on its own in the first round, as a logarithm; then a half of it, a
+third, and so on.
+"""
 DAMPINGS = (0.002, 0.05, 0.4, 3.0)
-"""Of the steps that are tried, relative to what a constant moves; eight times as much after each round that
-found nothing better."""
+"""Damping of the steps that are tried, relative to the effect of a constant; eight times as much after each
+round without an improvement.
+"""
 FARTHEST = 0.8
-"""Longest step of a constant, in its logarithm."""
+"""Longest step of a constant, as a logarithm."""
 LEAST = 1e-3
-"""What a constant that may be 0 counts as where its logarithm is taken, and is moved down to."""
+"""Least value of a constant that may be 0: for its logarithm, and when it is moved down."""
 _STILL = 0.02
-"""Damping of a constant that moves nothing."""
+"""Damping of a constant without any effect."""
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, float]
 Ranges = Mapping[str, tuple[float, float]]
 """Lowest and highest value of each constant."""
 Evaluate = Callable[[Sequence[Values]], Sequence[Floats]]
-"""From sets of constants to the residuals of each."""
+"""Maps sets of constants to the residuals of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best constants that were tried, with their residuals."""
+    """The best constants tried so far, with their residuals."""
 
     values: Values
     residuals: Floats
@@ -52,12 +57,12 @@ class Found:
 
 
 def steps_of(ranges: Ranges, rounds: int) -> int:
-    """How many sets of constants a search tries."""
+    """Return the number of sets of constants that a search tries."""
     return 1 + rounds * (len(ranges) + len(DAMPINGS))
 
 
 def search(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Found:
-    """The best constants found from ``start`` on; those without a range stay as they are."""
+    """Search from ``start`` and return the best constants found; those without a range stay unchanged."""
     (residuals,) = evaluate([start])
     best = Found(dict(start), residuals)
     damping = 1.0
@@ -75,7 +80,7 @@ def search(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Fo
 
 
 def _moved(values: Values, ranges: Ranges, by: Mapping[str, float]) -> Values:
-    """The constants moved by so much in their logarithms, inside their ranges."""
+    """Move the constants by the logarithms ``by``, within their ranges."""
 
     def moved(name: str) -> float:
         low, high = ranges[name]
@@ -85,12 +90,12 @@ def _moved(values: Values, ranges: Ranges, by: Mapping[str, float]) -> Values:
 
 
 def _outward(best: Found, ranges: Ranges, name: str, move: float) -> float:
-    """A move of a constant by itself: up, or down from the upper end of its range."""
+    """Return the move of a constant on its own: upwards, or downwards near the upper end of its range."""
     return move if best.values[name] * math.exp(move) <= ranges[name][1] else -move
 
 
 def _steps(best: Found, ranges: Ranges, alone: Sequence[Found], harder: float) -> list[Values]:
-    """Where least squares lead from the best constants, by what each does alone; one for each damping."""
+    """Return least-squares steps from the best constants, given the effect of each alone; one per damping."""
     own = {name: max(LEAST, best.values[name]) for name in ranges}
     moves = [
         math.log(max(LEAST, found.values[name]) / own[name]) for name, found in zip(own, alone, strict=True)
@@ -100,7 +105,7 @@ def _steps(best: Found, ranges: Ranges, alone: Sequence[Found], harder: float) -
     )
     low = [max(-FARTHEST, math.log(max(LEAST, ranges[name][0]) / own[name])) for name in ranges]
     high = [min(FARTHEST, math.log(ranges[name][1] / own[name])) for name in ranges]
-    # A bound on the constant itself leaves room for rounding.
+    # If a constant is at its bound, leave room for rounding.
     bounds = (np.minimum(low, -1e-9), np.maximum(high, 1e-9))
     weights = np.sqrt((slopes**2).sum(axis=0) + _STILL)
     steps = []

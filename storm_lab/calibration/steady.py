@@ -1,7 +1,7 @@
-"""Steady rates of a recorded run: its placement on the bare data plane, compiled code from the start.
+"""Steady rates of a recorded run: its placement on the bare data plane, with compiled code from the start.
 
-The control plane only delays the start, and warm-up only the steady state: the fit needs neither, and a run
-takes a second.
+The control plane would only delay the start, and warm-up only the steady state. The fit needs neither, so a
+run takes a second.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from storm_lab.papers.rstorm.recordings import checked_placement, plan
 from storm_lab.papers.rstorm.testbed import VERSION, recorded_hosts
 
 SETTLE_S = 70
-"""Until the queues of saturated executors are full."""
+"""Time until the queues of saturated executors are full."""
 MEASURE_S = 20
 _NS = 1_000_000_000
 
 
 class _Counts:
-    """Keeps the counters of the windows from `SETTLE_S` on, by component."""
+    """A recorder that keeps the counters of the windows from `SETTLE_S` on, by component."""
 
     def __init__(self) -> None:
         self.rates: dict[str, tuple[float, float]] = {}
 
     def append(self, table: str, columns: Mapping[str, Any]) -> None:
-        """A chunk of rows of one table."""
+        """Take a chunk of rows of one table."""
         if table != "counts":
             return
         names = columns["component"]
@@ -48,9 +48,9 @@ class _Counts:
 def steady_rates(
     run: RecordedRun, cost: CostModel, seed: int, recordings: Recordings | None = None
 ) -> dict[str, tuple[float, float]]:
-    """By component: tuples executed and emitted per 10 s; quiet components count 0.
+    """Return by component the tuples executed and emitted per 10 s; components without any count 0.
 
-    ``recordings``: those that the run is from, the package's own unless given.
+    ``recordings`` are those that the run belongs to; the default is the package's own.
     """
     recordings = recordings or load_recordings()
     recorded = recordings.topology(run.topology)

@@ -1,7 +1,7 @@
-"""What the constants are fitted on: a short list of measured numbers, each with where it comes from.
+"""The targets of the fit: a short list of measured numbers, each with the recorded run it comes from.
 
-The fit uses the sink throughput of every recorded run under load and the ratio R-Storm / even scheduler of
-every topology with both. Runs at light load say nothing about costs and are only checked.
+The fit uses the sink throughput of every recorded run under load, and the ratio R-Storm / even scheduler of
+every topology with both. Runs at light load tell nothing about costs and are only checked.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from storm_lab.papers.rstorm.recording import RecordedRun, Recordings
 RATIO_WEIGHT = 2.0
 SINK_WEIGHT = 1.0
 COMPONENT_WEIGHT = 0.25
-"""Of all components of a run together: they keep the fit from buying a sink with impossible spouts."""
+"""Weight of all components of a run together; they prevent fits that match a sink with impossible spouts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One number to meet; ``weight`` multiplies the logarithm of predicted over measured."""
+    """One number to match; ``weight`` multiplies the logarithm of predicted over measured."""
 
     name: str
     measured: float
@@ -37,7 +37,7 @@ Rates = Mapping[str, Mapping[str, tuple[float, float]]]
 
 
 def loaded_runs(recordings: Recordings) -> tuple[RecordedRun, ...]:
-    """The recorded runs whose spouts never sleep."""
+    """Return the recorded runs whose spouts never sleep."""
     return tuple(
         run
         for run in recordings.runs
@@ -47,7 +47,7 @@ def loaded_runs(recordings: Recordings) -> tuple[RecordedRun, ...]:
 
 
 def targets(recordings: Recordings) -> tuple[Target, ...]:
-    """The targets of the fit, in a fixed order."""
+    """Return the targets of the fit, in a fixed order."""
     found: list[Target] = []
     runs = {run.variant: run for run in loaded_runs(recordings)}
     for run in runs.values():
@@ -66,7 +66,7 @@ def targets(recordings: Recordings) -> tuple[Target, ...]:
 
 
 def predictions(recordings: Recordings, rates: Rates) -> dict[str, float]:
-    """What rates say about every target, by the target's name."""
+    """Return the prediction for every target, by the target's name."""
     found: dict[str, float] = {}
     sinks: dict[str, float] = {}
     for run in loaded_runs(recordings):

@@ -1,1 +1,1 @@
-"""What notebooks for people who look around show: turns of a knob, and the journey of a tuple."""
+"""Helpers of the teaching notebooks: playing with the settings of a small site, and following a tuple."""

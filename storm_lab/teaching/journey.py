@@ -1,7 +1,7 @@
-"""A tuple's journey through a run, and its acking step by step, from the tuple log; for teaching.
+"""Follow a tuple through a run, and its acking step by step, from the tuple log; for teaching.
 
-The log has every execution of a root's tree, but not the 64-bit ids that Storm draws for its edges. For the
-ledger, ids are drawn here, by number, so that a page shows the same ones each time.
+The log has every execution of a root's tree, but not the 64-bit ids that Storm draws for its edges. The
+ledger uses ids drawn here from a fixed seed, so that a page always shows the same ones.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _US = 1000.0
 
 
 def played(site: Site, *, scheduler: str = "default", seed: int = 1, duration_s: float = 60.0) -> Run:
-    """A run of a site in which every execution is logged; played once, then found.
+    """Play a site with every execution logged, or find that run if it was played before, and return it.
 
     Raises:
         StormLabError: the run is refused or fails, or there is no such scheduler.
@@ -39,7 +39,7 @@ def played(site: Site, *, scheduler: str = "default", seed: int = 1, duration_s:
 
 
 def journey(run: Run, root: int) -> pd.DataFrame:
-    """The executions of a root tuple's tree, in order of their start, acker executions included.
+    """Return the executions of a root tuple's tree, acker executions included, in order of their start.
 
     Columns: component, task, node, travelled, since_emit_us (entering the queue), waited_us, executed_us,
     parent (row of the execution that emitted it; -1: the spout).
@@ -74,7 +74,7 @@ def journey(run: Run, root: int) -> pd.DataFrame:
 
 
 def roots_of(run: Run, count: int = 5) -> list[int]:
-    """Numbers of the first roots whose whole tree is in the log and was acked after the warm-up."""
+    """Return the first roots that were emitted after the warm-up, acked, and have logged executions."""
     roots = pq.read_table(run.path("roots"), columns=["root_id", "emit_ns", "outcome"]).to_pandas()
     logged = pq.read_table(run.path("executions"), columns=["root_id"]).to_pandas()["root_id"].unique()
     warm = roots[(roots["outcome"].astype(str) == "acked") & (roots["emit_ns"] >= run.manifest.warm_up_ns)]
@@ -82,11 +82,11 @@ def roots_of(run: Run, count: int = 5) -> list[int]:
 
 
 def ledger(steps: pd.DataFrame) -> pd.DataFrame:
-    """What the acker knows of a journey: each message that reaches it, and its value afterwards, as hex.
+    """Return the acker's view of a journey: each message that reaches it, and its value afterwards, as hex.
 
-    The spout sends the XOR of the ids of its tuples; a bolt that acks a tuple sends its id XOR those of the
-    tuples that it emitted anchored to it. The value is 0 when, and only when, all are acked. Columns: who,
-    sends, value.
+    The spout sends the XOR of the ids of its tuples. A bolt that acks a tuple sends its id XOR those of the
+    tuples that it emitted anchored to it. The value is 0 if and only if all are acked. Columns: who, sends,
+    value.
     """
     own = steps[~steps["component"].str.startswith(_SYSTEM)]
     parents, tasks = own["parent"].to_dict(), own["task"].to_dict()
@@ -106,7 +106,7 @@ def ledger(steps: pd.DataFrame) -> pd.DataFrame:
 
 
 def _parent(rows: pd.DataFrame, place: int) -> int:
-    """The execution on the sending task that began last before the tuple entered its queue."""
+    """Return the last execution on the sending task that began before the tuple was queued; else -1."""
     here = rows.loc[place]
     before = rows[(rows["task"] == here["source_task"]) & (rows["start_ns"] <= here["enqueue_ns"])]
     before = before[before.index != place]

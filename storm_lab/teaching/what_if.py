@@ -1,7 +1,7 @@
-"""Turning knobs: a small site is scheduled and played anew at every turn, and shown within a second or two.
+"""Play with the settings of a small site: each change schedules and plays it again within a second or two.
 
 A policy that reads measured load gets that of a first short play under Storm's default scheduler. Each play
-is an ordinary run in a folder of its own, which goes when it has been read.
+is an ordinary run in a folder of its own, which is deleted after it has been read.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _LOADS: dict[str, MeasuredLoad] = {}
 """Measured loads by the digest of the site."""
 
 _PLAY_S, _WARM_S = 40.0, 20.0
-"""Virtual length of a play, and from where on its latency counts."""
+"""Virtual length of a play, and the time from which its latency counts."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What came out of one position of the knobs: complete latencies, rates, and who is where."""
+    """The result of one position of the knobs: complete latencies, rates, and the placement."""
 
     latencies_ms: np.ndarray
     offered_per_s: float
@@ -64,10 +64,10 @@ class WhatIf:
         workers: int = 3,
         lines_per_s: float = 50.0,
     ) -> Turn:
-        """Schedule and play one position.
+        """Schedule and play one position of the knobs.
 
         Raises:
-            UserError: no such policy, or a value that does not fit.
+            UserError: there is no such policy, or a value does not fit.
         """
         site = example_site(lines_per_s, nodes=nodes, workers=workers)
         scheduler = make_scheduler(policy, [f"gamma={gamma}"] if policy == "tstorm" else [])
@@ -82,13 +82,13 @@ class WhatIf:
             return _turn(run, site, lines_per_s, status.message)
 
     def figures(self, turn: Turn) -> list[Figure]:
-        """Where the executors are, and how long lines take."""
+        """Draw the placement of the executors and the distribution of latency."""
         if not turn.nodes:
             return []
         return [placement_map(turn.placements, turn.nodes, about=About(seeds=1)), _latency(turn)]
 
     def knobs(self) -> Any:
-        """The knobs as a widget for JupyterLab."""
+        """Return the knobs as a widget for JupyterLab."""
 
         def show(**knobs: Any) -> None:
             turn = self.turn(**knobs)
@@ -152,7 +152,7 @@ def _turn(run: Run, site: Site, offered: float, message: str) -> Turn:
 
 
 def _measured(site: Site) -> MeasuredLoad:
-    """CPU and traffic of each executor under Storm's default scheduler; played once for equal sites."""
+    """Return the load of each executor under Storm's default scheduler; equal sites are played once."""
     if site.digest not in _LOADS:
         _LOADS[site.digest] = _measured_anew(site)
     return _LOADS[site.digest]
@@ -201,5 +201,5 @@ def _latency(turn: Turn) -> Figure:
 
 
 def _short(value: float) -> str:
-    """Three digits, without powers of ten."""
+    """Return three digits, without powers of ten."""
     return f"{float(f'{value:.3g}'):g}"
