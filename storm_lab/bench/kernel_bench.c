@@ -1,12 +1,12 @@
-/* The benchmark's model as a bare loop in plain C: what the compiled kernel is measured against.
+/* The benchmark's model as a bare loop in plain C, with which the compiled kernel is compared.
  *
- * A spout, two bolts in a row and ackers, Storm 0.8's path: executor threads with send threads, per worker a
- * receive and a transfer thread and housekeeping; processor sharing on every node; wires; the XOR ledger.
- * The rules, the draws and the order of equal times are the kernel's, so both play the same events. Left out is
- * what this model does not use: further groupings and versions, full queues, time-outs, faults, servers, moves,
- * counters for monitors, and the tuple log.
+ * A spout, two bolts in a row and ackers, on the message path of Storm 0.8: executor threads with send threads;
+ * per worker a receive thread, a transfer thread and housekeeping; processor sharing on every node; network
+ * channels; the XOR ledger. Rules, draws and the order of equal times are those of the kernel, so both play the
+ * same events. Features that this model does not use are left out: further groupings and versions, full queues,
+ * time-outs, faults, servers, moves, counters for monitors, and the tuple log.
  *
- * Reads whole numbers (times in ns) from standard input, in the order of read_model(); prints one line of JSON.
+ * Reads integers (times in ns) from standard input, in the order of read_model(); prints one line of JSON.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -299,7 +299,7 @@ static inline I take(Thread *self) {
     return m;
 }
 
-/* ---- wires */
+/* ---- network channels */
 
 static void put_on_wire(I index, I m) {
     Wire *w = &wire[index];
@@ -425,8 +425,8 @@ static void bolt_finish(I t) {
     go_on(t);
 }
 
-/* ---- lines: idle spouts in order of where in their period their turns lie; only the turn that will find the
- * next line is an event. Equal turns: the lower thread first. */
+/* ---- input lines: idle spouts, ordered by the phase of their turns in the period. Only the turn that will find
+ * the next line is an event. Of equal turns, the lower thread comes first. */
 
 static inline I next_line_time(void) { return taken * 1000000000000LL / rate_milli; }
 
@@ -566,7 +566,7 @@ static void burst_done(I t) {
 static void period_rings(I t) {
     Thread *self = &thread[t];
     if (self->kind == HOUSEKEEPING) {
-        /* Taken evenly until the next ring: it leaves others less of the cores. */
+        /* Taken evenly until the timer fires again, which leaves less of the cores to others. */
         Node *p = &node[self->node];
         I work = hk_work * (now - p->rang) / hk_period, part = work * 1024 / (hk_period + work);
         p->rang = now;
@@ -663,7 +663,7 @@ static void read_model(void) {
         e->order = room((size_t)e->targets * sizeof *e->order);
         for (I j = 0; j < e->targets; j++) e->order[j] = number();
     }
-    /* Workers start in the order in which their nodes come, their executors in order. */
+    /* Workers start in the order of their nodes, and their executors in order. */
     for (I w = 0; w < n_nodes; w++) {
         I n = number(), count = number();
         run_queue[n] = room((size_t)most * sizeof **run_queue);
