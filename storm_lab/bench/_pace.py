@@ -86,7 +86,7 @@ def largest(specs: Sequence[RunSpec], home: Path | None = None) -> tuple[RunSpec
 
 def executions_of(folder: Path) -> int:
     """Tuples that a run's executors have executed, a bundle counted as one; 0 if it is not on disk."""
-    if not is_whole(folder):
+    if not is_complete_run(folder):
         return 0
     table = pyarrow.parquet.read_table(folder / "counts.parquet", columns=["executed"])
     return int(pyarrow.compute.sum(table["executed"]).as_py() or 0)

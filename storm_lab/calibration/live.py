@@ -276,7 +276,7 @@ def links_of(recorded: Sequence[Recorded]) -> dict[str, float]:
     }
 
 
-def compiler_seconds(looks: Sequence[Look]) -> float | None:
+def compiler_seconds(looks: Sequence[RunTables]) -> float | None:
     """Return the CPU of compilers in a worker from its first tuple on, in s: the median over workers.
 
     Workers count if their topology has executed `_BUSY` tuples; None if there are none.
@@ -285,7 +285,7 @@ def compiler_seconds(looks: Sequence[Look]) -> float | None:
     return float(np.median(found)) if found else None
 
 
-def housekeeping_share(looks: Sequence[tuple[Recorded, Look]], *, alone: bool) -> float | None:
+def housekeeping_share(looks: Sequence[tuple[Recorded, RunTables]], *, alone: bool) -> float | None:
     """Return the cores that a worker's housekeeping takes: the median over calibrating scenes, if any.
 
     With ``alone``, only workers without connections count: the emulator plays the timers of connections
