@@ -13,9 +13,9 @@ from storm_lab.calibration.search import Ranges, search, steps_of
 from storm_lab.calibration.target import targets
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
+from storm_lab.machine.atomic_file import check_folder
 from storm_lab.machine.options import examples, jobs_option
 from storm_lab.machine.progress import progress_bar
-from storm_lab.machine.whole_file import check_folder
 from storm_lab.papers.rstorm.recording import load_recordings
 
 _NEWEST = "2.8"

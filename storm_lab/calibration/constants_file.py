@@ -13,8 +13,8 @@ from storm_lab.emulator.constant import Constant, constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.league.conditions import with_constants
+from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.machine.places import data_folder, shipped
-from storm_lab.machine.whole_file import write_whole
 
 SCHEMA = "calibration/1"
 
@@ -70,7 +70,7 @@ class Fit:
 
     def write(self, path: Path) -> None:
         """Write the file, replacing an existing one atomically."""
-        write_whole(path, json.dumps(self.document(), indent=1) + "\n")
+        write_atomic(path, json.dumps(self.document(), indent=1) + "\n")
 
 
 def read_document(path: Path) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from storm_lab.calibration.steady import steady_rates
 from storm_lab.calibration.target import Rates, loaded_runs, predictions, targets
 from storm_lab.emulator.cost import CostModel
 from storm_lab.identity.value import value_digest
+from storm_lab.machine.atomic_file import check_folder, write_atomic
 from storm_lab.machine.places import data_folder
 from storm_lab.machine.process_end import end_with_parent
-from storm_lab.machine.whole_file import check_folder, write_whole
 from storm_lab.papers.rstorm.recording import load_recordings
 from storm_lab.runs.digest import text_digest
 
@@ -62,7 +62,7 @@ class Evaluation:
         if not place.is_file():
             variants = [run.variant for run in loaded_runs(self._recordings)]
             played = self._pool.map(_play, [(variant, dict(values), self._seed) for variant in variants])
-            write_whole(place, json.dumps(dict(zip(variants, played, strict=True))))
+            write_atomic(place, json.dumps(dict(zip(variants, played, strict=True))))
         self._advance()
         found: Rates = json.loads(place.read_text(encoding="utf-8"))
         return found

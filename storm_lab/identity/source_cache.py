@@ -14,8 +14,8 @@ from pathlib import Path
 
 from storm_lab.identity import source as parser
 from storm_lab.identity.source import Source
+from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.machine.places import user_cache
-from storm_lab.machine.whole_file import write_whole
 
 
 def sources_folder() -> Path:
@@ -39,7 +39,7 @@ def cached_source(name: str, text: str, *, is_package: bool = False) -> Source:
     source = Source.parsed(name, text, is_package=is_package)
     content = pickle.dumps(source)
     with suppress(OSError):
-        write_whole(place, _digest(key, content) + b"\n" + content)
+        write_atomic(place, _digest(key, content) + b"\n" + content)
     return source
 
 

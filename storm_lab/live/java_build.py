@@ -21,8 +21,8 @@ from pathlib import Path
 from storm_lab.errors import StormLabError
 from storm_lab.live.jars import Say, cache_folder, drafting, fetch_jars
 from storm_lab.live.releases import Release
+from storm_lab.machine.atomic_file import atomic_file
 from storm_lab.machine.java import find_java
-from storm_lab.machine.whole_file import whole_file
 from storm_lab.model.version import StormVersion
 
 COMPILER = "ecj"
@@ -123,7 +123,7 @@ def build_jar(
         folders = ["-sourcepath", str(nothing), "-d", str(classes)]
         files = [str(place / "src" / path) for path in sorted(sources)]
         _compile(compiler, [f"-{_JAVA_LEVEL}", "-nowarn", "-proc:none", *folders, *files], class_path)
-        with whole_file(jar) as draft:
+        with atomic_file(jar) as draft:
             _write_jar(draft, classes, head)
     return jar
 

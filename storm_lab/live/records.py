@@ -26,7 +26,7 @@ from storm_lab.live.jars import remove_drafts
 from storm_lab.live.netns import namespaces_of, remove_namespaces, remove_tries
 from storm_lab.live.processes import end_all, marked
 from storm_lab.live.quota_slice import set_slice
-from storm_lab.machine.whole_file import write_whole
+from storm_lab.machine.atomic_file import write_atomic
 
 _RECORD = "record.json"
 _OWNER = "owner"
@@ -156,7 +156,7 @@ def _is_being_made(folder: Path) -> bool:
 
 
 def _write(folder: Path, record: Record) -> None:
-    write_whole(folder / _RECORD, json.dumps(asdict(record), indent=1) + "\n")
+    write_atomic(folder / _RECORD, json.dumps(asdict(record), indent=1) + "\n")
 
 
 def _read(folder: Path) -> Record:

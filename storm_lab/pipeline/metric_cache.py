@@ -18,7 +18,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 import pyarrow as pa
 
 from storm_lab.identity.closure import Code, own_code
-from storm_lab.machine.whole_file import whole_file
+from storm_lab.machine.atomic_file import atomic_file
 from storm_lab.tuplelog.reader import Run
 
 TABLES_FILE = "tables.zip"
@@ -73,7 +73,7 @@ def keep(place: Path, tables: Mapping[str, pa.Table]) -> None:
     """Write a run's metrics, in addition to those already kept; if the folder is not writable, do nothing."""
     streams = {name: _stream(table) for name, table in {**kept(place), **tables}.items()}
     try:
-        with whole_file(place / TABLES_FILE) as partial, ZipFile(partial, "w") as archive:
+        with atomic_file(place / TABLES_FILE) as partial, ZipFile(partial, "w") as archive:
             for name, stream in streams.items():
                 archive.writestr(ZipInfo(name), stream)
         # Metrics that older code kept for this run are no longer of use.

@@ -24,9 +24,9 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from storm_lab.errors import StormLabError, UserError
+from storm_lab.machine.atomic_file import atomic_file
 from storm_lab.machine.java import JavaRuntime, activate_java
 from storm_lab.machine.places import user_cache
-from storm_lab.machine.whole_file import whole_file
 from storm_lab.pipeline.java_process import ended_with_its_start
 
 MASTER_VARIABLE = "STORM_LAB_SPARK_MASTER"
@@ -249,7 +249,7 @@ def _base_archive(java: JavaRuntime, archive: Path) -> str | None:
     base = archive.with_name(f"{archive.stem}-base.jsa")
     if not base.exists():
         try:
-            with whole_file(base) as written:
+            with atomic_file(base) as written:
                 options = ["-XX:+UseParallelGC", f"-XX:SharedArchiveFile={written}", "-Xshare:dump"]
                 command = [str(java.home / "bin" / "java"), *options]
                 subprocess.run(command, check=True, capture_output=True, timeout=60)

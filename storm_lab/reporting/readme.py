@@ -12,7 +12,7 @@ from pathlib import Path
 
 from storm_lab.errors import UserError, refused_by_system
 from storm_lab.experiments.claim import number
-from storm_lab.machine.whole_file import write_whole
+from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.reporting.figures.saved import read_figure
 from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.tally import Standing, Tally, by_basis, by_paper, count_chosen, count_standings
@@ -113,7 +113,7 @@ def update_readme(readme: Path, reports: Path) -> bool:
     after = updated_readme(before, reports)
     if after == before:
         return False
-    write_whole(readme, after)
+    write_atomic(readme, after)
     return True
 
 

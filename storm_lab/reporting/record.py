@@ -17,7 +17,7 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.cause import load_causes
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis, Measured, Measurement
-from storm_lab.machine.whole_file import write_whole
+from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.reporting.tally import standing
 from storm_lab.reporting.verdict import Outcome, Verdict, judge, measured_text, reading_text
 
@@ -56,7 +56,7 @@ def write_verdicts(folder: Path, record: VerdictFile) -> Path:
     }
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
     path = folder / f"{record.experiment}.json"
-    write_whole(path, text + "\n")
+    write_atomic(path, text + "\n")
     return path
 
 

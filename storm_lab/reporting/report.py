@@ -18,7 +18,7 @@ from storm_lab.experiments.cause import load_causes
 from storm_lab.experiments.contradiction import load_contradictions
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis
-from storm_lab.machine.whole_file import write_whole
+from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.model.grouped import grouped
 from storm_lab.papers.registry import experiments
 from storm_lab.reporting.chosen import ConstantRecord, chosen_numbers
@@ -85,7 +85,7 @@ def write_report(
     except (OSError, UnicodeDecodeError):
         existing = ""
     if _FOOTER.sub("", existing) != _FOOTER.sub("", page):
-        write_whole(path, page)
+        write_atomic(path, page)
     return path
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from storm_lab.machine.whole_file import write_whole
+from storm_lab.machine.atomic_file import write_atomic
 
 _TABLE = Path(__file__).with_name("expected.csv")
 _COST = "cost.json"
@@ -37,7 +37,7 @@ def notebooks_at_a_time(cores: int) -> int:
 def write_cost(workspace: Path, cost: Cost) -> None:
     """Write the cost of a study into its workspace."""
     workspace.mkdir(parents=True, exist_ok=True)
-    write_whole(workspace / _COST, json.dumps(asdict(cost)) + "\n")
+    write_atomic(workspace / _COST, json.dumps(asdict(cost)) + "\n")
 
 
 def read_cost(workspace: Path) -> Cost | None:
@@ -53,7 +53,7 @@ def write_expected(costs: Mapping[str, Cost]) -> None:
     lines = ["experiment,emulation_s,metrics_s,notebook_s,disk_mb"]
     for slug, cost in costs.items():
         lines.append(f"{slug}," + ",".join(f"{value:.1f}" for value in asdict(cost).values()))
-    write_whole(_TABLE, "\n".join(lines) + "\n")
+    write_atomic(_TABLE, "\n".join(lines) + "\n")
     expected_costs.cache_clear()
 
 

@@ -21,7 +21,7 @@ from storm_lab.errors import UserError, check_known
 from storm_lab.experiments.experiment import Describe, RunSpec
 from storm_lab.league.settled import SettledRun
 from storm_lab.live.suite.scene import C1_ONLY
-from storm_lab.machine.whole_file import write_whole
+from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.model import StormVersion
 from storm_lab.runs.own_constants import OwnConstants
 
@@ -77,7 +77,7 @@ class MachineConstants:
                 for name, values in self.constants.items()
             },
         }
-        write_whole(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        write_atomic(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
 Constants = MachineConstants | OwnConstants

@@ -21,6 +21,7 @@ from nbconvert.filters.ansi import strip_ansi
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.parameter import ParameterValue
+from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.machine.places import (
     DATA_VARIABLE,
     REPORTS_VARIABLE,
@@ -29,7 +30,6 @@ from storm_lab.machine.places import (
     reports_folder,
     variables,
 )
-from storm_lab.machine.whole_file import write_whole
 from storm_lab.reporting.notebook_page import notebook_page, page_files
 from storm_lab.runs.notebook import bytes_digest, stamp_of
 
@@ -69,11 +69,11 @@ def execute_notebook(
     executed.parent.mkdir(parents=True, exist_ok=True)
     stamp_of(executed).unlink(missing_ok=True)
     for name, text in page_files().items():
-        write_whole(executed.with_name(name), text)
-    write_whole(executed.with_suffix(".html"), page)
-    write_whole(executed, f"{nbformat.writes(notebook)}\n")  # type: ignore[no-untyped-call]
+        write_atomic(executed.with_name(name), text)
+    write_atomic(executed.with_suffix(".html"), page)
+    write_atomic(executed, f"{nbformat.writes(notebook)}\n")  # type: ignore[no-untyped-call]
     # Written last: it states that all the other files exist.
-    write_whole(stamp_of(executed), f"{digest}\n{bytes_digest(executed)}\n")
+    write_atomic(stamp_of(executed), f"{digest}\n{bytes_digest(executed)}\n")
     return float(seconds)
 
 

@@ -22,8 +22,8 @@ from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.parameter import ParameterValue
+from storm_lab.machine.atomic_file import check_folder, write_atomic
 from storm_lab.machine.places import REPORTS_VARIABLE, checkout, reports_folder, runs_folder
-from storm_lab.machine.whole_file import check_folder, write_whole
 from storm_lab.papers.registry import experiments, module_of
 from storm_lab.reporting.chosen import ConstantRecord
 from storm_lab.reporting.record import collect_verdicts
@@ -285,12 +285,12 @@ def _publish(study: Study, home: Path) -> None:
         new.rename(figures)
     document = study.workspace / "documents" / f"{slug}.json"
     if document.is_file():
-        write_whole(home / "documents" / document.name, document.read_text(encoding="utf-8"))
+        write_atomic(home / "documents" / document.name, document.read_text(encoding="utf-8"))
     verdicts = home / "verdicts" / f"{slug}.json"
     try:
         text = (study.workspace / "verdicts" / verdicts.name).read_text(encoding="utf-8")
         if not _only_stamp_differs(text, verdicts):
-            write_whole(verdicts, text)
+            write_atomic(verdicts, text)
     except FileNotFoundError:
         message = "the notebook left no verdicts for these parameters"
         remedy = "run an experiment in one process at a time, and keep the defaults of its notebook"

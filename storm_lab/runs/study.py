@@ -17,8 +17,8 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.parameter import Parameters
+from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.machine.places import data_folder, shipped
-from storm_lab.machine.whole_file import write_whole
 from storm_lab.papers.registry import experiment
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
@@ -187,7 +187,7 @@ class Study:
     def keep_document(self, document: Mapping[str, object]) -> None:
         """Write what the report says about this experiment in addition to claims and figures."""
         text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
-        write_whole(self.workspace / "documents" / f"{self.experiment.slug}.json", text + "\n")
+        write_atomic(self.workspace / "documents" / f"{self.experiment.slug}.json", text + "\n")
 
     def keep_figure(
         self, figure: Figure, name: str, *, title: str, alt: str, claims: Sequence[str] = ()

@@ -21,8 +21,8 @@ import pandas as pd
 from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.league.entrant import Entrant
+from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.machine.places import data_folder
-from storm_lab.machine.whole_file import write_whole
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.digest import identity_of, scalar, text_digest
 from storm_lab.runs.execute import JOBS, play_all
@@ -157,7 +157,7 @@ class SweepResult:
                 ("summary.csv", self.summary.to_csv(index=False).encode()),
                 ("sweep.json", (json.dumps(request, indent=1) + "\n").encode()),
             ):
-                write_whole(place / name, data)
+                write_atomic(place / name, data)
         return place
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.parameter import ParameterValue, read_values
+from storm_lab.machine.atomic_file import check_folder
 from storm_lab.machine.options import (
     constants_option,
     examples,
@@ -20,7 +21,6 @@ from storm_lab.machine.options import (
     param_option,
     print_json,
 )
-from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.completion import complete_experiment
 from storm_lab.runs.execute import count_existing, reused_line
 from storm_lab.runs.grid import Subject, parse_axis, parse_seeds

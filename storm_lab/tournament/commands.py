@@ -10,6 +10,7 @@ import click
 
 from storm_lab.errors import UserError
 from storm_lab.league.field import BASELINE, RUNS_ON_MEASURED_LOAD, entrant_of, field
+from storm_lab.machine.atomic_file import check_folder
 from storm_lab.machine.options import (
     answer,
     constants_option,
@@ -20,7 +21,6 @@ from storm_lab.machine.options import (
     print_json,
 )
 from storm_lab.machine.places import data_folder
-from storm_lab.machine.whole_file import check_folder
 from storm_lab.runs.completion import complete_suite
 from storm_lab.runs.digest import text_digest
 from storm_lab.runs.execute import count_existing

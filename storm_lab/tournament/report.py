@@ -12,7 +12,7 @@ import pandas as pd
 
 from storm_lab.errors import UserError, refused_by_system
 from storm_lab.league.ranking import RankTest, against_baseline, rank_test, win_tie_loss
-from storm_lab.machine.whole_file import write_whole
+from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.tournament.quantities import (
     MEASURES,
     blocks,
@@ -153,7 +153,7 @@ class LeagueReport:
                 files[f"win-tie-loss-{name}.csv"] = win_tie_loss(self.scores, name).to_csv(index=False)
         with refused_by_system("the results cannot be written", field="out", value=str(folder)):
             for name, text in files.items():
-                write_whole(folder / name, text.encode())
+                write_atomic(folder / name, text.encode())
             paths = [folder / name for name in files]
             if len(self.ranking.mean_ranks) > 1:
                 paths += self._draw(folder)

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from storm_lab.errors import UserError, refused_by_system
-from storm_lab.machine.whole_file import whole_file
+from storm_lab.machine.atomic_file import atomic_file
 from storm_lab.tuplelog.reader import Run
 
 MAX_EVENTS = 500_000
@@ -65,7 +65,7 @@ def write_chrome_trace(run: Run, path: Path, *, from_s: float = 0.0, to_s: float
         raise UserError("this is not a file name", field="file", value=str(path), remedy=remedy)
     with (
         refused_by_system("the trace cannot be written", field="file", value=str(path), remedy=remedy),
-        whole_file(path) as part,
+        atomic_file(path) as part,
         part.open("w", encoding="utf-8") as file,
     ):
         about = json.dumps({"run": run.run})

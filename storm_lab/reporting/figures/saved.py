@@ -17,7 +17,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from storm_lab.errors import UserError
-from storm_lab.machine.whole_file import write_whole
+from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.reporting.figures.printed import claims_drawn, in_order
 from storm_lab.reporting.figures.style import GRID, INK, MUTED, PAPER, house_style, more_foot
 
@@ -82,7 +82,7 @@ def save_figure(
     answered = in_order([*claims, *claims_drawn(figure)])
     if answered:
         more_foot(figure, "claims: " + ", ".join(answered))
-    write_whole(path, _themed(_svg(figure), title, alt, answered))
+    write_atomic(path, _themed(_svg(figure), title, alt, answered))
     return read_figure(path)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from storm_lab.errors import UserError, refused_by_system
-from storm_lab.machine.whole_file import write_whole
+from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.model.topology import DEFAULT_STREAM, Component, Grouping, Subscription
 from storm_lab.workloads.build import REFERENCE_MHZ
 from storm_lab.workloads.importers.calls import read_recording, recording_bytes
@@ -193,4 +193,4 @@ def _cost(spread: Spread) -> float | dict[str, float]:
 
 def _write(path: Path, content: bytes) -> None:
     with refused_by_system("cannot be written", field="out", value=str(path), remedy="give another path"):
-        write_whole(path, content)
+        write_atomic(path, content)

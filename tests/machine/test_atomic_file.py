@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.machine.whole_file import check_folder
+from storm_lab.machine.atomic_file import check_folder
 
 
 def test_a_folder_is_made_and_left_empty(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from storm_lab.errors import refused_by_system
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def atomic_file(path: Path) -> Iterator[Path]:
     """Yield a temporary name beside ``path``; the file written there replaces ``path`` if nothing is raised.
 
     The folder of ``path`` is created if it does not exist.
@@ -26,9 +26,9 @@ def whole_file(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def write_atomic(path: Path, content: str | bytes) -> None:
     """Write a file so that no reader ever sees it incomplete; text is encoded as UTF-8."""
-    with whole_file(path) as part:
+    with atomic_file(path) as part:
         part.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
