@@ -87,7 +87,7 @@ class Bundle:
         if self.delays:
             for table, names in (
                 (k.cost, ("wake", "late", "idle_sleep", "empty_turn")),
-                (k.cost, ("look", "fine_look", "fine_time", "coarse_look")),
+                (k.cost, ("look", "fine_poll", "fine_time", "coarse_poll")),
                 (k.channel, ("latency", "undisturbed")),
                 (k.server, ("latency",)),
                 (k.topology, ("flush",)),

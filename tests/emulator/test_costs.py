@@ -121,7 +121,7 @@ def test_sending_and_receiving_are_dearer_over_zeromq(version: StormVersion, dea
         (V1_0_6, together, 2),
         # Send and transfer thread, network and receive thread, bolt.
         (V1_0_6, apart, 5),
-        # 2.x has no send thread; here nobody looks, so the bolt is woken.
+        # 2.x has no send thread; here nobody polls, so the bolt is woken.
         (V2_8_8, together, 1),
     ],
 )
@@ -227,23 +227,23 @@ def sending_us(scene: Scene, seconds: int) -> float:
 
 
 def test_a_thread_that_waits_for_room_looks_for_it_again_and_again() -> None:
-    # It parks for a nanosecond, which takes 55 us, is woken in 30 and looks for 5.
-    looks = replace(QUIET, look_us=5.0, timer_slack_us=55.0, wake_us=30.0)
-    free = replace(looks, look_us=0.0)
-    taken = sending_us(flooded(V0_9_7, looks), 4) - sending_us(flooded(V0_9_7, free), 4)
+    # It parks for a nanosecond, which takes 55 us, is woken in 30 and polls for 5.
+    polls = replace(QUIET, look_us=5.0, timer_slack_us=55.0, wake_us=30.0)
+    free = replace(polls, look_us=0.0)
+    taken = sending_us(flooded(V0_9_7, polls), 4) - sending_us(flooded(V0_9_7, free), 4)
     assert taken == pytest.approx(4e6 / 90 * 5, rel=0.1)
 
 
 def test_from_1_0_on_waiting_for_room_is_free() -> None:
-    looks = replace(QUIET, look_us=5.0)
-    free = replace(looks, look_us=0.0)
-    taken = sending_us(flooded(V1_0_6, looks), 4)
+    polls = replace(QUIET, look_us=5.0)
+    free = replace(polls, look_us=0.0)
+    taken = sending_us(flooded(V1_0_6, polls), 4)
     assert taken == pytest.approx(sending_us(flooded(V1_0_6, free), 4), rel=0.1)
 
 
 def test_no_thread_waits_for_room_once_the_queue_is_gone() -> None:
     scene = flooded(V0_9_7, replace(QUIET, look_us=5.0))
-    assert scene.plane.kernel.node[0].lookers > 0
+    assert scene.plane.kernel.node[0].pollers > 0
     for executor in scene.view:
         scene.plane.stop_executor(scene.workers[Slot("node0", 6700)], executor)
-    assert scene.plane.kernel.node[0].lookers == 0
+    assert scene.plane.kernel.node[0].pollers == 0

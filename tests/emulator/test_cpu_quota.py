@@ -70,7 +70,7 @@ def test_without_a_quota_nobody_stands_still():
     assert ends_ms(calls([60 * MS], quota=None)) == pytest.approx([60])
 
 
-def cpu_of_looks(quota: float | None) -> float:
+def cpu_of_polls(quota: float | None) -> float:
     """Cores that a bolt of 2.x takes on a node of its own, for a tuple every 20 ms that costs nothing."""
     scene = start(
         chain((1, 1), ackers=0),
@@ -103,9 +103,9 @@ def test_what_a_worker_does_for_itself_counts_while_the_quota_is_used_up_too():
 
 
 def test_idle_threads_that_look_use_the_quota_up_as_well():
-    # A look of 10 us every 55.
-    assert cpu_of_looks(None) == pytest.approx(10 / 55, rel=0.1)
-    assert cpu_of_looks(0.05) == pytest.approx(0.05, rel=0.1)
+    # A poll of 10 us every 55.
+    assert cpu_of_polls(None) == pytest.approx(10 / 55, rel=0.1)
+    assert cpu_of_polls(0.05) == pytest.approx(0.05, rel=0.1)
 
 
 @given(

@@ -1,4 +1,4 @@
-"""Storm 2.x: idle threads look at their queues by themselves, and looking takes CPU."""
+"""Storm 2.x: idle threads poll their queues, and polling takes CPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from storm_lab.model.version import V0_9_7, V2_8_8
 
 ONE = Slot("node0", 6700)
 QUIET = replace(PLAIN, idle_jvm_share=0.0)
-LOOKS = replace(QUIET, look_us=10.0, look_beside=1.0, timer_slack_us=55.0)
+POLLS = replace(QUIET, look_us=10.0, look_beside=1.0, timer_slack_us=55.0)
 
 
 def apart(executor: Executor) -> Slot:
@@ -61,14 +61,14 @@ def spans(scene: Scene, first: str, last: str) -> np.ndarray:
     return np.asarray(scene.tape.column("executions", last) - scene.tape.column("executions", first))
 
 
-def test_a_bolt_that_gets_nothing_looks_a_thousand_times_and_then_every_millisecond() -> None:
+def test_a_bolt_that_gets_nothing_polls_a_thousand_times_and_then_every_millisecond() -> None:
     # The one tuple comes right after the start.
-    looks = share_of(played(LOOKS, 1.0, 0.001, place=apart), "bolt0", 1.0) * SECOND / (10 * US)
-    assert looks == pytest.approx(1000 + (1000 - 55) / 1.055, rel=0.02)
+    polls = share_of(played(POLLS, 1.0, 0.001, place=apart), "bolt0", 1.0) * SECOND / (10 * US)
+    assert polls == pytest.approx(1000 + (1000 - 55) / 1.055, rel=0.02)
 
 
 def test_a_tuple_waits_for_the_next_look() -> None:
-    waited = spans(played(LOOKS, 2.0, per_s=101.0, place=apart), "enqueue_ns", "start_ns")
+    waited = spans(played(POLLS, 2.0, per_s=101.0, place=apart), "enqueue_ns", "start_ns")
     assert len(waited) > 190
     assert 0 <= waited.min() <= waited.max() <= 55 * US
     assert len(set(waited.tolist())) > 3, "phases differ"
@@ -77,7 +77,7 @@ def test_a_tuple_waits_for_the_next_look() -> None:
 def test_looking_takes_most_at_light_load_and_less_as_load_rises() -> None:
     beside_work = []
     for per_s in (1.0, 50.0, 20_000.0):
-        scene = played(LOOKS, 2.0, per_s, work=20 * US)
+        scene = played(POLLS, 2.0, per_s, work=20 * US)
         beside_work.append(share_of(scene, "bolt0", 2.0) - per_s * 24e-6)
     idle, light, heavy = beside_work
     # 10 us each 55 us.
@@ -91,9 +91,9 @@ def test_threads_that_look_slow_down_those_that_work_on_the_same_core() -> None:
         float(
             np.median(spans(played(cost, 3.0, 20.0, cores=1, ackers=1, work=10 * MS), "start_ns", "end_ns"))
         )
-        for cost in (QUIET, LOOKS)
+        for cost in (QUIET, POLLS)
     )
-    # While the bolt works the acker looks each 55 us, and the spout each 1.055 ms.
+    # While the bolt works the acker polls each 55 us, and the spout each 1.055 ms.
     assert woken == pytest.approx(10 * MS, rel=5e-3)
     assert beside == pytest.approx(woken / (1 - 10 / 55 - 10 / 1055), rel=0.01)
 
@@ -112,39 +112,39 @@ def idle(*, bolts: int, cores: int, cost: CostModel) -> Scene:
 
 
 def test_looks_come_later_where_they_would_take_more_than_there_is() -> None:
-    # Three idle bolts would look for 40 us each 55 us, on one core; the spout each 1.055 ms.
-    scene = idle(bolts=3, cores=1, cost=replace(LOOKS, look_us=40.0))
+    # Three idle bolts would poll for 40 us each 55 us, on one core; the spout each 1.055 ms.
+    scene = idle(bolts=3, cores=1, cost=replace(POLLS, look_us=40.0))
     scene.plane.run_until(100 * MS)
     wanted, others = 3 * 40 / 55, 40 / 1055
     assert share_of(scene, "bolt0", 0.1) == pytest.approx(wanted / (wanted + others), rel=0.02)
-    # A thousand looks have not been had after 60 ms, nor after 100.
-    assert scene.plane.kernel.node["polling"][0] > 2 * 1024
+    # A thousand polls have not been had after 60 ms, nor after 100.
+    assert scene.plane.kernel.node["poll_load"][0] > 2 * 1024
 
 
 def test_looks_are_cheaper_on_a_core_that_others_keep_awake() -> None:
-    # Four idle bolts look each 55 us. Alone each would take 10 us; by four, the part that can be shared is.
+    # Four idle bolts poll each 55 us. Alone each would take 10 us; by four, the part that can be shared is.
     def taken(cores: int) -> float:
-        scene = idle(bolts=4, cores=cores, cost=replace(LOOKS, look_beside=0.4))
+        scene = idle(bolts=4, cores=cores, cost=replace(POLLS, look_beside=0.4))
         scene.plane.run_until(50 * MS)
         return share_of(scene, "bolt0", 0.05) * 55 / 4
 
-    # The spout looks each 1.055 ms.
+    # The spout polls each 1.055 ms.
     by_rate = {1: 4 + 55 / 1055, 4: 1.0}
     assert taken(4) == pytest.approx(10 * (0.4 + 0.6 / (by_rate[1] / 4)), rel=0.02)
     assert taken(1) == pytest.approx(10 * (0.4 + 0.6 / by_rate[1]), rel=0.02)
 
 
 def test_the_looks_of_others_cut_a_cores_sleep_short() -> None:
-    scene = idle(bolts=4, cores=1, cost=LOOKS)
+    scene = idle(bolts=4, cores=1, cost=POLLS)
     scene.plane.run_until(50 * MS)
     threads = scene.plane.kernel.thread
-    slept = sorted(threads["look_slept"][threads["look_every"] == 55 * US], reverse=True)
-    # The spout starts second; by the time that the last bolt falls idle it looks each 1.055 ms only.
+    slept = sorted(threads["poll_slept"][threads["poll_every"] == 55 * US], reverse=True)
+    # The spout starts second; by the time that the last bolt becomes idle it polls each 1.055 ms only.
     assert slept == pytest.approx([55 * US / max(1, others) for others in (0, 2, 3, 3 + 55 / 1055)], rel=1e-3)
 
 
 def test_looks_that_fall_due_together_on_a_full_core_are_had() -> None:
-    # Fine looks of 24 bolts end at different instants, and want twelve times the core that they have.
+    # Fine polls of 24 bolts end at different instants, and want twelve times the core that they have.
     scene = start(
         chain((1, 24), ackers=1),
         chain_trace([constant_work(30 * US, 10)]),
@@ -152,7 +152,7 @@ def test_looks_that_fall_due_together_on_a_full_core_are_had() -> None:
         nodes(1, cores=1),
         lambda _: ONE,
         version=V2_8_8,
-        cost=replace(LOOKS, look_us=23.0),
+        cost=replace(POLLS, look_us=23.0),
     )
     scene.plane.run_until(SECOND)
     assert len(spans(scene, "start_ns", "end_ns")) >= 40
@@ -160,32 +160,32 @@ def test_looks_that_fall_due_together_on_a_full_core_are_had() -> None:
 
 
 def test_only_who_sends_to_other_workers_has_a_transfer_thread_that_looks() -> None:
-    def looks_each(place: Callable[[Executor], Slot]) -> int:
-        scene = played(LOOKS, 1.0, per_s=10.0, place=place)
+    def polls_each(place: Callable[[Executor], Slot]) -> int:
+        scene = played(POLLS, 1.0, per_s=10.0, place=place)
         k = scene.plane.kernel
-        return int(k.thread["look_every"][k.worker["transfer_thread"][scene.workers[ONE]]])
+        return int(k.thread["poll_every"][k.worker["transfer_thread"][scene.workers[ONE]]])
 
-    assert looks_each(lambda _: ONE) == 0
-    assert looks_each(apart) == 1055 * US
+    assert polls_each(lambda _: ONE) == 0
+    assert polls_each(apart) == 1055 * US
 
 
 def test_a_worker_that_is_gone_looks_no_more() -> None:
-    scene = played(LOOKS, 1.0, per_s=10.0)
-    assert scene.plane.kernel.node["polling"][0] > 0
+    scene = played(POLLS, 1.0, per_s=10.0)
+    assert scene.plane.kernel.node["poll_load"][0] > 0
     scene.plane.stop_worker(scene.workers[ONE])
-    assert scene.plane.kernel.node["polling"].tolist() == [0, 0]
+    assert scene.plane.kernel.node["poll_load"].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(("version", "cost"), [(V0_9_7, LOOKS), (V2_8_8, QUIET)])
+@pytest.mark.parametrize(("version", "cost"), [(V0_9_7, POLLS), (V2_8_8, QUIET)])
 def test_other_versions_are_woken_and_so_are_these_without_looks(
     version: StormVersion, cost: CostModel
 ) -> None:
     scene = played(cost, 1.0, per_s=10.0, version=version)
-    assert scene.plane.kernel.node["polling"].tolist() == [0, 0]
+    assert scene.plane.kernel.node["poll_load"].tolist() == [0, 0]
     assert set(spans(scene, "enqueue_ns", "start_ns").tolist()) == {30 * US}
 
 
 def test_no_look_is_an_event() -> None:
-    looking, woken = (played(cost, 2.0, per_s=5.0).plane.events for cost in (LOOKS, QUIET))
-    # Some for the ends of fine looks, no 36,000 for the looks themselves.
-    assert looking <= woken + 40
+    polling, woken = (played(cost, 2.0, per_s=5.0).plane.events for cost in (POLLS, QUIET))
+    # Some for the ends of fine polls, no 36,000 for the polls themselves.
+    assert polling <= woken + 40

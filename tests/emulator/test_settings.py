@@ -170,7 +170,7 @@ def test_an_idle_bolt_of_2_x_parks_and_sleeps_as_the_clusters_settings_say() -> 
     assert usual < 1.5
     assert little < cpu
     assert 1.5 < waits(**{coarse: 40})[0] < 41
-    # It never leaves the fine looks: 333 ms are 6,000 parks.
+    # It never leaves the fine polls: 333 ms are 6,000 parks.
     assert waits(**{parks: 10_000, coarse: 40})[0] < 0.2
     assert never < 1.5
 

@@ -107,12 +107,12 @@ def test_of_spouts_with_one_source_the_one_whose_turn_comes_first_takes_the_line
         lines_at([200 * MS + 200 * US, 300 * MS + 700 * US, 301 * MS + 50 * US]), executors=1, tasks=1
     )
     plane = scene.plane
-    # A second spout executor in a worker that starts at 0.4 ms; inactive, it looks every 100 ms.
+    # A second spout executor in a worker that starts at 0.4 ms; inactive, it polls every 100 ms.
     del plane
     spouts = turns(lines_at([200 * MS + 200 * US, 300 * MS + 700 * US]), executors=2, tasks=2)
     first, second = (e for e in spouts.view if e.component == "spout")
     worker = spouts.view[first]
-    # The second executor starts again at 0.4 ms; inactive, it looks every 100 ms from then on.
+    # The second executor starts again at 0.4 ms; inactive, it polls every 100 ms from then on.
     spouts.plane.run_until(400 * US)
     spouts.plane.stop_executor(worker, second)
     spouts.plane.start_executor(worker, second)

@@ -110,7 +110,7 @@ def reschedule(k: State, node: int) -> None:
     """Schedule when the node's next burst ends, and when a thread next gets one of its cores."""
     p = node_at(k, node)
     plan_line(k, node)
-    if p.active == 0 and (p.quota == 0 or p.polling + p.starting + p.in_line == 0) and p.turn_ends == NEVER:
+    if p.active == 0 and (p.quota == 0 or p.poll_load + p.starting + p.in_line == 0) and p.turn_ends == NEVER:
         unschedule(k, node)
         return
     advance(k, node)

@@ -37,11 +37,11 @@ def _capacity_of(k: State, node: int) -> int:
 def has_room(k: State, node: int) -> bool:
     """Return whether all threads that want CPU on a node, polling ones included, get what they want."""
     p = node_at(k, node)
-    return p.polling + runnable(k, node) * 1024 <= p.free
+    return p.poll_load + runnable(k, node) * 1024 <= p.free
 
 
 @inline
-def _taken_by_looks(k: State, node: int) -> int:
+def _taken_by_polls(k: State, node: int) -> int:
     """Return what polls get of a node's cores, in 1/1024 core.
 
     Each polling thread wants little, so a fair scheduler gives it all of that, until it is more than the
@@ -50,15 +50,15 @@ def _taken_by_looks(k: State, node: int) -> int:
     p = node_at(k, node)
     capacity = _capacity_of(k, node)
     n = runnable(k, node)
-    if p.polling + n * 1024 <= capacity:
-        return p.polling
-    return min(p.polling, p.lookers * capacity // (n + p.lookers))
+    if p.poll_load + n * 1024 <= capacity:
+        return p.poll_load
+    return min(p.poll_load, p.pollers * capacity // (n + p.pollers))
 
 
 @jit
-def _share_beside_looks(k: State, node: int) -> int:
+def _share_beside_polls(k: State, node: int) -> int:
     """Return the same as :func:`share_of`, on a node where threads poll."""
-    free = _capacity_of(k, node) - _taken_by_looks(k, node)
+    free = _capacity_of(k, node) - _taken_by_polls(k, node)
     n = runnable(k, node)
     if n * 1024 <= free:
         return 1 << SHARE_BITS
@@ -66,14 +66,14 @@ def _share_beside_looks(k: State, node: int) -> int:
 
 
 @jit
-def look_speed(k: State, node: int) -> int:
+def poll_speed(k: State, node: int) -> int:
     """Return the speed of polls on a node, in 1/1024 of the rate at which its threads want to poll."""
     p = node_at(k, node)
     if p.held != 0:
         return 0
     if has_room(k, node):
         return 1024
-    return max(1, _taken_by_looks(k, node) * 1024 // p.polling) if p.polling > 0 else 1024
+    return max(1, _taken_by_polls(k, node) * 1024 // p.poll_load) if p.poll_load > 0 else 1024
 
 
 @inline
@@ -84,8 +84,8 @@ def share_of(k: State, node: int) -> int:
         return 0
     if has_room(k, node):
         return 1 << SHARE_BITS
-    if p.polling > 0:
-        return _share_beside_looks(k, node)
+    if p.poll_load > 0:
+        return _share_beside_polls(k, node)
     return (_capacity_of(k, node) << (SHARE_BITS - 10)) // runnable(k, node)
 
 
@@ -110,10 +110,10 @@ def advance(k: State, node: int) -> None:
     # Most calls within an event come at the same instant, and computing a share costs a division.
     if passed > 0:
         p.v_at += passed
-        if p.lookers > 0:
-            looked = passed * look_speed(k, node)
-            p.looked += looked
-            p.look_work += (looked * p.look_part) >> 10
+        if p.pollers > 0:
+            polled = passed * poll_speed(k, node)
+            p.poll_clock += polled
+            p.poll_cpu_clock += (polled * p.poll_cost_part) >> 10
         if runnable(k, node) > 0:
             got = passed * share_of(k, node)
             p.fair += got

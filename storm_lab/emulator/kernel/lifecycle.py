@@ -12,7 +12,7 @@ from storm_lab.emulator.kernel.batches import drop_batches
 from storm_lab.emulator.kernel.bursts import reschedule
 from storm_lab.emulator.kernel.cpu import advance, place_of, spend_evenly
 from storm_lab.emulator.kernel.log_lock import release_log
-from storm_lab.emulator.kernel.polling import fall_idle, set_polling
+from storm_lab.emulator.kernel.polling import become_idle, set_polling
 from storm_lab.emulator.kernel.queues import (
     enqueue,
     free_message,
@@ -138,7 +138,7 @@ def open_executor(
         thread_at(k, first_thread).state = POLLING
         schedule(k, period_source(k, first_thread), now + topology_at(k, w.topology).timeout)
     elif cost_at(k, 0).look > 0:
-        fall_idle(k, first_thread)
+        become_idle(k, first_thread)
     if not c.is_spout and c.tick_period > 0 and c.tick_record >= 0:
         schedule(k, period_source(k, first_thread), now + c.tick_period)
     topology = topology_at(k, w.topology)
@@ -163,7 +163,7 @@ def _stop_thread(k: State, thread: int) -> int:
         else:
             lose_core(k, t.node, place_of(k, t.node, thread))
         reschedule(k, t.node)
-    if t.look_every > 0:
+    if t.poll_every > 0:
         set_polling(k, thread, 0)
         reschedule(k, t.node)
     if t.state == IDLE:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.bursts import long_sleep_work
-from storm_lab.emulator.kernel.cpu import advance, look_speed
+from storm_lab.emulator.kernel.cpu import advance, poll_speed
 from storm_lab.emulator.kernel.waits import begin_wait
 from storm_lab.emulator.state.arrays import cost_at, node_at, s_at, thread_at
 from storm_lab.emulator.state.jit import entry, inline, jit
@@ -34,73 +34,73 @@ def set_polling(k: State, thread: int, every: int) -> None:
     p = node_at(k, t.node)
     advance(k, t.node)
     c = cost_at(k, 0)
-    if t.look_every > 0:
-        _charge(k, thread)
-        p.lookers -= 1
-        p.look_rate -= _rate_of(k, t.look_every)
+    if t.poll_every > 0:
+        _charge_polls(k, thread)
+        p.pollers -= 1
+        p.poll_rate -= _poll_rate(k, t.poll_every)
     share = 0
     if every > 0:
         # The polls of other threads keep the core awake.
-        t.look_slept = every if p.look_rate == 0 else min(every, c.fine_look * 1024 * p.cores // p.look_rate)
-        p.lookers += 1
-        p.look_rate += _rate_of(k, every)
-        share = _look(k, thread) * 1024 // every
-    p.alone += share - t.polls
-    t.polls = share
-    t.look_every = every
-    t.look_from = p.looked
-    t.look_paid = p.look_work
+        t.poll_slept = every if p.poll_rate == 0 else min(every, c.fine_poll * 1024 * p.cores // p.poll_rate)
+        p.pollers += 1
+        p.poll_rate += _poll_rate(k, every)
+        share = _poll_cost(k, thread) * 1024 // every
+    p.poll_load_alone += share - t.poll_load
+    t.poll_load = share
+    t.poll_every = every
+    t.poll_from = p.poll_clock
+    t.polls_charged_to = p.poll_cpu_clock
     # A core that other threads poll on as well is awake already.
-    rate = p.look_rate
+    rate = p.poll_rate
     if rate <= 1024 * p.cores:
-        p.look_part = 1024
+        p.poll_cost_part = 1024
     else:
-        p.look_part = c.look_beside + (1024 - c.look_beside) * 1024 * p.cores // rate
-    p.polling = (p.alone * p.look_part) >> 10
+        p.poll_cost_part = c.look_beside + (1024 - c.look_beside) * 1024 * p.cores // rate
+    p.poll_load = (p.poll_load_alone * p.poll_cost_part) >> 10
 
 
 @inline
-def _rate_of(k: State, every: int) -> int:
-    fine = cost_at(k, 0).fine_look
+def _poll_rate(k: State, every: int) -> int:
+    fine = cost_at(k, 0).fine_poll
     return fine * 1024 // every if fine > 0 else 0
 
 
 @inline
-def _look(k: State, thread: int) -> int:
+def _poll_cost(k: State, thread: int) -> int:
     """Return the CPU of one poll of a thread, or of a spout's empty turn, on its node."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
     if t.role != SPOUT and t.waits != 0:
         # The thread that it waits for keeps the core awake.
-        work = cost_at(k, 0).room_look
+        work = cost_at(k, 0).room_poll
     else:
         work = cost_at(k, 0).empty_turn if t.role == SPOUT else cost_at(k, 0).look
-        work += long_sleep_work(k, t.look_slept)
+        work += long_sleep_work(k, t.poll_slept)
     return (((work * p.system) >> 16) * p.slow * p.extra) >> 20
 
 
 @inline
-def _charge(k: State, thread: int) -> None:
+def _charge_polls(k: State, thread: int) -> None:
     """Charge the polls that a thread has made so far; its node's clocks must be up to date."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
-    t.cpu += ((p.look_work - t.look_paid) >> 10) * _look(k, thread) // t.look_every
-    t.look_paid = p.look_work
+    t.cpu += ((p.poll_cpu_clock - t.polls_charged_to) >> 10) * _poll_cost(k, thread) // t.poll_every
+    t.polls_charged_to = p.poll_cpu_clock
 
 
 @inline
-def _until(k: State, thread: int, left: int) -> int:
-    """Return when its node's ``looked`` will have advanced by ``left`` (ns / 1024), at its present speed."""
+def _poll_clock_time(k: State, thread: int, left: int) -> int:
+    """Return when its node's ``poll_clock`` will be ``left`` (ns / 1024) further, at its present speed."""
     node = thread_at(k, thread).node
     p = node_at(k, node)
     if p.held != 0:
         return p.quota_from + p.quota_period + (left >> 10)
-    speed = look_speed(k, node)
+    speed = poll_speed(k, node)
     return s_at(k, 0).now + (left + speed - 1) // speed
 
 
 @jit
-def fall_idle(k: State, thread: int) -> None:
+def become_idle(k: State, thread: int) -> None:
     """Mark a thread as idle; in 2.x it begins to poll."""
     t = thread_at(k, thread)
     t.state = IDLE
@@ -109,8 +109,8 @@ def fall_idle(k: State, thread: int) -> None:
     if c.look == 0 or (t.kind != MAIN and t.kind != TRANSFER):
         return
     if t.kind == MAIN:
-        set_polling(k, thread, c.fine_look)
-        schedule(k, timer_source(k, thread), _until(k, thread, c.fine_time << 10))
+        set_polling(k, thread, c.fine_poll)
+        schedule(k, timer_source(k, thread), _poll_clock_time(k, thread, c.fine_time << 10))
     else:
         set_polling(k, thread, c.idle_sleep)
 
@@ -123,58 +123,58 @@ def sleep_between_turns(k: State, thread: int, every: int) -> None:
 
 
 @jit
-def look_for_room(k: State, thread: int) -> None:
+def poll_for_room(k: State, thread: int) -> None:
     """Let a thread poll that begins to wait for room in a queue.
 
     Up to 0.10 it parks for a nanosecond and polls again (Disruptor 2's ``MultiThreadedClaimStrategy``); a
     spout sleeps as between empty turns.
     """
     c = cost_at(k, 0)
-    if c.room_look > 0 and thread_at(k, thread).role != SPOUT:
-        set_polling(k, thread, c.fine_look + c.wake + _look(k, thread))
+    if c.room_poll > 0 and thread_at(k, thread).role != SPOUT:
+        set_polling(k, thread, c.fine_poll + c.wake + _poll_cost(k, thread))
 
 
 @inline
-def looks_for_itself(k: State, thread: int) -> bool:
+def polls_queue(k: State, thread: int) -> bool:
     """Return whether a thread polls its queue and so need not be woken."""
-    return thread_at(k, thread).look_every > 0
+    return thread_at(k, thread).poll_every > 0
 
 
 @jit
-def look_later(k: State, thread: int) -> None:
+def schedule_poll(k: State, thread: int) -> None:
     """Schedule an idle thread's next poll, which finds what is now in its queue."""
     t = thread_at(k, thread)
     t.state = WAKING
     advance(k, t.node)
-    passed = node_at(k, t.node).looked - t.look_from
-    every = t.look_every << 10
-    next_look = max(1, (passed + every - 1) // every) * every
-    schedule(k, timer_source(k, thread), _until(k, thread, next_look - passed))
+    passed = node_at(k, t.node).poll_clock - t.poll_from
+    every = t.poll_every << 10
+    next_poll = max(1, (passed + every - 1) // every) * every
+    schedule(k, timer_source(k, thread), _poll_clock_time(k, thread, next_poll - passed))
 
 
 @jit
-def found_something(k: State, thread: int) -> None:
+def stop_polling(k: State, thread: int) -> None:
     """Stop the polling of a thread that has found something."""
-    if looks_for_itself(k, thread):
+    if polls_queue(k, thread):
         set_polling(k, thread, 0)
 
 
 @jit
-def slow_down(k: State, thread: int) -> None:
+def end_fine_polling(k: State, thread: int) -> None:
     """Let an idle thread whose fine polls have found nothing sleep between polls from now on."""
     t = thread_at(k, thread)
     advance(k, t.node)
-    left = (cost_at(k, 0).fine_time << 10) - (node_at(k, t.node).looked - t.look_from)
+    left = (cost_at(k, 0).fine_time << 10) - (node_at(k, t.node).poll_clock - t.poll_from)
     if left > 0:
-        schedule(k, timer_source(k, thread), _until(k, thread, left))
+        schedule(k, timer_source(k, thread), _poll_clock_time(k, thread, left))
     else:
-        set_polling(k, thread, cost_at(k, 0).coarse_look)
+        set_polling(k, thread, cost_at(k, 0).coarse_poll)
 
 
 @entry
-def count_all_looks(k: State, threads: int) -> None:
+def charge_all_polls(k: State, threads: int) -> None:
     """Charge all polls so far, before counters are read."""
     for thread in range(threads):
-        if looks_for_itself(k, thread):
+        if polls_queue(k, thread):
             advance(k, thread_at(k, thread).node)
-            _charge(k, thread)
+            _charge_polls(k, thread)

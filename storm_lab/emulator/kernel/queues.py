@@ -15,7 +15,7 @@ import numpy as np
 from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.prefetch import fetch_emissions, fetch_queued
 from storm_lab.emulator.events.schedule import schedule, scheduled_at
-from storm_lab.emulator.kernel.polling import look_for_room, look_later, looks_for_itself, set_polling
+from storm_lab.emulator.kernel.polling import poll_for_room, polls_queue, schedule_poll, set_polling
 from storm_lab.emulator.kernel.run_queue import wake_up
 from storm_lab.emulator.kernel.waits import end_wait
 from storm_lab.emulator.state.arrays import (
@@ -150,8 +150,8 @@ def notice(k: State, thread: int) -> None:
     """Wake a thread that has nothing to do, as something was put into its queue."""
     t = thread_at(k, thread)
     if t.state == IDLE:
-        if looks_for_itself(k, thread):
-            look_later(k, thread)
+        if polls_queue(k, thread):
+            schedule_poll(k, thread)
         else:
             wake(k, thread)
     elif t.state == POLLING:
@@ -231,7 +231,7 @@ def wait_for_room(k: State, thread: int, full: int) -> None:
     """Put a thread on the list of those that wait for room in the queue of thread ``full``."""
     t = thread_at(k, thread)
     t.waits = 1
-    look_for_room(k, thread)
+    poll_for_room(k, thread)
     t.next_waiter = -1
     f = thread_at(k, full)
     if f.waiters < 0:
@@ -249,7 +249,7 @@ def release_waiter(k: State, thread: int) -> None:
         w = t.waiters
         waiter = thread_at(k, w)
         t.waiters = waiter.next_waiter
-        if waiter.role != SPOUT and waiter.look_every > 0:
+        if waiter.role != SPOUT and waiter.poll_every > 0:
             set_polling(k, w, 0)
         waiter.waits = 0
         if waiter.state != DEAD:

@@ -40,7 +40,7 @@ def _use(k: State, node: int) -> int:
     """Return what a node that is not held back uses of its quota per ns, in 1/1024 core."""
     p = node_at(k, node)
     most = p.free + (p.threads - p.cores) * 1024
-    return min(p.polling + runnable(k, node) * 1024, most) + own_work(k, node)
+    return min(p.poll_load + runnable(k, node) * 1024, most) + own_work(k, node)
 
 
 @jit

@@ -30,7 +30,7 @@ def _wants(k: State, node: int) -> int:
     """
     p = node_at(k, node)
     n = runnable(k, node) + (1 if p.wake_head >= 0 else 0)
-    return 0 if p.held != 0 or n == 0 else min(n + min(p.polling, 1), p.cores)
+    return 0 if p.held != 0 or n == 0 else min(n + min(p.poll_load, 1), p.cores)
 
 
 @inline
@@ -115,7 +115,7 @@ def _left_to_threads(k: State) -> int:
         p = node_at(k, node)
         left -= own_work(k, node)
         if runnable(k, node) == 0 and p.held == 0:
-            left -= p.polling
+            left -= p.poll_load
     return max(left, s.shared // 2)
 
 

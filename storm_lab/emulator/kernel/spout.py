@@ -23,7 +23,7 @@ from storm_lab.emulator.kernel.acking import (
 from storm_lab.emulator.kernel.bursts import start_burst, start_call
 from storm_lab.emulator.kernel.call_cost import count_call, varied
 from storm_lab.emulator.kernel.forwarding import flush_output
-from storm_lab.emulator.kernel.polling import found_something, sleep_between_turns
+from storm_lab.emulator.kernel.polling import sleep_between_turns, stop_polling
 from storm_lab.emulator.kernel.queues import free_message, has_room, spout_poll_time, take
 from storm_lab.emulator.kernel.routing import copies_of, emit_all
 from storm_lab.emulator.kernel.run_queue import has_to_wait
@@ -76,7 +76,7 @@ def spout_turn(k: State, thread: int) -> None:
     """Begin a turn of the loop."""
     t = thread_at(k, thread)
     e = executor_at(k, t.executor)
-    found_something(k, thread)
+    stop_polling(k, thread)
     if has_to_wait(k, thread):
         return
     if e.awaits != 0:

@@ -27,7 +27,7 @@ from storm_lab.emulator.kernel.bursts import (
 from storm_lab.emulator.kernel.connection import is_first, sender_of
 from storm_lab.emulator.kernel.forwarding import flush_output, give_up, serialise_own
 from storm_lab.emulator.kernel.log_lock import log_written, release_log, write_log
-from storm_lab.emulator.kernel.polling import fall_idle, found_something, slow_down
+from storm_lab.emulator.kernel.polling import become_idle, end_fine_polling, stop_polling
 from storm_lab.emulator.kernel.queues import add_output, end_batch, enqueue, lose, spout_poll_time, take
 from storm_lab.emulator.kernel.quota import wanting
 from storm_lab.emulator.kernel.routing import resolve
@@ -200,7 +200,7 @@ def go_on(k: State, thread: int) -> None:
     if t.held > 0 and t.batch == 0:
         end_batch(k, thread)
     if t.length == 0:
-        fall_idle(k, thread)
+        become_idle(k, thread)
     elif has_to_wait(k, thread):
         return
     elif t.kind == MAIN:
@@ -313,10 +313,10 @@ def timer_rings(k: State, thread: int) -> None:
     if t.state == POLLING:
         spout_turn(k, thread)
     elif t.state == WAKING:
-        found_something(k, thread)
+        stop_polling(k, thread)
         go_on(k, thread)
     elif t.state == IDLE:
-        slow_down(k, thread)
+        end_fine_polling(k, thread)
     elif t.state == WAITING:
         if t.wait == WAIT_SERVER:
             _bolt_finish(k, thread)

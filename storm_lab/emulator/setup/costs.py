@@ -60,7 +60,7 @@ def cost_row(
         c.waits_work = round(rounds * cost.consumer_wake_us * NS_PER_US)
         # Disruptor 2 (MultiThreadedClaimStrategy): a thread that waits for room parks like an idle one of
         # 2.x.
-        c.room_look = c.look
+        c.room_poll = c.look
     if V0_9_0 <= version < V0_9_3:
         c.flush_work = round(rounds * cost.flush_us * NS_PER_US)
     c.flush_from = FLUSH_FROM_NS
@@ -74,14 +74,14 @@ def cost_row(
     c.call = 1
     c.spread = int(cost.service_cv > 0)
     # A thread that parks for a nanosecond wakes late by the timer slack.
-    c.fine_look = max(int(c.late), NS_PER_US)
+    c.fine_poll = max(int(c.late), NS_PER_US)
     c.look_beside = round(1024 * cost.look_beside)
     if version < V2_0_0:
         c.look = 0
     elif cost.look_us > 0:
         c.empty_turn = c.look
-        c.fine_time = round(number_of(settings, BOLT_PARKS, PARKS_BEFORE_SLEEP)) * c.fine_look
-        c.coarse_look = round(number_of(settings, BOLT_SLEEP_MS, SLEEP_MS)) * NS_PER_MS + c.late
+        c.fine_time = round(number_of(settings, BOLT_PARKS, PARKS_BEFORE_SLEEP)) * c.fine_poll
+        c.coarse_poll = round(number_of(settings, BOLT_SLEEP_MS, SLEEP_MS)) * NS_PER_MS + c.late
     c.receive_batch = round(cost.receive_batch)
     return table
 

@@ -16,7 +16,7 @@ from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel import cpu, lifecycle, network, readers
 from storm_lab.emulator.kernel.main_loop import owe
-from storm_lab.emulator.kernel.polling import count_all_looks
+from storm_lab.emulator.kernel.polling import charge_all_polls
 from storm_lab.emulator.plane import Loss, Stay, WindowSample
 from storm_lab.emulator.setup.flow import shares
 from storm_lab.emulator.setup.kernel_runner import KernelRunner
@@ -286,8 +286,8 @@ class DataPlane(KernelRunner):
 
     def sample(self, *, with_traffic: bool = True) -> WindowSample:
         """Return the counters since the previous sample; write the traffic and CPU rows."""
-        if self._kernel.cost[0].empty_turn > 0 or self._kernel.cost[0].room_look > 0:
-            count_all_looks(self._state(), self._thread_count)
+        if self._kernel.cost[0].empty_turn > 0 or self._kernel.cost[0].room_poll > 0:
+            charge_all_polls(self._state(), self._thread_count)
         for node in np.flatnonzero(self._kernel.node["starting"]):
             cpu.cpu_time(self._state(), int(node))
         return self._log.sample(self._kernel, with_traffic=with_traffic)

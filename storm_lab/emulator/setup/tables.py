@@ -202,7 +202,7 @@ def _build_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: 
         p.less_from = p.turn_ends = kinds.NEVER
         p.ht_gain = round(1024 * cost.hyper_thread_gain / max(1, node.threads_per_core - 1))
         p.slow = round(1024 * cost.slowdown(node, 0))
-        p.extra = p.look_part = 1024
+        p.extra = p.poll_cost_part = 1024
         p.system = round(65536 / node.work_per_clock)
         p.storm = round(65536 * cost.version_factor(version) / node.work_per_clock)
         p.wake_head = p.wake_tail = p.line_head = -1

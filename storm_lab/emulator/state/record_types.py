@@ -90,7 +90,7 @@ COSTS = record(
     ("sleep_half", I8),  # sleep that adds half of it
     ("wait_most", I8),  # up to 0.10: after that a wait for a queue times out and starts again; 0 = never
     ("waits_work", I8),  # CPU of one thread's time-outs in a housekeeping period
-    ("room_look", I8),  # up to 0.10: CPU of a poll of a thread that waits for room; 0 = it does not poll
+    ("room_poll", I8),  # up to 0.10: CPU of a poll of a thread that waits for room; 0 = it does not poll
     ("flush_work", I8),  # CPU of a connection's flush timer in a housekeeping period
     ("flush_from", I8),  # age of a worker at which these timers begin
     ("warm_excess", I8),  # extra cost of cold code, in 1/65536
@@ -104,9 +104,9 @@ COSTS = record(
     ("empty_turn", I8),  # CPU of an empty turn of an idle spout, with the end of its sleep
     ("look", I8),  # 2.x: CPU of an idle thread's poll of its queue
     ("look_beside", I8),  # cost of a poll on a core that many threads poll on, in 1/1024 of that of one alone
-    ("fine_look", I8),  # polling interval at first ...
+    ("fine_poll", I8),  # polling interval at first ...
     ("fine_time", I8),  # ... for this long
-    ("coarse_look", I8),  # ... and after that
+    ("coarse_poll", I8),  # ... and after that
     ("wire_high", I8),  # bytes in a node's card at which a 2.x worker stops writing, and goes on again
     ("wire_low", I8),
     ("receive_batch", I8),
@@ -130,7 +130,7 @@ NODE = lined_record(
     ("extra", I4),  # multiplier of a fault, in 1/1024
     ("storm", I4),  # multiplier of Storm's own code, in 1/65536: processor, version
     ("system", I4),  # multiplier of periodic work and wake-ups, in 1/65536: processor
-    ("lookers", I4),  # threads that poll: idle ones, those that wait for room, and idle spouts
+    ("pollers", I4),  # threads that poll: idle ones, those that wait for room, and idle spouts
     ("wake_head", I4),
     ("wake_tail", I4),
     # From here on another cache line: fields used only where threads poll or want more than there is.
@@ -139,12 +139,12 @@ NODE = lined_record(
     ("free", I4),  # what that and other nodes of its machine leave of its cores, in 1/1024 core
     ("most", I4),  # what other nodes of its machine leave of them, in 1/1024 core
     ("beside", I4),  # threads of those nodes that compete for its cores
-    ("alone", I4),  # CPU that its polls and empty turns would take if each thread were alone, in 1/1024 core
-    ("polling", I4),  # CPU that they take of its cores where there is room, in 1/1024 core
-    ("look_rate", I4),  # rate of its polls, in 1/1024 of that of a thread that parks for a nanosecond
-    ("look_part", I4),  # cost of a poll, in 1/1024 of that of one whose core was asleep
-    ("looked", I8),  # clock that runs at the speed of the polls, in ns / 1024; polls are due at times of it
-    ("look_work", I8),  # clock that runs as fast as they take CPU, in ns / 1024
+    ("poll_load_alone", I4),  # CPU of its polls and empty turns if each thread were alone, in 1/1024 core
+    ("poll_load", I4),  # CPU that they really take where there is room, in 1/1024 core
+    ("poll_rate", I4),  # rate of its polls, in 1/1024 of that of a thread that parks for a nanosecond
+    ("poll_cost_part", I4),  # cost of a poll, in 1/1024 of that of one whose core was asleep
+    ("poll_clock", I8),  # runs at the speed of the polls, in ns / 1024; polls are due at times of it
+    ("poll_cpu_clock", I8),  # runs as fast as they take CPU, in ns / 1024
     # Of a node with a CPU quota: its CPU in each period, and what is left, in ns / 1024; 0 = no quota.
     *each(I8, "quota", "quota_left"),
     *each(I8, "quota_period", "quota_from"),  # ns
@@ -276,13 +276,13 @@ THREAD = lined_record(
     ("held", I4),  # messages of the present batch that were taken
     ("held_places", I4),  # places of these, which become free when the batch is done
     ("next_log", I4),
-    ("polls", I4),  # what its polls take of a core, in 1/1024
+    ("poll_load", I4),  # what its polls take of a core, in 1/1024
     ("idle_from", I8),  # when it became idle
     ("paid_from", I8),  # until when its worker's housekeeping had charged for waits at that time
-    ("look_every", I8),  # polling interval; 0 = it does not poll
-    ("look_from", I8),  # its node's `looked` when it began to poll at this interval
-    ("look_paid", I8),  # its node's `look_work` up to which its polls' CPU has been counted
-    ("look_slept", I8),  # how long its core sleeps before each of its polls, ns
+    ("poll_every", I8),  # polling interval; 0 = it does not poll
+    ("poll_from", I8),  # its node's `poll_clock` when it began to poll at this interval
+    ("polls_charged_to", I8),  # its node's `poll_cpu_clock` up to which its polls' CPU has been counted
+    ("poll_slept", I8),  # how long its core sleeps before each of its polls, ns
     ("log", I1),  # 1: it writes into the log, 2: it holds the log and does something else
     ("batches", I4),  # the first of the batches that it gathers
 )
