@@ -40,7 +40,7 @@ def next_kind(k: Kernel) -> str:
     s = k.s[0]
     source, nodes = int(k.event["source"][0]), int(s.nodes)
     if source < nodes:
-        thread = int(k.run_queue["thread"][source * int(s.queue_width)])
+        thread = int(k.burst["thread"][source * int(s.burst_width)])
         return f"{_name(k.thread[thread])} burst ends"
     if source < 2 * nodes:
         return f"{_name(k.thread[int(k.node['wake_head'][source - nodes])])} wakes"

@@ -41,8 +41,8 @@ def who_runs(scene: Scene, node: int = 0, steps: int = 200) -> list[set[int]]:
     for _ in range(steps):
         scene.plane.run_until(scene.plane.now_ns + MS)
         k = scene.plane.kernel
-        first = node * int(k.s[0]["queue_width"])
-        running = k.run_queue["thread"][first : first + int(k.node["active"][node])]
+        first = node * int(k.s[0]["burst_width"])
+        running = k.burst["thread"][first : first + int(k.node["active"][node])]
         seen.append({int(thread) for thread in running if k.thread["kind"][thread] == MAIN})
     return seen
 

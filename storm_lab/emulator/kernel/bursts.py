@@ -5,8 +5,8 @@ from __future__ import annotations
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
 from storm_lab.emulator.kernel.cpu import advance, has_room, share_of, speed_of
 from storm_lab.emulator.kernel.quota import quota_turn, wanting
-from storm_lab.emulator.kernel.run_queue import plan_line, want_core
-from storm_lab.emulator.state.arrays import cost_at, node_at, run_queue_at, s_at, thread_at, worker_at
+from storm_lab.emulator.kernel.run_queue import schedule_dispatch, want_core
+from storm_lab.emulator.state.arrays import burst_at, cost_at, node_at, s_at, thread_at, worker_at
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import NEVER, RUNNING, SHARE_BITS
 from storm_lab.emulator.state.layout import State
@@ -95,13 +95,13 @@ def compile_on(k: State, thread: int) -> None:
 def _burst_ends(k: State, node: int) -> int:
     """Return when the first burst of a node that is not held back ends, if nothing happens before."""
     p = node_at(k, node)
-    missing = run_queue_at(k, node * s_at(k, 0).queue_width).v_finish - p.v
+    missing = burst_at(k, node * s_at(k, 0).burst_width).v_finish - p.v
     if missing <= 0:
         return p.v_at
     if has_room(k, node):
         # At full speed a shift replaces the division.
         return p.v_at + ((missing + (1 << SHARE_BITS) - 1) >> SHARE_BITS)
-    speed = share_of(k, node) if p.in_line == 0 else speed_of(k, node)
+    speed = share_of(k, node) if p.run_queue_length == 0 else speed_of(k, node)
     return NEVER if speed == 0 else p.v_at + (missing + speed - 1) // speed
 
 
@@ -109,8 +109,12 @@ def _burst_ends(k: State, node: int) -> int:
 def reschedule(k: State, node: int) -> None:
     """Schedule when the node's next burst ends, and when a thread next gets one of its cores."""
     p = node_at(k, node)
-    plan_line(k, node)
-    if p.active == 0 and (p.quota == 0 or p.poll_load + p.starting + p.in_line == 0) and p.turn_ends == NEVER:
+    schedule_dispatch(k, node)
+    if (
+        p.active == 0
+        and (p.quota == 0 or p.poll_load + p.starting + p.run_queue_length == 0)
+        and p.turn_ends == NEVER
+    ):
         unschedule(k, node)
         return
     advance(k, node)

@@ -12,7 +12,7 @@ still while the node's quota is used up (`quota`). Workers' periodic work (:func
 nodes on the same machine (`shared_cores`) leave less of the c cores.
 
 The bursts that run on a node are in a heap, by the virtual time of their end: its part of the array
-``run_queue``.
+``burst``.
 
 Virtual time is an integer in units of 2**-SHARE_BITS ns, so ties are exact and results the same everywhere.
 """
@@ -20,7 +20,7 @@ Virtual time is an integer in units of 2**-SHARE_BITS ns, so ties are exact and 
 from __future__ import annotations
 
 from storm_lab.emulator.kernel.quota import own_work, runnable, use_quota, wanting
-from storm_lab.emulator.state.arrays import node_at, run_queue_at, s_at, thread_at, worker_at
+from storm_lab.emulator.state.arrays import burst_at, node_at, s_at, thread_at, worker_at
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.kinds import SHARE_BITS
 from storm_lab.emulator.state.layout import State
@@ -97,9 +97,9 @@ def speed_of(k: State, node: int) -> int:
     """
     p = node_at(k, node)
     share = share_of(k, node)
-    if p.in_line == 0 or p.active == 0:
+    if p.run_queue_length == 0 or p.active == 0:
         return share
-    return min(1 << SHARE_BITS, share * (p.active + p.in_line) // p.active)
+    return min(1 << SHARE_BITS, share * (p.active + p.run_queue_length) // p.active)
 
 
 @inline
@@ -117,7 +117,7 @@ def advance(k: State, node: int) -> None:
         if runnable(k, node) > 0:
             got = passed * share_of(k, node)
             p.fair += got
-            p.v += got if p.in_line == 0 else passed * speed_of(k, node)
+            p.v += got if p.run_queue_length == 0 else passed * speed_of(k, node)
             p.starting_cpu += (got >> SHARE_BITS) * p.starting
         if p.quota > 0:
             use_quota(k, node, passed)
@@ -147,7 +147,7 @@ def leave_cores(k: State, node: int) -> None:
 
 @inline
 def _put(k: State, place: int, v_finish: int, seq: int, work: int, thread: int) -> None:
-    burst = run_queue_at(k, place)
+    burst = burst_at(k, place)
     burst.v_finish = v_finish
     burst.seq = seq
     burst.work = work
@@ -158,7 +158,7 @@ def _put(k: State, place: int, v_finish: int, seq: int, work: int, thread: int) 
 def _up(k: State, first: int, i: int, v_finish: int, seq: int, work: int, thread: int) -> None:
     while i > 0:
         parent = (i - 1) >> 1
-        p = run_queue_at(k, first + parent)
+        p = burst_at(k, first + parent)
         if p.v_finish < v_finish or (p.v_finish == v_finish and p.seq < seq):
             break
         _put(k, first + i, p.v_finish, p.seq, p.work, p.thread)
@@ -172,9 +172,9 @@ def _down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, work: i
         child = 2 * i + 1
         if child >= n:
             break
-        c = run_queue_at(k, first + child)
+        c = burst_at(k, first + child)
         if child + 1 < n:
-            d = run_queue_at(k, first + child + 1)
+            d = burst_at(k, first + child + 1)
             if d.v_finish < c.v_finish or (d.v_finish == c.v_finish and d.seq < c.seq):
                 child += 1
                 c = d
@@ -195,15 +195,15 @@ def run(k: State, thread: int, work: int, left: int) -> None:
     s.seq = seq + 1
     n = p.active
     p.active = n + 1
-    _up(k, node * s.queue_width, n, p.v + left, seq, work, thread)
+    _up(k, node * s.burst_width, n, p.v + left, seq, work, thread)
 
 
 @jit
 def place_of(k: State, node: int, thread: int) -> int:
     """Return the place of a running thread's burst in its node's heap."""
-    first = node * s_at(k, 0).queue_width
+    first = node * s_at(k, 0).burst_width
     i = 0
-    while run_queue_at(k, first + i).thread != thread:
+    while burst_at(k, first + i).thread != thread:
         i += 1
     return i
 
@@ -218,11 +218,11 @@ def leave_cpu(k: State, node: int, i: int) -> None:
         p.rested_at = s_at(k, 0).now
     if i == n:
         return
-    first = node * s_at(k, 0).queue_width
-    last = run_queue_at(k, first + n)
+    first = node * s_at(k, 0).burst_width
+    last = burst_at(k, first + n)
     v_finish, seq, work, thread = last.v_finish, last.seq, last.work, last.thread
     if i > 0:
-        parent = run_queue_at(k, first + ((i - 1) >> 1))
+        parent = burst_at(k, first + ((i - 1) >> 1))
         if v_finish < parent.v_finish or (v_finish == parent.v_finish and seq < parent.seq):
             _up(k, first, i, v_finish, seq, work, thread)
             return

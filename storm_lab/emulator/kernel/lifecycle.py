@@ -23,7 +23,7 @@ from storm_lab.emulator.kernel.queues import (
     release_waiter,
 )
 from storm_lab.emulator.kernel.routing import resolve
-from storm_lab.emulator.kernel.run_queue import leave_line, lose_core
+from storm_lab.emulator.kernel.run_queue import leave_run_queue, lose_core
 from storm_lab.emulator.kernel.source_queue import leave_idle, watch
 from storm_lab.emulator.kernel.waits import begin_wait, end_wait
 from storm_lab.emulator.state.arrays import (
@@ -156,10 +156,10 @@ def _stop_thread(k: State, thread: int) -> int:
     Returns how many messages its queue held.
     """
     t = thread_at(k, thread)
-    if t.state == RUNNING or t.in_line != 0:
+    if t.state == RUNNING or t.in_run_queue != 0:
         advance(k, t.node)
-        if t.in_line != 0:
-            leave_line(k, thread)
+        if t.in_run_queue != 0:
+            leave_run_queue(k, thread)
         else:
             lose_core(k, t.node, place_of(k, t.node, thread))
         reschedule(k, t.node)

@@ -15,11 +15,11 @@ from storm_lab.emulator.kernel.network import put_on_channel
 from storm_lab.emulator.kernel.period import period_rings
 from storm_lab.emulator.kernel.quota import is_quota_turn
 from storm_lab.emulator.kernel.run_queue import (
-    awoken,
     cores_of,
     get_core,
-    leave_line,
+    leave_run_queue,
     lose_core,
+    pop_woken,
     preempt,
     takes_turns,
 )
@@ -28,6 +28,7 @@ from storm_lab.emulator.kernel.source_queue import line_found
 from storm_lab.emulator.kernel.spout import TURN_MOST, spout_turn
 from storm_lab.emulator.kernel.threads import arrive, burst_done, go_on, resume, timer_rings
 from storm_lab.emulator.state.arrays import (
+    burst_at,
     channel_at,
     cost_at,
     event_at,
@@ -35,7 +36,6 @@ from storm_lab.emulator.state.arrays import (
     message_at,
     node_at,
     ready_at,
-    run_queue_at,
     s_at,
     thread_at,
     worker_at,
@@ -79,12 +79,12 @@ def _thread_due(k: State, node: int) -> None:
     s = s_at(k, 0)
     p = node_at(k, node)
     if p.wake_head >= 0 and (not takes_turns(k) or thread_at(k, p.wake_head).awake <= s.now):
-        thread = awoken(k, node)
+        thread = pop_woken(k, node)
         if thread_at(k, thread).state == WAKING:
             go_on(k, thread)
         return
     advance(k, node)
-    thread = p.line_head
+    thread = p.run_queue_head
     cores = cores_of(k, node)
     if thread < 0 or cores == 0:
         return
@@ -95,7 +95,7 @@ def _thread_due(k: State, node: int) -> None:
     p.urgent = 0
     if p.active >= cores:
         return
-    leave_line(k, thread)
+    leave_run_queue(k, thread)
     t = thread_at(k, thread)
     t.core_from = p.v >> SHARE_BITS
     if t.left >= 0:
@@ -182,7 +182,7 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
         s.now = event_at(k, 0).time
         if source < s.nodes:
             node = source
-            burst = run_queue_at(k, node * s_at(k, 0).queue_width)
+            burst = burst_at(k, node * s_at(k, 0).burst_width)
             thread, work = burst.thread, burst.work
             advance(k, node)
             if not is_quota_turn(k, node):

@@ -7,7 +7,7 @@ meanwhile gathers. The slices of 5 ms in which Linux hands a quota to cores are 
 
 from __future__ import annotations
 
-from storm_lab.emulator.state.arrays import node_at, run_queue_at, s_at
+from storm_lab.emulator.state.arrays import burst_at, node_at, s_at
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
 
@@ -16,7 +16,7 @@ from storm_lab.emulator.state.layout import State
 def runnable(k: State, node: int) -> int:
     """Return how many threads want a node's cores, waiting ones and those of starting JVMs included."""
     p = node_at(k, node)
-    return p.active + p.in_line + p.starting
+    return p.active + p.run_queue_length + p.starting
 
 
 @inline
@@ -76,4 +76,4 @@ def is_quota_turn(k: State, node: int) -> bool:
     s = s_at(k, 0)
     if p.quota + s.shared == 0:
         return False
-    return p.active == 0 or run_queue_at(k, node * s.queue_width).v_finish > p.v
+    return p.active == 0 or burst_at(k, node * s.burst_width).v_finish > p.v

@@ -14,8 +14,8 @@ There are two disciplines; the cost model chooses:
 So a thread that has run for r gets no core, where n want one, until each of the others has had r. It then
 takes all messages that have gathered, so batches grow with the number of busy threads.
 
-The run queue is ``line_head`` and ``in_line`` of the node. The array ``run_queue`` holds the bursts that run
-(`cpu`).
+The run queue is a list of threads from the node's ``run_queue_head`` on. The bursts that run are in the array
+``burst`` (`cpu`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from __future__ import annotations
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
 from storm_lab.emulator.kernel.cpu import advance, leave_cpu, run, speed_of
 from storm_lab.emulator.kernel.quota import wanting
-from storm_lab.emulator.state.arrays import cost_at, node_at, run_queue_at, s_at, thread_at
+from storm_lab.emulator.state.arrays import burst_at, cost_at, node_at, s_at, thread_at
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import NEVER, SHARE_BITS, WAKING
 from storm_lab.emulator.state.layout import State
@@ -76,7 +76,7 @@ def wake_up(k: State, thread: int) -> None:
 
 
 @jit
-def awoken(k: State, node: int) -> int:
+def pop_woken(k: State, node: int) -> int:
     """Remove and return the first of a node's woken threads, which is awake now."""
     s = s_at(k, 0)
     p = node_at(k, node)
@@ -91,7 +91,7 @@ def awoken(k: State, node: int) -> int:
 
 
 @inline
-def _ran(k: State, node: int) -> int:
+def _core_time(k: State, node: int) -> int:
     """Return the CPU that a thread would have had that is always on a core of the node, in ns."""
     return node_at(k, node).v >> SHARE_BITS
 
@@ -100,23 +100,23 @@ def _ran(k: State, node: int) -> int:
 def _mean(k: State, node: int) -> int:
     """Return the mean vruntime of a node's threads that run or wait: those not beyond it are eligible."""
     p = node_at(k, node)
-    n = p.active + p.in_line
-    return (p.vruntimes + p.active * _ran(k, node)) // n if n > 0 else p.last_mean
+    n = p.active + p.run_queue_length
+    return (p.vruntimes + p.active * _core_time(k, node)) // n if n > 0 else p.last_mean
 
 
 @jit
-def _come_back(k: State, thread: int) -> None:
+def _restore_vruntime(k: State, thread: int) -> None:
     """Give a thread that wants a core again a vruntime in relation to those that run or wait."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
-    n = p.active + p.in_line
+    n = p.active + p.run_queue_length
     mean = _mean(k, t.node)
     # The mean will include this thread; corrected for that, its lag is the one that it left with.
     t.vruntime = mean - t.lag - t.lag // n if t.lag > 0 and n > 0 else max(t.vruntime, mean)
 
 
 @jit
-def _leave(k: State, thread: int) -> None:
+def _save_lag(k: State, thread: int) -> None:
     """Note how far a thread lags behind the others when it stops running, or leaves the run queue."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
@@ -125,11 +125,11 @@ def _leave(k: State, thread: int) -> None:
 
 
 @jit
-def _on_core(k: State, node: int, core: int) -> int:
+def _place_on_core(k: State, node: int, core: int) -> int:
     """Return the place of the burst that runs on a core; -1 if the core is free."""
-    first = node * s_at(k, 0).queue_width
+    first = node * s_at(k, 0).burst_width
     for i in range(node_at(k, node).active):
-        if thread_at(k, run_queue_at(k, first + i).thread).core == core:
+        if thread_at(k, burst_at(k, first + i).thread).core == core:
             return i
     return -1
 
@@ -139,12 +139,12 @@ def get_core(k: State, thread: int) -> None:
     """Give a thread a core for its burst."""
     t = thread_at(k, thread)
     if takes_turns(k):
-        if _on_core(k, t.node, t.core) >= 0:
+        if _place_on_core(k, t.node, t.core) >= 0:
             t.core = 0
-            while _on_core(k, t.node, t.core) >= 0:
+            while _place_on_core(k, t.node, t.core) >= 0:
                 t.core += 1
         # While a thread runs, its vruntime is kept relative to that of a thread always on a core.
-        t.vruntime -= _ran(k, t.node)
+        t.vruntime -= _core_time(k, t.node)
         node_at(k, t.node).vruntimes += t.vruntime
     run(k, thread, t.work, t.left)
 
@@ -154,11 +154,11 @@ def lose_core(k: State, node: int, i: int) -> None:
     """Take its core from the thread whose burst is at place ``i``: it is done, preempted or killed."""
     if takes_turns(k):
         p = node_at(k, node)
-        thread = run_queue_at(k, node * s_at(k, 0).queue_width + i).thread
+        thread = burst_at(k, node * s_at(k, 0).burst_width + i).thread
         t = thread_at(k, thread)
         own = t.vruntime
-        t.vruntime += _ran(k, node)
-        _leave(k, thread)
+        t.vruntime += _core_time(k, node)
+        _save_lag(k, thread)
         p.vruntimes -= own
     leave_cpu(k, node, i)
 
@@ -169,19 +169,19 @@ def want_core(k: State, thread: int) -> None:
     t = thread_at(k, thread)
     if takes_turns(k) and s_at(k, 0).holder != thread:
         p = node_at(k, t.node)
-        _come_back(k, thread)
-        if p.active >= cores_of(k, t.node) or p.in_line > 0:
-            _stand_in_line(k, thread, True)
+        _restore_vruntime(k, thread)
+        if p.active >= cores_of(k, t.node) or p.run_queue_length > 0:
+            _join_run_queue(k, thread, True)
             return
-        t.core_from = _ran(k, t.node)
+        t.core_from = _core_time(k, t.node)
     get_core(k, thread)
 
 
 @inline
-def _gives_way(k: State, thread: int) -> bool:
+def _should_yield(k: State, thread: int) -> bool:
     """Return whether a thread is beyond the mean and the first of the run queue wants its core."""
     t = thread_at(k, thread)
-    return t.core == thread_at(k, node_at(k, t.node).line_head).core and t.vruntime > _mean(k, t.node)
+    return t.core == thread_at(k, node_at(k, t.node).run_queue_head).core and t.vruntime > _mean(k, t.node)
 
 
 @jit
@@ -190,100 +190,100 @@ def has_to_wait(k: State, thread: int) -> bool:
     if not takes_turns(k):
         return False
     t = thread_at(k, thread)
-    if t.in_line != 0:
+    if t.in_run_queue != 0:
         return True
     s = s_at(k, 0)
     p = node_at(k, t.node)
     advance(k, t.node)
     if s.holder == thread:
-        spent = _ran(k, t.node) - t.core_from >= cost_at(k, 0).turn
-        if p.in_line == 0 or not (spent or (p.urgent != 0 and _gives_way(k, thread))):
+        spent = _core_time(k, t.node) - t.core_from >= cost_at(k, 0).turn
+        if p.run_queue_length == 0 or not (spent or (p.urgent != 0 and _should_yield(k, thread))):
             return False
-        if _has_another_turn(k, thread, t.vruntime):
+        if _gets_another_turn(k, thread, t.vruntime):
             return False
     else:
-        _come_back(k, thread)
-        if p.active < cores_of(k, t.node) and p.in_line == 0:
+        _restore_vruntime(k, thread)
+        if p.active < cores_of(k, t.node) and p.run_queue_length == 0:
             s.holder = thread
-            t.core_from = _ran(k, t.node)
+            t.core_from = _core_time(k, t.node)
             return False
     t.state = WAKING
     t.left = -1
-    _stand_in_line(k, thread, s.holder != thread)
+    _join_run_queue(k, thread, s.holder != thread)
     return True
 
 
 @jit
-def _has_another_turn(k: State, thread: int, vruntime: int) -> bool:
+def _gets_another_turn(k: State, thread: int, vruntime: int) -> bool:
     """Return whether a thread goes on for another turn, having had no more than the first of the queue."""
     t = thread_at(k, thread)
-    first = thread_at(k, node_at(k, t.node).line_head)
+    first = thread_at(k, node_at(k, t.node).run_queue_head)
     # At equal vruntime, a first that came into the run queue just now, maybe from a core, has not waited.
     if vruntime > first.vruntime or (vruntime == first.vruntime and first.awake < s_at(k, 0).now):
         return False
-    t.core_from += (_ran(k, t.node) - t.core_from) // cost_at(k, 0).turn * cost_at(k, 0).turn
+    t.core_from += (_core_time(k, t.node) - t.core_from) // cost_at(k, 0).turn * cost_at(k, 0).turn
     return True
 
 
 @jit
-def _stand_in_line(k: State, thread: int, woken: bool) -> None:
+def _join_run_queue(k: State, thread: int, woken: bool) -> None:
     """Put a thread into its node's run queue; a thread that was ``woken`` may preempt another at once."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
-    t.in_line = 1
+    t.in_run_queue = 1
     t.awake = s_at(k, 0).now
-    p.in_line += 1
+    p.run_queue_length += 1
     p.vruntimes += t.vruntime
-    if p.line_head < 0 or t.vruntime < thread_at(k, p.line_head).vruntime:
-        t.next_in_line = p.line_head
-        p.line_head = thread
-        if woken and t.vruntime <= _mean(k, t.node) and _ahead_on_its_core(k, thread) >= 0:
+    if p.run_queue_head < 0 or t.vruntime < thread_at(k, p.run_queue_head).vruntime:
+        t.next_in_run_queue = p.run_queue_head
+        p.run_queue_head = thread
+        if woken and t.vruntime <= _mean(k, t.node) and _preemptible_on_its_core(k, thread) >= 0:
             p.urgent = 1
         return
-    before = thread_at(k, p.line_head)
-    while before.next_in_line >= 0 and thread_at(k, before.next_in_line).vruntime <= t.vruntime:
-        before = thread_at(k, before.next_in_line)
-    t.next_in_line = before.next_in_line
-    before.next_in_line = thread
+    before = thread_at(k, p.run_queue_head)
+    while before.next_in_run_queue >= 0 and thread_at(k, before.next_in_run_queue).vruntime <= t.vruntime:
+        before = thread_at(k, before.next_in_run_queue)
+    t.next_in_run_queue = before.next_in_run_queue
+    before.next_in_run_queue = thread
 
 
 @jit
-def leave_line(k: State, thread: int) -> None:
+def leave_run_queue(k: State, thread: int) -> None:
     """Remove a thread from its node's run queue: it gets a core, or was killed."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
-    _leave(k, thread)
-    t.in_line = 0
-    p.in_line -= 1
+    _save_lag(k, thread)
+    t.in_run_queue = 0
+    p.run_queue_length -= 1
     p.vruntimes -= t.vruntime
-    if p.line_head == thread:
-        p.line_head = t.next_in_line
+    if p.run_queue_head == thread:
+        p.run_queue_head = t.next_in_run_queue
         return
-    before = thread_at(k, p.line_head)
-    while before.next_in_line != thread:
-        before = thread_at(k, before.next_in_line)
-    before.next_in_line = t.next_in_line
+    before = thread_at(k, p.run_queue_head)
+    while before.next_in_run_queue != thread:
+        before = thread_at(k, before.next_in_run_queue)
+    before.next_in_run_queue = t.next_in_run_queue
 
 
 @jit
-def _ahead_on_its_core(k: State, thread: int) -> int:
+def _preemptible_on_its_core(k: State, thread: int) -> int:
     """Return the burst's place on a thread's last core; -1: none, or its thread is not beyond the mean."""
     node = thread_at(k, thread).node
-    place = _on_core(k, node, thread_at(k, thread).core)
+    place = _place_on_core(k, node, thread_at(k, thread).core)
     if place < 0:
         return -1
-    other = thread_at(k, run_queue_at(k, node * s_at(k, 0).queue_width + place).thread)
-    return place if other.vruntime + _ran(k, node) > _mean(k, node) else -1
+    other = thread_at(k, burst_at(k, node * s_at(k, 0).burst_width + place).thread)
+    return place if other.vruntime + _core_time(k, node) > _mean(k, node) else -1
 
 
 @jit
-def _longest_on(k: State, node: int) -> int:
+def _longest_running(k: State, node: int) -> int:
     """Return the place of the burst whose thread has had its core for longest."""
-    first = node * s_at(k, 0).queue_width
+    first = node * s_at(k, 0).burst_width
     place = 0
     for i in range(1, node_at(k, node).active):
-        here = thread_at(k, run_queue_at(k, first + i).thread)
-        if here.core_from < thread_at(k, run_queue_at(k, first + place).thread).core_from:
+        here = thread_at(k, burst_at(k, first + i).thread)
+        if here.core_from < thread_at(k, burst_at(k, first + place).thread).core_from:
             place = i
     return place
 
@@ -292,31 +292,31 @@ def _longest_on(k: State, node: int) -> int:
 def preempt(k: State, node: int) -> int:
     """Preempt the thread that has to give up its core, and put it into the run queue; returns it, or -1."""
     p = node_at(k, node)
-    place = _ahead_on_its_core(k, p.line_head) if p.urgent != 0 else _longest_on(k, node)
+    place = _preemptible_on_its_core(k, p.run_queue_head) if p.urgent != 0 else _longest_running(k, node)
     if place < 0:
         return -1
-    burst = run_queue_at(k, node * s_at(k, 0).queue_width + place)
+    burst = burst_at(k, node * s_at(k, 0).burst_width + place)
     thread = burst.thread
     t = thread_at(k, thread)
-    if _has_another_turn(k, thread, t.vruntime + _ran(k, node)):
+    if _gets_another_turn(k, thread, t.vruntime + _core_time(k, node)):
         return -1
     t.work = burst.work
     t.left = max(burst.v_finish - p.v, 0)
     lose_core(k, node, place)
-    _stand_in_line(k, thread, False)
+    _join_run_queue(k, thread, False)
     return thread
 
 
 @inline
-def _line_moves_at(k: State, node: int) -> int:
+def _next_dispatch(k: State, node: int) -> int:
     """Return when the first of a node's run queue gets a core, if nothing happens before."""
     p = node_at(k, node)
     cores = cores_of(k, node)
-    if p.line_head < 0 or cores == 0:
+    if p.run_queue_head < 0 or cores == 0:
         return NEVER
     if p.active < cores or p.urgent != 0:
         return s_at(k, 0).now
-    t = thread_at(k, run_queue_at(k, node * s_at(k, 0).queue_width + _longest_on(k, node)).thread)
+    t = thread_at(k, burst_at(k, node * s_at(k, 0).burst_width + _longest_running(k, node)).thread)
     missing = ((t.core_from + cost_at(k, 0).turn) << SHARE_BITS) - p.v
     if missing <= 0:
         return s_at(k, 0).now
@@ -325,13 +325,13 @@ def _line_moves_at(k: State, node: int) -> int:
 
 
 @jit
-def plan_line(k: State, node: int) -> None:
+def schedule_dispatch(k: State, node: int) -> None:
     """Schedule when a thread of a node next wakes, or gets the core of another."""
     s = s_at(k, 0)
     p = node_at(k, node)
     if takes_turns(k):
         advance(k, node)
-        time = _line_moves_at(k, node)
+        time = _next_dispatch(k, node)
         if p.wake_head >= 0:
             time = min(time, thread_at(k, p.wake_head).awake)
         if time == NEVER:

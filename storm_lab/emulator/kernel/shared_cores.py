@@ -159,7 +159,7 @@ def _in_force(k: State, node: int, core: int, least: int) -> None:
         p.turn_ends = ends
         leave_cores(k, node)
         reschedule(k, node)
-    elif p.in_line > 0 and p.active < p.given:
+    elif p.run_queue_length > 0 and p.active < p.given:
         reschedule(k, node)
 
 

@@ -128,7 +128,7 @@ class DataPlane(KernelRunner):
         new = workers * lifecycle.THREADS_PER_WORKER + len(executors) * lifecycle.THREADS_PER_EXECUTOR
         k = pools.grow_threads(k, self._thread_count + new)
         self._node_threads[node] += new
-        k = pools.grow_run_queues(k, self._node_threads[node])
+        k = pools.grow_bursts(k, self._node_threads[node])
         for executor in executors:
             source = self._names.source_of(executor)
             if source >= 0:

@@ -87,7 +87,7 @@ def build(
     threads, sources = len(arrays["thread"]), len(arrays["source"])
     timers = 2 * nodes + channels + sources
     arrays["route"] = np.full(len(arrays["task"]), -1, np.int32)
-    arrays["run_queue"] = records("run_queue", RUN_QUEUE_WIDTH * nodes)
+    arrays["burst"] = records("burst", RUN_QUEUE_WIDTH * nodes)
     arrays["slot"] = records("slot", timers + 2 * threads)
     arrays["slot"]["place"] = kinds.UNSCHEDULED
     arrays["event"] = records("event", timers + 2 * threads)
@@ -105,7 +105,7 @@ def build(
     s.first_spare = channels - nodes - SPARE_CHANNELS
     s.moved_most = len(kernel.moved)
     s.threads = threads
-    s.queue_width = RUN_QUEUE_WIDTH
+    s.burst_width = RUN_QUEUE_WIDTH
     s.root_rows_most = len(kernel.root_row)
     s.execution_rows_most = len(kernel.execution_row)
     s.horizon = kinds.NEVER
@@ -205,7 +205,7 @@ def _build_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: 
         p.extra = p.poll_cost_part = 1024
         p.system = round(65536 / node.work_per_clock)
         p.storm = round(65536 * cost.version_factor(version) / node.work_per_clock)
-        p.wake_head = p.wake_tail = p.line_head = -1
+        p.wake_head = p.wake_tail = p.run_queue_head = -1
         if node.cpu_quota is not None:
             p.quota_period = round(node.quota_period_ms * 1e6)
             p.quota = p.quota_left = round(node.cpu_quota * 1024 * p.quota_period)

@@ -15,6 +15,6 @@ EVENT = record(("time", I8), ("seq", I8), ("source", I8))
 SLOT = record(("time", I8), ("seq", I8), ("place", I4), ("next", I4), ("previous", I4))
 
 
-# A running burst in its node's `run_queue`. It holds the virtual time of its end, so that a comparison of two
+# A running burst in its node's heap. It holds the virtual time of its end, so that a comparison of two
 # bursts touches neither of their threads.
 BURST = record(("v_finish", I8), ("seq", I8), ("work", I8), ("thread", I8))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from storm_lab.emulator.state.record_types import I4, I8, lined_record, record
+from storm_lab.emulator.state.record_types import I4, I8, cache_line_record, record
 
-COMPONENT = lined_record(
+COMPONENT = cache_line_record(
     ("tick_period", I8),
     ("topology", I4),
     ("first_task", I4),
@@ -32,7 +32,7 @@ TRAFFIC = record(("bytes", I8), ("tuples", I4), ("locality", I4))
 MOVED = record(("pair", I8), ("locality", I8), ("tuples", I8), ("bytes", I8))
 
 
-TOPOLOGY = lined_record(
+TOPOLOGY = cache_line_record(
     ("acker_component", I8),
     ("ackers", I8),
     ("first_stream", I8),
@@ -62,7 +62,7 @@ SUBSCRIPTION = record(("component", I4), ("grouping", I4), ("own", I4), ("load_a
 SHUFFLE = record(("first", I4), ("index", I4), ("due", I8), ("scope", I4), ("local", I4))
 
 
-SOURCE = lined_record(
+SOURCE = cache_line_record(
     ("kind", I8),
     ("head", I8),  # lines to be emitted before new ones: replays, or calls of a closed loop
     ("origin", I8),

@@ -50,7 +50,7 @@ class Kernel(NamedTuple):
     execution_row: NDArray[Any]
     slot: NDArray[Any]  # one for each event source
     bucket: NDArray[np.int32]  # first event source of each bucket of far events; -1 = none
-    run_queue: NDArray[Any]  # for each node a heap of the bursts that run, by virtual time of their end
+    burst: NDArray[Any]  # for each node a heap of the bursts that run, by virtual time of their end
     route: NDArray[np.int32]  # routing tables, from a topology's task to its executor instance; -1 = unknown
     permutation: NDArray[np.int32]
     ready: NDArray[np.int32]  # ring buffer of threads that were blocked and may go on
@@ -97,7 +97,7 @@ DTYPES: dict[str, np.dtype[np.void]] = {
     "emission": EMISSION,
     "event": EVENT,
     "slot": SLOT,
-    "run_queue": BURST,
+    "burst": BURST,
     "pair": flow_types.PAIR,
     "traffic": flow_types.TRAFFIC,
     "moved": flow_types.MOVED,

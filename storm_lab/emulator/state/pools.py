@@ -61,16 +61,16 @@ def grow_threads(k: Kernel, needed: int) -> Kernel:
     return k._replace(ready=np.zeros(threads, np.int32))
 
 
-def grow_run_queues(k: Kernel, needed: int) -> Kernel:
+def grow_bursts(k: Kernel, needed: int) -> Kernel:
     """Return a kernel where each node has room for the bursts of ``needed`` threads."""
-    nodes, width = len(k.node), int(k.s[0].queue_width)
+    nodes, width = len(k.node), int(k.s[0].burst_width)
     if needed <= width:
         return k
     wider = max(needed, 2 * width)
-    run_queue = records("run_queue", nodes * wider)
-    run_queue.reshape(nodes, wider)[:, :width] = k.run_queue.reshape(nodes, width)
-    k.s[0].queue_width = wider
-    return k._replace(run_queue=run_queue)
+    bursts = records("burst", nodes * wider)
+    bursts.reshape(nodes, wider)[:, :width] = k.burst.reshape(nodes, width)
+    k.s[0].burst_width = wider
+    return k._replace(burst=bursts)
 
 
 def grow_idle(k: Kernel, needed: int) -> Kernel:

@@ -26,7 +26,7 @@ def record(*fields: tuple[str, type]) -> np.dtype[np.void]:
     return np.dtype(list(fields), align=True)
 
 
-def lined_record(*fields: tuple[str, type]) -> np.dtype[np.void]:
+def cache_line_record(*fields: tuple[str, type]) -> np.dtype[np.void]:
     """Return a record type that fills whole cache lines, so that no row touches more of them than it must."""
     packed = np.dtype(list(fields), align=True)
     size = -(-packed.itemsize // CACHE_LINE) * CACHE_LINE
@@ -59,7 +59,7 @@ SCALARS = record(
     ("shared", I8),  # cores of the one machine that all nodes are on, in 1/1024; 0: each node is a machine
     ("machine_cores", I8),  # threads that can run on that machine at a time
     ("holder", I8),  # thread that keeps its core while it decides what to do next; -1: none
-    ("queue_width", I8),  # places of run_queue for each node
+    ("burst_width", I8),  # rows of `burst` for each node
     ("moved", I8),  # rows of moved
     ("moved_most", I8),
     ("first_spare", I8),  # channels for single links: s.channels - s.nodes - first_spare of them
@@ -112,14 +112,14 @@ COSTS = record(
     ("receive_batch", I8),
 )
 
-NODE = lined_record(
+NODE = cache_line_record(
     ("v", I8),  # virtual time: CPU of a thread that is always on a core, 2**-SHARE_BITS ns
     ("fair", I8),  # the same of a thread that always has the fair share
     ("v_at", I8),  # when both were last advanced
     ("rested_at", I8),  # when a core last became free after all had been taken
     ("active", I4),  # threads that run
-    ("in_line", I4),  # threads in the run queue: they wait for one of those to give up its core
-    ("line_head", I4),
+    ("run_queue_length", I4),  # threads in the run queue: they wait for one of those to give up its core
+    ("run_queue_head", I4),
     ("urgent", I4),  # whether the first of the run queue takes a core at once
     ("vruntimes", I8),  # sum of vruntimes of threads that run or wait in the run queue
     ("last_mean", I8),  # mean vruntime when the last of them left
@@ -164,7 +164,7 @@ NODE = lined_record(
 
 RACK = record(("out_free", I8), ("in_free", I8))
 
-CHANNEL = lined_record(
+CHANNEL = cache_line_record(
     ("latency", I8),
     ("up_at", I8),  # when its connections are up again after a cut
     *each(I4, "head", "tail", "cut", "node"),
@@ -178,7 +178,7 @@ CHANNEL = lined_record(
     ("held_bytes", I8),
 )
 
-WORKER = lined_record(
+WORKER = cache_line_record(
     ("unread", I8),  # 2.x: bytes sent to it that its receive thread has not read
     ("batch", I8),  # number of the last batch that read from it or wrote to it
     ("held_until", I8),  # until then its table of connections is locked and it sends nothing
@@ -214,7 +214,7 @@ WORKER = lined_record(
     ("log_tail", I4),
 )
 
-EXECUTOR = lined_record(
+EXECUTOR = cache_line_record(
     ("poll_phase", I8),
     *each(I4, "worker", "topology", "component"),
     ("first_task", I4),  # global task index
@@ -240,7 +240,7 @@ EXECUTOR = lined_record(
     ("attempt", I4),
 )
 
-THREAD = lined_record(
+THREAD = cache_line_record(
     ("cpu", I8),  # CPU used since the last sample
     ("since", I8),  # start of the present execute; of a woken thread: when it will run at the latest
     ("awake", I8),  # of a woken thread: from when on it can run
@@ -269,9 +269,9 @@ THREAD = lined_record(
     ("core_from", I8),  # its node's `v` when it got its core, ns
     ("left", I8),  # what is left of its burst, 2**-SHARE_BITS ns; -1: it has none yet, only wants a core
     ("work", I8),  # CPU of its burst, ns
-    ("next_in_line", I4),
+    ("next_in_run_queue", I4),
     ("core", I4),  # the core that it has, or had last
-    ("in_line", I1),
+    ("in_run_queue", I1),
     ("batch", I4),  # messages of the present batch that are still in the queue
     ("held", I4),  # messages of the present batch that were taken
     ("held_places", I4),  # places of these, which become free when the batch is done
@@ -287,7 +287,7 @@ THREAD = lined_record(
     ("batches", I4),  # the first of the batches that it gathers
 )
 
-MESSAGE = lined_record(
+MESSAGE = cache_line_record(
     ("edge", U8),
     ("time", I8),  # arrival on a connection, or entry into the receive queue
     ("number", I8),  # root number, for the log; -1 = not logged
@@ -304,7 +304,7 @@ MESSAGE = lined_record(
 # From 1.0 on: a batch that a thread gathers for a queue, in the row with the number of its first message.
 BATCH = record(*each(I4, "receiver", "tail", "length", "next"))
 
-ROOT = lined_record(
+ROOT = cache_line_record(
     ("id", U8),
     ("ledger", U8),
     *each(I8, "number", "line", "emitted", "init_time", "delta", "sleep"),
@@ -319,7 +319,7 @@ ROOT = lined_record(
     ("failed", I1),  # a bolt has failed a tuple of its tree
 )
 
-TASK = lined_record(
+TASK = cache_line_record(
     ("rng", U8),
     ("execute", I8),
     ("calls", I8),  # calls of user code so far: numbers the draws of their costs
