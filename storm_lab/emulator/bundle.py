@@ -74,7 +74,7 @@ class Bundle:
             k.cost[name] *= self.size
         k.cost["call"] *= self.size
         # A wait for a bundle stands for k waits, each a k-th as long, so its time-out scales with k.
-        k.cost["wait_most"] *= self.size
+        k.cost["wait_timeout"] *= self.size
         for name in ("cpu_ns", "server_ns"):
             k.record[name] *= self.size
         k.node["nic_ps_per_byte"] *= self.size

@@ -60,16 +60,16 @@ def test_the_thread_beside_it_gets_its_part_of_the_core_and_all_of_it_afterwards
     cluster = nodes(1, cores=1)
     scene = one_busy_thread(cluster)
     worker = scene.plane.kernel.worker
-    owed = []
+    spent = []
     clock = VirtualClock()
     starts = JvmStarts(clock, SteppedPlane(scene.plane, clock), cluster.nodes[0], ns(5.0), ns(7.0))
     starts.begin(0, lambda: None)
     for second in (9.0, 20.0):
         clock.run_until(ns(second))
         scene.plane.run_until(ns(second))
-        owed.append(BUSY_S - worker["owed"][0] / SECOND)
+        spent.append(BUSY_S - worker["backlog"][0] / SECOND)
     # A third of 9 s; a third of 10.5 s, and all of 9.5. Bursts of 100 ms are counted when they begin.
-    assert owed == [pytest.approx(3.0, abs=0.11), pytest.approx(13.0, abs=0.11)]
+    assert spent == [pytest.approx(3.0, abs=0.11), pytest.approx(13.0, abs=0.11)]
 
 
 def test_what_it_uses_is_the_nodes_and_no_workers():

@@ -114,13 +114,13 @@ def test_housekeeping_begins_its_next_period_when_its_work_is_done() -> None:
         version=V1_0_6,
         cost=replace(PLAIN, idle_jvm_share=0.1),
     )
-    rings, due, work = [], 0.0, 0.0
+    ends, due, work = [], 0.0, 0.0
     for _ in range(5):
         due += 100 * MS + work
         work = 0.1 * (100 * MS + work)
         scene.plane.run_until(round(due) + MS)
-        rings.append((scene.plane.kernel.worker["rang"][0], due))
-    assert [rang for rang, _ in rings] == [pytest.approx(due, abs=10 * US) for _, due in rings]
+        ends.append((scene.plane.kernel.worker["housekept_at"][0], due))
+    assert [at for at, _ in ends] == [pytest.approx(due, abs=10 * US) for _, due in ends]
     scene.plane.sample()
     scene.plane.run_until(100 * SECOND)
     assert scene.plane.sample().node_cpu_ns["node0"] == pytest.approx(9.95 * SECOND, rel=0.02)

@@ -6,7 +6,7 @@ import numpy as np
 
 from storm_lab.emulator.kernel.acking import acker_execute, answers_first, send_to_acker
 from storm_lab.emulator.kernel.bursts import start_burst, start_call
-from storm_lab.emulator.kernel.call_cost import count_call, varied
+from storm_lab.emulator.kernel.call_cost import count_call, draw_call_cost
 from storm_lab.emulator.kernel.queues import free_message, take, take_from_batch
 from storm_lab.emulator.kernel.routing import copies_of, emit_all
 from storm_lab.emulator.state.arrays import (
@@ -61,7 +61,7 @@ def bolt_execute(k: State, thread: int, work: int) -> None:
     if t.role == ACKER_BOLT:
         work += c.acker
     elif message.record >= 0:
-        user = varied(k, message.task, record_at(k, message.record).cpu_ns)
+        user = draw_call_cost(k, message.task, record_at(k, message.record).cpu_ns)
         work += c.emit * copies_of(k, executor_at(k, t.executor).topology, message.record)
         if message.root >= 0:
             work += c.emit

@@ -13,12 +13,12 @@ from storm_lab.emulator.state.layout import State
 
 
 @inline
-def rest_of(k: State, thread: int) -> int:
+def time_asleep(k: State, thread: int) -> int:
     """Return how long a waiting thread and the core that takes it up have both slept, in ns."""
     t = thread_at(k, thread)
     p = node_at(k, t.node)
     now = s_at(k, 0).now
-    return 0 if wanting(k, t.node) >= p.cores else min(now - t.idle_from, now - p.rested_at)
+    return 0 if wanting(k, t.node) >= p.cores else min(now - t.idle_from, now - p.core_free_since)
 
 
 @inline
@@ -52,7 +52,7 @@ def start_call(k: State, thread: int, work: int, user: int) -> None:
     work += user
     if t.woken != 0:
         t.woken = 0
-        wait_work = cost_at(k, 0).wait_work + long_sleep_work(k, rest_of(k, thread))
+        wait_work = cost_at(k, 0).wait_work + long_sleep_work(k, time_asleep(k, thread))
         work += (wait_work * p.system) >> 16
     if w.heap_excess > 0:
         work += (work * w.heap_excess) >> 16
@@ -68,20 +68,20 @@ def start_call(k: State, thread: int, work: int, user: int) -> None:
 
 
 @jit
-def work_off(k: State, thread: int) -> None:
-    """Let an idle housekeeping thread do what its worker owes, one period's worth at a time.
+def run_backlog(k: State, thread: int) -> None:
+    """Let an idle housekeeping thread do its worker's backlog, one period's worth at a time.
 
-    CPU is counted when a burst ends, and seconds of it may be owed.
+    CPU is counted when a burst ends, and a backlog may be of seconds.
     """
     w = worker_at(k, thread_at(k, thread).worker)
-    part = min(w.owed, cost_at(k, 0).housekeeping_period)
+    part = min(w.backlog, cost_at(k, 0).housekeeping_period)
     if part > 0:
-        w.owed -= part
+        w.backlog -= part
         start_call(k, thread, 0, part)
 
 
 @jit
-def compile_on(k: State, thread: int) -> None:
+def compile_next(k: State, thread: int) -> None:
     """Let an idle compiler thread compile what its worker's calls have made hot, one method at a time."""
     t = thread_at(k, thread)
     w = worker_at(k, t.worker)

@@ -19,14 +19,14 @@ from storm_lab.emulator.state.arrays import cost_at, s_at, spread_at, task_at, w
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
 
-_WHOLE = 1 << 20
+_UNIT = 1 << 20
 # Number of quantiles in the table; a power of two.
 QUANTILES = 4096
 _ENOUGH_CALLS = 1 << 30
 
 
 @inline
-def varied(k: State, task: int, work: int) -> int:
+def draw_call_cost(k: State, task: int, work: int) -> int:
     """Return the cost of the task's next call, whose mean is ``work``."""
     if cost_at(k, 0).spread == 0:
         return work
@@ -60,14 +60,14 @@ def warm_up(k: State, worker: int) -> None:
     """Update how much of a worker's code is to be compiled, and the extra cost of what is cold."""
     c = cost_at(k, 0)
     w = worker_at(k, worker)
-    due = _WHOLE - _halved(_WHOLE, w.calls, c.compile_calls)
+    due = _UNIT - _halved(_UNIT, w.calls, c.compile_calls)
     done = due
     if c.compile > 0:
-        owed = (c.compile * due) // _WHOLE
-        w.to_compile += owed - w.compile_due
-        w.compile_due = owed
-        done = _WHOLE * (owed - w.to_compile) // c.compile
+        hot = (c.compile * due) // _UNIT
+        w.to_compile += hot - w.compile_due
+        w.compile_due = hot
+        done = _UNIT * (hot - w.to_compile) // c.compile
     # Subtract what all halvings leave, so that nothing is left when all is compiled.
-    cold = _WHOLE >> c.halvings
-    left = _halved(_WHOLE, done * c.halvings, _WHOLE) - cold
-    w.warm_excess = c.warm_excess * max(0, left) // (_WHOLE - cold)
+    cold = _UNIT >> c.halvings
+    left = _halved(_UNIT, done * c.halvings, _UNIT) - cold
+    w.warm_excess = c.warm_excess * max(0, left) // (_UNIT - cold)

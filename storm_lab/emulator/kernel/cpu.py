@@ -215,7 +215,7 @@ def leave_cpu(k: State, node: int, i: int) -> None:
     n = p.active - 1
     p.active = n
     if wanting(k, node) == p.cores - 1:
-        p.rested_at = s_at(k, 0).now
+        p.core_free_since = s_at(k, 0).now
     if i == n:
         return
     first = node * s_at(k, 0).burst_width

@@ -92,7 +92,7 @@ def open_worker(k: State, worker: int, node: int, topology: int, first_thread: i
     w.started = s_at(k, 0).now
     # The two threads of its system executor, which nothing wakes.
     w.waiting = 2
-    w.rang = w.started
+    w.housekept_at = w.started
     w.receive_thread, w.transfer_thread = first_thread, first_thread + 1
     w.housekeeping_thread, w.network_thread = first_thread + 2, first_thread + 3
     w.compiler_thread = first_thread + 4

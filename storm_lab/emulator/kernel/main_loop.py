@@ -8,7 +8,7 @@ when it does so changes no result.
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import move_horizon, schedule, unschedule
-from storm_lab.emulator.kernel.bursts import reschedule, work_off
+from storm_lab.emulator.kernel.bursts import reschedule, run_backlog
 from storm_lab.emulator.kernel.cpu import advance
 from storm_lab.emulator.kernel.log_lock import release_log
 from storm_lab.emulator.kernel.network import put_on_channel
@@ -220,12 +220,12 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
 
 
 @entry
-def owe(k: State, worker: int, work: int) -> None:
+def add_backlog(k: State, worker: int, work: int) -> None:
     """Let a worker's housekeeping spend ``work`` ns of CPU, now or when its present round is done.
 
     It is charged as it is: cold code and the factor for Storm's own code do not change it.
     """
     w = worker_at(k, worker)
-    w.owed += work
+    w.backlog += work
     if thread_at(k, w.housekeeping_thread).state == IDLE:
-        work_off(k, w.housekeeping_thread)
+        run_backlog(k, w.housekeeping_thread)

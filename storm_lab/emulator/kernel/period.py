@@ -6,7 +6,7 @@ import numpy as np
 
 from storm_lab.emulator.events.schedule import fit_horizon, schedule, unschedule
 from storm_lab.emulator.kernel.batches import flush_tick
-from storm_lab.emulator.kernel.bursts import compile_on
+from storm_lab.emulator.kernel.bursts import compile_next
 from storm_lab.emulator.kernel.call_cost import warm_up
 from storm_lab.emulator.kernel.cpu import spend_evenly
 from storm_lab.emulator.kernel.lifecycle import COMPILERS
@@ -84,10 +84,10 @@ def _housekeep(k: State, thread: int, source: int) -> None:
     if topology.flush > 0:
         # The flush timer sleeps in between; in 1.x the thread that it tells to flush does too.
         work += c.housekeeping_period * c.wait_work * (1 + topology.overflows) // topology.flush
-    work = ((work * (s.now - w.rang) // c.housekeeping_period * p.system) >> 16) + w.due
+    work = ((work * (s.now - w.housekept_at) // c.housekeeping_period * p.system) >> 16) + w.wait_balance
     # Refunds for waits that ended early may exceed all the rest.
-    w.due = min(work, 0)
-    w.rang = s.now
+    w.wait_balance = min(work, 0)
+    w.housekept_at = s.now
     cpu = (max(work, 0) * p.slow * p.extra) >> 20
     t.cpu += cpu
     # Storm's timers start their next wait when their work is done, so two workers do not keep in step.
@@ -149,7 +149,7 @@ def _warm_up(k: State, worker: int) -> None:
     first = worker_at(k, worker).compiler_thread
     for compiler in range(first, first + COMPILERS):
         if thread_at(k, compiler).state == IDLE:
-            compile_on(k, compiler)
+            compile_next(k, compiler)
 
 
 @jit

@@ -181,6 +181,6 @@ def share_machine(k: State) -> None:
         before = wanting(k, node)
         p.beside = beside
         if before >= p.cores > wanting(k, node):
-            p.rested_at = s.now
+            p.core_free_since = s.now
         if fewer and p.wake_head >= 0:
             reschedule(k, node)

@@ -21,7 +21,7 @@ from storm_lab.emulator.kernel.acking import (
     send_to_acker,
 )
 from storm_lab.emulator.kernel.bursts import start_burst, start_call
-from storm_lab.emulator.kernel.call_cost import count_call, varied
+from storm_lab.emulator.kernel.call_cost import count_call, draw_call_cost
 from storm_lab.emulator.kernel.forwarding import flush_output
 from storm_lab.emulator.kernel.polling import sleep_between_turns, stop_polling
 from storm_lab.emulator.kernel.queues import free_message, has_room, spout_poll_time, take
@@ -235,7 +235,7 @@ def spout_emit(k: State, thread: int) -> None:
     e.turn = TURN_EMIT
     c = cost_at(k, 0)
     count_call(k, t.worker)
-    user = varied(k, e.first_task + e.turn_task, record_at(k, record).cpu_ns)
+    user = draw_call_cost(k, e.first_task + e.turn_task, record_at(k, record).cpu_ns)
     work = c.poll + c.emit * (copies_of(k, e.topology, record) + source_at(k, e.source).anchored)
     if topology_at(k, e.topology).debug != 0:
         t.log_work = record_at(k, record).emissions * c.log_emit

@@ -17,12 +17,12 @@ from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.acking import send_to_acker
 from storm_lab.emulator.kernel.bolt import ask_server, bolt_execute, bolt_results, bolt_start
 from storm_lab.emulator.kernel.bursts import (
-    compile_on,
+    compile_next,
     long_sleep_work,
-    rest_of,
+    run_backlog,
     start_burst,
     start_call,
-    work_off,
+    time_asleep,
 )
 from storm_lab.emulator.kernel.connection import is_first, sender_of
 from storm_lab.emulator.kernel.forwarding import flush_output, give_up, serialise_own
@@ -125,7 +125,7 @@ def _batch_start(k: State, thread: int, most: int) -> None:
     t = thread_at(k, thread)
     c = cost_at(k, 0)
     work = calls = 0
-    slept = rest_of(k, thread)
+    slept = time_asleep(k, thread)
     # `seq` grows with every burst that starts, so every batch has its own number.
     batch = s_at(k, 0).seq + 1
     t.hand_over = batch
@@ -178,7 +178,7 @@ def _wake_for_nothing(k: State, worker: int) -> None:
     c = cost_at(k, 0)
     p = node_at(k, w.node)
     work = (c.empty_batch * p.system) >> 16
-    w.due += work
+    w.wait_balance += work
     interrupt_wait(k, w.transfer_thread)
     threads = wanting(k, w.node)
     w.awake_until = now + c.wake + ((work * p.slow * p.extra) >> 20) * max(1, threads // p.threads)
@@ -288,10 +288,10 @@ def _burst_leads_to(k: State, thread: int, work: int) -> None:
                 flush_spout(k, thread)
     elif t.kind == HOUSEKEEPING:
         t.state = IDLE
-        work_off(k, thread)
+        run_backlog(k, thread)
     elif t.kind == COMPILER:
         t.state = IDLE
-        compile_on(k, thread)
+        compile_next(k, thread)
     else:
         hand_over(k, thread)
 

@@ -3,7 +3,7 @@
 Transfer and send threads and bolts' main threads wait so, and both threads of a worker's system executor. A
 wait that a tuple ends sooner costs what waking costs, and no more; so a thread that a flood keeps busy has no
 time-outs. A time-out is no event. When a worker's housekeeping period ends, it charges the threads that wait
-then as if they had waited throughout. When a wait ends, the difference is settled.
+then as if they had waited throughout. When a wait ends, the difference is charged or refunded.
 """
 
 from __future__ import annotations
@@ -26,40 +26,40 @@ def begin_wait(k: State, thread: int) -> None:
     t = thread_at(k, thread)
     w = worker_at(k, t.worker)
     t.idle_from = s_at(k, 0).now
-    t.paid_from = w.rang
-    if cost_at(k, 0).wait_most > 0 and _consumes(k, thread):
+    t.waits_charged_to = w.housekept_at
+    if cost_at(k, 0).wait_timeout > 0 and _consumes(k, thread):
         w.waiting += 1
 
 
 @inline
 def end_wait(k: State, thread: int) -> None:
     """Note that an idle thread is woken, or dies."""
-    if cost_at(k, 0).wait_most > 0 and _consumes(k, thread):
+    if cost_at(k, 0).wait_timeout > 0 and _consumes(k, thread):
         worker_at(k, thread_at(k, thread).worker).waiting -= 1
-        _settle_wait(k, thread)
+        _charge_wait(k, thread)
 
 
 @jit
-def _settle_wait(k: State, thread: int) -> None:
+def _charge_wait(k: State, thread: int) -> None:
     """Charge housekeeping for the time-outs that a wait really had, less what was charged in advance."""
     t = thread_at(k, thread)
     w = worker_at(k, t.worker)
     c = cost_at(k, 0)
     waited = s_at(k, 0).now - t.idle_from
-    owed = 0
-    if waited >= c.wait_most:
-        owed = waited // c.wait_most * c.wait_work
-    if w.rang > t.paid_from:
-        owed -= (w.rang - t.paid_from) * c.waits_work // c.housekeeping_period
-    if owed != 0:
-        w.due += (owed * node_at(k, t.node).system) >> 16
+    uncharged = 0
+    if waited >= c.wait_timeout:
+        uncharged = waited // c.wait_timeout * c.wait_work
+    if w.housekept_at > t.waits_charged_to:
+        uncharged -= (w.housekept_at - t.waits_charged_to) * c.waits_work // c.housekeeping_period
+    if uncharged != 0:
+        w.wait_balance += (uncharged * node_at(k, t.node).system) >> 16
 
 
 @inline
 def interrupt_wait(k: State, thread: int) -> None:
     """Start an idle thread's wait again, as the thread is woken for nothing."""
     t = thread_at(k, thread)
-    if cost_at(k, 0).wait_most > 0:
-        _settle_wait(k, thread)
+    if cost_at(k, 0).wait_timeout > 0:
+        _charge_wait(k, thread)
     t.idle_from = s_at(k, 0).now
-    t.paid_from = worker_at(k, t.worker).rang
+    t.waits_charged_to = worker_at(k, t.worker).housekept_at

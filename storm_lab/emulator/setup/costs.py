@@ -56,7 +56,7 @@ def cost_row(
     c.wait_work = c.empty_turn = round(cost.consumer_wake_us * NS_PER_US)
     if version < V1_0_0:
         c.empty_batch = c.wait_work
-        c.wait_most = round(TIMER_MS * NS_PER_MS)
+        c.wait_timeout = round(TIMER_MS * NS_PER_MS)
         c.waits_work = round(rounds * cost.consumer_wake_us * NS_PER_US)
         # Disruptor 2 (MultiThreadedClaimStrategy): a thread that waits for room parks like an idle one of
         # 2.x.

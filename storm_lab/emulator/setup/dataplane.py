@@ -15,7 +15,7 @@ import numpy as np
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel import cpu, lifecycle, network, readers
-from storm_lab.emulator.kernel.main_loop import owe
+from storm_lab.emulator.kernel.main_loop import add_backlog
 from storm_lab.emulator.kernel.polling import charge_all_polls
 from storm_lab.emulator.plane import Loss, Stay, WindowSample
 from storm_lab.emulator.setup.flow import shares
@@ -270,7 +270,7 @@ class DataPlane(KernelRunner):
 
     def charge(self, worker: int, cpu_ns: int) -> None:
         """Charge a worker with CPU for management (a poll, a sync), besides its threads."""
-        owe(self._state(), worker, cpu_ns)
+        add_backlog(self._state(), worker, cpu_ns)
         self._apply_changes()
 
     def hold_sending(self, worker: int, duration_ns: int) -> None:

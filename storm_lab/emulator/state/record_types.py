@@ -88,7 +88,7 @@ COSTS = record(
     ("wait_work", I8),  # CPU of ending a thread's wait, whether it times out or the thread is woken
     ("asleep", I8),  # most that a long sleep adds to that
     ("sleep_half", I8),  # sleep that adds half of it
-    ("wait_most", I8),  # up to 0.10: after that a wait for a queue times out and starts again; 0 = never
+    ("wait_timeout", I8),  # up to 0.10: after that a wait for a queue times out and starts again; 0 = never
     ("waits_work", I8),  # CPU of one thread's time-outs in a housekeeping period
     ("room_poll", I8),  # up to 0.10: CPU of a poll of a thread that waits for room; 0 = it does not poll
     ("flush_work", I8),  # CPU of a connection's flush timer in a housekeeping period
@@ -116,7 +116,7 @@ NODE = cache_line_record(
     ("v", I8),  # virtual time: CPU of a thread that is always on a core, 2**-SHARE_BITS ns
     ("fair", I8),  # the same of a thread that always has the fair share
     ("v_at", I8),  # when both were last advanced
-    ("rested_at", I8),  # when a core last became free after all had been taken
+    ("core_free_since", I8),  # when a core last became free after all had been taken
     ("active", I4),  # threads that run
     ("run_queue_length", I4),  # threads in the run queue: they wait for one of those to give up its core
     ("run_queue_head", I4),
@@ -192,8 +192,8 @@ WORKER = cache_line_record(
     ("alive", I1),
     # Fields from here on are seldom used.
     ("log_turn", I8),  # CPU that the thread that holds its log has spent since it got the log, ns
-    ("owed", I8),  # CPU that its housekeeping thread has still to spend, ns
-    ("due", I8),  # CPU of waits that ended in this period, less what was charged for them in advance
+    ("backlog", I8),  # CPU that its housekeeping thread has still to spend, ns
+    ("wait_balance", I8),  # CPU of waits that ended in this period, less what was charged for them in advance
     ("own", I4),  # what its periodic work takes of a core in this period, in 1/1024
     ("compile_due", I8),  # CPU of compiling what its calls so far have made hot, ns
     ("to_compile", I8),  # the part of it that no compiler has begun
@@ -201,7 +201,7 @@ WORKER = cache_line_record(
     ("topology", I4),
     ("rack", I4),  # of its node
     ("waiting", I4),  # threads that wait for their queues, for 10 ms at a time
-    ("rang", I8),  # when its last housekeeping period ended
+    ("housekept_at", I8),  # when its last housekeeping period ended
     ("awake_until", I8),  # until then its idle transfer thread is awake, as it was woken for nothing
     ("connections", I4),  # to workers that its executors send to
     *each(I4, "housekeeping_thread", "compiler_thread"),  # the first of its compiler threads
@@ -278,7 +278,7 @@ THREAD = cache_line_record(
     ("next_log", I4),
     ("poll_load", I4),  # what its polls take of a core, in 1/1024
     ("idle_from", I8),  # when it became idle
-    ("paid_from", I8),  # until when its worker's housekeeping had charged for waits at that time
+    ("waits_charged_to", I8),  # until when its worker's housekeeping had charged for waits at that time
     ("poll_every", I8),  # polling interval; 0 = it does not poll
     ("poll_from", I8),  # its node's `poll_clock` when it began to poll at this interval
     ("polls_charged_to", I8),  # its node's `poll_cpu_clock` up to which its polls' CPU has been counted
