@@ -91,7 +91,7 @@ class Bundle:
                 (k.channel, ("latency", "undisturbed")),
                 (k.server, ("latency",)),
                 (k.topology, ("flush",)),
-                (k.source, ("pause", "sleep", "fetch", "apart", "answer")),
+                (k.source, ("pause", "sleep", "fetch", "client_fetch", "answer")),
             ):
                 for name in names:
                     table[name] *= self.size

@@ -176,7 +176,7 @@ def test_what_decides_the_machine_code_gives_another_cache(
     [
         ("workloads/workload_trace.py", "# serialised payload", "# bytes on the wire"),
         ("workloads/workload_trace.py", r"^class WorkloadTrace:", "class WorkloadTrace(object):"),
-        ("emulator/kernel/main_loop.py", r"^def settle", "# A word.\ndef settle"),
+        ("emulator/kernel/main_loop.py", r"^def resume_blocked", "# A word.\ndef resume_blocked"),
         ("emulator/control/nimbus.py", r"^class Nimbus:", "class Nimbus(object):"),
     ],
 )

@@ -136,7 +136,7 @@ def test_a_sender_of_2_x_waits_when_the_receiver_reads_too_slowly() -> None:
         k = scene.plane.kernel
         k.cost["poll"], k.cost["receive"] = 100 * US, 1 * MS
         k.s["unread_high"], k.s["unread_low"] = bound, bound // 2
-        k.cost["wire_high"] = 1 << 40
+        k.cost["high_watermark"] = 1 << 40
         scene.plane.run_until(10 * SECOND)
         scene.plane.finish()
         component = scene.tape.column("counts", "component")

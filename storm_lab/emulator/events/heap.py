@@ -30,7 +30,7 @@ def period_source(k: State, thread: int) -> int:
 
 
 @inline
-def line_source(k: State, source: int) -> int:
+def source_event(k: State, source: int) -> int:
     """Return the event source of a spout's source: the turn that finds its next line."""
     s = s_at(k, 0)
     return 2 * s.nodes + s.channels + source

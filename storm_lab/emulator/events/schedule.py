@@ -19,7 +19,7 @@ from storm_lab.emulator.state.layout import State
 # Width of a bucket: the time in which about this many events are played.
 _BUCKET_EVENTS = 16
 # With fewer scheduled events the heap alone is faster.
-_WORTHWHILE = 256
+_MIN_CALENDAR_EVENTS = 256
 # The width is fitted again after this many events at the earliest.
 _FIT_EVENTS = 4096
 
@@ -104,7 +104,7 @@ def fit_horizon(k: State) -> None:
     bits = 0
     while 2 << bits <= wanted:
         bits += 1
-    if s.heap_n + s.far_n < _WORTHWHILE:
+    if s.heap_n + s.far_n < _MIN_CALENDAR_EVENTS:
         if s.horizon < NEVER:
             _gather(k)
     elif s.horizon == NEVER or abs(bits - s.bucket_bits) > 1:

@@ -111,7 +111,7 @@ def gather(k: State, thread: int, receiver: int, m: int) -> None:
         b = m
         t = thread_at(k, thread)
         if t.batches < 0:
-            _plan_flush(k, thread)
+            _schedule_flush(k, thread)
         batch_at(k, b).receiver, batch_at(k, b).length = receiver, 0
         batch_at(k, b).next = t.batches
         t.batches = b
@@ -125,7 +125,7 @@ def gather(k: State, thread: int, receiver: int, m: int) -> None:
 
 
 @inline
-def _plan_flush(k: State, thread: int) -> None:
+def _schedule_flush(k: State, thread: int) -> None:
     """1.x: schedule the worker's next tick, which hands over what a thread gathers from now on."""
     t = thread_at(k, thread)
     w = worker_at(k, t.worker)

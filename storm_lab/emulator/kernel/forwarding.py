@@ -41,27 +41,27 @@ from storm_lab.emulator.state.kinds import (
     TRANSFER,
     UNREACHED_BLOCKS,
     UNREACHED_DROPS,
-    WAIT_WIRE,
+    WAIT_CHANNEL,
     WAITING,
 )
 from storm_lab.emulator.state.layout import State
 
 
 @inline
-def give_up(k: State, worker: int, m: int) -> None:
+def handle_unreached(k: State, worker: int, m: int) -> None:
     """Deal with a message whose executor cannot be reached.
 
     It is lost, or waits, or waits and stops all sending.
     """
     w = worker_at(k, worker)
-    fate = s_at(k, 0).unreached
-    if fate == UNREACHED_DROPS or (fate == UNREACHED_BLOCKS and w.connecting == 0):
+    policy = s_at(k, 0).unreached
+    if policy == UNREACHED_DROPS or (policy == UNREACHED_BLOCKS and w.connecting == 0):
         w.dropped += 1
         lose(k, m)
         return
     message_at(k, m).time = s_at(k, 0).now
     park(k, worker, m)
-    if fate == UNREACHED_BLOCKS:
+    if policy == UNREACHED_BLOCKS:
         w.held_until = HELD
 
 
@@ -119,21 +119,21 @@ def _may_not_send(k: State, thread: int, m: int) -> bool:
     until = worker_at(k, t.worker).held_until
     if until == HELD:
         t.state = WAITING
-        t.wait = WAIT_WIRE
+        t.wait = WAIT_CHANNEL
         return True
     if until <= now:
-        if c.wire_high == 0 or message_at(k, m).locality == IN_NODE:
+        if c.high_watermark == 0 or message_at(k, m).locality == IN_NODE:
             return False
         p = node_at(k, t.node)
-        if held_bytes(k, t.node, m) > c.wire_high:
+        if held_bytes(k, t.node, m) > c.high_watermark:
             # The link is cut: check again at the interval of the tries to connect.
-            until = now + s_at(k, 0).reconnect_first
-        elif p.nic_out_free - now > c.wire_high * p.nic_ps_per_byte // 1000:
-            until = p.nic_out_free - c.wire_low * p.nic_ps_per_byte // 1000
+            until = now + s_at(k, 0).first_reconnect
+        elif p.nic_out_free - now > c.high_watermark * p.nic_ps_per_byte // 1000:
+            until = p.nic_out_free - c.low_watermark * p.nic_ps_per_byte // 1000
         else:
             return False
     t.state = WAITING
-    t.wait = WAIT_WIRE
+    t.wait = WAIT_CHANNEL
     schedule(k, timer_source(k, thread), until)
     return True
 
@@ -146,7 +146,7 @@ def _reader_is_slow(k: State, thread: int, m: int) -> bool:
     up to its high watermark.
     """
     c = cost_at(k, 0)
-    if c.wire_high == 0:
+    if c.high_watermark == 0:
         return False
     reader = worker_at(k, executor_at(k, message_at(k, m).target).worker)
     if reader.alive == 0 or reader.unread <= s_at(k, 0).unread_high:
@@ -199,7 +199,7 @@ def flush_output(k: State, thread: int) -> bool:
         elif receiver >= 0:
             enqueue_batch(k, thread, receiver, m)
         elif receiver == -1 and message_at(k, m).target < 0:
-            give_up(k, t.worker, m)
+            handle_unreached(k, t.worker, m)
         elif receiver == -1:
             lose(k, m)
         else:

@@ -24,7 +24,7 @@ from storm_lab.emulator.kernel.queues import (
 )
 from storm_lab.emulator.kernel.routing import resolve
 from storm_lab.emulator.kernel.run_queue import leave_run_queue, lose_core
-from storm_lab.emulator.kernel.source_queue import leave_idle, watch
+from storm_lab.emulator.kernel.source_queue import remove_idle_spout, schedule_line_turn
 from storm_lab.emulator.kernel.waits import begin_wait, end_wait
 from storm_lab.emulator.state.arrays import (
     component_at,
@@ -56,7 +56,7 @@ from storm_lab.emulator.state.kinds import (
     SEND,
     SPOUT,
     TRANSFER,
-    WAIT_WIRE,
+    WAIT_CHANNEL,
     WAITING,
 )
 from storm_lab.emulator.state.layout import Kernel, State
@@ -205,9 +205,9 @@ def close_executor(k: State, executor: int) -> tuple[int, int, int, int]:
     e = executor_at(k, executor)
     e.alive = 0
     e.active = 0
-    if e.awaits != 0:
-        leave_idle(k, executor)
-        watch(k, e.source)
+    if e.in_idle_table != 0:
+        remove_idle_spout(k, executor)
+        schedule_line_turn(k, e.source)
     queued = _stop_thread(k, e.main_thread)
     sending = _stop_thread(k, e.send_thread)
     if e.turn_head >= 0:
@@ -303,6 +303,6 @@ def deliver_parked(k: State, worker: int) -> int:
     if w.parked_head < 0 and w.held_until == HELD:
         w.held_until = s_at(k, 0).now
         t = thread_at(k, w.transfer_thread)
-        if t.state == WAITING and t.wait == WAIT_WIRE:
+        if t.state == WAITING and t.wait == WAIT_CHANNEL:
             schedule(k, timer_source(k, w.transfer_thread), s_at(k, 0).now)
     return delivered

@@ -12,7 +12,7 @@ from storm_lab.emulator.kernel.bursts import reschedule, run_backlog
 from storm_lab.emulator.kernel.cpu import advance
 from storm_lab.emulator.kernel.log_lock import release_log
 from storm_lab.emulator.kernel.network import put_on_channel
-from storm_lab.emulator.kernel.period import period_rings
+from storm_lab.emulator.kernel.period import period_fires
 from storm_lab.emulator.kernel.quota import is_quota_turn
 from storm_lab.emulator.kernel.run_queue import (
     cores_of,
@@ -24,9 +24,9 @@ from storm_lab.emulator.kernel.run_queue import (
     takes_turns,
 )
 from storm_lab.emulator.kernel.shared_cores import share_machine
-from storm_lab.emulator.kernel.source_queue import line_found
-from storm_lab.emulator.kernel.spout import TURN_MOST, spout_turn
-from storm_lab.emulator.kernel.threads import arrive, burst_done, go_on, resume, timer_rings
+from storm_lab.emulator.kernel.source_queue import begin_line_turn
+from storm_lab.emulator.kernel.spout import MAX_TURN_ACKS, spout_turn
+from storm_lab.emulator.kernel.threads import burst_done, message_arrives, resume, take_next, timer_fires
 from storm_lab.emulator.state.arrays import (
     burst_at,
     channel_at,
@@ -58,7 +58,7 @@ from storm_lab.emulator.state.layout import State
 
 
 @jit
-def settle(k: State) -> None:
+def resume_blocked(k: State) -> None:
     """Let threads go on that have found room in the queue that they waited for.
 
     They go on in the order in which they began to wait, followed by the threads that this lets go on.
@@ -81,7 +81,7 @@ def _thread_due(k: State, node: int) -> None:
     if p.wake_head >= 0 and (not takes_turns(k) or thread_at(k, p.wake_head).awake <= s.now):
         thread = pop_woken(k, node)
         if thread_at(k, thread).state == WAKING:
-            go_on(k, thread)
+            take_next(k, thread)
         return
     advance(k, node)
     thread = p.run_queue_head
@@ -102,11 +102,11 @@ def _thread_due(k: State, node: int) -> None:
         get_core(k, thread)
     else:
         s.holder = thread
-        go_on(k, thread)
+        take_next(k, thread)
 
 
 @jit
-def _wire_due(k: State, index: int) -> None:
+def _channel_due(k: State, index: int) -> None:
     """Play the arrival of a channel's first message; it may wake its reader, but none gets a core yet."""
     s = s_at(k, 0)
     channel = channel_at(k, index)
@@ -130,7 +130,7 @@ def _wire_due(k: State, index: int) -> None:
             message.time = done
             put_on_channel(k, s.channels - s.nodes + node, m)
             return
-    arrive(k, m)
+    message_arrives(k, m)
 
 
 @inline
@@ -154,13 +154,13 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
     Returns why it stopped.
     """
     s = s_at(k, 0)
-    wires = 2 * s.nodes + s.channels
+    first_line_event = 2 * s.nodes + s.channels
     timers = s.timers
     events = 0
-    message_margin = 2 * s.bolt_margin + 2 * TURN_MOST
+    message_margin = 2 * s.bolt_margin + 2 * MAX_TURN_ACKS
     s.holder = -1
     if changed:
-        settle(k)
+        resume_blocked(k)
         for node in range(s.nodes):
             reschedule(k, node)
         if s.shared > 0:
@@ -170,9 +170,9 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
             return NEED_MESSAGES
         if s.free_roots < 2:
             return NEED_ROOTS
-        if s.root_rows_most - s.root_rows < 4 * TURN_MOST or s.execution_rows_most - s.execution_rows < 4:
+        if s.max_root_rows - s.root_rows < 4 * MAX_TURN_ACKS or s.max_execution_rows - s.execution_rows < 4:
             return NEED_LOG
-        if 2 * s.moved > s.moved_most:
+        if 2 * s.moved > s.max_moved:
             return NEED_LOG
         if events >= budget:
             return NEED_BUDGET
@@ -192,24 +192,24 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
         elif source < 2 * s.nodes:
             node = source - s.nodes
             _thread_due(k, node)
-        elif source < wires:
+        elif source < first_line_event:
             node = -1
-            _wire_due(k, source - 2 * s.nodes)
+            _channel_due(k, source - 2 * s.nodes)
         elif source < timers:
-            thread = line_found(k, source - wires)
+            thread = begin_line_turn(k, source - first_line_event)
             node = thread_at(k, thread).node
             spout_turn(k, thread)
         else:
             thread = (source - timers) >> 1
             node = thread_at(k, thread).node
             if (source - timers) & 1:
-                period_rings(k, thread, source)
+                period_fires(k, thread, source)
             else:
                 unschedule(k, source)
-                timer_rings(k, thread)
+                timer_fires(k, thread)
         s.holder = -1
         if s.ready_n > 0:
-            settle(k)
+            resume_blocked(k)
         if node >= 0:
             reschedule(k, node)
         if s.shared > 0:

@@ -122,7 +122,7 @@ def held_bytes(k: State, start: int, m: int) -> int:
 def end_cut(k: State, start: int, channel_index: int) -> None:
     """End the cut of a link from node ``start``: the next try to connect succeeds, and what waited goes out.
 
-    Tries are ``reconnect_first`` apart at first, then twice as far each time, up to ``reconnect_most``. If
+    Tries are ``first_reconnect`` apart at first, then twice as far each time, up to ``max_reconnect``. If
     the senders have given up by now, what waited is lost.
     """
     channel = channel_at(k, channel_index)
@@ -133,10 +133,10 @@ def end_cut(k: State, start: int, channel_index: int) -> None:
         lose_held(k, channel_index)
         return
     at = channel.cut_at
-    wait = s_at(k, 0).reconnect_first
+    wait = s_at(k, 0).first_reconnect
     while at < now:
         at += wait
-        wait = min(2 * wait, s_at(k, 0).reconnect_most)
+        wait = min(2 * wait, s_at(k, 0).max_reconnect)
     channel.up_at = at
     m = channel.held_head
     channel.held_head = -1

@@ -27,17 +27,17 @@ from storm_lab.emulator.state.kinds import FLUSH, HOUSEKEEPING, IDLE, IN_PROCESS
 from storm_lab.emulator.state.layout import State
 
 # In 1/1024: at 98 percent HotSpot gives up (GC overhead limit).
-FULLEST = 1003
+MAX_FILLED = 1003
 # Extra cost, in 1/65536, where collections take 98 percent of the time, HotSpot's other limit.
-SILENT_EXCESS = 49 << 16
+FULL_HEAP_EXCESS = 49 << 16
 
 
 @inline
 def _filled(k: State, worker: int) -> int:
-    """Return the part of a worker's heap that its incoming queue fills, in 1/1024, at most FULLEST."""
+    """Return the part of a worker's heap that its incoming queue fills, in 1/1024, at most MAX_FILLED."""
     w = worker_at(k, worker)
     queued = thread_at(k, w.receive_thread).length + thread_at(k, w.network_thread).length
-    return min(queued * s_at(k, 0).queued_bytes * 1024 // s_at(k, 0).heap_bytes, FULLEST)
+    return min(queued * s_at(k, 0).queued_bytes * 1024 // s_at(k, 0).heap_bytes, MAX_FILLED)
 
 
 @inline
@@ -46,7 +46,7 @@ def _heap_excess(k: State, filled: int) -> int:
 
     A collection marks or copies live data, which is mainly queued tuples, and comes sooner the less of the
     heap is free. So it costs in proportion to the full part over the free one, in steps of 1/1024 of the
-    heap, up to FULLEST.
+    heap, up to MAX_FILLED.
     """
     return filled * s_at(k, 0).heap_cost // (1024 - filled)
 
@@ -56,8 +56,8 @@ def _watch_heap(k: State, worker: int, filled: int) -> None:
     """Let a worker do little but collect garbage for as long as its heap is full."""
     s = s_at(k, 0)
     w = worker_at(k, worker)
-    if filled >= s.silent_heap:
-        w.heap_excess = SILENT_EXCESS
+    if filled >= s.full_heap:
+        w.heap_excess = FULL_HEAP_EXCESS
         if w.full_since == 0:
             w.full_since = s.now
             s.full_heaps += 1
@@ -95,14 +95,14 @@ def _housekeep(k: State, thread: int, source: int) -> None:
     spend_evenly(k, t.worker, cpu, time)
     filled = _filled(k, t.worker)
     w.heap_excess = _heap_excess(k, filled)
-    if filled >= s.silent_heap or w.full_since > 0:
+    if filled >= s.full_heap or w.full_since > 0:
         _watch_heap(k, t.worker, filled)
     schedule(k, source, s.now + time)
     fit_horizon(k)
 
 
 @jit
-def period_rings(k: State, thread: int, source: int) -> None:
+def period_fires(k: State, thread: int, source: int) -> None:
     """Play a periodic tick: housekeeping, a tick or flush tuple, or the rotation of a spout's pending map."""
     t = thread_at(k, thread)
     s = s_at(k, 0)

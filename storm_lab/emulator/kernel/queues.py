@@ -91,7 +91,7 @@ def release_root(k: State, root: int) -> None:
 
 @inline
 def lose(k: State, m: int) -> None:
-    """Drop a message that can never arrive, because its receiver is gone or unknown."""
+    """Drop a message that can never message_arrives, because its receiver is gone or unknown."""
     s_at(k, 0).lost += 1
     free_message(k, m)
 
@@ -146,7 +146,7 @@ def spout_poll_time(k: State, thread: int, not_before: int) -> int:
 
 
 @jit
-def notice(k: State, thread: int) -> None:
+def wake_for_message(k: State, thread: int) -> None:
     """Wake a thread that has nothing to do, as something was put into its queue."""
     t = thread_at(k, thread)
     if t.state == IDLE:
@@ -199,7 +199,7 @@ def enqueue(k: State, thread: int, m: int) -> None:
     t.places += 1
     if t.kind == MAIN and 10 * (t.length + t.held) >= 9 * t.capacity and t.flagged == 0:
         raise_flag(k, thread)
-    notice(k, thread)
+    wake_for_message(k, thread)
 
 
 @inline

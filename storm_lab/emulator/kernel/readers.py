@@ -8,7 +8,7 @@ from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.acking import close_root
 from storm_lab.emulator.kernel.queues import release_all, spout_poll_time
-from storm_lab.emulator.kernel.source_queue import leave_idle, return_line, watch
+from storm_lab.emulator.kernel.source_queue import remove_idle_spout, return_line, schedule_line_turn
 from storm_lab.emulator.state.arrays import component_at, executor_at, s_at, source_at, thread_at
 from storm_lab.emulator.state.jit import entry
 from storm_lab.emulator.state.kinds import (
@@ -24,7 +24,7 @@ from storm_lab.emulator.state.kinds import (
 from storm_lab.emulator.state.layout import Kernel, State
 
 # Most roots that one call of lose_pending gives up; limits the log rows that it writes.
-LOSE_MOST = 4096
+MAX_LOST_ROOTS = 4096
 
 
 @entry
@@ -36,9 +36,9 @@ def set_active(k: State, executor: int, active: int) -> None:
     s = s_at(k, 0)
     thread = e.main_thread
     polling = thread_at(k, thread).state == POLLING
-    if e.awaits != 0:
-        leave_idle(k, executor)
-        watch(k, e.source)
+    if e.in_idle_table != 0:
+        remove_idle_spout(k, executor)
+        schedule_line_turn(k, e.source)
     if polling:
         # Until then it sleeps at the interval of its old state.
         e.poll_phase = spout_poll_time(k, thread, s.now)
@@ -62,17 +62,17 @@ def set_rate(k: State, source: int, rate_milli: int) -> None:
     if rate_milli > 0:
         gap = 1_000_000_000_000 // rate_milli
         row.origin = s.now + gap - waiting * gap
-    watch(k, source)
+    schedule_line_turn(k, source)
 
 
 @entry
 def wake_readers(k: State, source: int) -> None:
     """Let the source's sleeping spouts check for lines that were returned or come at another rate."""
-    watch(k, source)
+    schedule_line_turn(k, source)
 
 
 @entry
-def first_calls(k: State, source: int, calls: int) -> None:
+def queue_first_calls(k: State, source: int, calls: int) -> None:
     """Queue a closed loop's first calls."""
     for _ in range(calls):
         return_line(k, source, -1, 0, s_at(k, 0).now)
@@ -80,9 +80,9 @@ def first_calls(k: State, source: int, calls: int) -> None:
 
 @entry
 def lose_pending(k: State, executor: int) -> int:
-    """Give up roots in a dying spout's pending map, at most LOSE_MOST of them; returns how many are left."""
+    """Give up roots in a dying spout's pending map, at most MAX_LOST_ROOTS; returns how many are left."""
     e = executor_at(k, executor)
-    for _ in range(LOSE_MOST):
+    for _ in range(MAX_LOST_ROOTS):
         if e.new_head >= 0:
             close_root(k, e.new_head, LOST)
         elif e.old_head >= 0:
@@ -95,7 +95,7 @@ def lose_pending(k: State, executor: int) -> int:
 
 
 @entry
-def return_in_hand(k: State, executor: int) -> None:
+def return_taken_line(k: State, executor: int) -> None:
     """Return the line that a dying spout had taken and not emitted yet, if its source keeps its lines."""
     e = executor_at(k, executor)
     if component_at(k, e.component).is_spout == 0:
@@ -113,12 +113,12 @@ def return_in_hand(k: State, executor: int) -> None:
 
 
 @entry
-def _give_back(k: State, source: int, line: int, attempt: int) -> None:
+def _return_line(k: State, source: int, line: int, attempt: int) -> None:
     return_line(k, source, line, attempt, s_at(k, 0).now)
 
 
 @entry
-def _empty(k: State, source: int) -> None:
+def _drop_returned(k: State, source: int) -> None:
     row = source_at(k, source)
     release_all(k, row.head)
     row.head = row.tail = -1
@@ -135,6 +135,6 @@ def rewind(k: Kernel, state: State, source: int, acked: Mapping[int, int]) -> No
     while m >= 0:
         waiting[int(k.message[m].number)] = int(k.message[m].record)
         m = int(k.message[m].next)
-    _empty(state, source)
+    _drop_returned(state, source)
     for line in sorted(waiting):
-        _give_back(state, source, line, waiting[line])
+        _return_line(state, source, line, waiting[line])

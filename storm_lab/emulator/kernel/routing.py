@@ -215,19 +215,19 @@ def _count(k: State, m: int, locality: int) -> None:
             index = pair.first + source.local * component_at(k, to.component).tasks + to.local
             cell = traffic_at(k, index)
             if cell.locality != locality:
-                _move(k, index, locality)
+                _change_locality(k, index, locality)
             cell.tuples += 1
             cell.bytes += message.bytes
             return
 
 
 @jit
-def _move(k: State, index: int, locality: int) -> None:
-    """Set a new locality for a pair of tasks, and set its counts so far aside."""
+def _change_locality(k: State, index: int, locality: int) -> None:
+    """Set a new locality for a pair of tasks, and move its counts so far to MOVED."""
     cell = traffic_at(k, index)
     s = s_at(k, 0)
     if cell.tuples > 0:
-        if s.moved == s.moved_most:
+        if s.moved == s.max_moved:
             # If thousands of pairs move in one event, they count for the old locality until the next reading.
             return
         row = moved_at(k, s.moved)

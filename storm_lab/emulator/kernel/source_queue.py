@@ -7,7 +7,7 @@ looked up, and only that turn is played; the others' turns would find nothing.
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.heap import line_source, timer_source
+from storm_lab.emulator.events.heap import source_event, timer_source
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
 from storm_lab.emulator.kernel.queues import free_message, new_message
 from storm_lab.emulator.state.arrays import (
@@ -50,7 +50,7 @@ def next_line_time(k: State, source_index: int) -> int:
 
 @jit
 def take_line(k: State, executor: int) -> None:
-    """Take the next line of the executor's source, which is there, and watch for the one after it."""
+    """Take the next line of the executor's source, which has arrived, and schedule the next one's turn."""
     e = executor_at(k, executor)
     source = source_at(k, e.source)
     e.attempt = 0
@@ -69,30 +69,30 @@ def take_line(k: State, executor: int) -> None:
     if e.line < 0:
         e.line = source.next_line
         source.next_line += source.stride
-    if source.apart > 0:
+    if source.client_fetch > 0:
         e.fetched -= 1
         if e.fetched == 0:
-            _fetch_apart(k, executor)
-    watch(k, e.source)
+            _begin_client_fetch(k, executor)
+    schedule_line_turn(k, e.source)
 
 
 @inline
-def _fetch_apart(k: State, executor: int) -> None:
+def _begin_client_fetch(k: State, executor: int) -> None:
     """Let the fetch thread of a spout's client begin with the next lines."""
     e = executor_at(k, executor)
     source = source_at(k, e.source)
     e.fetched = source.fetch_lines
-    e.fetch_end = s_at(k, 0).now + source.apart
+    e.fetch_end = s_at(k, 0).now + source.client_fetch
 
 
 @inline
 def fetching_until(k: State, executor: int) -> int:
     """Return when a spout has lines of its client's fetch thread to emit; 0 if nextTuple itself fetches."""
     e = executor_at(k, executor)
-    if source_at(k, e.source).apart == 0:
+    if source_at(k, e.source).client_fetch == 0:
         return 0
     if e.fetched == 0:
-        _fetch_apart(k, executor)
+        _begin_client_fetch(k, executor)
     return e.fetch_end
 
 
@@ -122,7 +122,7 @@ def return_line(k: State, source_index: int, line: int, attempt: int, time: int)
     else:
         message_at(k, source.tail).next = m
     source.tail = m
-    watch(k, source_index)
+    schedule_line_turn(k, source_index)
 
 
 @inline
@@ -147,7 +147,7 @@ def _place_of(k: State, source_index: int, key: int) -> int:
 
 
 @jit
-def await_line(k: State, executor: int) -> None:
+def add_idle_spout(k: State, executor: int) -> None:
     """Enter a spout that has found no line and sleeps into its source's table."""
     e = executor_at(k, executor)
     key = (e.poll_phase % period_of(k, e.source)) << _EXECUTOR_BITS | executor
@@ -158,13 +158,13 @@ def await_line(k: State, executor: int) -> None:
         idle_at(k, first + i).value = idle_at(k, first + i - 1).value
     idle_at(k, first + place).value = key
     source.idle += 1
-    e.awaits = 1
-    watch(k, e.source)
+    e.in_idle_table = 1
+    schedule_line_turn(k, e.source)
 
 
 @jit
-def leave_idle(k: State, executor: int) -> None:
-    """Remove a spout from the table, as its turn begins or it dies; a call of `watch` has to follow."""
+def remove_idle_spout(k: State, executor: int) -> None:
+    """Remove a spout from the table, as its turn begins or it dies; `schedule_line_turn` has to follow."""
     e = executor_at(k, executor)
     key = (e.poll_phase % period_of(k, e.source)) << _EXECUTOR_BITS | executor
     source = source_at(k, e.source)
@@ -172,11 +172,11 @@ def leave_idle(k: State, executor: int) -> None:
     source.idle -= 1
     for i in range(_place_of(k, e.source, key), source.idle):
         idle_at(k, first + i).value = idle_at(k, first + i + 1).value
-    e.awaits = 0
+    e.in_idle_table = 0
 
 
 @jit
-def watch(k: State, source_index: int) -> None:
+def schedule_line_turn(k: State, source_index: int) -> None:
     """Schedule the turn that will find the source's next line.
 
     It is the first turn of one of its idle spouts once the line is there. Of turns at the same instant it is
@@ -184,7 +184,7 @@ def watch(k: State, source_index: int) -> None:
     """
     source = source_at(k, source_index)
     n = source.idle
-    event = line_source(k, source_index)
+    event = source_event(k, source_index)
     if n == 0:
         unschedule(k, event)
         return
@@ -215,9 +215,9 @@ def watch(k: State, source_index: int) -> None:
 
 
 @jit
-def line_found(k: State, source_index: int) -> int:
+def begin_line_turn(k: State, source_index: int) -> int:
     """Begin the turn that finds a line; returns the spout's thread, whose sleep is ended."""
-    unschedule(k, line_source(k, source_index))
+    unschedule(k, source_event(k, source_index))
     thread = executor_at(k, source_at(k, source_index).finder).main_thread
     # Acks that would have begun a turn at this instant are handled in this one.
     unschedule(k, timer_source(k, thread))

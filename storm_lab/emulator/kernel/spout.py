@@ -28,14 +28,14 @@ from storm_lab.emulator.kernel.queues import free_message, has_room, spout_poll_
 from storm_lab.emulator.kernel.routing import copies_of, emit_all
 from storm_lab.emulator.kernel.run_queue import has_to_wait
 from storm_lab.emulator.kernel.source_queue import (
-    await_line,
+    add_idle_spout,
     fetching_until,
-    leave_idle,
     line_record,
     next_line_time,
     period_of,
+    remove_idle_spout,
+    schedule_line_turn,
     take_line,
-    watch,
 )
 from storm_lab.emulator.state.arrays import (
     cost_at,
@@ -68,7 +68,7 @@ from storm_lab.emulator.state.kinds import (
 from storm_lab.emulator.state.layout import State
 
 # Most acks handled in one turn; limits what one event can log.
-TURN_MOST = 1024
+MAX_TURN_ACKS = 1024
 
 
 @jit
@@ -79,15 +79,15 @@ def spout_turn(k: State, thread: int) -> None:
     stop_polling(k, thread)
     if has_to_wait(k, thread):
         return
-    if e.awaits != 0:
-        leave_idle(k, t.executor)
+    if e.in_idle_table != 0:
+        remove_idle_spout(k, t.executor)
         if t.length > 0:
-            watch(k, e.source)
+            schedule_line_turn(k, e.source)
     if t.length > 0:
         c = cost_at(k, 0)
         work = 0
         tail = -1
-        for _ in range(min(t.length, TURN_MOST)):
+        for _ in range(min(t.length, MAX_TURN_ACKS)):
             m = take(k, thread)
             work += c.dispatch
             if message_at(k, m).kind != FLUSH:
@@ -103,7 +103,7 @@ def spout_turn(k: State, thread: int) -> None:
         start_burst(k, thread, work)
         return
     if e.expired_head >= 0:
-        fail_expired(k, t.executor, TURN_MOST)
+        fail_expired(k, t.executor, MAX_TURN_ACKS)
     _call_tasks(k, thread)
 
 
@@ -134,7 +134,7 @@ def spout_acks_done(k: State, thread: int) -> None:
     if t.flushing != 0 and t.waits == 0:
         flush_output(k, thread)
     if e.expired_head >= 0:
-        fail_expired(k, t.executor, TURN_MOST)
+        fail_expired(k, t.executor, MAX_TURN_ACKS)
     _call_tasks(k, thread)
 
 
@@ -160,10 +160,10 @@ def _call_tasks(k: State, thread: int) -> None:
             _next_tuple(k, thread)
         else:
             spout_sleep(k, thread)
-            await_line(k, t.executor)
+            add_idle_spout(k, t.executor)
         return
     spout_sleep(k, thread)
-    watch(k, e.source)
+    schedule_line_turn(k, e.source)
     if stopped:
         # Nothing tells a spout that this has ended, so it checks at every turn.
         schedule(k, timer_source(k, thread), e.poll_phase)

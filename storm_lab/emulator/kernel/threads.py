@@ -25,7 +25,7 @@ from storm_lab.emulator.kernel.bursts import (
     time_asleep,
 )
 from storm_lab.emulator.kernel.connection import is_first, sender_of
-from storm_lab.emulator.kernel.forwarding import flush_output, give_up, serialise_own
+from storm_lab.emulator.kernel.forwarding import flush_output, handle_unreached, serialise_own
 from storm_lab.emulator.kernel.log_lock import log_written, release_log, write_log
 from storm_lab.emulator.kernel.polling import become_idle, end_fine_polling, stop_polling
 from storm_lab.emulator.kernel.queues import add_output, end_batch, enqueue, lose, spout_poll_time, take
@@ -72,10 +72,10 @@ from storm_lab.emulator.state.kinds import (
     SPOUT,
     TRANSFER,
     TURN_ACKS,
+    WAIT_CHANNEL,
     WAIT_FETCH,
     WAIT_SERVER,
     WAIT_SLEEP,
-    WAIT_WIRE,
     WAITING,
     WAKING,
 )
@@ -136,7 +136,7 @@ def _batch_start(k: State, thread: int, most: int) -> None:
             # Prefetch for the receiver, which most messages reach soon.
             fetch_record(k, message_at(k, m).record)
             if resolve(k, t.worker, m) < 0:
-                give_up(k, t.worker, m)
+                handle_unreached(k, t.worker, m)
                 continue
             work += c.send
             if message_at(k, m).locality != IN_PROCESS:
@@ -187,7 +187,7 @@ def _wake_for_nothing(k: State, worker: int) -> None:
 
 
 @jit
-def go_on(k: State, thread: int) -> None:
+def take_next(k: State, thread: int) -> None:
     """Let a thread that has handed over everything take what comes next, or become idle."""
     t = thread_at(k, thread)
     if is_spout(k, thread):
@@ -219,7 +219,7 @@ def hand_over(k: State, thread: int) -> None:
     # A message to the thread itself (a bolt with a loop, an acker beside its spout) must find it busy.
     t.state = BLOCKED
     if flush_output(k, thread):
-        go_on(k, thread)
+        take_next(k, thread)
 
 
 @jit
@@ -243,7 +243,7 @@ def resume(k: State, thread: int) -> None:
         if flush_output(k, thread) and t.state == POLLING:
             schedule(k, timer_source(k, thread), spout_poll_time(k, thread, s_at(k, 0).now))
     elif t.state == BLOCKED and flush_output(k, thread):
-        go_on(k, thread)
+        take_next(k, thread)
 
 
 @jit
@@ -256,13 +256,13 @@ def burst_done(k: State, thread: int, work: int) -> None:
             write_log(k, thread, work)
             return
         log_written(k, thread, work)
-    _burst_leads_to(k, thread, work)
+    _after_burst(k, thread, work)
     if t.log == LOG_TURN and t.state != RUNNING:
         release_log(k, thread)
 
 
 @jit
-def _burst_leads_to(k: State, thread: int, work: int) -> None:
+def _after_burst(k: State, thread: int, work: int) -> None:
     """Do what follows a burst of ``work`` ns, after its log lines have been written."""
     t = thread_at(k, thread)
     if t.kind == MAIN:
@@ -307,14 +307,14 @@ def flush_spout(k: State, thread: int) -> None:
 
 
 @jit
-def timer_rings(k: State, thread: int) -> None:
+def timer_fires(k: State, thread: int) -> None:
     """End a thread's sleep, wait for a server, or empty turn."""
     t = thread_at(k, thread)
     if t.state == POLLING:
         spout_turn(k, thread)
     elif t.state == WAKING:
         stop_polling(k, thread)
-        go_on(k, thread)
+        take_next(k, thread)
     elif t.state == IDLE:
         end_fine_polling(k, thread)
     elif t.state == WAITING:
@@ -324,12 +324,12 @@ def timer_rings(k: State, thread: int) -> None:
             spout_fetch(k, thread)
         elif t.wait == WAIT_FETCH:
             spout_emit(k, thread)
-        elif t.wait == WAIT_WIRE:
+        elif t.wait == WAIT_CHANNEL:
             hand_over(k, thread)
 
 
 @jit
-def arrive(k: State, m: int) -> None:
+def message_arrives(k: State, m: int) -> None:
     """Put a message into the queue of its target worker's reading thread; drop it if the worker is gone."""
     target = executor_at(k, message_at(k, m).target)
     worker = worker_at(k, target.worker)

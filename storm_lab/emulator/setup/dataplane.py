@@ -182,11 +182,11 @@ class DataPlane(KernelRunner):
         # Log the roots that die with a spout, and return their lines to a source that replays.
         index = self._executors[worker].pop(executor)
         self._last_view = None
-        self._reserve_messages(4 * readers.LOSE_MOST)
-        readers.return_in_hand(self._state(), index)
+        self._reserve_messages(4 * readers.MAX_LOST_ROOTS)
+        readers.return_taken_line(self._state(), index)
         while True:
             self._write_rows()
-            self._reserve_messages(4 * readers.LOSE_MOST)
+            self._reserve_messages(4 * readers.MAX_LOST_ROOTS)
             if readers.lose_pending(self._state(), index) == 0:
                 break
         self._write_rows()
@@ -346,4 +346,4 @@ class DataPlane(KernelRunner):
                 continue
             if self._kernel.s[0].free_messages < 2 * source.calls:
                 self._kernel = pools.grow_messages(self._kernel, len(self._kernel.message) + 4 * source.calls)
-            readers.first_calls(self._state(), index, source.calls)
+            readers.queue_first_calls(self._state(), index, source.calls)

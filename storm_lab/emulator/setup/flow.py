@@ -36,7 +36,7 @@ _SOURCES = {
     SourceKind.TRACE: kinds.S_TRACE,
     SourceKind.CLOSED_LOOP: kinds.S_CLOSED,
 }
-_FETCH_FIELD = {False: "fetch", True: "apart"}
+_FETCH_FIELD = {False: "fetch", True: "client_fetch"}
 
 
 def build_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyPlan], names: Names) -> None:

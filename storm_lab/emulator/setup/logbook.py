@@ -74,7 +74,7 @@ class Logbook:
             )
         s.root_rows = 0
         s.execution_rows = 0
-        if 2 * s.moved > s.moved_most:
+        if 2 * s.moved > s.max_moved:
             self.collect_traffic(k)
 
     def _write_roots(self, k: Kernel, rows: NDArray[Any]) -> None:

@@ -103,22 +103,22 @@ def build(
     s.timers = timers
     s.idle_width = kernel.idle.shape[1]
     s.first_spare = channels - nodes - SPARE_CHANNELS
-    s.moved_most = len(kernel.moved)
+    s.max_moved = len(kernel.moved)
     s.threads = threads
     s.burst_width = RUN_QUEUE_WIDTH
-    s.root_rows_most = len(kernel.root_row)
-    s.execution_rows_most = len(kernel.execution_row)
+    s.max_root_rows = len(kernel.root_row)
+    s.max_execution_rows = len(kernel.execution_row)
     s.horizon = kinds.NEVER
     s.free_message = s.free_root = -1
     s.sample_every = sample_every
     s.draws = np.uint64((seed * 0xA0761D6478BD642F + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF)
     _limit_connections(kernel, version, settings)
-    s.reconnect_first = RECONNECT_FIRST_NS
-    s.reconnect_most = RECONNECT_MOST_NS if version >= V0_9_0 else RECONNECT_FIRST_NS
+    s.first_reconnect = RECONNECT_FIRST_NS
+    s.max_reconnect = RECONNECT_MOST_NS if version >= V0_9_0 else RECONNECT_FIRST_NS
     s.queued_bytes = round(cost.queued_tuple_bytes)
     s.heap_bytes = round(cost.worker_memory_mb * 1_000_000)
     s.heap_cost = round(65536 * cost.full_heap_cost)
-    s.silent_heap = int(1024 * cost.silent_heap_share)
+    s.full_heap = int(1024 * cost.silent_heap_share)
     s.keep = gives_up_after_ns(version)
     s.unreached = unreached_of(version) if unreached is None else unreached
     s.version_09 = int(version >= V0_9_0)
@@ -143,8 +143,8 @@ def _limit_connections(kernel: Kernel, version: StormVersion, settings: Mapping[
             remedy=f"give at most {high}, or set {NETTY_HIGH} as well",
         )
     sockets = 2 * round(number_of(settings, NETTY_BUFFER, SOCKET_BUFFER))
-    cost.wire_high = high if version >= V2_0_0 else 0
-    cost.wire_low = low
+    cost.high_watermark = high if version >= V2_0_0 else 0
+    cost.low_watermark = low
     s.unread_high, s.unread_low = high + sockets, low + sockets
 
 

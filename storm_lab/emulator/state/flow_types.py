@@ -85,7 +85,7 @@ SOURCE = cache_line_record(
     ("pause", I8),  # an idle spout's sleep between two turns, as requested
     ("sleep", I8),
     ("fetch", I8),  # how long nextTuple waits for the queue's server
-    ("apart", I8),  # how long a fetch by a thread of the client's own takes; 0 = nextTuple fetches
+    ("client_fetch", I8),  # how long a fetch by a thread of the client's own takes; 0 = nextTuple fetches
     ("fetch_lines", I8),  # lines per fetch
     ("answer", I8),  # closed loop: time from the ack to the next call
     ("first_result", I8),  # 1: a call is answered by its first result, not by the end of its tuple tree

@@ -61,19 +61,19 @@ SCALARS = record(
     ("holder", I8),  # thread that keeps its core while it decides what to do next; -1: none
     ("burst_width", I8),  # rows of `burst` for each node
     ("moved", I8),  # rows of moved
-    ("moved_most", I8),
+    ("max_moved", I8),
     ("first_spare", I8),  # channels for single links: s.channels - s.nodes - first_spare of them
-    *each(I8, "threads", "root_rows_most", "execution_rows_most"),
+    *each(I8, "threads", "max_root_rows", "max_execution_rows"),
     ("unread_high", I8),  # bytes that a 2.x worker has not read at which its senders stop writing
     ("unread_low", I8),
-    ("reconnect_first", I8),  # wait before the first try to connect again; doubles with each try
-    ("reconnect_most", I8),  # up to this
+    ("first_reconnect", I8),  # wait before the first try to connect again; doubles with each try
+    ("max_reconnect", I8),  # up to this
     ("keep", I8),  # how long messages are kept for a receiver out of reach; 0 = for ever
     ("unreached", I8),  # what happens to messages without a connection: an Unreached
     ("queued_bytes", I8),  # heap that a queued tuple takes beside its payload
     ("heap_bytes", I8),
     ("heap_cost", I8),  # cost that a heap adds when it is half full, in 1/65536
-    ("silent_heap", I8),  # filled part, in 1/1024, from which on a worker only collects garbage
+    ("full_heap", I8),  # filled part, in 1/1024, from which on a worker only collects garbage
     ("full_heaps", I8),  # number of workers that do
     ("draws", U8),  # seed of the draws of calls' costs
 )
@@ -107,8 +107,8 @@ COSTS = record(
     ("fine_poll", I8),  # polling interval at first ...
     ("fine_time", I8),  # ... for this long
     ("coarse_poll", I8),  # ... and after that
-    ("wire_high", I8),  # bytes in a node's card at which a 2.x worker stops writing, and goes on again
-    ("wire_low", I8),
+    ("high_watermark", I8),  # bytes in a node's card at which a 2.x worker stops writing, and goes on again
+    ("low_watermark", I8),
     ("receive_batch", I8),
 )
 
@@ -223,7 +223,7 @@ EXECUTOR = cache_line_record(
     ("new_head", I4),
     ("new_tail", I4),
     *each(I1, "alive", "active", "turn"),
-    ("awaits", I1),  # 1: it is in its source's table of idle spouts
+    ("in_idle_table", I1),  # 1: it is in its source's table of idle spouts
     # Fields from here on are used less often.
     ("started", I8),
     ("line", I8),
