@@ -100,13 +100,13 @@ def test_nodes_under_quotas_have_all_cores_one_after_another():
     scene.plane.set_starting(cluster.nodes[0], 2)
     scene.plane.run_until(10 * MS)
     scene.plane.set_starting(cluster.nodes[1], 2)
-    given = []
+    granted = []
     for ms in range(100, 500):
         scene.plane.run_until(ms * MS + MS // 2)
-        given.append([int(cores) for cores in scene.plane.kernel.node["given"]])
-    assert set(map(tuple, given)) == {(2, 0), (0, 2), (0, 0)}
+        granted.append([int(cores) for cores in scene.plane.kernel.node["granted"]])
+    assert set(map(tuple, granted)) == {(2, 0), (0, 2), (0, 0)}
     for node in range(2):
-        changes = np.flatnonzero(np.diff([cores[node] for cores in given]))
+        changes = np.flatnonzero(np.diff([cores[node] for cores in granted]))
         assert set(np.diff(changes)) == {9, 11}
 
 

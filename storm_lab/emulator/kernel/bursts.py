@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
-from storm_lab.emulator.kernel.cpu import advance, has_room, share_of, speed_of
-from storm_lab.emulator.kernel.quota import quota_turn, wanting
+from storm_lab.emulator.kernel.cpu import advance, has_spare_cores, share_of, speed_of
+from storm_lab.emulator.kernel.quota import quota_event_time, wanting
 from storm_lab.emulator.kernel.run_queue import schedule_dispatch, want_core
 from storm_lab.emulator.state.arrays import burst_at, cost_at, node_at, s_at, thread_at, worker_at
 from storm_lab.emulator.state.jit import inline, jit
@@ -46,21 +46,21 @@ def start_call(k: State, thread: int, work: int, user: int) -> None:
     advance(k, node)
     p = node_at(k, node)
     w = worker_at(k, t.worker)
-    work = (work * p.storm) >> 16
+    work = (work * p.storm_factor) >> 16
     if w.warm_excess > 0:
         work += (work * w.warm_excess) >> 16
     work += user
     if t.woken != 0:
         t.woken = 0
         wait_work = cost_at(k, 0).wait_work + long_sleep_work(k, time_asleep(k, thread))
-        work += (wait_work * p.system) >> 16
+        work += (wait_work * p.system_factor) >> 16
     if w.heap_excess > 0:
         work += (work * w.heap_excess) >> 16
     if wanting(k, node) >= p.threads:
         # Context switch and cache refill; grows with the threads that want CPU, up to four per hardware
         # thread.
         work += cost_at(k, 0).switch * min(wanting(k, node) // p.threads, 4)
-    work = (work * p.slow * p.extra) >> 20
+    work = (work * p.slowdown * p.fault_slowdown) >> 20
     t.state = RUNNING
     t.work = work
     t.left = work << SHARE_BITS
@@ -88,7 +88,7 @@ def compile_next(k: State, thread: int) -> None:
     part = min(w.to_compile, cost_at(k, 0).method)
     if part > 0:
         w.to_compile -= part
-        start_call(k, thread, 0, (part * node_at(k, t.node).system) >> 16)
+        start_call(k, thread, 0, (part * node_at(k, t.node).system_factor) >> 16)
 
 
 @inline
@@ -98,7 +98,7 @@ def _burst_ends(k: State, node: int) -> int:
     missing = burst_at(k, node * s_at(k, 0).burst_width).v_finish - p.v
     if missing <= 0:
         return p.v_at
-    if has_room(k, node):
+    if has_spare_cores(k, node):
         # At full speed a shift replaces the division.
         return p.v_at + ((missing + (1 << SHARE_BITS) - 1) >> SHARE_BITS)
     speed = share_of(k, node) if p.run_queue_length == 0 else speed_of(k, node)
@@ -118,8 +118,8 @@ def reschedule(k: State, node: int) -> None:
         unschedule(k, node)
         return
     advance(k, node)
-    time = quota_turn(k, node) if p.quota > 0 else NEVER
-    if p.active > 0 and p.held == 0:
+    time = quota_event_time(k, node) if p.quota > 0 else NEVER
+    if p.active > 0 and p.throttled == 0:
         time = min(time, _burst_ends(k, node))
     time = min(time, p.turn_ends)
     if time == NEVER:

@@ -19,7 +19,7 @@ Virtual time is an integer in units of 2**-SHARE_BITS ns, so ties are exact and 
 
 from __future__ import annotations
 
-from storm_lab.emulator.kernel.quota import own_work, runnable, use_quota, wanting
+from storm_lab.emulator.kernel.quota import periodic_work, runnable, use_quota, wanting
 from storm_lab.emulator.state.arrays import burst_at, node_at, s_at, thread_at, worker_at
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.kinds import SHARE_BITS
@@ -34,7 +34,7 @@ def _capacity_of(k: State, node: int) -> int:
 
 
 @inline
-def has_room(k: State, node: int) -> bool:
+def has_spare_cores(k: State, node: int) -> bool:
     """Return whether all threads that want CPU on a node, polling ones included, get what they want."""
     p = node_at(k, node)
     return p.poll_load + runnable(k, node) * 1024 <= p.free
@@ -69,9 +69,9 @@ def _share_beside_polls(k: State, node: int) -> int:
 def poll_speed(k: State, node: int) -> int:
     """Return the speed of polls on a node, in 1/1024 of the rate at which its threads want to poll."""
     p = node_at(k, node)
-    if p.held != 0:
+    if p.throttled != 0:
         return 0
-    if has_room(k, node):
+    if has_spare_cores(k, node):
         return 1024
     return max(1, _taken_by_polls(k, node) * 1024 // p.poll_load) if p.poll_load > 0 else 1024
 
@@ -80,9 +80,9 @@ def poll_speed(k: State, node: int) -> int:
 def share_of(k: State, node: int) -> int:
     """Return what a fair scheduler gives each thread that wants CPU, in units of 2**-SHARE_BITS core."""
     p = node_at(k, node)
-    if p.held != 0:
+    if p.throttled != 0:
         return 0
-    if has_room(k, node):
+    if has_spare_cores(k, node):
         return 1 << SHARE_BITS
     if p.poll_load > 0:
         return _share_beside_polls(k, node)
@@ -133,16 +133,16 @@ def spend_evenly(k: State, worker: int, cpu: int, time: int) -> None:
     advance(k, w.node)
     p = node_at(k, w.node)
     part = cpu * 1024 // time
-    p.own += part - w.own
-    w.own = part
-    leave_cores(k, w.node)
+    p.periodic_load += part - w.periodic_load
+    w.periodic_load = part
+    update_free(k, w.node)
 
 
 @inline
-def leave_cores(k: State, node: int) -> None:
+def update_free(k: State, node: int) -> None:
     """Recompute what a node has to share; its virtual time must be up to date."""
     p = node_at(k, node)
-    p.free = min(p.cores * 1024 - own_work(k, node), p.most)
+    p.free = min(p.cores * 1024 - periodic_work(k, node), p.max_free)
 
 
 @inline
@@ -186,7 +186,7 @@ def _down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, work: i
 
 
 @jit
-def run(k: State, thread: int, work: int, left: int) -> None:
+def add_burst(k: State, thread: int, work: int, left: int) -> None:
     """Run a thread that has ``left`` of a burst of ``work`` ns to go; ``left`` is in 2**-SHARE_BITS ns."""
     s = s_at(k, 0)
     node = thread_at(k, thread).node
@@ -199,7 +199,7 @@ def run(k: State, thread: int, work: int, left: int) -> None:
 
 
 @jit
-def place_of(k: State, node: int, thread: int) -> int:
+def burst_place(k: State, node: int, thread: int) -> int:
     """Return the place of a running thread's burst in its node's heap."""
     first = node * s_at(k, 0).burst_width
     i = 0
@@ -209,7 +209,7 @@ def place_of(k: State, node: int, thread: int) -> int:
 
 
 @jit
-def leave_cpu(k: State, node: int, i: int) -> None:
+def remove_burst(k: State, node: int, i: int) -> None:
     """Remove the burst at place ``i`` from a node's heap: it is done, preempted or killed."""
     p = node_at(k, node)
     n = p.active - 1

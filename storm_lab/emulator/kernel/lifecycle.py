@@ -10,7 +10,7 @@ from storm_lab.emulator.events.heap import period_source, timer_source
 from storm_lab.emulator.events.schedule import schedule, unschedule
 from storm_lab.emulator.kernel.batches import drop_batches
 from storm_lab.emulator.kernel.bursts import reschedule
-from storm_lab.emulator.kernel.cpu import advance, place_of, spend_evenly
+from storm_lab.emulator.kernel.cpu import advance, burst_place, spend_evenly
 from storm_lab.emulator.kernel.log_lock import release_log
 from storm_lab.emulator.kernel.polling import become_idle, set_polling
 from storm_lab.emulator.kernel.queues import (
@@ -161,7 +161,7 @@ def _stop_thread(k: State, thread: int) -> int:
         if t.in_run_queue != 0:
             leave_run_queue(k, thread)
         else:
-            lose_core(k, t.node, place_of(k, t.node, thread))
+            lose_core(k, t.node, burst_place(k, t.node, thread))
         reschedule(k, t.node)
     if t.poll_every > 0:
         set_polling(k, thread, 0)

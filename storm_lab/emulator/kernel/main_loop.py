@@ -13,7 +13,7 @@ from storm_lab.emulator.kernel.cpu import advance
 from storm_lab.emulator.kernel.log_lock import release_log
 from storm_lab.emulator.kernel.network import put_on_channel
 from storm_lab.emulator.kernel.period import period_fires
-from storm_lab.emulator.kernel.quota import is_quota_turn
+from storm_lab.emulator.kernel.quota import is_quota_event
 from storm_lab.emulator.kernel.run_queue import (
     cores_of,
     get_core,
@@ -185,7 +185,7 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
             burst = burst_at(k, node * s_at(k, 0).burst_width)
             thread, work = burst.thread, burst.work
             advance(k, node)
-            if not is_quota_turn(k, node):
+            if not is_quota_event(k, node):
                 lose_core(k, node, 0)
                 s.holder = thread
                 burst_done(k, thread, work)

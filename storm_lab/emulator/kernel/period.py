@@ -84,11 +84,13 @@ def _housekeep(k: State, thread: int, source: int) -> None:
     if topology.flush > 0:
         # The flush timer sleeps in between; in 1.x the thread that it tells to flush does too.
         work += c.housekeeping_period * c.wait_work * (1 + topology.overflows) // topology.flush
-    work = ((work * (s.now - w.housekept_at) // c.housekeeping_period * p.system) >> 16) + w.wait_balance
+    work = (
+        (work * (s.now - w.housekept_at) // c.housekeeping_period * p.system_factor) >> 16
+    ) + w.wait_balance
     # Refunds for waits that ended early may exceed all the rest.
     w.wait_balance = min(work, 0)
     w.housekept_at = s.now
-    cpu = (max(work, 0) * p.slow * p.extra) >> 20
+    cpu = (max(work, 0) * p.slowdown * p.fault_slowdown) >> 20
     t.cpu += cpu
     # Storm's timers start their next wait when their work is done, so two workers do not keep in step.
     time = c.housekeeping_period + cpu

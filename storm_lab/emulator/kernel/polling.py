@@ -76,7 +76,7 @@ def _poll_cost(k: State, thread: int) -> int:
     else:
         work = cost_at(k, 0).empty_turn if t.role == SPOUT else cost_at(k, 0).look
         work += long_sleep_work(k, t.poll_slept)
-    return (((work * p.system) >> 16) * p.slow * p.extra) >> 20
+    return (((work * p.system_factor) >> 16) * p.slowdown * p.fault_slowdown) >> 20
 
 
 @inline
@@ -93,7 +93,7 @@ def _poll_clock_time(k: State, thread: int, left: int) -> int:
     """Return when its node's ``poll_clock`` will be ``left`` (ns / 1024) further, at its present speed."""
     node = thread_at(k, thread).node
     p = node_at(k, node)
-    if p.held != 0:
+    if p.throttled != 0:
         return p.quota_from + p.quota_period + (left >> 10)
     speed = poll_speed(k, node)
     return s_at(k, 0).now + (left + speed - 1) // speed

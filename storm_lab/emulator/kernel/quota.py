@@ -22,17 +22,17 @@ def runnable(k: State, node: int) -> int:
 @inline
 def wanting(k: State, node: int) -> int:
     """Return how many threads want these cores, those of other nodes on the same machine included."""
-    return runnable(k, node) + node_at(k, node).beside
+    return runnable(k, node) + node_at(k, node).competitors
 
 
 @inline
-def own_work(k: State, node: int) -> int:
+def periodic_work(k: State, node: int) -> int:
     """Return what the periodic work of a node's workers takes of its cores, in 1/1024 core.
 
     It gets at most half of the cores.
     """
     p = node_at(k, node)
-    return min(p.own, p.cores * 512)
+    return min(p.periodic_load, p.cores * 512)
 
 
 @inline
@@ -40,7 +40,7 @@ def _use(k: State, node: int) -> int:
     """Return what a node that is not held back uses of its quota per ns, in 1/1024 core."""
     p = node_at(k, node)
     most = p.free + (p.threads - p.cores) * 1024
-    return min(p.poll_load + runnable(k, node) * 1024, most) + own_work(k, node)
+    return min(p.poll_load + runnable(k, node) * 1024, most) + periodic_work(k, node)
 
 
 @jit
@@ -50,27 +50,27 @@ def use_quota(k: State, node: int, passed: int) -> None:
     Workers' periodic work also comes due while a node is held back; the next period makes up for it.
     """
     p = node_at(k, node)
-    p.quota_left -= passed * (own_work(k, node) if p.held != 0 else _use(k, node))
+    p.quota_left -= passed * (periodic_work(k, node) if p.throttled != 0 else _use(k, node))
     periods = (s_at(k, 0).now - p.quota_from) // p.quota_period
     if periods > 0:
         p.quota_from += periods * p.quota_period
         p.quota_left = p.quota + min(p.quota_left, 0)
-    p.held = 1 if p.quota_left <= 0 else 0
+    p.throttled = 1 if p.quota_left <= 0 else 0
 
 
 @jit
-def quota_turn(k: State, node: int) -> int:
+def quota_event_time(k: State, node: int) -> int:
     """Return when a node's quota will be used up, or will be renewed."""
     p = node_at(k, node)
     anew = p.quota_from + p.quota_period
     use = _use(k, node)
-    if p.held != 0 or use == 0:
+    if p.throttled != 0 or use == 0:
         return anew
     return min(anew, p.v_at + (p.quota_left + use - 1) // use)
 
 
 @inline
-def is_quota_turn(k: State, node: int) -> bool:
+def is_quota_event(k: State, node: int) -> bool:
     """Return whether a node's event is that of its quota or of its turn, and no burst has ended."""
     p = node_at(k, node)
     s = s_at(k, 0)

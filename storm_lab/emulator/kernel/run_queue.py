@@ -21,7 +21,7 @@ The run queue is a list of threads from the node's ``run_queue_head`` on. The bu
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
-from storm_lab.emulator.kernel.cpu import advance, leave_cpu, run, speed_of
+from storm_lab.emulator.kernel.cpu import add_burst, advance, remove_burst, speed_of
 from storm_lab.emulator.kernel.quota import wanting
 from storm_lab.emulator.state.arrays import burst_at, cost_at, node_at, s_at, thread_at
 from storm_lab.emulator.state.jit import inline, jit
@@ -39,9 +39,9 @@ def takes_turns(k: State) -> bool:
 def cores_of(k: State, node: int) -> int:
     """Return how many threads of a node may have a core now."""
     p = node_at(k, node)
-    if p.held != 0:
+    if p.throttled != 0:
         return 0
-    return p.given if s_at(k, 0).shared > 0 else p.threads
+    return p.granted if s_at(k, 0).shared > 0 else p.threads
 
 
 @inline
@@ -146,7 +146,7 @@ def get_core(k: State, thread: int) -> None:
         # While a thread runs, its vruntime is kept relative to that of a thread always on a core.
         t.vruntime -= _core_time(k, t.node)
         node_at(k, t.node).vruntimes += t.vruntime
-    run(k, thread, t.work, t.left)
+    add_burst(k, thread, t.work, t.left)
 
 
 @jit
@@ -160,7 +160,7 @@ def lose_core(k: State, node: int, i: int) -> None:
         t.vruntime += _core_time(k, node)
         _save_lag(k, thread)
         p.vruntimes -= own
-    leave_cpu(k, node, i)
+    remove_burst(k, node, i)
 
 
 @jit

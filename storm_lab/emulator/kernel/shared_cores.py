@@ -10,8 +10,8 @@ longer; what other nodes send it meanwhile gathers.
 from __future__ import annotations
 
 from storm_lab.emulator.kernel.bursts import reschedule
-from storm_lab.emulator.kernel.cpu import advance, leave_cores
-from storm_lab.emulator.kernel.quota import own_work, runnable, wanting
+from storm_lab.emulator.kernel.cpu import advance, update_free
+from storm_lab.emulator.kernel.quota import periodic_work, runnable, wanting
 from storm_lab.emulator.state.arrays import cost_at, node_at, s_at
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import NEVER
@@ -30,7 +30,7 @@ def _wants(k: State, node: int) -> int:
     """
     p = node_at(k, node)
     n = runnable(k, node) + (1 if p.wake_head >= 0 else 0)
-    return 0 if p.held != 0 or n == 0 else min(n + min(p.poll_load, 1), p.cores)
+    return 0 if p.throttled != 0 or n == 0 else min(n + min(p.poll_load, 1), p.cores)
 
 
 @inline
@@ -41,17 +41,17 @@ def _turn(k: State) -> int:
 
 
 @inline
-def _give(k: State, node: int, cores: int) -> None:
-    """Assign a node ``cores`` cores from now on; :func:`_in_force` has to follow."""
+def _grant(k: State, node: int, cores: int) -> None:
+    """Assign a node ``cores`` cores from now on; :func:`_apply_grant` has to follow."""
     p = node_at(k, node)
     s = s_at(k, 0)
     now = s.now
-    p.moved = s.seq
+    p.last_change = s.seq
     s.seq += 1
-    if cores > p.given:
+    if cores > p.granted:
         p.turn_from = now
-    p.given = cores
-    p.less_from = now if _wants(k, node) > cores else NEVER
+    p.granted = cores
+    p.short_since = now if _wants(k, node) > cores else NEVER
 
 
 @jit
@@ -63,9 +63,13 @@ def _neediest(k: State) -> int:
     first = -1
     for node in range(s_at(k, 0).nodes):
         p = node_at(k, node)
-        if p.less_from != NEVER:
+        if p.short_since != NEVER:
             f = node_at(k, max(first, 0))
-            if first < 0 or p.given < f.given or (p.given == f.given and p.moved < f.moved):
+            if (
+                first < 0
+                or p.granted < f.granted
+                or (p.granted == f.granted and p.last_change < f.last_change)
+            ):
                 first = node
     return first
 
@@ -74,16 +78,16 @@ def _neediest(k: State) -> int:
 def _giver(k: State, needy: int) -> int:
     """Return the node that gives up a core to node ``needy``; -1: none does yet."""
     s = s_at(k, 0)
-    least = node_at(k, needy).given
+    least = node_at(k, needy).granted
     # A node that has just given up a core does not get another one's in exchange.
-    ended = s.now - _turn(k) if node_at(k, needy).less_from < s.now else -1
+    ended = s.now - _turn(k) if node_at(k, needy).short_since < s.now else -1
     giver = -1
     for node in range(s.nodes):
         p = node_at(k, node)
-        if p.given > least + 1:
+        if p.granted > least + 1:
             return node
-        its_turn = giver < 0 or p.moved < node_at(k, giver).moved
-        if p.given == least + 1 and p.turn_from <= ended and its_turn:
+        its_turn = giver < 0 or p.last_change < node_at(k, giver).last_change
+        if p.granted == least + 1 and p.turn_from <= ended and its_turn:
             giver = node
     return giver
 
@@ -96,13 +100,13 @@ def _take_back(k: State) -> int:
     for node in range(s.nodes):
         p = node_at(k, node)
         want = _wants(k, node)
-        if p.given > want:
-            _give(k, node, want)
-        free -= p.given
-        if want <= p.given:
-            p.less_from = NEVER
-        elif p.less_from == NEVER:
-            p.less_from = s.now
+        if p.granted > want:
+            _grant(k, node, want)
+        free -= p.granted
+        if want <= p.granted:
+            p.short_since = NEVER
+        elif p.short_since == NEVER:
+            p.short_since = s.now
     return free
 
 
@@ -113,8 +117,8 @@ def _left_to_threads(k: State) -> int:
     left = s.shared
     for node in range(s.nodes):
         p = node_at(k, node)
-        left -= own_work(k, node)
-        if runnable(k, node) == 0 and p.held == 0:
+        left -= periodic_work(k, node)
+        if runnable(k, node) == 0 and p.throttled == 0:
             left -= p.poll_load
     return max(left, s.shared // 2)
 
@@ -134,32 +138,32 @@ def _divide(k: State) -> None:
         else:
             giver = _giver(k, node)
             if giver < 0:
-                least = node_at(k, node).given
+                least = node_at(k, node).granted
                 break
-            _give(k, giver, node_at(k, giver).given - 1)
-        _give(k, node, node_at(k, node).given + 1)
+            _grant(k, giver, node_at(k, giver).granted - 1)
+        _grant(k, node, node_at(k, node).granted + 1)
     core = min(1024, _left_to_threads(k) // max(1, s.machine_cores - free))
     for node in range(s.nodes):
-        _in_force(k, node, core, least)
+        _apply_grant(k, node, core, least)
 
 
 @jit
-def _in_force(k: State, node: int, core: int, least: int) -> None:
+def _apply_grant(k: State, node: int, core: int, least: int) -> None:
     """Apply the number of cores that a node was given.
 
     ``core``: capacity of each core, in 1/1024; ``least``: cores of a node that still wants more.
     """
     p = node_at(k, node)
-    ends = max(p.turn_from + _turn(k), s_at(k, 0).now + 1) if p.given > least else NEVER
+    ends = max(p.turn_from + _turn(k), s_at(k, 0).now + 1) if p.granted > least else NEVER
     # If all threads are idle, those that poll do so at once and briefly.
-    most = p.given * core if runnable(k, node) > 0 else s_at(k, 0).shared
-    if p.most != most or p.turn_ends != ends:
+    max_free = p.granted * core if runnable(k, node) > 0 else s_at(k, 0).shared
+    if p.max_free != max_free or p.turn_ends != ends:
         advance(k, node)
-        p.most = most
+        p.max_free = max_free
         p.turn_ends = ends
-        leave_cores(k, node)
+        update_free(k, node)
         reschedule(k, node)
-    elif p.run_queue_length > 0 and p.active < p.given:
+    elif p.run_queue_length > 0 and p.active < p.granted:
         reschedule(k, node)
 
 
@@ -170,16 +174,16 @@ def share_machine(k: State) -> None:
     _divide(k)
     want = 0
     for node in range(s.nodes):
-        if node_at(k, node).held == 0:
+        if node_at(k, node).throttled == 0:
             want += runnable(k, node)
     for node in range(s.nodes):
         p = node_at(k, node)
-        others = want - (runnable(k, node) if p.held == 0 else 0)
+        others = want - (runnable(k, node) if p.throttled == 0 else 0)
         # Threads on cores that this node cannot have take nothing from it.
-        beside = max(0, others - max(0, s.machine_cores - p.cores))
-        fewer = beside < p.beside
+        competitors = max(0, others - max(0, s.machine_cores - p.cores))
+        fewer = competitors < p.competitors
         before = wanting(k, node)
-        p.beside = beside
+        p.competitors = competitors
         if before >= p.cores > wanting(k, node):
             p.core_free_since = s.now
         if fewer and p.wake_head >= 0:

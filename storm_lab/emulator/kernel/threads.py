@@ -159,7 +159,7 @@ def _batch_start(k: State, thread: int, most: int) -> None:
         add_output(k, thread, m)
     if t.kind == SEND and c.empty_batch != 0 and not remote:
         _wake_for_nothing(k, t.worker)
-    start_call(k, thread, work, (calls * node_at(k, t.node).system) >> 16)
+    start_call(k, thread, work, (calls * node_at(k, t.node).system_factor) >> 16)
     # A thread that goes on without a pause has not slept.
     t.idle_from = s_at(k, 0).now
 
@@ -177,11 +177,13 @@ def _wake_for_nothing(k: State, worker: int) -> None:
         return
     c = cost_at(k, 0)
     p = node_at(k, w.node)
-    work = (c.empty_batch * p.system) >> 16
+    work = (c.empty_batch * p.system_factor) >> 16
     w.wait_balance += work
     interrupt_wait(k, w.transfer_thread)
     threads = wanting(k, w.node)
-    w.awake_until = now + c.wake + ((work * p.slow * p.extra) >> 20) * max(1, threads // p.threads)
+    w.awake_until = (
+        now + c.wake + ((work * p.slowdown * p.fault_slowdown) >> 20) * max(1, threads // p.threads)
+    )
     if threads >= p.threads:
         w.awake_until += slice_wait(k, w.node)
 

@@ -52,7 +52,7 @@ def _charge_wait(k: State, thread: int) -> None:
     if w.housekept_at > t.waits_charged_to:
         uncharged -= (w.housekept_at - t.waits_charged_to) * c.waits_work // c.housekeeping_period
     if uncharged != 0:
-        w.wait_balance += (uncharged * node_at(k, t.node).system) >> 16
+        w.wait_balance += (uncharged * node_at(k, t.node).system_factor) >> 16
 
 
 @inline

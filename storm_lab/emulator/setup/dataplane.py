@@ -294,7 +294,7 @@ class DataPlane(KernelRunner):
 
     def set_node_speed(self, node: str, factor: float) -> None:
         """Slow a node down (factor below 1) or back to normal (1)."""
-        self._kernel.node[self._names.node_index[node]].extra = round(1024 / factor)
+        self._kernel.node[self._names.node_index[node]].fault_slowdown = round(1024 / factor)
 
     def set_link(self, node_a: str, node_b: str, *, cut: bool = False, extra_delay_ns: int = 0) -> None:
         """Cut or delay the link between two nodes in both directions; without either, restore it."""
@@ -336,7 +336,7 @@ class DataPlane(KernelRunner):
 
     def _update_slowdown(self, node_id: str) -> None:
         slow = self._cost.slowdown(self._cluster.node(node_id), self._processes[node_id])
-        self._kernel.node[self._names.node_index[node_id]].slow = round(1024 * slow)
+        self._kernel.node[self._names.node_index[node_id]].slowdown = round(1024 * slow)
 
     def _start_callers(self) -> None:
         """Make the first calls of closed loops' callers."""

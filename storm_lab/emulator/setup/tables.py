@@ -198,13 +198,13 @@ def _build_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: 
         p.cores = node.cores
         p.threads = node.cores * node.threads_per_core
         p.free = 1024 * node.cores
-        p.most = 0 if cluster.shared_cores else 1024 * node.cores
-        p.less_from = p.turn_ends = kinds.NEVER
+        p.max_free = 0 if cluster.shared_cores else 1024 * node.cores
+        p.short_since = p.turn_ends = kinds.NEVER
         p.ht_gain = round(1024 * cost.hyper_thread_gain / max(1, node.threads_per_core - 1))
-        p.slow = round(1024 * cost.slowdown(node, 0))
-        p.extra = p.poll_cost_part = 1024
-        p.system = round(65536 / node.work_per_clock)
-        p.storm = round(65536 * cost.version_factor(version) / node.work_per_clock)
+        p.slowdown = round(1024 * cost.slowdown(node, 0))
+        p.fault_slowdown = p.poll_cost_part = 1024
+        p.system_factor = round(65536 / node.work_per_clock)
+        p.storm_factor = round(65536 * cost.version_factor(version) / node.work_per_clock)
         p.wake_head = p.wake_tail = p.run_queue_head = -1
         if node.cpu_quota is not None:
             p.quota_period = round(node.quota_period_ms * 1e6)

@@ -126,19 +126,19 @@ NODE = cache_line_record(
     ("starting", I4),  # threads of JVMs that start; they always want CPU
     ("cores", I4),
     ("threads", I4),  # hardware threads
-    ("slow", I4),  # cost multiplier, in 1/1024: clock, processes, memory
-    ("extra", I4),  # multiplier of a fault, in 1/1024
-    ("storm", I4),  # multiplier of Storm's own code, in 1/65536: processor, version
-    ("system", I4),  # multiplier of periodic work and wake-ups, in 1/65536: processor
+    ("slowdown", I4),  # cost multiplier, in 1/1024: clock, processes, memory
+    ("fault_slowdown", I4),  # multiplier of a fault, in 1/1024
+    ("storm_factor", I4),  # multiplier of Storm's own code, in 1/65536: processor, version
+    ("system_factor", I4),  # multiplier of periodic work and wake-ups, in 1/65536: processor
     ("pollers", I4),  # threads that poll: idle ones, those that wait for room, and idle spouts
     ("wake_head", I4),
     ("wake_tail", I4),
     # From here on another cache line: fields used only where threads poll or want more than there is.
     ("ht_gain", I4),  # capacity that each hardware thread beyond the cores adds, in 1/1024 core
-    ("own", I4),  # what its workers' periodic work would take, in 1/1024 core
+    ("periodic_load", I4),  # what its workers' periodic work would take, in 1/1024 core
     ("free", I4),  # what that and other nodes of its machine leave of its cores, in 1/1024 core
-    ("most", I4),  # what other nodes of its machine leave of them, in 1/1024 core
-    ("beside", I4),  # threads of those nodes that compete for its cores
+    ("max_free", I4),  # what other nodes of its machine leave of them, in 1/1024 core
+    ("competitors", I4),  # threads of those nodes that compete for its cores
     ("poll_load_alone", I4),  # CPU of its polls and empty turns if each thread were alone, in 1/1024 core
     ("poll_load", I4),  # CPU that they really take where there is room, in 1/1024 core
     ("poll_rate", I4),  # rate of its polls, in 1/1024 of that of a thread that parks for a nanosecond
@@ -148,11 +148,11 @@ NODE = cache_line_record(
     # Of a node with a CPU quota: its CPU in each period, and what is left, in ns / 1024; 0 = no quota.
     *each(I8, "quota", "quota_left"),
     *each(I8, "quota_period", "quota_from"),  # ns
-    ("held", I4),  # 1: it has used its quota up
+    ("throttled", I4),  # 1: it has used its quota up
     # Of a node that shares a machine with others.
-    ("given", I4),  # cores that it has now
-    ("less_from", I8),  # since when it has wanted more; NEVER: it does not
-    ("moved", I8),  # sequence number of the last time that it got or gave up a core
+    ("granted", I4),  # cores that it has now
+    ("short_since", I8),  # since when it has wanted more; NEVER: it does not
+    ("last_change", I8),  # sequence number of the last time that it got or gave up a core
     *each(I8, "turn_from", "turn_ends"),  # its turn; NEVER: no other node waits
     ("starting_cpu", I8),  # CPU of starting JVMs since the last sample, ns
     # From here on fields of the network alone.
@@ -194,7 +194,7 @@ WORKER = cache_line_record(
     ("log_turn", I8),  # CPU that the thread that holds its log has spent since it got the log, ns
     ("backlog", I8),  # CPU that its housekeeping thread has still to spend, ns
     ("wait_balance", I8),  # CPU of waits that ended in this period, less what was charged for them in advance
-    ("own", I4),  # what its periodic work takes of a core in this period, in 1/1024
+    ("periodic_load", I4),  # what its periodic work takes of a core in this period, in 1/1024
     ("compile_due", I8),  # CPU of compiling what its calls so far have made hot, ns
     ("to_compile", I8),  # the part of it that no compiler has begun
     ("started", I8),
