@@ -216,6 +216,6 @@ def test_without_its_inner_names_numba_keeps_by_its_own_rules(
         return a + 1
 
     compiled: Any = numba.njit(entered)
-    jit._keep(compiled)
+    jit._cache_on_disk(compiled)
     assert compiled(1) == 2
     assert list(tmp_path.rglob("*.nbc"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from storm_lab.bench._kernel_model import Model, start
-from storm_lab.emulator.events.prefetch import _LONG
+from storm_lab.emulator.events.prefetch import _MIN_LENGTH
 from tests.emulator.uncompiled import printed
 
 MS = 1_000_000
@@ -24,5 +24,5 @@ def counts_after(stop_ms: int) -> tuple[int, list[list[int]]]:
 @pytest.mark.slow
 def test_every_index_on_the_way_exists() -> None:
     longest, counts = counts_after(25)
-    assert longest > 10 * _LONG
+    assert longest > 10 * _MIN_LENGTH
     assert printed(__name__, "t.counts_after(25)") == str((longest, counts))

@@ -20,7 +20,7 @@ from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
 
 # In a shorter queue the messages are so recent that they are still in the cache.
-_LONG = 3
+_MIN_LENGTH = 3
 # Emissions per cache line.
 _EMISSIONS = 5
 
@@ -48,5 +48,5 @@ def _fetch_next(k: State, m: int) -> None:
 @inline
 def fetch_queued(k: State, m: int, length: int) -> None:
     """Prefetch for ``m``, the first message of a queue of ``length``, and for those behind it."""
-    if length >= _LONG:
+    if length >= _MIN_LENGTH:
         _fetch_next(k, m)

@@ -106,16 +106,16 @@ def fit_horizon(k: State) -> None:
         bits += 1
     if s.heap_n + s.far_n < _MIN_CALENDAR_EVENTS:
         if s.horizon < NEVER:
-            _gather(k)
+            _gather_events(k)
     elif s.horizon == NEVER or abs(bits - s.bucket_bits) > 1:
-        _gather(k)
+        _gather_events(k)
         s.bucket_bits = bits
         s.horizon = ((s.now >> bits) + 1) << bits
-        _deal(k)
+        _spread_events(k)
 
 
 @jit
-def _gather(k: State) -> None:
+def _gather_events(k: State) -> None:
     """Move all events into the heap, without a horizon."""
     s = s_at(k, 0)
     s.horizon = NEVER
@@ -128,7 +128,7 @@ def _gather(k: State) -> None:
 
 
 @jit
-def _deal(k: State) -> None:
+def _spread_events(k: State) -> None:
     """Move the heap's events beyond the horizon into buckets."""
     s = s_at(k, 0)
     n = s.heap_n

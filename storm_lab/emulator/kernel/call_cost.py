@@ -31,7 +31,7 @@ def draw_call_cost(k: State, task: int, work: int) -> int:
     if cost_at(k, 0).spread == 0:
         return work
     t = task_at(k, task)
-    z = s_at(k, 0).draws + np.uint64(task) * np.uint64(0xD1342543DE82EF95)
+    z = s_at(k, 0).cost_seed + np.uint64(task) * np.uint64(0xD1342543DE82EF95)
     z = z + np.uint64(t.calls) * np.uint64(0x9E3779B97F4A7C15)
     t.calls += 1
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -277,7 +277,7 @@ def deliver_parked(k: State, worker: int) -> int:
     Returns how many messages that were.
     """
     delivered = 0
-    keep = s_at(k, 0).keep
+    keep = s_at(k, 0).keep_time
     w = worker_at(k, worker)
     m = w.parked_head
     w.parked_head = w.parked_tail = -1

@@ -101,7 +101,7 @@ def _thread_due(k: State, node: int) -> None:
     if t.left >= 0:
         get_core(k, thread)
     else:
-        s.holder = thread
+        s.core_holder = thread
         take_next(k, thread)
 
 
@@ -158,12 +158,12 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
     timers = s.timers
     events = 0
     message_margin = 2 * s.bolt_margin + 2 * MAX_TURN_ACKS
-    s.holder = -1
+    s.core_holder = -1
     if changed:
         resume_blocked(k)
         for node in range(s.nodes):
             reschedule(k, node)
-        if s.shared > 0:
+        if s.machine_capacity > 0:
             share_machine(k)
     while next_time(k) <= until:
         if s.free_messages < message_margin:
@@ -187,7 +187,7 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
             advance(k, node)
             if not is_quota_event(k, node):
                 lose_core(k, node, 0)
-                s.holder = thread
+                s.core_holder = thread
                 burst_done(k, thread, work)
         elif source < 2 * s.nodes:
             node = source - s.nodes
@@ -207,12 +207,12 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
             else:
                 unschedule(k, source)
                 timer_fires(k, thread)
-        s.holder = -1
+        s.core_holder = -1
         if s.ready_n > 0:
             resume_blocked(k)
         if node >= 0:
             reschedule(k, node)
-        if s.shared > 0:
+        if s.machine_capacity > 0:
             share_machine(k)
     if s.now < until:
         s.now = until

@@ -75,7 +75,7 @@ def transmit(k: State, start: int, m: int) -> None:
 @jit
 def _given_up(k: State, channel_index: int) -> bool:
     """Return whether the senders over a cut link have stopped trying to connect again."""
-    keep = s_at(k, 0).keep
+    keep = s_at(k, 0).keep_time
     return keep > 0 and s_at(k, 0).now - channel_at(k, channel_index).cut_at > keep
 
 

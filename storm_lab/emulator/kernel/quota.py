@@ -74,6 +74,6 @@ def is_quota_event(k: State, node: int) -> bool:
     """Return whether a node's event is that of its quota or of its turn, and no burst has ended."""
     p = node_at(k, node)
     s = s_at(k, 0)
-    if p.quota + s.shared == 0:
+    if p.quota + s.machine_capacity == 0:
         return False
     return p.active == 0 or burst_at(k, node * s.burst_width).v_finish > p.v

@@ -41,7 +41,7 @@ def cores_of(k: State, node: int) -> int:
     p = node_at(k, node)
     if p.throttled != 0:
         return 0
-    return p.granted if s_at(k, 0).shared > 0 else p.threads
+    return p.granted if s_at(k, 0).machine_capacity > 0 else p.threads
 
 
 @inline
@@ -167,7 +167,7 @@ def lose_core(k: State, node: int, i: int) -> None:
 def want_core(k: State, thread: int) -> None:
     """Run a thread's burst at once if it has a core or one is free, else put it into the run queue."""
     t = thread_at(k, thread)
-    if takes_turns(k) and s_at(k, 0).holder != thread:
+    if takes_turns(k) and s_at(k, 0).core_holder != thread:
         p = node_at(k, t.node)
         _restore_vruntime(k, thread)
         if p.active >= cores_of(k, t.node) or p.run_queue_length > 0:
@@ -195,7 +195,7 @@ def has_to_wait(k: State, thread: int) -> bool:
     s = s_at(k, 0)
     p = node_at(k, t.node)
     advance(k, t.node)
-    if s.holder == thread:
+    if s.core_holder == thread:
         spent = _core_time(k, t.node) - t.core_from >= cost_at(k, 0).turn
         if p.run_queue_length == 0 or not (spent or (p.urgent != 0 and _should_yield(k, thread))):
             return False
@@ -204,12 +204,12 @@ def has_to_wait(k: State, thread: int) -> bool:
     else:
         _restore_vruntime(k, thread)
         if p.active < cores_of(k, t.node) and p.run_queue_length == 0:
-            s.holder = thread
+            s.core_holder = thread
             t.core_from = _core_time(k, t.node)
             return False
     t.state = WAKING
     t.left = -1
-    _join_run_queue(k, thread, s.holder != thread)
+    _join_run_queue(k, thread, s.core_holder != thread)
     return True
 
 

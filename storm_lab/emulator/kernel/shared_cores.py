@@ -114,13 +114,13 @@ def _take_back(k: State) -> int:
 def _left_to_threads(k: State) -> int:
     """Return what periodic work, and polls of nodes that are idle, leave of the machine, in 1/1024 core."""
     s = s_at(k, 0)
-    left = s.shared
+    left = s.machine_capacity
     for node in range(s.nodes):
         p = node_at(k, node)
         left -= periodic_work(k, node)
         if runnable(k, node) == 0 and p.throttled == 0:
             left -= p.poll_load
-    return max(left, s.shared // 2)
+    return max(left, s.machine_capacity // 2)
 
 
 @jit
@@ -156,7 +156,7 @@ def _apply_grant(k: State, node: int, core: int, least: int) -> None:
     p = node_at(k, node)
     ends = max(p.turn_from + _turn(k), s_at(k, 0).now + 1) if p.granted > least else NEVER
     # If all threads are idle, those that poll do so at once and briefly.
-    max_free = p.granted * core if runnable(k, node) > 0 else s_at(k, 0).shared
+    max_free = p.granted * core if runnable(k, node) > 0 else s_at(k, 0).machine_capacity
     if p.max_free != max_free or p.turn_ends != ends:
         advance(k, node)
         p.max_free = max_free

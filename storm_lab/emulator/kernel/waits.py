@@ -15,7 +15,7 @@ from storm_lab.emulator.state.layout import State
 
 
 @inline
-def _consumes(k: State, thread: int) -> bool:
+def _is_consumer(k: State, thread: int) -> bool:
     t = thread_at(k, thread)
     return t.kind == SEND or t.kind == TRANSFER or (t.kind == MAIN and t.role != SPOUT)
 
@@ -27,14 +27,14 @@ def begin_wait(k: State, thread: int) -> None:
     w = worker_at(k, t.worker)
     t.idle_from = s_at(k, 0).now
     t.waits_charged_to = w.housekept_at
-    if cost_at(k, 0).wait_timeout > 0 and _consumes(k, thread):
+    if cost_at(k, 0).wait_timeout > 0 and _is_consumer(k, thread):
         w.waiting += 1
 
 
 @inline
 def end_wait(k: State, thread: int) -> None:
     """Note that an idle thread is woken, or dies."""
-    if cost_at(k, 0).wait_timeout > 0 and _consumes(k, thread):
+    if cost_at(k, 0).wait_timeout > 0 and _is_consumer(k, thread):
         worker_at(k, thread_at(k, thread).worker).waiting -= 1
         _charge_wait(k, thread)
 

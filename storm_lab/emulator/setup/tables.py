@@ -97,8 +97,8 @@ def build(
     kernel = Kernel(**arrays)
     s = kernel.s[0]
     s.nodes = nodes
-    s.shared = round(1024 * (cluster.shared_cores or 0.0))
-    s.machine_cores = (s.shared + 1023) // 1024
+    s.machine_capacity = round(1024 * (cluster.shared_cores or 0.0))
+    s.machine_cores = (s.machine_capacity + 1023) // 1024
     s.channels = channels
     s.timers = timers
     s.idle_width = kernel.idle.shape[1]
@@ -111,7 +111,7 @@ def build(
     s.horizon = kinds.NEVER
     s.free_message = s.free_root = -1
     s.sample_every = sample_every
-    s.draws = np.uint64((seed * 0xA0761D6478BD642F + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF)
+    s.cost_seed = np.uint64((seed * 0xA0761D6478BD642F + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF)
     _limit_connections(kernel, version, settings)
     s.first_reconnect = RECONNECT_FIRST_NS
     s.max_reconnect = RECONNECT_MOST_NS if version >= V0_9_0 else RECONNECT_FIRST_NS
@@ -119,7 +119,7 @@ def build(
     s.heap_bytes = round(cost.worker_memory_mb * 1_000_000)
     s.heap_cost = round(65536 * cost.full_heap_cost)
     s.full_heap = int(1024 * cost.silent_heap_share)
-    s.keep = gives_up_after_ns(version)
+    s.keep_time = gives_up_after_ns(version)
     s.unreached = unreached_of(version) if unreached is None else unreached
     s.version_09 = int(version >= V0_9_0)
     s.netty = int(V0_9_0 <= version < V2_0_0)

@@ -13,8 +13,8 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 
 
-class _Place(UserProvidedCacheLocator):
-    """The place of a function's machine code: in numba's ``CACHE_DIR``, under its full name."""
+class _CacheFolder(UserProvidedCacheLocator):
+    """The cache folder of a function's machine code: in numba's ``CACHE_DIR``, under its full name."""
 
     def __init__(self, function: Callable[..., object], file: str) -> None:
         super().__init__(function, file)  # type: ignore[no-untyped-call]
@@ -33,11 +33,11 @@ class _Place(UserProvidedCacheLocator):
         return self._module
 
 
-class _Kept(CompileResultCacheImpl):
-    _locator_classes: Any = (_Place,)
+class _CacheImpl(CompileResultCacheImpl):
+    _locator_classes: Any = (_CacheFolder,)
 
 
 class EntryCache(FunctionCache):
     """Cache of a function that Python calls."""
 
-    _impl_class = _Kept
+    _impl_class = _CacheImpl

@@ -41,9 +41,9 @@ def kernel_digest(entries: Iterable[Root], layout: Mapping[str, object], code: C
     That is the code that the entry points use, and the layout of the arrays that it reads and writes by
     address.
     """
-    said = [f"{name} {item}" for name, item in sorted(layout.items())]
-    said.append((code or own_code()).closure(entries).digest)
-    return hashlib.sha256("\n".join(said).encode()).hexdigest()
+    parts = [f"{name} {item}" for name, item in sorted(layout.items())]
+    parts.append((code or own_code()).closure(entries).digest)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 if ENABLED:
@@ -107,14 +107,14 @@ if ENABLED:
             if ready.exists():
                 return
             kind = numba.typeof(state)  # type: ignore[no-untyped-call]
-            with _no_collection():
+            with _without_collection():
                 for function in _ENTRIES:
                     whole_numbers = len(signature(function.py_func).parameters) - 1
                     function.compile((kind, *[numba.int64] * whole_numbers))
             ready.touch()
 
     @contextmanager
-    def _no_collection() -> Iterator[None]:
+    def _without_collection() -> Iterator[None]:
         """Disable garbage collection, which takes a seventh of compiling and finds few cycles."""
         enabled = gc.isenabled()
         gc.disable()
@@ -133,10 +133,10 @@ if ENABLED:
         home.mkdir(parents=True, exist_ok=True)
         numba.config.CACHE_DIR = str(home)  # type: ignore[attr-defined]
         for entry in _ENTRIES:
-            _keep(entry)
+            _cache_on_disk(entry)
         return home
 
-    def _keep(entry: Any) -> None:
+    def _cache_on_disk(entry: Any) -> None:
         """Cache an entry point's machine code; with numba's own cache if the project's does not work."""
         try:
             from storm_lab.emulator.state.entry_cache import EntryCache

@@ -28,9 +28,9 @@ def missing_names() -> list[str]:
         f"{kind.__name__}.{name}" for kind, own in _METHODS.items() for name in own if not hasattr(kind, name)
     ]
     # A library's fields are set when it is created, so look for them in the code that creates it.
-    made = {name for kind in CPUCodeLibrary.__mro__ for name in _names_in(vars(kind).get("__init__"))}
-    gone = [name for name in _FIELDS if name not in made and not hasattr(CPUCodeLibrary, name)]
-    return missing + [f"{CPUCodeLibrary.__name__}.{name}" for name in gone]
+    assigned = {name for kind in CPUCodeLibrary.__mro__ for name in _names_in(vars(kind).get("__init__"))}
+    missing_fields = [name for name in _FIELDS if name not in assigned and not hasattr(CPUCodeLibrary, name)]
+    return missing + [f"{CPUCodeLibrary.__name__}.{name}" for name in missing_fields]
 
 
 def _names_in(function: Any) -> tuple[str, ...]:

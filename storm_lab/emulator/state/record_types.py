@@ -56,9 +56,9 @@ SCALARS = record(
     ("version_2", I8),  # 1 from Storm 2.0 on: executors have no send thread
     ("bolt_margin", I8),  # maximum of messages that one event can create
     ("lost", I8),
-    ("shared", I8),  # cores of the one machine that all nodes are on, in 1/1024; 0: each node is a machine
+    ("machine_capacity", I8),  # cores of the one machine of all nodes, in 1/1024; 0: each has its own machine
     ("machine_cores", I8),  # threads that can run on that machine at a time
-    ("holder", I8),  # thread that keeps its core while it decides what to do next; -1: none
+    ("core_holder", I8),  # thread that keeps its core while it decides what to do next; -1: none
     ("burst_width", I8),  # rows of `burst` for each node
     ("moved", I8),  # rows of moved
     ("max_moved", I8),
@@ -68,14 +68,14 @@ SCALARS = record(
     ("unread_low", I8),
     ("first_reconnect", I8),  # wait before the first try to connect again; doubles with each try
     ("max_reconnect", I8),  # up to this
-    ("keep", I8),  # how long messages are kept for a receiver out of reach; 0 = for ever
+    ("keep_time", I8),  # how long messages are kept for a receiver out of reach; 0 = for ever
     ("unreached", I8),  # what happens to messages without a connection: an Unreached
     ("queued_bytes", I8),  # heap that a queued tuple takes beside its payload
     ("heap_bytes", I8),
     ("heap_cost", I8),  # cost that a heap adds when it is half full, in 1/65536
     ("full_heap", I8),  # filled part, in 1/1024, from which on a worker only collects garbage
     ("full_heaps", I8),  # number of workers that do
-    ("draws", U8),  # seed of the draws of calls' costs
+    ("cost_seed", U8),  # seed of the draws of calls' costs
 )
 
 COSTS = record(
