@@ -8,7 +8,7 @@ from storm_lab.emulator.kernel.acking import acker_execute, answers_first, send_
 from storm_lab.emulator.kernel.bursts import start_burst, start_call
 from storm_lab.emulator.kernel.call_cost import count_call, draw_call_cost
 from storm_lab.emulator.kernel.queues import free_message, take, take_from_batch
-from storm_lab.emulator.kernel.routing import copies_of, emit_all
+from storm_lab.emulator.kernel.routing import count_copies, emit_all
 from storm_lab.emulator.state.arrays import (
     cost_at,
     execution_row_at,
@@ -62,7 +62,7 @@ def bolt_execute(k: State, thread: int, work: int) -> None:
         work += c.acker
     elif message.record >= 0:
         user = draw_call_cost(k, message.task, record_at(k, message.record).cpu_ns)
-        work += c.emit * copies_of(k, executor_at(k, t.executor).topology, message.record)
+        work += c.emit * count_copies(k, executor_at(k, t.executor).topology, message.record)
         if message.root >= 0:
             work += c.emit
         if topology_at(k, executor_at(k, t.executor).topology).debug != 0 and message.kind != TICK:

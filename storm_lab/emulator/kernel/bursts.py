@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
-from storm_lab.emulator.kernel.cpu import advance, has_spare_cores, share_of, speed_of
-from storm_lab.emulator.kernel.quota import quota_event_time, wanting
+from storm_lab.emulator.kernel.cpu import advance, fair_share, has_spare_cores, running_speed
+from storm_lab.emulator.kernel.quota import contending, quota_event_time
 from storm_lab.emulator.kernel.run_queue import schedule_dispatch, want_core
 from storm_lab.emulator.state.arrays import burst_at, cost_at, node_at, s_at, thread_at, worker_at
 from storm_lab.emulator.state.jit import inline, jit
@@ -18,7 +18,7 @@ def time_asleep(k: State, thread: int) -> int:
     t = thread_at(k, thread)
     p = node_at(k, t.node)
     now = s_at(k, 0).now
-    return 0 if wanting(k, t.node) >= p.cores else min(now - t.idle_from, now - p.core_free_since)
+    return 0 if contending(k, t.node) >= p.cores else min(now - t.idle_from, now - p.core_free_since)
 
 
 @inline
@@ -56,10 +56,10 @@ def start_call(k: State, thread: int, work: int, user: int) -> None:
         work += (wait_work * p.system_factor) >> 16
     if w.heap_excess > 0:
         work += (work * w.heap_excess) >> 16
-    if wanting(k, node) >= p.threads:
+    if contending(k, node) >= p.threads:
         # Context switch and cache refill; grows with the threads that want CPU, up to four per hardware
         # thread.
-        work += cost_at(k, 0).switch * min(wanting(k, node) // p.threads, 4)
+        work += cost_at(k, 0).switch * min(contending(k, node) // p.threads, 4)
     work = (work * p.slowdown * p.fault_slowdown) >> 20
     t.state = RUNNING
     t.work = work
@@ -101,7 +101,7 @@ def _burst_ends(k: State, node: int) -> int:
     if has_spare_cores(k, node):
         # At full speed a shift replaces the division.
         return p.v_at + ((missing + (1 << SHARE_BITS) - 1) >> SHARE_BITS)
-    speed = share_of(k, node) if p.run_queue_length == 0 else speed_of(k, node)
+    speed = fair_share(k, node) if p.run_queue_length == 0 else running_speed(k, node)
     return NEVER if speed == 0 else p.v_at + (missing + speed - 1) // speed
 
 

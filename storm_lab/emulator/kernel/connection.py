@@ -29,7 +29,7 @@ def is_first(k: State, other: int, batch: int) -> bool:
     if other < 0:
         return True
     w = worker_at(k, other)
-    if w.batch == batch:
+    if w.last_batch == batch:
         return False
-    w.batch = batch
+    w.last_batch = batch
     return True

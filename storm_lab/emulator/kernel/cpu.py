@@ -19,7 +19,7 @@ Virtual time is an integer in units of 2**-SHARE_BITS ns, so ties are exact and 
 
 from __future__ import annotations
 
-from storm_lab.emulator.kernel.quota import periodic_work, runnable, use_quota, wanting
+from storm_lab.emulator.kernel.quota import contending, periodic_work, runnable, use_quota
 from storm_lab.emulator.state.arrays import burst_at, node_at, s_at, thread_at, worker_at
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.kinds import SHARE_BITS
@@ -27,7 +27,7 @@ from storm_lab.emulator.state.layout import State
 
 
 @inline
-def _capacity_of(k: State, node: int) -> int:
+def _capacity(k: State, node: int) -> int:
     """Return the capacity of a node for the threads that want CPU now, in 1/1024 core."""
     p = node_at(k, node)
     return p.free + max(0, min(runnable(k, node), p.threads) - p.cores) * p.ht_gain
@@ -48,7 +48,7 @@ def _taken_by_polls(k: State, node: int) -> int:
     share of a thread that has work.
     """
     p = node_at(k, node)
-    capacity = _capacity_of(k, node)
+    capacity = _capacity(k, node)
     n = runnable(k, node)
     if p.poll_load + n * 1024 <= capacity:
         return p.poll_load
@@ -57,8 +57,8 @@ def _taken_by_polls(k: State, node: int) -> int:
 
 @jit
 def _share_beside_polls(k: State, node: int) -> int:
-    """Return the same as :func:`share_of`, on a node where threads poll."""
-    free = _capacity_of(k, node) - _taken_by_polls(k, node)
+    """Return the same as :func:`fair_share`, on a node where threads poll."""
+    free = _capacity(k, node) - _taken_by_polls(k, node)
     n = runnable(k, node)
     if n * 1024 <= free:
         return 1 << SHARE_BITS
@@ -77,7 +77,7 @@ def poll_speed(k: State, node: int) -> int:
 
 
 @inline
-def share_of(k: State, node: int) -> int:
+def fair_share(k: State, node: int) -> int:
     """Return what a fair scheduler gives each thread that wants CPU, in units of 2**-SHARE_BITS core."""
     p = node_at(k, node)
     if p.throttled != 0:
@@ -86,17 +86,17 @@ def share_of(k: State, node: int) -> int:
         return 1 << SHARE_BITS
     if p.poll_load > 0:
         return _share_beside_polls(k, node)
-    return (_capacity_of(k, node) << (SHARE_BITS - 10)) // runnable(k, node)
+    return (_capacity(k, node) << (SHARE_BITS - 10)) // runnable(k, node)
 
 
 @inline
-def speed_of(k: State, node: int) -> int:
+def running_speed(k: State, node: int) -> int:
     """Return the speed of each thread on a core, in 2**-SHARE_BITS core.
 
     It also has the share of the threads that wait.
     """
     p = node_at(k, node)
-    share = share_of(k, node)
+    share = fair_share(k, node)
     if p.run_queue_length == 0 or p.active == 0:
         return share
     return min(1 << SHARE_BITS, share * (p.active + p.run_queue_length) // p.active)
@@ -115,9 +115,9 @@ def advance(k: State, node: int) -> None:
             p.poll_clock += polled
             p.poll_cpu_clock += (polled * p.poll_cost_part) >> 10
         if runnable(k, node) > 0:
-            got = passed * share_of(k, node)
+            got = passed * fair_share(k, node)
             p.fair += got
-            p.v += got if p.run_queue_length == 0 else passed * speed_of(k, node)
+            p.v += got if p.run_queue_length == 0 else passed * running_speed(k, node)
             p.starting_cpu += (got >> SHARE_BITS) * p.starting
         if p.quota > 0:
             use_quota(k, node, passed)
@@ -146,7 +146,7 @@ def update_free(k: State, node: int) -> None:
 
 
 @inline
-def _put(k: State, place: int, v_finish: int, seq: int, work: int, thread: int) -> None:
+def _store(k: State, place: int, v_finish: int, seq: int, work: int, thread: int) -> None:
     burst = burst_at(k, place)
     burst.v_finish = v_finish
     burst.seq = seq
@@ -155,19 +155,19 @@ def _put(k: State, place: int, v_finish: int, seq: int, work: int, thread: int) 
 
 
 @jit
-def _up(k: State, first: int, i: int, v_finish: int, seq: int, work: int, thread: int) -> None:
+def _sift_up(k: State, first: int, i: int, v_finish: int, seq: int, work: int, thread: int) -> None:
     while i > 0:
         parent = (i - 1) >> 1
         p = burst_at(k, first + parent)
         if p.v_finish < v_finish or (p.v_finish == v_finish and p.seq < seq):
             break
-        _put(k, first + i, p.v_finish, p.seq, p.work, p.thread)
+        _store(k, first + i, p.v_finish, p.seq, p.work, p.thread)
         i = parent
-    _put(k, first + i, v_finish, seq, work, thread)
+    _store(k, first + i, v_finish, seq, work, thread)
 
 
 @jit
-def _down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, work: int, thread: int) -> None:
+def _sift_down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, work: int, thread: int) -> None:
     while True:
         child = 2 * i + 1
         if child >= n:
@@ -180,9 +180,9 @@ def _down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, work: i
                 c = d
         if v_finish < c.v_finish or (v_finish == c.v_finish and seq < c.seq):
             break
-        _put(k, first + i, c.v_finish, c.seq, c.work, c.thread)
+        _store(k, first + i, c.v_finish, c.seq, c.work, c.thread)
         i = child
-    _put(k, first + i, v_finish, seq, work, thread)
+    _store(k, first + i, v_finish, seq, work, thread)
 
 
 @jit
@@ -195,7 +195,7 @@ def add_burst(k: State, thread: int, work: int, left: int) -> None:
     s.seq = seq + 1
     n = p.active
     p.active = n + 1
-    _up(k, node * s.burst_width, n, p.v + left, seq, work, thread)
+    _sift_up(k, node * s.burst_width, n, p.v + left, seq, work, thread)
 
 
 @jit
@@ -214,7 +214,7 @@ def remove_burst(k: State, node: int, i: int) -> None:
     p = node_at(k, node)
     n = p.active - 1
     p.active = n
-    if wanting(k, node) == p.cores - 1:
+    if contending(k, node) == p.cores - 1:
         p.core_free_since = s_at(k, 0).now
     if i == n:
         return
@@ -224,9 +224,9 @@ def remove_burst(k: State, node: int, i: int) -> None:
     if i > 0:
         parent = burst_at(k, first + ((i - 1) >> 1))
         if v_finish < parent.v_finish or (v_finish == parent.v_finish and seq < parent.seq):
-            _up(k, first, i, v_finish, seq, work, thread)
+            _sift_up(k, first, i, v_finish, seq, work, thread)
             return
-    _down(k, first, n, i, v_finish, seq, work, thread)
+    _sift_down(k, first, n, i, v_finish, seq, work, thread)
 
 
 @entry

@@ -15,7 +15,7 @@ from storm_lab.emulator.kernel.network import put_on_channel
 from storm_lab.emulator.kernel.period import period_fires
 from storm_lab.emulator.kernel.quota import is_quota_event
 from storm_lab.emulator.kernel.run_queue import (
-    cores_of,
+    available_cores,
     get_core,
     leave_run_queue,
     lose_core,
@@ -85,14 +85,14 @@ def _thread_due(k: State, node: int) -> None:
         return
     advance(k, node)
     thread = p.run_queue_head
-    cores = cores_of(k, node)
+    cores = available_cores(k, node)
     if thread < 0 or cores == 0:
         return
     if p.active >= cores:
         preempted = preempt(k, node)
         if preempted >= 0 and thread_at(k, preempted).log == LOG_TURN:
             release_log(k, preempted)
-    p.urgent = 0
+    p.head_preempts = 0
     if p.active >= cores:
         return
     leave_run_queue(k, thread)

@@ -28,7 +28,7 @@ def channel_between(k: State, start: int, to: int) -> int:
     p = node_at(k, start)
     if p.links > 0:
         s = s_at(k, 0)
-        for i in range(s.first_spare, s.channels - s.nodes):
+        for i in range(s.first_link_channel, s.channels - s.nodes):
             if channel_at(k, i).start == start and channel_at(k, i).finish == to:
                 return i
     if start == to:
@@ -178,7 +178,7 @@ def set_link(k: Kernel, state: State, a: int, b: int, cut: int, extra_delay_ns: 
     `RuntimeError`: all spare channels are in use.
     """
     index = int(channel_index(state, a, b))
-    spare = range(int(k.s[0].first_spare), int(k.s[0].channels - k.s[0].nodes))
+    spare = range(int(k.s[0].first_link_channel), int(k.s[0].channels - k.s[0].nodes))
     if index not in spare:
         free = [i for i in spare if k.channel[i].start < 0]
         if not free:

@@ -20,7 +20,7 @@ def runnable(k: State, node: int) -> int:
 
 
 @inline
-def wanting(k: State, node: int) -> int:
+def contending(k: State, node: int) -> int:
     """Return how many threads want these cores, those of other nodes on the same machine included."""
     return runnable(k, node) + node_at(k, node).competitors
 

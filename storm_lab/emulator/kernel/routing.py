@@ -52,7 +52,7 @@ from storm_lab.emulator.state.layout import State
 
 
 @jit
-def _walk(k: State, task: int, state: int, targets: int, reshuffle: bool) -> int:
+def _next_shuffled(k: State, task: int, state: int, targets: int, reshuffle: bool) -> int:
     """Return the next index of a walk over the shuffled list of targets."""
     w = shuffle_at(k, state)
     i = w.index
@@ -106,7 +106,7 @@ def choose_target(k: State, task: int, worker: int, subscription: int, record: i
                 return c.first_task + w.local
         if sub.load_aware != 0:
             return load_aware_target(k, task, worker, subscription, state)
-    return c.first_task + _walk(k, task, state, n, s_at(k, 0).version_1 == 0)
+    return c.first_task + _next_shuffled(k, task, state, n, s_at(k, 0).version_1 == 0)
 
 
 @inline
@@ -186,7 +186,7 @@ def emit_all(
 
 
 @jit
-def copies_of(k: State, topology: int, record: int) -> int:
+def count_copies(k: State, topology: int, record: int) -> int:
     """Return how many copies the emissions of a record make in a topology."""
     first_stream = topology_at(k, topology).first_stream
     r = record_at(k, record)

@@ -21,8 +21,8 @@ The run queue is a list of threads from the node's ``run_queue_head`` on. The bu
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
-from storm_lab.emulator.kernel.cpu import add_burst, advance, remove_burst, speed_of
-from storm_lab.emulator.kernel.quota import wanting
+from storm_lab.emulator.kernel.cpu import add_burst, advance, remove_burst, running_speed
+from storm_lab.emulator.kernel.quota import contending
 from storm_lab.emulator.state.arrays import burst_at, cost_at, node_at, s_at, thread_at
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import NEVER, SHARE_BITS, WAKING
@@ -36,7 +36,7 @@ def takes_turns(k: State) -> bool:
 
 
 @inline
-def cores_of(k: State, node: int) -> int:
+def available_cores(k: State, node: int) -> int:
     """Return how many threads of a node may have a core now."""
     p = node_at(k, node)
     if p.throttled != 0:
@@ -45,7 +45,7 @@ def cores_of(k: State, node: int) -> int:
 
 
 @inline
-def slice_wait(k: State, node: int) -> int:
+def time_slice_wait(k: State, node: int) -> int:
     """Return how long a thread that wakes on a full node waits for a time slice, where all run at once."""
     return cost_at(k, 0).slice // node_at(k, node).threads
 
@@ -61,8 +61,8 @@ def wake_up(k: State, thread: int) -> None:
     p = node_at(k, node)
     t.since = t.awake = s.now + cost_at(k, 0).wake
     if not takes_turns(k):
-        if wanting(k, node) >= p.threads:
-            t.since += slice_wait(k, node)
+        if contending(k, node) >= p.threads:
+            t.since += time_slice_wait(k, node)
         if p.wake_head >= 0:
             t.since = max(t.since, thread_at(k, p.wake_tail).since)
     if p.wake_head < 0:
@@ -170,7 +170,7 @@ def want_core(k: State, thread: int) -> None:
     if takes_turns(k) and s_at(k, 0).core_holder != thread:
         p = node_at(k, t.node)
         _restore_vruntime(k, thread)
-        if p.active >= cores_of(k, t.node) or p.run_queue_length > 0:
+        if p.active >= available_cores(k, t.node) or p.run_queue_length > 0:
             _join_run_queue(k, thread, True)
             return
         t.core_from = _core_time(k, t.node)
@@ -197,13 +197,13 @@ def has_to_wait(k: State, thread: int) -> bool:
     advance(k, t.node)
     if s.core_holder == thread:
         spent = _core_time(k, t.node) - t.core_from >= cost_at(k, 0).turn
-        if p.run_queue_length == 0 or not (spent or (p.urgent != 0 and _should_yield(k, thread))):
+        if p.run_queue_length == 0 or not (spent or (p.head_preempts != 0 and _should_yield(k, thread))):
             return False
         if _gets_another_turn(k, thread, t.vruntime):
             return False
     else:
         _restore_vruntime(k, thread)
-        if p.active < cores_of(k, t.node) and p.run_queue_length == 0:
+        if p.active < available_cores(k, t.node) and p.run_queue_length == 0:
             s.core_holder = thread
             t.core_from = _core_time(k, t.node)
             return False
@@ -238,7 +238,7 @@ def _join_run_queue(k: State, thread: int, woken: bool) -> None:
         t.next_in_run_queue = p.run_queue_head
         p.run_queue_head = thread
         if woken and t.vruntime <= _mean(k, t.node) and _preemptible_on_its_core(k, thread) >= 0:
-            p.urgent = 1
+            p.head_preempts = 1
         return
     before = thread_at(k, p.run_queue_head)
     while before.next_in_run_queue >= 0 and thread_at(k, before.next_in_run_queue).vruntime <= t.vruntime:
@@ -292,7 +292,9 @@ def _longest_running(k: State, node: int) -> int:
 def preempt(k: State, node: int) -> int:
     """Preempt the thread that has to give up its core, and put it into the run queue; returns it, or -1."""
     p = node_at(k, node)
-    place = _preemptible_on_its_core(k, p.run_queue_head) if p.urgent != 0 else _longest_running(k, node)
+    place = (
+        _preemptible_on_its_core(k, p.run_queue_head) if p.head_preempts != 0 else _longest_running(k, node)
+    )
     if place < 0:
         return -1
     burst = burst_at(k, node * s_at(k, 0).burst_width + place)
@@ -311,16 +313,16 @@ def preempt(k: State, node: int) -> int:
 def _next_dispatch(k: State, node: int) -> int:
     """Return when the first of a node's run queue gets a core, if nothing happens before."""
     p = node_at(k, node)
-    cores = cores_of(k, node)
+    cores = available_cores(k, node)
     if p.run_queue_head < 0 or cores == 0:
         return NEVER
-    if p.active < cores or p.urgent != 0:
+    if p.active < cores or p.head_preempts != 0:
         return s_at(k, 0).now
     t = thread_at(k, burst_at(k, node * s_at(k, 0).burst_width + _longest_running(k, node)).thread)
     missing = ((t.core_from + cost_at(k, 0).turn) << SHARE_BITS) - p.v
     if missing <= 0:
         return s_at(k, 0).now
-    speed = speed_of(k, node)
+    speed = running_speed(k, node)
     return NEVER if speed == 0 else p.v_at + (missing + speed - 1) // speed
 
 
@@ -338,7 +340,7 @@ def schedule_dispatch(k: State, node: int) -> None:
             unschedule(k, s.nodes + node)
         elif scheduled_at(k, s.nodes + node) != time:
             schedule(k, s.nodes + node, time)
-    elif p.wake_head >= 0 and wanting(k, node) < p.threads:
+    elif p.wake_head >= 0 and contending(k, node) < p.threads:
         # A core is free: the first thread that waits for a slice runs as soon as it is awake.
         t = thread_at(k, p.wake_head)
         at = max(s.now, t.awake)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from storm_lab.emulator.kernel.bursts import reschedule
 from storm_lab.emulator.kernel.cpu import advance, update_free
-from storm_lab.emulator.kernel.quota import periodic_work, runnable, wanting
+from storm_lab.emulator.kernel.quota import contending, periodic_work, runnable
 from storm_lab.emulator.state.arrays import cost_at, node_at, s_at
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.kinds import NEVER
@@ -182,9 +182,9 @@ def share_machine(k: State) -> None:
         # Threads on cores that this node cannot have take nothing from it.
         competitors = max(0, others - max(0, s.machine_cores - p.cores))
         fewer = competitors < p.competitors
-        before = wanting(k, node)
+        before = contending(k, node)
         p.competitors = competitors
-        if before >= p.cores > wanting(k, node):
+        if before >= p.cores > contending(k, node):
             p.core_free_since = s.now
         if fewer and p.wake_head >= 0:
             reschedule(k, node)

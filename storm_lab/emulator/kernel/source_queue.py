@@ -126,7 +126,7 @@ def return_line(k: State, source_index: int, line: int, attempt: int, time: int)
 
 
 @inline
-def period_of(k: State, source_index: int) -> int:
+def turn_period(k: State, source_index: int) -> int:
     """Return the time between two turns of an idle spout: it asks its queue's server, then sleeps."""
     source = source_at(k, source_index)
     return source.pause + cost_at(k, 0).late + source.fetch
@@ -150,7 +150,7 @@ def _place_of(k: State, source_index: int, key: int) -> int:
 def add_idle_spout(k: State, executor: int) -> None:
     """Enter a spout that has found no line and sleeps into its source's table."""
     e = executor_at(k, executor)
-    key = (e.poll_phase % period_of(k, e.source)) << _EXECUTOR_BITS | executor
+    key = (e.poll_phase % turn_period(k, e.source)) << _EXECUTOR_BITS | executor
     source = source_at(k, e.source)
     first = e.source * s_at(k, 0).idle_width
     place = _place_of(k, e.source, key)
@@ -166,7 +166,7 @@ def add_idle_spout(k: State, executor: int) -> None:
 def remove_idle_spout(k: State, executor: int) -> None:
     """Remove a spout from the table, as its turn begins or it dies; `schedule_line_turn` has to follow."""
     e = executor_at(k, executor)
-    key = (e.poll_phase % period_of(k, e.source)) << _EXECUTOR_BITS | executor
+    key = (e.poll_phase % turn_period(k, e.source)) << _EXECUTOR_BITS | executor
     source = source_at(k, e.source)
     first = e.source * s_at(k, 0).idle_width
     source.idle -= 1
@@ -192,7 +192,7 @@ def schedule_line_turn(k: State, source_index: int) -> None:
     if at >= NEVER:
         unschedule(k, event)
         return
-    period = period_of(k, source_index)
+    period = turn_period(k, source_index)
     phase = at % period
     first = source_index * s_at(k, 0).idle_width
     place = _place_of(k, source_index, phase << _EXECUTOR_BITS)

@@ -25,17 +25,17 @@ from storm_lab.emulator.kernel.call_cost import count_call, draw_call_cost
 from storm_lab.emulator.kernel.forwarding import flush_output
 from storm_lab.emulator.kernel.polling import sleep_between_turns, stop_polling
 from storm_lab.emulator.kernel.queues import free_message, has_room, spout_poll_time, take
-from storm_lab.emulator.kernel.routing import copies_of, emit_all
+from storm_lab.emulator.kernel.routing import count_copies, emit_all
 from storm_lab.emulator.kernel.run_queue import has_to_wait
 from storm_lab.emulator.kernel.source_queue import (
     add_idle_spout,
     fetching_until,
     line_record,
     next_line_time,
-    period_of,
     remove_idle_spout,
     schedule_line_turn,
     take_line,
+    turn_period,
 )
 from storm_lab.emulator.state.arrays import (
     cost_at,
@@ -200,7 +200,7 @@ def spout_sleep(k: State, thread: int) -> None:
     s = s_at(k, 0)
     t.state = POLLING
     if e.active != 0:
-        every = period_of(k, e.source) if e.source >= 0 else cost_at(k, 0).idle_sleep
+        every = turn_period(k, e.source) if e.source >= 0 else cost_at(k, 0).idle_sleep
         sleep_between_turns(k, thread, every)
     e.poll_phase = s.now
     e.poll_phase = spout_poll_time(k, thread, s.now + 1)
@@ -236,7 +236,7 @@ def spout_emit(k: State, thread: int) -> None:
     c = cost_at(k, 0)
     count_call(k, t.worker)
     user = draw_call_cost(k, e.first_task + e.turn_task, record_at(k, record).cpu_ns)
-    work = c.poll + c.emit * (copies_of(k, e.topology, record) + source_at(k, e.source).anchored)
+    work = c.poll + c.emit * (count_copies(k, e.topology, record) + source_at(k, e.source).anchored)
     if topology_at(k, e.topology).debug != 0:
         t.log_work = record_at(k, record).emissions * c.log_emit
     start_call(k, thread, work, user)

@@ -29,9 +29,9 @@ from storm_lab.emulator.kernel.forwarding import flush_output, handle_unreached,
 from storm_lab.emulator.kernel.log_lock import log_written, release_log, write_log
 from storm_lab.emulator.kernel.polling import become_idle, end_fine_polling, stop_polling
 from storm_lab.emulator.kernel.queues import add_output, end_batch, enqueue, lose, spout_poll_time, take
-from storm_lab.emulator.kernel.quota import wanting
+from storm_lab.emulator.kernel.quota import contending
 from storm_lab.emulator.kernel.routing import resolve
-from storm_lab.emulator.kernel.run_queue import has_to_wait, slice_wait
+from storm_lab.emulator.kernel.run_queue import has_to_wait, time_slice_wait
 from storm_lab.emulator.kernel.spout import (
     after_emit,
     spout_acks_done,
@@ -180,12 +180,12 @@ def _wake_for_nothing(k: State, worker: int) -> None:
     work = (c.empty_batch * p.system_factor) >> 16
     w.wait_balance += work
     interrupt_wait(k, w.transfer_thread)
-    threads = wanting(k, w.node)
+    threads = contending(k, w.node)
     w.awake_until = (
         now + c.wake + ((work * p.slowdown * p.fault_slowdown) >> 20) * max(1, threads // p.threads)
     )
     if threads >= p.threads:
-        w.awake_until += slice_wait(k, w.node)
+        w.awake_until += time_slice_wait(k, w.node)
 
 
 @jit

@@ -48,7 +48,7 @@ LOW_WATERMARK = 8_388_608
 # Default of storm.messaging.netty.buffer_size, bytes: socket buffers at either end of a connection.
 SOCKET_BUFFER = 5_242_880
 SPARE_CHANNELS = 64
-RUN_QUEUE_WIDTH = 64
+BURST_WIDTH = 64
 
 
 def build(
@@ -87,7 +87,7 @@ def build(
     threads, sources = len(arrays["thread"]), len(arrays["source"])
     timers = 2 * nodes + channels + sources
     arrays["route"] = np.full(len(arrays["task"]), -1, np.int32)
-    arrays["burst"] = records("burst", RUN_QUEUE_WIDTH * nodes)
+    arrays["burst"] = records("burst", BURST_WIDTH * nodes)
     arrays["slot"] = records("slot", timers + 2 * threads)
     arrays["slot"]["place"] = kinds.UNSCHEDULED
     arrays["event"] = records("event", timers + 2 * threads)
@@ -102,10 +102,10 @@ def build(
     s.channels = channels
     s.timers = timers
     s.idle_width = kernel.idle.shape[1]
-    s.first_spare = channels - nodes - SPARE_CHANNELS
+    s.first_link_channel = channels - nodes - SPARE_CHANNELS
     s.max_moved = len(kernel.moved)
     s.threads = threads
-    s.burst_width = RUN_QUEUE_WIDTH
+    s.burst_width = BURST_WIDTH
     s.max_root_rows = len(kernel.root_row)
     s.max_execution_rows = len(kernel.execution_row)
     s.horizon = kinds.NEVER

@@ -62,7 +62,7 @@ SCALARS = record(
     ("burst_width", I8),  # rows of `burst` for each node
     ("moved", I8),  # rows of moved
     ("max_moved", I8),
-    ("first_spare", I8),  # channels for single links: s.channels - s.nodes - first_spare of them
+    ("first_link_channel", I8),  # channels for single links are from here on up to s.channels - s.nodes
     *each(I8, "threads", "max_root_rows", "max_execution_rows"),
     ("unread_high", I8),  # bytes that a 2.x worker has not read at which its senders stop writing
     ("unread_low", I8),
@@ -120,7 +120,7 @@ NODE = cache_line_record(
     ("active", I4),  # threads that run
     ("run_queue_length", I4),  # threads in the run queue: they wait for one of those to give up its core
     ("run_queue_head", I4),
-    ("urgent", I4),  # whether the first of the run queue takes a core at once
+    ("head_preempts", I4),  # whether the first of the run queue takes a core at once
     ("vruntimes", I8),  # sum of vruntimes of threads that run or wait in the run queue
     ("last_mean", I8),  # mean vruntime when the last of them left
     ("starting", I4),  # threads of JVMs that start; they always want CPU
@@ -180,7 +180,7 @@ CHANNEL = cache_line_record(
 
 WORKER = cache_line_record(
     ("unread", I8),  # 2.x: bytes sent to it that its receive thread has not read
-    ("batch", I8),  # number of the last batch that read from it or wrote to it
+    ("last_batch", I8),  # number of the last batch that read from it or wrote to it
     ("held_until", I8),  # until then its table of connections is locked and it sends nothing
     ("node", I4),
     ("calls", I4),  # calls of user code by its executors
