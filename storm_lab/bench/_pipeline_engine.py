@@ -229,10 +229,10 @@ def _cpu_s() -> float:
 def leave_archive(folder: Path) -> None:
     """Compute all metrics of a run, as a reproduction does, so that the session leaves an archive."""
     from storm_lab.pipeline.metric_tables import TABLE_NAMES
-    from storm_lab.pipeline.summary import keep_metrics
+    from storm_lab.pipeline.summary import store_metrics
 
     with tempfile.TemporaryDirectory() as cache:
-        keep_metrics({folder: TABLE_NAMES}, cache=Path(cache))
+        store_metrics({folder: TABLE_NAMES}, cache=Path(cache))
 
 
 if __name__ == "__main__":

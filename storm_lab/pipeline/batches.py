@@ -13,7 +13,7 @@ from storm_lab.pipeline.metric_tables import sorted_table
 from storm_lab.tuplelog.reader import Run
 
 if TYPE_CHECKING:
-    # PySpark takes long to import, and is not needed when all tables are kept.
+    # PySpark takes long to import, and is not needed when all tables are stored.
     from pyspark.sql import SparkSession
 
 _BATCH_RUNS = 800
@@ -34,7 +34,7 @@ _THREADS = 4
 """Metrics computed at a time: small jobs leave cores idle while they are planned."""
 
 
-def in_batches(
+def computed_in_batches(
     lacking: Sequence[tuple[Run, tuple[str, ...]]],
     spark: SparkSession | None,
     advance: Callable[[float], None],
@@ -44,7 +44,7 @@ def in_batches(
     done = 0
     for names, batch in _batches(lacking):
         tables = {}
-        for name, table in _computed(names, batch, spark):
+        for name, table in _computed_tables(names, batch, spark):
             tables[name] = table
             done += len(batch)
             advance(done / wanted)
@@ -53,12 +53,12 @@ def in_batches(
             yield run.run, {name: parts[name].get(run.run, tables[name].slice(0, 0)) for name in names}
 
 
-def _computed(
+def _computed_tables(
     names: Sequence[str], batch: Sequence[Run], spark: SparkSession | None
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield each table, with the rows of all runs of a batch, as soon as it is computed."""
-    # Importing PySpark takes longer than reading kept metrics.
-    from storm_lab.pipeline.java_process import told_of_its_end
+    # Importing PySpark takes longer than reading stored metrics.
+    from storm_lab.pipeline.java_process import report_java_death
     from storm_lab.pipeline.session import spark_session
     from storm_lab.pipeline.standard_metrics import standard_metrics
     from storm_lab.pipeline.tables import Logs
@@ -66,7 +66,7 @@ def _computed(
     session = spark or spark_session(driver_memory=heap(), thorough=True)
     logs = Logs(session, batch)
     with (
-        told_of_its_end(session),
+        report_java_death(session),
         standard_metrics(logs, names) as metrics,
         ThreadPoolExecutor(_THREADS) as pool,
     ):

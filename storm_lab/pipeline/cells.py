@@ -59,18 +59,18 @@ def summarised_by_level(
     for level, number in pairs:
         member, cell = F.col(list(levels)[level]), F.col(f"cell_{number}")
         key = _packed(F.lit(level), F.lit(number), member, cell)
-        renamed = [F.col(name).alias(f"{name}_{level}_{number}") for name in _KEPT]
+        renamed = [F.col(name).alias(f"{name}_{level}_{number}") for name in _CELL_COLUMNS]
         found = found.join(
             F.broadcast(wanted.select(*renamed)), key == F.col(f"key_{level}_{number}"), "left"
         )
     near = " or ".join(f"key_{level}_{number} is not null" for level, number in pairs)
     each = ", ".join(
-        f"{values[number]}, " + ", ".join(f"{name}_{level}_{number}" for name in _KEPT)
+        f"{values[number]}, " + ", ".join(f"{name}_{level}_{number}" for name in _CELL_COLUMNS)
         for level, number in pairs
     )
     equal = (
         found.where(near)
-        .selectExpr(f"stack({len(pairs)}, {each}) as (value, {', '.join(_KEPT)})")
+        .selectExpr(f"stack({len(pairs)}, {each}) as (value, {', '.join(_CELL_COLUMNS)})")
         .where("key is not null")
         # Equal values are common: many tuples take the same path at the same cost.
         .groupBy("key", "before", "value")
@@ -81,7 +81,7 @@ def summarised_by_level(
     return named(in_ms(_percentiles(equal.withColumn("rank", rank), measures), _GROUP, measures), scopes)
 
 
-_KEPT = ("key", "before", "size", "total")
+_CELL_COLUMNS = ("key", "before", "size", "total")
 """Columns of a wanted cell: its key, the number of values in cells before it, and the number and sum of all
 values of its group.
 """
@@ -90,7 +90,7 @@ _GROUP = ("scope", "level", "member")
 
 
 def _wanted(joint: DataFrame, levels: Sequence[str], measures: int) -> DataFrame:
-    """Return the cells that contain a wanted rank, for all levels and measures, with the columns `_KEPT`."""
+    """Return the cells that contain a wanted rank (`_CELL_COLUMNS`), for all levels and measures."""
     parts = [
         f"{level}, {column}, {number}, cell_{number}, sum_{number}"
         for level, column in enumerate(levels)
@@ -112,7 +112,7 @@ def _wanted(joint: DataFrame, levels: Sequence[str], measures: int) -> DataFrame
     for share in PERCENTILES.values():
         for rank in ranks(share):
             is_wanted = is_wanted | holds(rank, "before", "inside")
-    return placed.where(is_wanted).select(*_KEPT)
+    return placed.where(is_wanted).select(*_CELL_COLUMNS)
 
 
 def _percentiles(ranked: DataFrame, measures: Mapping[str, str]) -> DataFrame:

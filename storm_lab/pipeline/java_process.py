@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     # PySpark takes long to import, and most calls do not need it.
     from pyspark.sql import SparkSession
 
-_SETTLES_S = 5.0
+_END_TIMEOUT_S = 5.0
 """Time that a dying Java process may take between its last output and its end."""
 
 
 @contextmanager
-def ended_with_its_start() -> Iterator[None]:
+def kill_java_if_start_fails() -> Iterator[None]:
     """Kill a Java process that is started in this block if the block fails."""
     # PySpark takes long to import.
     from pyspark import java_gateway
@@ -50,7 +50,7 @@ def ended_with_its_start() -> Iterator[None]:
 
 
 @contextmanager
-def told_of_its_end(session: SparkSession) -> Iterator[None]:
+def report_java_death(session: SparkSession) -> Iterator[None]:
     """Raise `StormLabError` if this block fails because the session's own Java process has ended.
 
     The exception that PySpark raised is its cause. If the session's Java process runs elsewhere, PySpark's
@@ -61,12 +61,12 @@ def told_of_its_end(session: SparkSession) -> Iterator[None]:
     except Exception as error:
         gateway = getattr(getattr(session, "_sc", None), "_gateway", None)
         process: subprocess.Popen[Any] | None = getattr(gateway, "proc", None)
-        if process is None or not _ends(process):
+        if process is None or not _has_ended(process):
             raise
         status = process.returncode
         remedy = "give it more memory, or fewer runs at a time"
         raise StormLabError(
-            f"Spark's Java machine {describe_exit_status(status)} while it computed"
+            f"Spark's Java process {describe_exit_status(status)} during the computation"
             + (f": out of memory; {remedy}" if status == _OUT_OF_MEMORY else "")
             + (f"; {remedy}" if status == -signal.SIGKILL else "")
         ) from error
@@ -76,9 +76,9 @@ _OUT_OF_MEMORY = 3
 """Exit status of Java under ``-XX:+ExitOnOutOfMemoryError``."""
 
 
-def _ends(process: subprocess.Popen[Any]) -> bool:
+def _has_ended(process: subprocess.Popen[Any]) -> bool:
     try:
-        process.wait(_SETTLES_S)
+        process.wait(_END_TIMEOUT_S)
     except subprocess.TimeoutExpired:
         return False
     return True

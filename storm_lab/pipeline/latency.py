@@ -54,14 +54,14 @@ def latency(
 class Latencies:
     """Latency in narrow bins, in wide bins and after the warm-up, with the columns of `latency`.
 
-    ``steady`` has no t_s, and one row per run and topology. ``kept`` lists the frames that Spark should cache
-    while these are in use.
+    ``steady`` has no t_s, and one row per run and topology. ``cached`` lists the frames that Spark should
+    cache while these are in use.
     """
 
     narrow: DataFrame
     wide: DataFrame
     steady: DataFrame
-    kept: tuple[DataFrame, ...]
+    cached: tuple[DataFrame, ...]
 
 
 def latencies(

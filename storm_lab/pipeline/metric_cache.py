@@ -1,4 +1,4 @@
-"""Keep the metric tables of a run as files, so that they need not be computed again.
+"""Store the metric tables of a run as files, so that they need not be computed again.
 
 Each run has one archive with a checksum for each table: the tables replace a computation, so a changed byte
 must be noticed.
@@ -29,15 +29,15 @@ read: most tables hold a few rows.
 _LARGE_BYTES = 32_768
 """Size from which a table is compressed. Compressing a smaller one takes longer than its input and output."""
 
-_COMPUTED_BY = ("storm_lab.pipeline.batches", "in_batches")
+_COMPUTED_BY = ("storm_lab.pipeline.batches", "computed_in_batches")
 """The function that turns logs into tables; all code that it uses counts too."""
 
 _SMALL = pa.ipc.IpcWriteOptions()
 _LARGE = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
 
 
-def place_of(run: Run, cache: Path | None, code: str | None = None) -> Path:
-    """Return the folder of a run's kept metrics, named after the run's files and the code that reads them.
+def metrics_folder(run: Run, cache: Path | None, code: str | None = None) -> Path:
+    """Return the folder of a run's stored metrics, named after the run's files and the code that reads them.
 
     ``cache`` is the folder of all metrics; the default is ``metrics`` beside the folder of all runs. ``code``
     is the result of `code_digest`, if known already.
@@ -57,28 +57,28 @@ def code_digest(code: Code | None = None) -> str:
 
 
 @contextmanager
-def keeping() -> Iterator[Callable[[Path, Mapping[str, pa.Table]], None]]:
-    """Yield a `keep` that writes in the background while the next metrics are computed.
+def background_writer() -> Iterator[Callable[[Path, Mapping[str, pa.Table]], None]]:
+    """Yield a variant of `store_tables` that writes in the background while the next metrics are computed.
 
     All are written when the block ends.
     """
-    orders: list[Future[None]] = []
+    pending: list[Future[None]] = []
     with ThreadPoolExecutor(1) as pool:
-        yield lambda place, tables: orders.append(pool.submit(keep, place, tables))
-    for order in orders:
-        order.result()
+        yield lambda folder, tables: pending.append(pool.submit(store_tables, folder, tables))
+    for write in pending:
+        write.result()
 
 
-def keep(place: Path, tables: Mapping[str, pa.Table]) -> None:
-    """Write a run's metrics, in addition to those already kept; if the folder is not writable, do nothing."""
-    streams = {name: _stream(table) for name, table in {**kept(place), **tables}.items()}
+def store_tables(folder: Path, tables: Mapping[str, pa.Table]) -> None:
+    """Write a run's metrics, beside those stored before; if the folder is not writable, do nothing."""
+    streams = {name: _stream(table) for name, table in {**load_tables(folder), **tables}.items()}
     try:
-        with atomic_file(place / TABLES_FILE) as partial, ZipFile(partial, "w") as archive:
+        with atomic_file(folder / TABLES_FILE) as partial, ZipFile(partial, "w") as archive:
             for name, stream in streams.items():
                 archive.writestr(ZipInfo(name), stream)
-        # Metrics that older code kept for this run are no longer of use.
-        for older in place.parent.glob(f"{place.name.partition('-')[0]}-*"):
-            if older != place:
+        # Metrics that older code stored for this run are no longer of use.
+        for older in folder.parent.glob(f"{folder.name.partition('-')[0]}-*"):
+            if older != folder:
                 shutil.rmtree(older, ignore_errors=True)
     except OSError:
         pass
@@ -92,24 +92,24 @@ def _stream(table: pa.Table) -> bytes:
     return bytes(content.getvalue())
 
 
-def kept_names(place: Path) -> Collection[str]:
-    """Return the names of the kept tables; `kept` finds out whether they can be read."""
+def stored_names(folder: Path) -> Collection[str]:
+    """Return the names of the stored tables; `load_tables` finds out whether they can be read."""
     try:
-        with ZipFile(place / TABLES_FILE) as archive:
+        with ZipFile(folder / TABLES_FILE) as archive:
             return tuple(archive.namelist())
     except (OSError, BadZipFile):
         return ()
 
 
-def kept(place: Path, names: Collection[str] | None = None) -> dict[str, pa.Table]:
-    """Return a run's kept metrics, all or those in ``names``; delete a damaged archive and return none."""
+def load_tables(folder: Path, names: Collection[str] | None = None) -> dict[str, pa.Table]:
+    """Return a run's stored metrics, all or those in ``names``; delete a damaged archive and return none."""
     try:
-        with ZipFile(place / TABLES_FILE) as archive:
+        with ZipFile(folder / TABLES_FILE) as archive:
             wanted = archive.namelist() if names is None else [n for n in archive.namelist() if n in names]
             return {name: pa.ipc.open_stream(archive.read(name)).read_all() for name in wanted}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, NotImplementedError, BadZipFile, pa.ArrowException):
         pass
-    shutil.rmtree(place, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
     return {}

@@ -60,12 +60,12 @@ class MetricTables:
         self,
         runs: pd.DataFrame,
         parts: Mapping[str, Sequence[pa.Table]],
-        others: Callable[[str], Sequence[pa.Table]],
+        compute: Callable[[str], Sequence[pa.Table]],
     ) -> None:
-        """``parts`` holds the tables by name, one per run; ``others`` computes a table that it lacks."""
+        """``parts`` holds the tables by name, one per run; ``compute`` returns a table that it lacks."""
         self.runs = runs
         self._parts = dict(parts)
-        self._others = others
+        self._compute = compute
 
     def __getattr__(self, name: str) -> pd.DataFrame:
         # Frames are created on access, because most readers need few of them.
@@ -83,8 +83,8 @@ class MetricTables:
         if name not in self._parts:
             # Spark may take some seconds, and the author of the experiment should know that a metric was not
             # declared.
-            print(f"{name} was not among the metrics asked for: looked up or computed now", file=sys.stderr)
-            self._parts[name] = self._others(name)
+            print(f"{name} was not requested: loading or computing it now", file=sys.stderr)
+            self._parts[name] = self._compute(name)
         return self._parts[name]
 
 

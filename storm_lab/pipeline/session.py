@@ -27,7 +27,7 @@ from storm_lab.errors import StormLabError, UserError
 from storm_lab.machine.atomic_file import atomic_file
 from storm_lab.machine.java import JavaRuntime, activate_java
 from storm_lab.machine.places import user_cache
-from storm_lab.pipeline.java_process import ended_with_its_start
+from storm_lab.pipeline.java_process import kill_java_if_start_fails
 
 MASTER_VARIABLE = "STORM_LAB_SPARK_MASTER"
 """Environment variable with a master URL, such as ``spark://host:7077``."""
@@ -170,14 +170,14 @@ def _started(master: str, driver_memory: str, brief: bool, thorough: bool) -> Sp
         builder = builder.config(name, value)
     log = _cache_folder() / "spark.log"
     try:
-        with _output_to(log), ended_with_its_start():
+        with _output_to(log), kill_java_if_start_fails():
             session: SparkSession = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     except StormLabError:
         raise
     except Exception as error:
         message = f"Spark did not start ({type(error).__name__})"
-        remedy = f"the reason stands at the end of {log}"
+        remedy = f"see the end of {log}"
         raise UserError(message, field="master", value=master, remedy=remedy) from error
     return session
 
@@ -193,13 +193,13 @@ def _output_to(log: Path) -> Iterator[None]:
     sys.stdout.flush()
     sys.stderr.flush()
     with log.open("ab") as file:
-        kept = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
+        saved = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
         try:
-            for descriptor in kept:
+            for descriptor in saved:
                 os.dup2(file.fileno(), descriptor)
             yield
         finally:
-            for descriptor, copy in kept.items():
+            for descriptor, copy in saved.items():
                 os.dup2(copy, descriptor)
                 os.close(copy)
 

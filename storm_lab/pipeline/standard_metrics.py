@@ -31,14 +31,14 @@ of a run take at most 32 MB; beyond it, one pass would have no limit.
 """
 
 
-def _kept(make: Callable[[_Shared], DataFrame]) -> cached_property[DataFrame]:
+def _cached(make: Callable[[_Shared], DataFrame]) -> cached_property[DataFrame]:
     """Return a property whose frame is created at first use and cached by Spark from then on."""
-    return cached_property(lambda shared: shared._keep(make(shared)))
+    return cached_property(lambda shared: shared._cache(make(shared)))
 
 
 def _short_table(name: str) -> cached_property[DataFrame]:
     """Return a cached table of few rows: opening files of hundreds of runs costs more than reading them."""
-    return _kept(lambda of: of.logs.table(name))
+    return _cached(lambda of: of.logs.table(name))
 
 
 class _Shared:
@@ -47,10 +47,10 @@ class _Shared:
     def __init__(self, logs: Logs) -> None:
         self.logs = logs
         self.runs, self.scopes = logs.runs, logs.scopes
-        self.kept: list[DataFrame] = []
+        self.cached: list[DataFrame] = []
 
-    def _keep(self, frame: DataFrame) -> DataFrame:
-        self.kept.append(frame.cache())
+    def _cache(self, frame: DataFrame) -> DataFrame:
+        self.cached.append(frame.cache())
         return frame
 
     placements = _short_table("placements")
@@ -67,25 +67,25 @@ class _Shared:
     def traffic(self) -> DataFrame:
         return self.logs.table("traffic")
 
-    disturbances = _kept(lambda of: events(of.control))
-    counted = _kept(lambda of: outcomes(of.roots, of.runs, of.scopes))
-    seconds = _kept(lambda of: throughput(of.counted, of.scopes, 1.0))
-    components = _kept(lambda of: by_component(of.counts))
-    localities = _kept(lambda of: by_locality(of.traffic))
-    steps = _kept(lambda of: occupancy(of.placements, of.runs))
+    disturbances = _cached(lambda of: events(of.control))
+    counted = _cached(lambda of: outcomes(of.roots, of.runs, of.scopes))
+    seconds = _cached(lambda of: throughput(of.counted, of.scopes, 1.0))
+    components = _cached(lambda of: by_component(of.counts))
+    localities = _cached(lambda of: by_locality(of.traffic))
+    steps = _cached(lambda of: occupancy(of.placements, of.runs))
 
     @cached_property
-    def took(self) -> Latencies:
+    def latencies(self) -> Latencies:
         large = self.logs.most_rows("roots") > TWO_PASSES_ABOVE
         found = latencies(self.roots, self.runs, self.scopes, SHORT, MINUTE, two_passes=large)
-        self.kept += found.kept
+        self.cached += found.cached
         return found
 
 
 _METRICS: Mapping[str, Callable[[_Shared], DataFrame]] = {
-    "latency_10s": lambda of: of.took.narrow,
-    "latency_60s": lambda of: of.took.wide,
-    "steady_latency": lambda of: of.took.steady,
+    "latency_10s": lambda of: of.latencies.narrow,
+    "latency_60s": lambda of: of.latencies.wide,
+    "steady_latency": lambda of: of.latencies.steady,
     "latency_distribution": lambda of: latency_distribution(of.roots, of.runs),
     "throughput_1s": lambda of: of.seconds,
     "throughput_10s": lambda of: coarser(of.seconds, SHORT),
@@ -113,9 +113,9 @@ _METRICS: Mapping[str, Callable[[_Shared], DataFrame]] = {
         of.counted, of.components, of.scopes, of.runs, steady_occupancy(of.steps, of.runs)
     ),
     "stabilisation": lambda of: stabilisation(
-        of.took.narrow, stretches(of.runs, of.disturbances), "processing_mean_ms"
+        of.latencies.narrow, stretches(of.runs, of.disturbances), "processing_mean_ms"
     ),
-    "spikes": lambda of: spikes(of.took.narrow, of.disturbances, "processing_mean_ms"),
+    "spikes": lambda of: spikes(of.latencies.narrow, of.disturbances, "processing_mean_ms"),
     "events": lambda of: of.disturbances,
     "control": lambda of: control_log(of.control),
     "nodes": lambda of: of.nodes,
@@ -133,5 +133,5 @@ def standard_metrics(logs: Logs, names: Collection[str]) -> Iterator[Mapping[str
     try:
         yield {name: _METRICS[name](shared) for name in names}
     finally:
-        for frame in shared.kept:
+        for frame in shared.cached:
             frame.unpersist()

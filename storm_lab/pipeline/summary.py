@@ -1,8 +1,8 @@
-"""Compute the metrics of many runs in one Spark job, and keep them per run so that later calls need no Spark.
+"""Compute the metrics of many runs in one Spark job, and store them so that later calls need no Spark.
 
 The main job computes the metrics that the experiments declare, for all runs at once in one session. A
-notebook asks for its own runs and reads the tables that the main job kept. If some are missing, the notebook
-computes and keeps them itself.
+notebook asks for its own runs and reads the tables that the main job stored. If some are missing, the
+notebook computes and stores them itself.
 """
 
 from __future__ import annotations
@@ -19,8 +19,14 @@ import pyarrow as pa
 
 from storm_lab.errors import UserError, check_known
 from storm_lab.machine.progress import progress_bar
-from storm_lab.pipeline.batches import heap, in_batches
-from storm_lab.pipeline.metric_cache import code_digest, keeping, kept, kept_names, place_of
+from storm_lab.pipeline.batches import computed_in_batches, heap
+from storm_lab.pipeline.metric_cache import (
+    background_writer,
+    code_digest,
+    load_tables,
+    metrics_folder,
+    stored_names,
+)
 from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
 from storm_lab.tuplelog.reader import Run, open_runs
 
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
     # PySpark takes long to import, and most calls do not need it.
     from pyspark.sql import SparkSession
 
-_LOOK_S = 0.5
+_POLL_INTERVAL_S = 0.5
 """Polling interval for metrics that another process computes."""
 
 _BRIEF_ROWS = 5_000_000
@@ -49,7 +55,7 @@ def metrics_of(
     Args:
         run_folders: folders as written by `RunWriter`, in any order.
         spark: session to use; default: the process's own, started only if something has to be computed.
-        cache: folder in which results are kept, one per run; default: ``metrics`` beside the folder of all
+        cache: folder in which results are stored, one per run; default: ``metrics`` beside the folder of all
             runs (``data/metrics`` for ``data/runs/<experiment>/<run>``).
         names: the tables to load at once; others are computed on access.
         fewer: by folder, the tables to load for its run instead of all ``names``; the others have no rows
@@ -62,42 +68,42 @@ def metrics_of(
         UserError: there is no run to summarise, a table name is unknown, or Spark cannot be started.
     """
     _check_names(names)
-    runs = _whole(run_folders)
+    runs = _complete_runs(run_folders)
     if not runs:
         remedy = "run the experiment first"
         raise UserError("there is no run to compute metrics of", field="run_folders", remedy=remedy)
     digest = code_digest()
-    places = {run.run: place_of(run, cache, digest) for run in runs}
+    folders = {run.run: metrics_folder(run, cache, digest) for run in runs}
     wanted = {run.run: (fewer or {}).get(run.folder, names) for run in runs}
-    tables = {run.run: kept(places[run.run], wanted[run.run]) for run in runs}
+    tables = {run.run: load_tables(folders[run.run], wanted[run.run]) for run in runs}
     # Spark will read all bytes of these, too.
     lacking_some = [run.folder for run in runs if len(tables[run.run]) < len(wanted[run.run])]
     lacking = [
         (run, tuple(name for name in wanted[run.run] if name not in tables[run.run]))
-        for run in _whole(lacking_some, verify=True)
+        for run in _complete_runs(lacking_some, verify=True)
     ]
     if lacking:
         what = f"metrics of {len(lacking)} run{'s' * (len(lacking) > 1)}"
-        with keeping() as keep, progress_bar(1, show_progress, what) as advance:
-            for run, computed in in_batches(lacking, spark, partial(advance, 0)):
-                keep(places[run], computed)
+        with background_writer() as store, progress_bar(1, show_progress, what) as advance:
+            for run, computed in computed_in_batches(lacking, spark, partial(advance, 0)):
+                store(folders[run], computed)
                 tables[run] |= computed
 
-    def others(name: str) -> Sequence[pa.Table]:
-        folders = [run.folder for run in runs]
-        return metrics_of(folders, spark, cache=cache, names=(name,), show_progress=show_progress).part(name)
+    def compute(name: str) -> Sequence[pa.Table]:
+        every = [run.folder for run in runs]
+        return metrics_of(every, spark, cache=cache, names=(name,), show_progress=show_progress).part(name)
 
     parts = {name: [tables[run.run][name] for run in runs if name in wanted[run.run]] for name in names}
-    return MetricTables(_run_frame(runs), parts, others)
+    return MetricTables(_run_frame(runs), parts, compute)
 
 
-def keep_metrics(
+def store_metrics(
     wanted: Mapping[Path, Collection[str]],
     *,
     cache: Path | None = None,
     advance: Callable[[float], None] = lambda share: None,
 ) -> int:
-    """Compute and keep the wanted tables of a set of run folders that are missing, in one Spark session.
+    """Compute and store the wanted tables of a set of run folders that are missing, in one Spark session.
 
     A later call of `metrics_of` needs no Spark. ``advance`` is called with the share done so far. Other
     arguments and errors are those of `metrics_of`. A session that is started here has settings for these
@@ -108,53 +114,55 @@ def keep_metrics(
     """
     for names in wanted.values():
         _check_names(names)
-    runs = _whole(wanted)
+    runs = _complete_runs(wanted)
     digest = code_digest()
-    places = {run.run: place_of(run, cache, digest) for run in runs}
-    lacking = {run.run: _lacking(places[run.run], wanted[run.folder]) for run in runs}
-    missing = _whole((run.folder for run in runs if lacking[run.run]), verify=True)
+    folders = {run.run: metrics_folder(run, cache, digest) for run in runs}
+    lacking = {run.run: _lacking(folders[run.run], wanted[run.folder]) for run in runs}
+    missing = _complete_runs((run.folder for run in runs if lacking[run.run]), verify=True)
     spark = None
     if missing:
-        # Importing PySpark takes longer than reading kept metrics.
+        # Importing PySpark takes longer than reading stored metrics.
         from storm_lab.pipeline.session import spark_session
 
         brief = sum(run.rows for run in missing) <= _BRIEF_ROWS
         spark = spark_session(driver_memory=heap(), brief=brief, thorough=True)
-    with keeping() as keep:
-        for name, computed in in_batches([(run, lacking[run.run]) for run in missing], spark, advance):
-            keep(places[name], computed)
+    with background_writer() as store:
+        for name, computed in computed_in_batches(
+            [(run, lacking[run.run]) for run in missing], spark, advance
+        ):
+            store(folders[name], computed)
     return len(missing)
 
 
 def missing_metrics(
     wanted: Mapping[Path, Collection[str]], *, cache: Path | None = None
 ) -> dict[Path, tuple[str, ...]]:
-    """Return what `keep_metrics` would compute: folders of complete runs, and tables. Needs no Spark."""
+    """Return what `store_metrics` would compute: folders of complete runs, and tables. Needs no Spark."""
     digest = code_digest()
     runs, _ = open_runs(wanted)
-    lacking = {run.folder: _lacking(place_of(run, cache, digest), wanted[run.folder]) for run in runs}
+    lacking = {run.folder: _lacking(metrics_folder(run, cache, digest), wanted[run.folder]) for run in runs}
     return {folder: names for folder, names in lacking.items() if names}
 
 
-def await_metrics(wanted: Mapping[Path, Collection[str]], over: Callable[[], bool]) -> None:
-    """Wait until the wanted tables of a set of run folders are kept, or none will follow (``over``)."""
+def await_metrics(wanted: Mapping[Path, Collection[str]], finished: Callable[[], bool]) -> None:
+    """Wait until the wanted tables of a set of run folders are stored, or none will follow (``finished``)."""
     digest = code_digest()
     runs, _ = open_runs(wanted)
-    left = [(place_of(run, None, digest), wanted[run.folder]) for run in runs]
-    while not over():
-        left = [(place, names) for place, names in left if _lacking(place, names)]
+    left = [(metrics_folder(run, None, digest), wanted[run.folder]) for run in runs]
+    while not finished():
+        left = [(folder, names) for folder, names in left if _lacking(folder, names)]
         if not left:
             return
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_INTERVAL_S)
 
 
-def order_of(wanted: Mapping[Path, Collection[str]]) -> dict[Path, int]:
-    """Number the folders in the order in which `keep_metrics` computes them; equal numbers go together."""
+def computation_order(wanted: Mapping[Path, Collection[str]]) -> dict[Path, int]:
+    """Number the folders in the order in which `store_metrics` computes them; equal numbers go together."""
     kinds: dict[tuple[str, ...], int] = {}
     return {folder: kinds.setdefault(tuple(wanted[folder]), len(kinds)) for folder in sorted(wanted)}
 
 
-def _whole(folders: Iterable[Path], *, verify: bool = False) -> list[Run]:
+def _complete_runs(folders: Iterable[Path], *, verify: bool = False) -> list[Run]:
     """Return the runs in ``folders``; ``verify`` reads every byte. `RunRefused` if one is not complete."""
     runs, rejected = open_runs(folders, verify=verify)
     if rejected:
@@ -162,9 +170,9 @@ def _whole(folders: Iterable[Path], *, verify: bool = False) -> list[Run]:
     return runs
 
 
-def _lacking(place: Path, names: Collection[str]) -> tuple[str, ...]:
-    there = set(kept_names(place))
-    return tuple(name for name in names if name not in there)
+def _lacking(folder: Path, names: Collection[str]) -> tuple[str, ...]:
+    stored = set(stored_names(folder))
+    return tuple(name for name in names if name not in stored)
 
 
 def _check_names(names: Collection[str]) -> None:

@@ -20,7 +20,7 @@ from storm_lab.errors import StormLabError
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.machine.progress import progress_bar
 from storm_lab.pipeline.metric_tables import TABLE_NAMES
-from storm_lab.pipeline.summary import await_metrics, keep_metrics, missing_metrics, order_of
+from storm_lab.pipeline.summary import await_metrics, computation_order, missing_metrics, store_metrics
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all
 from storm_lab.runs.expected import Cost, expected_costs, notebooks_at_a_time
 from storm_lab.runs.pool import Advance, Pool, pass_on
@@ -161,7 +161,7 @@ def _metrics(
     ``reads`` holds the run folders whose metrics a task waits for. A task that waits for fewer metrics begins
     earlier.
     """
-    order = order_of(missing)
+    order = computation_order(missing)
     awaited = {
         place: {folder: missing[folder] for folder in folders if folder in missing}
         for place, folders in reads.items()
@@ -206,7 +206,7 @@ def _after(wanted: Mapping[Path, Sequence[str]], done_marker: Path, task: Task, 
 
 def _keep(wanted: Mapping[Path, Sequence[str]], done_marker: Path, advance: Advance) -> float:
     began = time.perf_counter()
-    keep_metrics(wanted, advance=advance)
+    store_metrics(wanted, advance=advance)
     # Metrics that could not be written are computed again by the task that needs them, so it must not wait.
     done_marker.touch()
     return time.perf_counter() - began

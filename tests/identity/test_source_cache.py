@@ -40,7 +40,10 @@ def said(source: Source) -> object:
 
 
 def test_a_closure_of_kept_sources_is_that_of_sources_read_anew() -> None:
-    roots = [("storm_lab.pipeline.batches", "in_batches"), ("storm_lab.papers.nstorm.runs", "describe")]
+    roots = [
+        ("storm_lab.pipeline.batches", "computed_in_batches"),
+        ("storm_lab.papers.nstorm.runs", "describe"),
+    ]
     anew, kept, again = (Code(), *(Code(parsed=cached_source) for _ in range(2)))
     expected = anew.closure(roots)
     for code in (kept, again):

@@ -10,8 +10,15 @@ import pyarrow as pa
 import pytest
 
 from storm_lab.identity.closure import Code
-from storm_lab.pipeline import metric_cache as kept_module
-from storm_lab.pipeline.metric_cache import TABLES_FILE, code_digest, keep, kept, kept_names, place_of
+from storm_lab.pipeline import metric_cache
+from storm_lab.pipeline.metric_cache import (
+    TABLES_FILE,
+    code_digest,
+    load_tables,
+    metrics_folder,
+    store_tables,
+    stored_names,
+)
 from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
 from storm_lab.tuplelog.reader import open_run
 from tests.tuplelog.tiny import write_run
@@ -23,13 +30,13 @@ def test_metrics_of_another_code_or_another_log_are_not_taken(
     scenario_folders: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     run = open_run(scenario_folders[0])
-    place = place_of(run, None)
+    place = metrics_folder(run, None)
     write_run(tmp_path / "data" / "runs" / "tiny" / "latency", variant="latency")
     other = open_run(tmp_path / "data" / "runs" / "tiny" / "latency")
     assert other.run == run.run
-    assert place_of(other, None).name != place.name
-    monkeypatch.setattr(kept_module, "code_digest", lambda: "changed")
-    assert place_of(run, None) != place
+    assert metrics_folder(other, None).name != place.name
+    monkeypatch.setattr(metric_cache, "code_digest", lambda: "changed")
+    assert metrics_folder(run, None) != place
 
 
 Edit = Callable[[str, str, str], Code]
@@ -55,37 +62,37 @@ def test_code_counts_that_makes_a_metric_and_no_other(
 def test_kept_metrics_that_are_not_what_was_written_count_as_absent(
     metrics: MetricTables, scenario_folders: list[Path], tmp_path: Path
 ) -> None:
-    place = place_of(open_run(scenario_folders[0]), None)
+    place = metrics_folder(open_run(scenario_folders[0]), None)
     copy = tmp_path / place.name
     shutil.copytree(place, copy)
-    assert kept(copy, TABLE_NAMES).keys() == set(TABLE_NAMES)
+    assert load_tables(copy, TABLE_NAMES).keys() == set(TABLE_NAMES)
     content = (copy / TABLES_FILE).read_bytes()
     changed = bytearray(content)
     changed[len(content) // 2] ^= 1
     for damaged in (content[: len(content) // 2], bytes(changed), b""):
         copy.mkdir(exist_ok=True)
         (copy / TABLES_FILE).write_bytes(damaged)
-        assert kept(copy, TABLE_NAMES) == {}
+        assert load_tables(copy, TABLE_NAMES) == {}
         assert not copy.exists()
 
 
 def test_further_tables_of_a_run_are_kept_beside_those_that_are_there(tmp_path: Path) -> None:
     place = tmp_path / "aaaa-1"
-    assert (kept_names(place), kept(place)) == ((), {})
-    keep(place, {"events": pa.table({"run": ["a"]}), "nodes": pa.table({"run": ["a"], "cores": [4]})})
-    keep(place, {"stays": pa.table({"run": ["b"]}), "events": pa.table({"run": ["c"]})})
-    assert kept_names(place) == ("events", "nodes", "stays")
-    assert {name: table["run"].to_pylist() for name, table in kept(place).items()} == {
+    assert (stored_names(place), load_tables(place)) == ((), {})
+    store_tables(place, {"events": pa.table({"run": ["a"]}), "nodes": pa.table({"run": ["a"], "cores": [4]})})
+    store_tables(place, {"stays": pa.table({"run": ["b"]}), "events": pa.table({"run": ["c"]})})
+    assert stored_names(place) == ("events", "nodes", "stays")
+    assert {name: table["run"].to_pylist() for name, table in load_tables(place).items()} == {
         "events": ["c"],
         "nodes": ["a"],
         "stays": ["b"],
     }
-    assert kept(place, ["nodes", "steady"])["nodes"]["cores"].to_pylist() == [4]
-    assert kept(place, ["nodes", "steady"]).keys() == {"nodes"}
+    assert load_tables(place, ["nodes", "steady"])["nodes"]["cores"].to_pylist() == [4]
+    assert load_tables(place, ["nodes", "steady"]).keys() == {"nodes"}
 
 
 def test_what_older_code_left_of_a_run_goes(tmp_path: Path) -> None:
     tables = dict.fromkeys(TABLE_NAMES, pa.table({"run": ["a"]}))
     for name in ("aaaa-1", "bbbb-1", "aaaa-2"):
-        keep(tmp_path / name, tables)
+        store_tables(tmp_path / name, tables)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["aaaa-2", "bbbb-1"]

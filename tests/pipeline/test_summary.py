@@ -14,7 +14,7 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.pipeline import batches
 from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
-from storm_lab.pipeline.summary import keep_metrics, metrics_of, missing_metrics
+from storm_lab.pipeline.summary import metrics_of, missing_metrics, store_metrics
 from storm_lab.tuplelog import Problem, RunRefused
 
 pytestmark = pytest.mark.spark
@@ -27,7 +27,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def computed(*_: object) -> None:
         raise AssertionError("Spark was asked for metrics that are kept already")
 
-    monkeypatch.setattr(batches, "_computed", computed)
+    monkeypatch.setattr(batches, "_computed_tables", computed)
     yield
 
 
@@ -93,7 +93,7 @@ def test_tables_that_were_not_asked_for_are_computed_when_they_are_looked_at(
     assert capsys.readouterr().err == ""
     expected = metrics.occupancy[metrics.occupancy["run"].isin(tables.runs["run"])].reset_index(drop=True)
     pd.testing.assert_frame_equal(tables.occupancy, expected, check_exact=True)
-    assert "occupancy was not among the metrics asked for" in capsys.readouterr().err
+    assert "occupancy was not requested" in capsys.readouterr().err
     assert missing_metrics(dict.fromkeys(some, ("events", "occupancy")), cache=tmp_path) == {}
 
 
@@ -103,14 +103,14 @@ def test_each_run_gets_the_tables_that_it_is_wanted_for(
     one, two, three = scenario_folders[:3]
     shares: list[float] = []
     wanted = {one: ("events",), two: ("events", "stays"), three: ("events",)}
-    assert keep_metrics(wanted, cache=tmp_path, advance=shares.append) == 3
+    assert store_metrics(wanted, cache=tmp_path, advance=shares.append) == 3
     # Four tables in all: those that both runs lack come together, then each of the third run's.
     assert shares == [0.5, 0.75, 1.0]
     assert missing_metrics(dict.fromkeys(wanted, ("events", "stays")), cache=tmp_path) == {
         one: ("stays",),
         three: ("stays",),
     }
-    assert keep_metrics(wanted, cache=tmp_path) == 0
+    assert store_metrics(wanted, cache=tmp_path) == 0
 
 
 def test_runs_of_which_fewer_tables_are_wanted_have_rows_in_these_alone(
@@ -152,7 +152,7 @@ def test_a_log_whose_bytes_were_changed_is_not_averaged_in(
     with pytest.raises(RunRefused, match=r"roots\.parquet was changed"):
         metrics_of([folder])
     with pytest.raises(RunRefused, match=r"roots\.parquet was changed"):
-        keep_metrics({folder: TABLE_NAMES})
+        store_metrics({folder: TABLE_NAMES})
 
 
 def test_no_run_at_all_is_said() -> None:

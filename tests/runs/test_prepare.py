@@ -12,7 +12,7 @@ from storm_lab.experiments.experiment import Experiment
 from storm_lab.experiments.parameter import Parameters, seed_parameter
 from storm_lab.experiments.settling import Settling
 from storm_lab.machine.places import DATA_VARIABLE
-from storm_lab.pipeline.summary import await_metrics, keep_metrics, missing_metrics, order_of
+from storm_lab.pipeline.summary import await_metrics, computation_order, missing_metrics, store_metrics
 from storm_lab.runs import execute
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.prepare import SideTasks, prepare
@@ -115,7 +115,7 @@ def test_runs_that_settle_a_claim_have_the_tables_that_it_needs(data: Path) -> N
         tables = own.metrics()
         assert [list(table["seed"]) for table in (tables.runs, tables.steady)] == [[1, 2, 3], [1]]
         # Who computes more leaves what the study sees as it is.
-        keep_metrics(both)
+        store_metrics(both)
     assert missing_metrics(both) == {}
 
 
@@ -138,4 +138,4 @@ def test_what_reads_metrics_waits_for_them_and_no_longer_than_they_are_computed(
 
 def test_what_reads_what_is_computed_first_begins_first() -> None:
     wanted = {Path("b"): ("steady",), Path("a"): ("events",), Path("c"): ("events",)}
-    assert order_of(wanted) == {Path("a"): 0, Path("b"): 1, Path("c"): 0}
+    assert computation_order(wanted) == {Path("a"): 0, Path("b"): 1, Path("c"): 0}
