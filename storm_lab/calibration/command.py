@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from storm_lab.calibration.constants_file import Fit, constants_path
-from storm_lab.calibration.evaluation import Evaluation, played_code
+from storm_lab.calibration.evaluation import Evaluation, code_digest
 from storm_lab.calibration.search import Ranges, search, steps_of
 from storm_lab.calibration.target import targets
 from storm_lab.emulator.constant import constants_of
@@ -41,32 +41,34 @@ def fitted_ranges() -> Ranges:
     "--rounds", default=3, show_default=True, type=click.IntRange(0, 50), help="Rounds of the search."
 )
 @click.option(
-    "--seed", default=1, show_default=True, type=click.IntRange(0, 2**31 - 1), help="Of the emulations."
+    "--seed", default=1, show_default=True, type=click.IntRange(0, 2**31 - 1), help="Seed of the emulations."
 )
 @jobs_option
-@click.option("--live", is_flag=True, help="Fit to this machine what real Storm does on it, in some minutes.")
-@click.option("--version", "versions", multiple=True, metavar="V", help="With --live: version of Storm; 2.8.")
+@click.option("--live", is_flag=True, help="Fit to real Storm on this machine; takes some minutes.")
+@click.option(
+    "--version", "versions", multiple=True, metavar="V", help="With --live: version of Storm (default: 2.8)."
+)
 @click.option(
     "--records",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="With --live: recorded runs to fit on, instead of playing.",
+    help="With --live: use these recorded runs instead of playing.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("machine.json"),
     show_default=True,
-    help="With --live: the file of constants that is written.",
+    help="With --live: file to which the constants are written.",
 )
 def calibrate(
     rounds: int, seed: int, jobs: int, live: bool, versions: tuple[str, ...], records: Path | None, out: Path
 ) -> None:
     """Fit the constants of the cost model on the recorded runs.
 
-    The search starts from the cost model's present values and stays inside their physical ranges; with 0
-    rounds the present values are only checked. Otherwise the outcome goes to calibration/constants.json in
-    the folder of data; to put it into force, copy its values into storm_lab/emulator/cost.py. An interrupted
-    search goes on where it stopped.
+    The search starts from the cost model's current values and stays inside their physical ranges; with 0
+    rounds the current values are only checked. Otherwise the outcome goes to calibration/constants.json in
+    the folder of data; to use it, copy its values into storm_lab/emulator/cost.py. An interrupted
+    search continues where it stopped.
 
     With --live it fits what depends on the machine: real Storm plays for five minutes, and the constants go
     into a file of their own.
@@ -80,20 +82,20 @@ def calibrate(
     if rounds:
         check_folder(constants_path().parent, field="data")
     ranges = fitted_ranges()
-    present = {c.name: c.value for c in constants_of(CostModel()) if c.name in ranges}
-    played = count()
+    current = {c.name: c.value for c in constants_of(CostModel()) if c.name in ranges}
+    tried = count()
     with (
         progress_bar(steps_of(ranges, rounds) + 1, True, "calibrating") as advance,
-        Evaluation(seed, jobs, lambda: advance(next(played), 1.0)) as evaluation,
+        Evaluation(seed, jobs, lambda: advance(next(tried), 1.0)) as evaluation,
     ):
-        found = search(present, ranges, evaluation.residuals, rounds)
+        found = search(current, ranges, evaluation.residuals, rounds)
         predicted = evaluation.predicted(found.values)
-    wanted = targets(load_recordings())
+    fit_targets = targets(load_recordings())
     for name, value in found.values.items():
-        click.echo(f"{name:20} {value:8.4g}  (was {present[name]:g})")
-    for target in wanted:
+        click.echo(f"{name:20} {value:8.4g}  (was {current[name]:g})")
+    for target in fit_targets:
         error = 100 * (predicted[target.name] / target.measured - 1)
         click.echo(f"{target.name:32} {target.measured:10.4g} {predicted[target.name]:10.4g} {error:+6.1f} %")
     if rounds:
-        Fit(found.values, seed, wanted, predicted, played_code()).write(constants_path())
+        Fit(found.values, seed, fit_targets, predicted, code_digest()).write(constants_path())
         click.echo(f"\nwritten: {constants_path()}")

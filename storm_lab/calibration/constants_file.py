@@ -78,11 +78,13 @@ def read_document(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        message = f"the calibration cannot be read: {error}"
+        message = f"the calibration file cannot be read: {error}"
         remedy = "run storm-lab calibrate"
         raise UserError(message, field="constants.json", value=str(path), remedy=remedy) from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise UserError("this is no calibration", field="schema", remedy=f"its schema must be {SCHEMA!r}")
+        raise UserError(
+            "this is not a calibration file", field="schema", remedy=f"the schema must be {SCHEMA!r}"
+        )
     return document
 
 

@@ -23,7 +23,7 @@ from storm_lab.papers.rstorm.recording import load_recordings
 from storm_lab.runs.digest import text_digest
 
 
-def played_code() -> str:
+def code_digest() -> str:
     """Return a digest of the code that determines the results of a set of constants, without its defaults."""
     return value_digest(_play)
 
@@ -48,7 +48,7 @@ class Evaluation:
         check_folder(self._home, field="data")
         self._pool = ProcessPoolExecutor(jobs, get_context("spawn"), end_with_parent)
         self._recordings = load_recordings()
-        self._code = played_code()
+        self._code = code_digest()
 
     def __enter__(self) -> Evaluation:
         return self
@@ -58,13 +58,13 @@ class Evaluation:
 
     def rates(self, values: Mapping[str, float]) -> Rates:
         """Return the rates of every recorded run under load, with one set of constants."""
-        place = self._place(values)
-        if not place.is_file():
+        file = self._file(values)
+        if not file.is_file():
             variants = [run.variant for run in loaded_runs(self._recordings)]
             played = self._pool.map(_play, [(variant, dict(values), self._seed) for variant in variants])
-            write_atomic(place, json.dumps(dict(zip(variants, played, strict=True))))
+            write_atomic(file, json.dumps(dict(zip(variants, played, strict=True))))
         self._advance()
-        found: Rates = json.loads(place.read_text(encoding="utf-8"))
+        found: Rates = json.loads(file.read_text(encoding="utf-8"))
         return found
 
     def predicted(self, values: Mapping[str, float]) -> dict[str, float]:
@@ -79,6 +79,6 @@ class Evaluation:
             for predicted in map(self.predicted, sets)
         ]
 
-    def _place(self, values: Mapping[str, float]) -> Path:
+    def _file(self, values: Mapping[str, float]) -> Path:
         name = text_digest(self._code, str(self._seed), json.dumps(dict(values), sort_keys=True))
         return self._home / f"{name[:32]}.json"

@@ -30,7 +30,7 @@ from multiprocessing import active_children, get_context
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.calibration.residual import doubt, residuals
+from storm_lab.calibration.residual import prior_residuals, residuals
 from storm_lab.calibration.search import LEAST, Ranges, Values, search
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
@@ -68,7 +68,7 @@ _FITTED = (
 )
 _FITTED_BEFORE_2 = ("consumer_wake_us",)
 _FITTED_FROM_2 = ("look_us",)
-_BELIEVED: Values = {
+_PRIOR: Values = {
     "code_factor": 0.5,
     "wake_us": 10.0,
     "consumer_wake_us": 19.0,
@@ -83,7 +83,7 @@ the defaults. They are near what threads of live Storm 0.9.2 took by their own C
 (docs/live-suite.md). Half of all work of their compilers was done after some 14,000 calls, so a seventh after
 4,000. A search begins here, unless an earlier one has found values.
 """
-_LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
+_DEFAULT_LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
 """Measured between namespaces, and between processes, of the machine of data/live/intel-xeon. Used for runs
 that were recorded before plays measured their links (`storm_lab.live.links`).
 """
@@ -101,20 +101,20 @@ _FITTED_LOGGED = ("write_us", "log_emit_us", "log_receive_us")
 """Also fitted where a log is written: the cost of its lines, and of writing to other workers, which R-Storm's
 topologies do over more connections than any scene of the other sittings.
 """
-_WAITS_APART_PER_S = ((V1_0_0, 200.0), (V2_0_0, 2000.0))
+_SEPARATE_WAITS_PER_S = ((V1_0_0, 200.0), (V2_0_0, 2000.0))
 """Ends of waits per second in a worker's housekeeping that the emulator plays separately, before each
 version. Two threads of the system executor wait 10 ms at a time; the two that flush batches in 1.x wait 1 ms.
 """
 _C1_CALLS = 200.0
 """Calls after which HotSpot's first compiler compiles a method (Tier3InvocationThreshold of Java 17)."""
-_BUSY = 20_000
+_COMPILED_AFTER = 20_000
 """Executions of its sinks after which a topology's code has been compiled, except for rarely used parts."""
-_HIGHEST = {**{c.name: c.high for c in constants_of(CostModel())}, "wake_us": 20.0}
+_UPPER_LIMITS = {**{c.name: c.high for c in constants_of(CostModel())}, "wake_us": 20.0}
 """On idle cores, the median time until a woken thread runs is 10 to 20 us, by a trace of the scheduler under
 real Storm 0.9.2. Longer times form a second minimum of the fit, in which a spout sleeps once too often.
 """
 
-Told = Callable[[], None]
+OnTried = Callable[[], None]
 """Called after each set of constants that was tried."""
 
 
@@ -141,7 +141,7 @@ def ranges_of(generation: str) -> Ranges:
 
 def _ranges(names: Sequence[str]) -> Ranges:
     constants = [c for c in constants_of(CostModel()) if c.name in names]
-    return {c.name: (max(c.low, LEAST), _HIGHEST[c.name]) for c in constants}
+    return {c.name: (max(c.low, LEAST), _UPPER_LIMITS[c.name]) for c in constants}
 
 
 def fit_live(
@@ -150,7 +150,7 @@ def fit_live(
     known: Values | None = None,
     *,
     jobs: int = 2,
-    tell: Told = lambda: None,
+    on_tried: OnTried = lambda: None,
 ) -> LiveFit:
     """Fit a generation's constants to its recorded runs.
 
@@ -159,12 +159,12 @@ def fit_live(
     """
     own = [each for each in recorded if each.generation == generation and each.sitting.name in _FITTED_ON]
     ranges = ranges_of(generation)
-    believed = _begun(ranges, _BELIEVED)
-    start = {**links_of(own), **_FIXED, **_begun(ranges, {**believed, **(known or {})})}
-    return _fit(own, generation, start, ranges, believed, jobs, tell)
+    prior = _start_values(ranges, _PRIOR)
+    start = {**links_of(own), **_FIXED, **_start_values(ranges, {**prior, **(known or {})})}
+    return _fit(own, generation, start, ranges, prior, jobs, on_tried)
 
 
-def _begun(names: Iterable[str], given: Values) -> Values:
+def _start_values(names: Iterable[str], given: Values) -> Values:
     """Return the values at which a search begins: those given, else those of the cost model."""
     return {name: given.get(name, float(getattr(CostModel(), name))) for name in names}
 
@@ -187,7 +187,7 @@ def fit_c1(
     known: Values | None = None,
     *,
     jobs: int = 2,
-    tell: Told = lambda: None,
+    on_tried: OnTried = lambda: None,
 ) -> LiveFit:
     """Fit a generation's constants for code that only the first compiler compiled.
 
@@ -195,13 +195,13 @@ def fit_c1(
     `fit_live`; those that are fitted again begin at ``known`` values. Raises `UserError` as `fit_live`.
     """
     ranges = c1_ranges(recorded, generation)
-    start = {**found, **_begun(ranges, {**found, **(known or {})}), "warm_up_calls": _C1_CALLS}
-    return _fit(_c1_runs(recorded, generation), generation, start, ranges, {}, jobs, tell)
+    start = {**found, **_start_values(ranges, {**found, **(known or {})}), "warm_up_calls": _C1_CALLS}
+    return _fit(_c1_runs(recorded, generation), generation, start, ranges, {}, jobs, on_tried)
 
 
 def _rounded(values: Values) -> dict[str, float]:
     """Limit the values to their ranges and round them to three digits."""
-    return {name: min(_HIGHEST[name], float(f"{value:.3g}")) for name, value in values.items()}
+    return {name: min(_UPPER_LIMITS[name], float(f"{value:.3g}")) for name, value in values.items()}
 
 
 def _fit(
@@ -209,37 +209,39 @@ def _fit(
     generation: str,
     start: Values,
     ranges: Ranges,
-    believed: Values,
+    prior: Values,
     jobs: int,
-    tell: Told,
+    on_tried: OnTried,
 ) -> LiveFit:
-    nothing = UserError(
-        "no recorded scene can be calibrated on",
+    no_usable_scene = UserError(
+        "no recorded scene is usable for calibration",
         field="records",
         value=generation,
-        remedy=f"record {CALIBRATION} on a machine with less other work",
+        remedy=f"record {CALIBRATION} again on a less busy machine",
     )
     if not own:
-        raise nothing
-    looks = [(each, each.tables()) for each in own]
+        raise no_usable_scene
+    pairs = [(each, each.tables()) for each in own]
     storm = find_release(generation).storm
-    waits_apart = next((waits for before, waits in _WAITS_APART_PER_S if storm < before), 0.0)
+    separate_waits = next((waits for before, waits in _SEPARATE_WAITS_PER_S if storm < before), 0.0)
     slower = own[0].mhz / CostModel().reference_mhz
-    begun = [each for each in own if each.start_cpu_s is not None]
-    if begun:
-        took_s = np.median([with_measured_jvm_start(CostModel(), [each]).jvm_start_cpu_s for each in begun])
-        start = {**start, **_rounded({"jvm_start_cpu_s": float(took_s)})}
-    compiled_s = compiler_seconds([look for _, look in looks])
-    share = housekeeping_share(looks, alone=storm < V1_0_0)
+    timed = [each for each in own if each.start_cpu_s is not None]
+    if timed:
+        start_cpu_s = np.median(
+            [with_measured_jvm_start(CostModel(), [each]).jvm_start_cpu_s for each in timed]
+        )
+        start = {**start, **_rounded({"jvm_start_cpu_s": float(start_cpu_s)})}
+    compiled_s = compiler_seconds([tables for _, tables in pairs])
+    share = housekeeping_share(pairs, alone=storm < V1_0_0)
 
-    def whole(values: Values) -> Values:
+    def with_measured(values: Values) -> Values:
         """Add the measured costs of compiling and housekeeping, on a core of the reference clock."""
         measured = {}
         if compiled_s is not None:
             measured["compile_s"] = compiled_s * slower * LIVE
         if share is not None:
-            apart = values.get("consumer_wake_us", 0.0) * waits_apart / 1e6
-            measured["idle_jvm_share"] = max(0.0, share * slower * LIVE - apart)
+            played_cores = values.get("consumer_wake_us", 0.0) * separate_waits / 1e6
+            measured["idle_jvm_share"] = max(0.0, share * slower * LIVE - played_cores)
         return {**values, **_rounded(measured)}
 
     played: dict[tuple[tuple[str, float], ...], list[Row]] = {}
@@ -247,13 +249,13 @@ def _fit(
 
         def evaluate(sets: Sequence[Values]) -> list[NDArray[np.float64]]:
             found = []
-            for values, rows in zip(sets, _rows(own, list(map(whole, sets)), pool), strict=True):
+            for values, rows in zip(sets, _rows(own, list(map(with_measured, sets)), pool), strict=True):
                 terms = [term for row in rows for term in residuals(row)]
                 if not terms:
-                    raise nothing
+                    raise no_usable_scene
                 played[tuple(values.items())] = rows
-                found.append(np.array(terms + doubt(values, believed)))
-                tell()
+                found.append(np.array(terms + prior_residuals(values, prior)))
+                on_tried()
             return found
 
         try:
@@ -264,28 +266,28 @@ def _fit(
             for player in active_children():
                 player.terminate()
             raise
-    return LiveFit(whole(best), played[tuple(start.items())], played[tuple(best.items())])
+    return LiveFit(with_measured(best), played[tuple(start.items())], played[tuple(best.items())])
 
 
 def links_of(recorded: Sequence[Recorded]) -> dict[str, float]:
     """Return the time of a message between hosts, and within one, in us: the median over the runs."""
-    told = [each.run.manifest.conditions for each in recorded]
+    conditions = [each.run.manifest.conditions for each in recorded]
     return {
-        name: float(np.median([facts[name] for facts in told if name in facts] or [us]))
-        for name, us in _LINKS.items()
+        name: float(np.median([facts[name] for facts in conditions if name in facts] or [us]))
+        for name, us in _DEFAULT_LINKS.items()
     }
 
 
-def compiler_seconds(looks: Sequence[RunTables]) -> float | None:
+def compiler_seconds(runs: Sequence[RunTables]) -> float | None:
     """Return the CPU of compilers in a worker from its first tuple on, in s: the median over workers.
 
-    Workers count if their topology has executed `_BUSY` tuples; None if there are none.
+    Workers count if their topology has executed `_COMPILED_AFTER` tuples; None if there are none.
     """
-    found = [seconds for look in looks for seconds in look.compiler_seconds(_BUSY)]
+    found = [seconds for tables in runs for seconds in tables.compiler_seconds(_COMPILED_AFTER)]
     return float(np.median(found)) if found else None
 
 
-def housekeeping_share(looks: Sequence[tuple[Recorded, RunTables]], *, alone: bool) -> float | None:
+def housekeeping_share(runs: Sequence[tuple[Recorded, RunTables]], *, alone: bool) -> float | None:
     """Return the cores that a worker's housekeeping takes: the median over calibrating scenes, if any.
 
     With ``alone``, only workers without connections count: the emulator plays the timers of connections
@@ -293,8 +295,8 @@ def housekeeping_share(looks: Sequence[tuple[Recorded, RunTables]], *, alone: bo
     """
     found = [
         share
-        for recorded, look in looks
-        for share in look.housekeeping_shares(_calibrating(recorded), alone=alone)
+        for recorded, tables in runs
+        for share in tables.housekeeping_shares(_calibrating(recorded), alone=alone)
     ]
     return float(np.median(found)) if found else None
 
@@ -317,6 +319,6 @@ def _compared(values: Values, plays: Sequence[Recorded]) -> list[Row]:
     first, cost = plays[0], replace(CostModel(), **values)
     with emulated(
         first.sitting, first.generation, first.mhz, 1, with_measured_jvm_start(cost, plays)
-    ) as look:
-        told = [each.tables() for each in plays]
-        return compare_sitting(first.sitting, first.generation, _calibrating(first), told, [look])
+    ) as tables:
+        recorded = [each.tables() for each in plays]
+        return compare_sitting(first.sitting, first.generation, _calibrating(first), recorded, [tables])

@@ -9,7 +9,16 @@ from pathlib import Path
 
 import click
 
-from storm_lab.calibration.live import PLAYED, ROUNDS, LiveFit, Told, c1_ranges, fit_c1, fit_live, ranges_of
+from storm_lab.calibration.live import (
+    PLAYED,
+    ROUNDS,
+    LiveFit,
+    OnTried,
+    c1_ranges,
+    fit_c1,
+    fit_live,
+    ranges_of,
+)
 from storm_lab.calibration.search import Ranges, Values, steps_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
@@ -32,7 +41,7 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, job
     """
     generations = [find_release(text).generation for text in versions]
     if not out.absolute().parent.is_dir():
-        raise UserError("its folder does not exist", field="--out", value=str(out))
+        raise UserError("the folder does not exist", field="--out", value=str(out), remedy="create it first")
     with ExitStack() as scratch:
         home = records
         if home is None:
@@ -45,8 +54,8 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, job
         found = recorded_runs(home)
         machines = sorted({each.machine for each in found})
         if len(machines) > 1:
-            message = "these are records of several machines"
-            remedy = f"name the folder of one: {', '.join(machines)}"
+            message = "these records are from several machines"
+            remedy = f"give the folder of one machine: {', '.join(machines)}"
             raise UserError(message, field="--records", value=str(home), remedy=remedy)
         beside = home / FILE_NAME
         known = read_constants(beside).constants if beside.is_file() else {}
@@ -68,22 +77,22 @@ def _fits(
 
     The search begins at the ``known`` constants.
     """
-    begin = known.get(generation, {})
-    with _fitting(f"Storm {generation}", ranges_of(generation)) as tell:
-        fit = fit_live(found, generation, begin, jobs=jobs, tell=tell)
+    start = known.get(generation, {})
+    with _fitting(f"Storm {generation}", ranges_of(generation)) as on_tried:
+        fit = fit_live(found, generation, start, jobs=jobs, on_tried=on_tried)
     _show(f"Storm {generation}", generation, fit)
     yield generation, fit
-    c1, again = f"{generation}{C1_ONLY}", c1_ranges(found, generation)
-    if again:
+    c1, ranges = f"{generation}{C1_ONLY}", c1_ranges(found, generation)
+    if ranges:
         what = f"Storm {generation}, first compiler alone"
-        with _fitting(what, again) as tell:
-            slower = fit_c1(found, generation, fit.constants, known.get(c1, {}), jobs=jobs, tell=tell)
+        with _fitting(what, ranges) as on_tried:
+            slower = fit_c1(found, generation, fit.constants, known.get(c1, {}), jobs=jobs, on_tried=on_tried)
         _show(what, generation, slower)
         yield c1, slower
 
 
 @contextmanager
-def _fitting(what: str, ranges: Ranges) -> Iterator[Told]:
+def _fitting(what: str, ranges: Ranges) -> Iterator[OnTried]:
     """Show a progress bar for one fit."""
     tried = count()
     with progress_bar(steps_of(ranges, ROUNDS), True, f"fitting {what}") as advance:
@@ -94,7 +103,7 @@ def _show(what: str, generation: str, fit: LiveFit) -> None:
     click.echo(f"{what}, on {len(fit.scenes)} scenes")
     ranges = ranges_of(generation)
     for name, value in fit.constants.items():
-        edge = ", at the edge of its range" if value in ranges.get(name, ()) else ""
+        edge = ", at the limit of its range" if value in ranges.get(name, ()) else ""
         click.echo(f"  {name:20} {value:8.4g}  (was {getattr(CostModel(), name):g}{edge})")
     for name in FACTORS:
         before, after = (median_factor(name, rows) for rows in (fit.before, fit.after))

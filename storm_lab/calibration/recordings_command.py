@@ -52,7 +52,7 @@ def _row(run: RecordedRun, rates: Mapping[str, tuple[float, float]], sinks: tupl
 @click.argument("file", required=False, default=PACKAGED, metavar="[FILE]")
 @json_option
 @click.option(
-    "--seed", default=1, show_default=True, type=click.IntRange(0, 2**31 - 1), help="Of the emulations."
+    "--seed", default=1, show_default=True, type=click.IntRange(0, 2**31 - 1), help="Seed of the emulations."
 )
 def recordings(file: str, as_json: bool, seed: int) -> None:
     """Predict every recorded run of FILE from its placement; without FILE those of the package.
@@ -62,7 +62,7 @@ def recordings(file: str, as_json: bool, seed: int) -> None:
     """
     known = load_recordings(file)
     for name in known.left_out:
-        click.echo(f"the extra run {name} is left out: its topology is not known", err=True)
+        click.echo(f"extra run {name} is skipped: its topology is unknown", err=True)
     bar = tqdm(predicted_runs(known, seed), total=len(known.runs), disable=None, file=sys.stderr, leave=False)
     rows = list(bar)
     if as_json:
@@ -70,8 +70,6 @@ def recordings(file: str, as_json: bool, seed: int) -> None:
         return
     click.echo(_LINE.format("topology", "run", "sink", "predicted", "delivered", "predicted"))
     for row in rows:
-        numbers = [
-            row[f"{what}_{how}"] for what in ("sink", "delivered") for how in ("recorded", "predicted")
-        ]
+        numbers = [row[f"{rate}_{source}"] for rate in _RATES for source in ("recorded", "predicted")]
         texts = ["-" if value is None else f"{value:.0f}" for value in numbers]
         click.echo(_LINE.format(row["topology"], row["run"], *texts))

@@ -17,13 +17,13 @@ WEIGHTS: Mapping[Measure, float] = {
 }
 """Weights of the logarithm of predicted over measured. Tails have causes that the emulator does not play."""
 
-_TWICE = 0.1
+PRIOR_WEIGHT = 0.1
 """Penalty of a constant that is twice or half its assumed value: as much as an error of a tenth in one
 measure. Ten constants fit ten scenes in many ways, and these predict different values for all other scenes.
 """
-_WORST = 1.0
+LARGEST_ERROR = 1.0
 """Largest error, as a logarithm; larger ones count the same, as does a scene without a prediction."""
-_SOFT = 0.2
+SOFT_L1_SCALE = 0.2
 """Error above which residuals grow more slowly than the error. A scene that the emulator cannot play must not
 decide the costs of all others.
 """
@@ -35,17 +35,17 @@ def residuals(row: Row) -> list[float]:
     for each in row.compared:
         if each.measured is None or each.unusable or each.measure not in WEIGHTS:
             continue
-        said = None if each.predicted is None else each.predicted.value
-        error = _WORST if said is None or said <= 0 else math.log(said / each.measured.value)
-        terms.append(WEIGHTS[each.measure] * softened(max(-_WORST, min(_WORST, error))))
+        value = 0.0 if each.predicted is None else each.predicted.value
+        error = LARGEST_ERROR if value <= 0 else math.log(value / each.measured.value)
+        terms.append(WEIGHTS[each.measure] * softened(max(-LARGEST_ERROR, min(LARGEST_ERROR, error))))
     return terms
 
 
-def doubt(values: Values, believed: Values) -> list[float]:
+def prior_residuals(values: Values, prior: Values) -> list[float]:
     """Return a residual for each constant with an assumed value: the distance from that value."""
-    return [_TWICE * math.log2(max(values[name], LEAST) / value) for name, value in believed.items()]
+    return [PRIOR_WEIGHT * math.log2(max(values[name], LEAST) / value) for name, value in prior.items()]
 
 
 def softened(error: float) -> float:
-    """Return a residual whose square grows linearly beyond `_SOFT` and quadratically below (*soft L1*)."""
-    return error * math.sqrt(2 / (math.hypot(1.0, error / _SOFT) + 1))
+    """Return a residual whose square grows linearly beyond `SOFT_L1_SCALE`, quadratically below (soft L1)."""
+    return error * math.sqrt(2 / (math.hypot(1.0, error / SOFT_L1_SCALE) + 1))

@@ -28,11 +28,11 @@ DAMPINGS = (0.002, 0.05, 0.4, 3.0)
 """Damping of the steps that are tried, relative to the effect of a constant; eight times as much after each
 round without an improvement.
 """
-FARTHEST = 0.8
+LONGEST_STEP = 0.8
 """Longest step of a constant, as a logarithm."""
 LEAST = 1e-3
 """Least value of a constant that may be 0: for its logarithm, and when it is moved down."""
-_STILL = 0.02
+_MIN_DAMPING = 0.02
 """Damping of a constant without any effect."""
 
 Floats = NDArray[np.float64]
@@ -69,7 +69,9 @@ def search(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Fo
     for number in range(1, rounds + 1):
         before = best.loss
         move = DIFFERENCE / number
-        alone = [_moved(best.values, ranges, {name: _outward(best, ranges, name, move)}) for name in ranges]
+        alone = [
+            _moved(best.values, ranges, {name: _single_move(best, ranges, name, move)}) for name in ranges
+        ]
         tried = [Found(*pair) for pair in zip(alone, evaluate(alone), strict=True)]
         steps = _steps(best, ranges, tried, damping)
         tried += [Found(*pair) for pair in zip(steps, evaluate(steps), strict=True)]
@@ -89,12 +91,12 @@ def _moved(values: Values, ranges: Ranges, by: Mapping[str, float]) -> Values:
     return {name: moved(name) if name in by else value for name, value in values.items()}
 
 
-def _outward(best: Found, ranges: Ranges, name: str, move: float) -> float:
+def _single_move(best: Found, ranges: Ranges, name: str, move: float) -> float:
     """Return the move of a constant on its own: upwards, or downwards near the upper end of its range."""
     return move if best.values[name] * math.exp(move) <= ranges[name][1] else -move
 
 
-def _steps(best: Found, ranges: Ranges, alone: Sequence[Found], harder: float) -> list[Values]:
+def _steps(best: Found, ranges: Ranges, alone: Sequence[Found], damping_factor: float) -> list[Values]:
     """Return least-squares steps from the best constants, given the effect of each alone; one per damping."""
     own = {name: max(LEAST, best.values[name]) for name in ranges}
     moves = [
@@ -103,15 +105,15 @@ def _steps(best: Found, ranges: Ranges, alone: Sequence[Found], harder: float) -
     slopes = np.column_stack(
         [(each.residuals - best.residuals) / (move or 1.0) for each, move in zip(alone, moves, strict=True)]
     )
-    low = [max(-FARTHEST, math.log(max(LEAST, ranges[name][0]) / own[name])) for name in ranges]
-    high = [min(FARTHEST, math.log(ranges[name][1] / own[name])) for name in ranges]
+    low = [max(-LONGEST_STEP, math.log(max(LEAST, ranges[name][0]) / own[name])) for name in ranges]
+    high = [min(LONGEST_STEP, math.log(ranges[name][1] / own[name])) for name in ranges]
     # If a constant is at its bound, leave room for rounding.
     bounds = (np.minimum(low, -1e-9), np.maximum(high, 1e-9))
-    weights = np.sqrt((slopes**2).sum(axis=0) + _STILL)
+    weights = np.sqrt((slopes**2).sum(axis=0) + _MIN_DAMPING)
     steps = []
     for damping in DAMPINGS:
-        held = np.diag(weights * math.sqrt(damping * harder))
+        regularisation = np.diag(weights * math.sqrt(damping * damping_factor))
         wanted = np.concatenate([-best.residuals, np.zeros(len(own))])
-        found = lsq_linear(np.vstack([slopes, held]), wanted, bounds)
+        found = lsq_linear(np.vstack([slopes, regularisation]), wanted, bounds)
         steps.append(_moved(best.values, ranges, dict(zip(own, map(float, found.x), strict=True))))
     return steps

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from storm_lab.calibration import live
 from storm_lab.calibration.live import fit_live
-from storm_lab.calibration.residual import doubt, softened
+from storm_lab.calibration.residual import prior_residuals, softened
 from storm_lab.errors import UserError
 from storm_lab.runs.live_constants import FILE_NAME, read_constants
 from storm_lab.runs.live_trust import recorded_runs
@@ -38,15 +38,17 @@ def test_the_square_of_a_large_residual_grows_with_the_error_only() -> None:
     assert softened(-0.7) == -softened(0.7)
 
 
-def test_a_constant_twice_what_it_is_believed_to_be_counts_as_much_as_an_error_of_a_tenth() -> None:
-    believed = {"consumer_wake_us": 19.0, "code_factor": 0.5}
-    assert doubt({**believed, "other": 7.0}, believed) == [0.0, 0.0]
-    assert doubt({"consumer_wake_us": 38.0, "code_factor": 0.25}, believed) == pytest.approx([0.1, -0.1])
+def test_a_constant_twice_what_its_prior_counts_as_much_as_an_error_of_a_tenth() -> None:
+    prior = {"consumer_wake_us": 19.0, "code_factor": 0.5}
+    assert prior_residuals({**prior, "other": 7.0}, prior) == [0.0, 0.0]
+    assert prior_residuals({"consumer_wake_us": 38.0, "code_factor": 0.25}, prior) == pytest.approx(
+        [0.1, -0.1]
+    )
 
 
 def test_records_of_other_versions_alone_are_refused() -> None:
     recorded = [each for each in recorded_runs(RECORDS) if each.generation == "0.9"]
-    with pytest.raises(UserError, match=r"records = '2\.8': no recorded scene can be calibrated on"):
+    with pytest.raises(UserError, match=r"records = '2\.8': no recorded scene is usable for calibration"):
         fit_live(recorded[:1], "2.8")
 
 

@@ -91,11 +91,11 @@ def test_a_placement_that_is_not_whole_is_refused_by_topology_and_run(
 
 
 @pytest.mark.usefixtures("_halved")
-def test_runs_of_an_unknown_topology_are_said_to_be_left_out(tmp_path: Path) -> None:
+def test_runs_of_an_unknown_topology_are_reported_and_skipped(tmp_path: Path) -> None:
     path = changed(tmp_path, lambda document: document.update(extra_runs={"Ring": {}}))
     done = CliRunner().invoke(recordings, [path, "--json"])
     assert len(json.loads(done.stdout)) == 2
-    assert "extra run Ring is left out" in done.stderr
+    assert "extra run Ring is skipped" in done.stderr
 
 
 def test_a_file_that_holds_no_recordings_is_one_line(tmp_path: Path) -> None:
