@@ -19,8 +19,8 @@ from storm_lab.experiments.measurement import half_width
 KEEPS_UP = 0.97
 """Share of the offered records that a setting completes if it keeps up; some are in flight at the end."""
 
-ROOM = 1.25
-"""Multiple of the load that must be kept up with for a fit: without room, queues grow with every burst."""
+HEADROOM_FACTOR = 1.25
+"""Multiple of the load that must be kept up with for a fit; without it, queues grow with every burst."""
 
 CLOCK_MS = 1.0
 """Step of the clocks with which Storm measures latencies; a smaller difference of means has no meaning."""
@@ -28,9 +28,9 @@ CLOCK_MS = 1.0
 FULL = 0.9
 """Utilisation from which something is called saturated; below 1, since threads wait for each other."""
 
-_MORE = f"{100 * (ROOM - 1):.0f} % more"
+_MORE = f"{100 * (HEADROOM_FACTOR - 1):.0f} % more"
 
-_LITTLE = 0.2
+_SENSITIVITY_SHARE = 0.2
 """Share of the capacity by which an assumption may change it before the answer is said to depend on it."""
 
 
@@ -51,7 +51,7 @@ class Interval:
     def text(self, unit: str = "") -> str:
         """Return mean, half width and unit as text."""
         if np.isnan(self.mean):
-            return "nothing measured"
+            return "not measured"
         wide = "" if np.isnan(self.half) else f" ± {self.half:.2g}"
         return f"{self.mean:.4g}{wide} {unit}".rstrip()
 
@@ -63,7 +63,7 @@ class Measured:
     ``busiest`` names the part that is busy for the largest share of its time: a node's cores, an executor, or
     another thread. ``utilisation`` is that share. ``busiest`` is empty if nothing ran. ``unsettled`` counts
     the seeds with which the policy re-assigned until the end, so that there was nothing to measure.
-    ``has_room`` says whether `ROOM` times the load is kept up with, too; None if that was not played.
+    ``has_room`` says whether `HEADROOM_FACTOR` times the load is kept up with, too; None if not played.
     """
 
     offered_per_s: float
@@ -84,7 +84,7 @@ class Measured:
 
     @property
     def fits(self) -> bool:
-        """Return whether the setting keeps up with its load and with `ROOM` times its load."""
+        """Return whether the setting keeps up with its load and with `HEADROOM_FACTOR` times its load."""
         return self.keeps_up and self.has_room is True
 
 
@@ -102,7 +102,7 @@ class Fit:
     """The fewest nodes on which a load fits, and what is busiest there.
 
     ``nodes`` is None if the load does not fit on all nodes; ``busiest`` is then what is overloaded with
-    `ROOM` times the load.
+    `HEADROOM_FACTOR` times the load.
     """
 
     nodes: int | None
@@ -177,14 +177,14 @@ class Advice:
         found = []
         if self.assumed_rates:
             names = ", ".join(self.assumed_rates)
-            found.append(f"nobody gave the rate of {names}, so the load and the nodes for it are a guess")
+            found.append(f"the rate of {names} was not given, so load and number of nodes are guesses")
         for item in self.sensitivity:
             changed = abs(item.capacity_per_s / self.capacity_per_s.mean - 1.0)
             if item.nodes != self.fit.nodes:
                 found.append(f"with {item.what} times {item.factor:g}, {_nodes(item.nodes)} would be needed")
-            elif changed > _LITTLE:
+            elif changed > _SENSITIVITY_SHARE:
                 rate = f"{item.capacity_per_s:.3g} instead of {self.capacity_per_s.mean:.3g} records/s"
-                found.append(f"with {item.what} times {item.factor:g}, it would carry {rate}")
+                found.append(f"with {item.what} times {item.factor:g}, the limit would be {rate}")
         return tuple(found)
 
     def curve_rows(self) -> list[dict[str, float]]:
@@ -202,9 +202,9 @@ class Advice:
     def document(self) -> dict[str, Any]:
         """Return the answer as a JSON document; values that were not measured are null."""
         # A JSON round trip replaces NaN, which JSON does not have, by None.
-        whole: dict[str, Any] = json.loads(json.dumps(asdict(self)), parse_constant=lambda name: None)
+        document: dict[str, Any] = json.loads(json.dumps(asdict(self)), parse_constant=lambda name: None)
         advised = {"policy": self.best.policy, "workers": self.best.workers}
-        return whole | {"advice": advised, "depends": [*self.depends]}
+        return document | {"advice": advised, "depends": [*self.depends]}
 
     def text(self) -> str:
         """Return the answer as a page of text."""
@@ -219,8 +219,8 @@ def best_of(choices: Sequence[Choice]) -> Choice:
     if not able:
         return max(choices, key=_completed)
     quickest = min(able, key=lambda choice: choice.measured.latency_ms.mean)
-    limit = quickest.measured.latency_ms.mean + max(_wide(quickest), CLOCK_MS)
-    alike = [choice for choice in able if choice.measured.latency_ms.mean - _wide(choice) <= limit]
+    limit = quickest.measured.latency_ms.mean + max(_half_width(quickest), CLOCK_MS)
+    alike = [choice for choice in able if choice.measured.latency_ms.mean - _half_width(choice) <= limit]
     return min(alike, key=lambda c: (c.measured.nodes, c.workers, c.measured.latency_ms.mean, c.policy))
 
 
@@ -229,7 +229,7 @@ def _completed(choice: Choice) -> tuple[bool, float]:
     return measured.unsettled == 0, float(np.nan_to_num(measured.acked_per_s.mean, nan=-1.0))
 
 
-def _wide(choice: Choice) -> float:
+def _half_width(choice: Choice) -> float:
     half = choice.measured.latency_ms.half
     return 0.0 if np.isnan(half) else half
 
@@ -250,20 +250,20 @@ def _page(found: Advice) -> list[str]:
         "",
         *(_loss_line(loss) for loss in found.losses),
         "",
-        f"Intervals are of 95 % over {len(found.seeds)} seeds."
+        f"Intervals: 95 % over {len(found.seeds)} seeds."
         if len(found.seeds) > 1
         else "One seed, so no intervals.",
     ]
     for item in found.sensitivity:
         lines.append(
-            f"If {item.what} were times {item.factor:g}: "
+            f"With {item.what} times {item.factor:g}: "
             f"{item.capacity_per_s:.4g} records/s, {_nodes(item.nodes)}."
         )
     lines += [f"The answer depends on an assumption: {text}." for text in found.depends]
     if not found.depends:
         lines.append("None of these changes the number of nodes, or the capacity by more than a fifth.")
     if found.assumed:
-        lines += ["", "Assumed, for nobody said:", *(f"  {text}" for text in found.assumed)]
+        lines += ["", "Assumed, because no file says:", *(f"  {text}" for text in found.assumed)]
     return lines
 
 
@@ -272,14 +272,14 @@ def _answer(found: Advice) -> list[str]:
     if got.fits:
         first = "Take"
     elif got.keeps_up:
-        first = f"None keeps up with {_MORE}, for bursts; take"
+        first = f"None keeps up with {_MORE} load, as bursts need; take"
     else:
-        first = "None keeps up; most is completed with"
+        first = "None keeps up; the most is completed with"
     workers = f"{best.workers} worker{'s' if best.workers != 1 else ''}"
     where = f"{got.nodes:.3g} node{'s' if got.nodes != 1 else ''}"
     lines = [
         f"{first} the policy {best.policy} and {workers}: {got.latency_ms.text('ms')} on {where}, "
-        f"99 of 100 records within {got.p99_ms.text('ms')}.",
+        f"99 % of the records within {got.p99_ms.text('ms')}.",
         _fit_line("The load", found.fit, found.machines),
         _fit_line("Twice the load", found.fit_twice, found.machines),
     ]
@@ -288,7 +288,7 @@ def _answer(found: Advice) -> list[str]:
         lines.append(f"First to saturate: {found.saturates}, at {at}.")
     else:
         lines.append(
-            f"It carries {at}, where nothing is saturated: {_busy(found.saturates, found.saturated)}. "
+            f"The limit is {at}, where nothing is saturated: {_busy(found.saturates, found.saturated)}. "
             "Pending limits, links or timeouts hold it back."
         )
     return lines
@@ -306,7 +306,7 @@ def _fit_line(what: str, fit: Fit, machines: int) -> str:
     if not fit.busiest:
         return f"{what} does not fit on all {machines} machines: the policy finds no place for it."
     return (
-        f"{what} does not fit on all {machines} machines: with {_MORE}, the room that bursts need, "
+        f"{what} does not fit on all {machines} machines: with {_MORE}, the headroom that bursts need, "
         f"{_busy(fit.busiest, fit.utilisation)}; {remedy}."
     )
 

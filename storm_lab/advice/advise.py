@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from storm_lab.advice.advice import Advice, Choice, Fit, Measured, Sensitivity, best_of
-from storm_lab.advice.bracket import Key, fewest, highest, together
+from storm_lab.advice.bracket import Key, fewest, highest, run_together
 from storm_lab.advice.measure import CURVE_S, Measurer, Setting
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
@@ -43,8 +43,8 @@ SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.2)
 _FACTORS = (0.5, 2.0)
 """Factors by which an assumed figure is multiplied."""
 
-Say = Callable[[str], None]
-Other = Callable[[float], Site]
+OnStep = Callable[[str], None]
+ScaledSite = Callable[[float], Site]
 """Returns the site with some figure multiplied by a factor."""
 
 
@@ -56,7 +56,7 @@ def advise(
     entrants: Sequence[Entrant] | None = None,
     jobs: int = JOBS,
     show_progress: bool = False,
-    say: Say = lambda line: None,
+    say: OnStep = lambda line: None,
 ) -> Advice:
     """Advise on an imported topology as `advise_site` does, and say how far that depends on assumptions.
 
@@ -82,10 +82,10 @@ def advise_site(
     *,
     seeds: Sequence[int] = (1, 2, 3),
     entrants: Sequence[Entrant] | None = None,
-    others: Mapping[str, Other] | None = None,
+    others: Mapping[str, ScaledSite] | None = None,
     jobs: int = JOBS,
     show_progress: bool = False,
-    say: Say = lambda line: None,
+    say: OnStep = lambda line: None,
 ) -> Advice:
     """Advise on a topology with its input and machines.
 
@@ -110,11 +110,11 @@ def advise_site(
     best = best_of(choices)
     say("nodes for the load and for twice the load")
     fits = steps.nodes(chosen, {1.0: site, 2.0: with_load(site, 2.0)})
-    say("the load that it carries")
+    say("the highest load it keeps up with")
     placed = steps.measurer.placement(chosen, seeds[0])
     fixed = Setting(chosen.site, Entrant("as-placed", GivenPlacement(placed)))
     guess = present_load(site) / max(best.measured.utilisation, 0.01)
-    rate, _ = steps.carries({"": fixed}, guess)[""]
+    rate, _ = steps.highest_rates({"": fixed}, guess)[""]
     (full,) = steps.measurer.measure([_at_rate(fixed, rate)], seeds)
     capacity = full.acked_per_s
     say("latency by load")
@@ -122,13 +122,16 @@ def advise_site(
     curve = tuple(zip(SHARES, steps.measurer.measure(at, seeds, CURVE_S), strict=True))
     say("losses of nodes")
     losses = steps.measurer.losses(chosen, placed, seeds[0])
-    changes: dict[str, Other] = {**(others or {}), "costs of messages": partial(with_message_costs, site)}
+    changes: dict[str, ScaledSite] = {
+        **(others or {}),
+        "costs of messages": partial(with_message_costs, site),
+    }
     say(f"{', '.join(changes)}: halved and doubled")
-    changed = {(what, factor): other(factor) for what, other in changes.items() for factor in _FACTORS}
-    there = {kind: replace(fixed, site=with_workers(other, best.workers)) for kind, other in changed.items()}
-    carried, nodes = steps.carries(there, capacity.mean), steps.nodes(chosen, changed)
+    changed = {(what, factor): scale(factor) for what, scale in changes.items() for factor in _FACTORS}
+    scaled = {kind: replace(fixed, site=with_workers(own, best.workers)) for kind, own in changed.items()}
+    limits, nodes = steps.highest_rates(scaled, capacity.mean), steps.nodes(chosen, changed)
     sensitivity = [
-        Sensitivity(what, factor, carried[what, factor][1].acked_per_s.mean, nodes[what, factor].nodes)
+        Sensitivity(what, factor, limits[what, factor][1].acked_per_s.mean, nodes[what, factor].nodes)
         for what, factor in changed
     ]
     return Advice(
@@ -152,7 +155,7 @@ def advise_site(
 class _Steps:
     measurer: Measurer
     seeds: tuple[int, ...]
-    say: Say
+    say: OnStep
 
     def choose(self, site: Site, entrants: Sequence[Entrant]) -> tuple[tuple[Choice, ...], Setting]:
         """Measure all policies with all numbers of workers; return the choices and the best setting."""
@@ -170,7 +173,7 @@ class _Steps:
                 "nothing is completed under any policy",
                 field="policies",
                 value=", ".join(entrant.name for entrant in entrants),
-                remedy="see whether its workers find slots, and its bolts ack",
+                remedy="check that its workers find slots and that its bolts ack",
             )
         self.say(f"best: {best.policy}, workers: {best.workers}")
         return choices, settings[choices.index(best)]
@@ -190,12 +193,12 @@ class _Steps:
 
         most = {key: len(site.cluster.nodes) for key, site in sites.items()}
         fits = {}
-        for key, count in together({key: fewest(most[key]) for key in sites}, fit).items():
+        for key, count in run_together({key: fewest(most[key]) for key in sites}, fit).items():
             last = tried[key, most[key]][1] if count is None else tried[key, count][0]
             fits[key] = Fit(count, last.busiest, last.utilisation)
         return fits
 
-    def carries(self, fixed: Mapping[Key, Setting], guess: float) -> dict[Key, tuple[float, Measured]]:
+    def highest_rates(self, fixed: Mapping[Key, Setting], guess: float) -> dict[Key, tuple[float, Measured]]:
         """Find the highest rate that each setting keeps up with; return it and the figures there."""
         tried: dict[tuple[Key, float], Measured] = {}
 
@@ -204,7 +207,7 @@ class _Steps:
             tried.update(zip(kinds, self.measurer.measure(settings, self.seeds[:1]), strict=True))
             return [tried[kind].keeps_up for kind in kinds]
 
-        rates = together({key: highest(guess) for key in fixed}, keep_up)
+        rates = run_together({key: highest(guess) for key in fixed}, keep_up)
         return {key: (rate, tried[key, rate]) for key, rate in rates.items()}
 
 
@@ -212,7 +215,7 @@ def _at_rate(setting: Setting, rate_per_s: float) -> Setting:
     return replace(setting, site=with_load(setting.site, rate_per_s / present_load(setting.site)))
 
 
-def _other_costs(imported: Imported, machines: Machines | None) -> dict[str, Other]:
+def _other_costs(imported: Imported, machines: Machines | None) -> dict[str, ScaledSite]:
     """Return the site as a function of a factor on all costs that the import assumed; empty without any."""
     playable = imported.ready()
     guessed = {item.component for item in imported.assumed if item.what == "cost of a call"}

@@ -14,12 +14,12 @@ import numpy as np
 
 from storm_lab.errors import UserError
 
-_AT_ONCE = 6
-_REACH = 1.6
+_PER_ROUND = 6
+_SPREAD = 1.6
 """Factor by which the first rates extend around a guess, both ways; runs far above a limit cost most."""
-_NARROW = 1.03
+_CLOSE_ENOUGH = 1.03
 """Ratio of two neighbouring rates at which the limit between them counts as found."""
-_ROUNDS = 12
+_MAX_ROUNDS = 12
 
 Number = TypeVar("Number", int, float)
 Found = TypeVar("Found")
@@ -31,11 +31,11 @@ def fewest(most: int) -> Search[int, int | None]:
     """Find the smallest number from 1 to ``most`` that fits (all larger ones then fit too), or None."""
     low, high = 0, most + 1
     while high - low > 1:
-        numbers = sorted({int(n) for n in np.linspace(low, high, _AT_ONCE + 2).round()[1:-1]} - {low, high})
+        numbers = sorted({int(n) for n in np.linspace(low, high, _PER_ROUND + 2).round()[1:-1]} - {low, high})
         if high > most and most not in numbers:
             numbers.append(most)
-        for number, does in zip(numbers, (yield numbers), strict=True):
-            if does:
+        for number, fits in zip(numbers, (yield numbers), strict=True):
+            if fits:
                 high = number
                 break
             low = number
@@ -49,26 +49,26 @@ def highest(guess: float) -> Search[float, float]:
         UserError: no rate is kept up with, however low, or every rate is, however high.
     """
     low, high = 0.0, float("inf")
-    rates = np.geomspace(guess / _REACH, guess * _REACH, _AT_ONCE)
-    for _ in range(_ROUNDS):
-        for rate, does in zip(rates, (yield [float(rate) for rate in rates]), strict=True):
-            if not does:
+    rates = np.geomspace(guess / _SPREAD, guess * _SPREAD, _PER_ROUND)
+    for _ in range(_MAX_ROUNDS):
+        for rate, keeps_up in zip(rates, (yield [float(rate) for rate in rates]), strict=True):
+            if not keeps_up:
                 high = float(rate)
                 break
             low = float(rate)
         if low == 0.0:
-            rates = np.geomspace(high / _REACH**4, high / _REACH, _AT_ONCE)
+            rates = np.geomspace(high / _SPREAD**4, high / _SPREAD, _PER_ROUND)
         elif high == float("inf"):
-            rates = np.geomspace(low * _REACH, low * _REACH**2, _AT_ONCE)
-        elif high / low <= _NARROW:
+            rates = np.geomspace(low * _SPREAD, low * _SPREAD**2, _PER_ROUND)
+        elif high / low <= _CLOSE_ENOUGH:
             return low
         else:
-            rates = np.geomspace(low, high, _AT_ONCE + 2)[1:-1]
-    what = "nothing is completed at any rate" if low == 0.0 else "nothing is ever too much"
-    raise UserError(what, field="rate_per_s", value=guess, remedy="look at what its bolts emit, ack and cost")
+            rates = np.geomspace(low, high, _PER_ROUND + 2)[1:-1]
+    what = "nothing is completed at any rate" if low == 0.0 else "every rate is kept up with"
+    raise UserError(what, field="rate_per_s", value=guess, remedy="check what its bolts emit, ack and cost")
 
 
-def together(
+def run_together(
     searches: Mapping[Key, Search[Number, Found]],
     ask: Callable[[Sequence[tuple[Key, Number]]], Sequence[bool]],
 ) -> dict[Key, Found]:
@@ -84,9 +84,9 @@ def together(
     while wanted:
         answers = iter(ask([(key, number) for key, numbers in wanted.items() for number in numbers]))
         for key, numbers in list(wanted.items()):
-            does = [next(answers) for _ in numbers]
+            fits = [next(answers) for _ in numbers]
             try:
-                wanted[key] = searches[key].send(does)
+                wanted[key] = searches[key].send(fits)
             except StopIteration as end:
                 found[key] = end.value
                 del wanted[key]

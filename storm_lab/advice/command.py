@@ -36,14 +36,14 @@ from storm_lab.workloads.importers.importing import import_topology
 @click.argument("topology", metavar="TOPOLOGY", type=FILE)
 @click.argument("cluster", metavar="CLUSTER", type=FILE)
 @overlay_option
-@schedulers_option("Try a scheduler of yours too; online: before it for measured load.")
-@policies_option(f"Built-in policies to try; {', '.join(POLICIES)} by default.")
+@schedulers_option("Also try your own scheduler; prefix it with online: if it needs measured load.")
+@policies_option(f"Built-in policies to try (default: {', '.join(POLICIES)}).")
 @click.option("--seeds", default="1-3", show_default=True, metavar="SEEDS", help="Seeds, as 1-5 or 1,2,7.")
 @click.option(
     "--notebook",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write and execute a notebook that shows it.",
+    help="Also write and execute a notebook that shows the advice.",
 )
 @jobs_option
 @json_option
@@ -60,7 +60,8 @@ def advise_command(
 ) -> None:
     """Advise on TOPOLOGY on the machines of CLUSTER: policy, workers, nodes, limits, losses.
 
-    TOPOLOGY is what storm-lab import reads; CLUSTER a YAML of machines or a paper's cluster by name.
+    TOPOLOGY is a file that storm-lab import reads. CLUSTER is a YAML file of machines or the name of
+    a paper's cluster.
     """
     names = names_of(policies) if policies else POLICIES
     if notebook is not None:
@@ -91,9 +92,16 @@ def advise_command(
 def _check_notebook(path: Path) -> None:
     """Refuse, before the long work, a path at which no notebook can be written."""
     if path.suffix != ".ipynb":
-        raise UserError("is no notebook's name", field="notebook", value=str(path), remedy="end it in .ipynb")
+        raise UserError(
+            "is not a notebook file name",
+            field="notebook",
+            value=str(path),
+            remedy="use a name that ends in .ipynb",
+        )
     if not path.parent.is_dir():
-        raise UserError("there is no such folder", field="notebook", value=str(path), remedy="make it first")
+        raise UserError(
+            "the folder does not exist", field="notebook", value=str(path), remedy="create it first"
+        )
     check_folder(path.parent, field="notebook")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from storm_lab.advice.advice import FULL, KEEPS_UP, ROOM, Interval, Measured, NodeLoss
+from storm_lab.advice.advice import FULL, HEADROOM_FACTOR, KEEPS_UP, Interval, Measured, NodeLoss
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.experiments.experiment import RunSpec
@@ -23,20 +23,20 @@ from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.execute import play_all
 from storm_lab.tuplelog import open_run
 
-_PLAIN_S, _ONLINE_S = 300.0, 480.0
+_OFFLINE_RUN_S, _ONLINE_RUN_S = 300.0, 480.0
 """Virtual lengths. The second half of a run is measured; policies on measured load need scheduling rounds
 before it.
 """
 CURVE_S = 600.0
 """Length near the limit, where the queues that build up while the code is still slow take long to drain."""
-_BEGIN_S, _UNTIL_THEN = 60.0, 0.01
+_FULL_LOAD_FROM_S, _INITIAL_LOAD_SHARE = 60.0, 0.01
 """Time at which the load begins, when workers have started, and the share of it before that time."""
 _GENERATION_S = 100.0
 _LOSS_AT_S, _LOSS_S = 120.0, 480.0
 _BIN_S = 10.0
-_LAST_S = 60.0
+_LATENCY_TAIL_S = 60.0
 """Length of the part at the end of a run over which latency after a loss is averaged."""
-_MOST_LOSSES = 3
+_MAX_LOSSES = 3
 _STEADY = ("steady", "steady_latency", "node_cpu_60s", "steady_thread_cpu", "capacity_60s")
 _AFTER_LOSS = ("throughput_10s", "failures_10s", "latency_10s")
 
@@ -48,9 +48,9 @@ class Setting:
     site: Site
     entrant: Entrant
 
-    def asked(self, seeds: Sequence[int], duration_s: float | None = None) -> tuple[RunSpec, ...]:
+    def run_specs(self, seeds: Sequence[int], duration_s: float | None = None) -> tuple[RunSpec, ...]:
         """Return the runs, one per seed; with ``duration_s`` None, they are as long as the policy needs."""
-        length_s = duration_s or (_ONLINE_S if self.entrant.online else _PLAIN_S)
+        length_s = duration_s or (_ONLINE_RUN_S if self.entrant.online else _OFFLINE_RUN_S)
         given = {"seeds": list(seeds), "duration_s": length_s, "generation_s": _GENERATION_S}
         return stage_runs(self.site, [self.entrant], stage_parameters(self.site, given))
 
@@ -66,28 +66,29 @@ class Measurer:
         self, settings: Sequence[Setting], seeds: Sequence[int], duration_s: float | None = None
     ) -> list[Measured]:
         """Measure each setting over the seeds; without ``duration_s``, for as long as the policy needs."""
-        asked = [_begun_quietly(setting).asked(seeds, duration_s) for setting in settings]
-        tables = self._tables(asked, _STEADY)
+        specs = [_with_low_initial_load(setting).run_specs(seeds, duration_s) for setting in settings]
+        tables = self._tables(specs, _STEADY)
         return [_measured(setting.site, seeds, own) for setting, own in zip(settings, tables, strict=True)]
 
     def with_room(self, settings: Sequence[Setting], seeds: Sequence[int]) -> list[tuple[Measured, Measured]]:
-        """Measure as `measure`, and with the first seed also under `ROOM` times the load.
+        """Measure as `measure`, and with the first seed also under `HEADROOM_FACTOR` times the load.
 
         Whether that larger load is kept up with is stored in the first result of each pair.
         """
-        more = [replace(setting, site=with_load(setting.site, ROOM)) for setting in settings]
-        asked = [_begun_quietly(setting).asked(seeds) for setting in settings]
-        asked += [_begun_quietly(setting).asked(seeds[:1]) for setting in more]
-        tables = iter(self._tables(asked, _STEADY))
-        plain = [_measured(setting.site, seeds, next(tables)) for setting in settings]
-        full = [_measured(setting.site, seeds[:1], next(tables)) for setting in more]
+        more = [replace(setting, site=with_load(setting.site, HEADROOM_FACTOR)) for setting in settings]
+        specs = [_with_low_initial_load(setting).run_specs(seeds) for setting in settings]
+        specs += [_with_low_initial_load(setting).run_specs(seeds[:1]) for setting in more]
+        tables = iter(self._tables(specs, _STEADY))
+        at_load = [_measured(setting.site, seeds, next(tables)) for setting in settings]
+        with_headroom = [_measured(setting.site, seeds[:1], next(tables)) for setting in more]
         return [
-            (replace(one, has_room=other.keeps_up), other) for one, other in zip(plain, full, strict=True)
+            (replace(one, has_room=other.keeps_up), other)
+            for one, other in zip(at_load, with_headroom, strict=True)
         ]
 
     def placement(self, setting: Setting, seed: int) -> Assignment:
         """Return the placement of the executors at the end of a run."""
-        (run,) = play_all(setting.asked([seed]), jobs=self.jobs)
+        (run,) = play_all(setting.run_specs([seed]), jobs=self.jobs)
         rows = sorted(open_run(run.folder).table("placements").to_pylist(), key=lambda row: row["start_ns"])
         last = {
             (row["component"], row["start_task"], row["end_task"]): Slot(row["node"], row["port"])
@@ -98,12 +99,12 @@ class Measurer:
 
     def losses(self, setting: Setting, placed: Assignment, seed: int) -> tuple[NodeLoss, ...]:
         """Measure the loss of each of the nodes that hold most executors; the policy then schedules again."""
-        held: dict[str, list[Executor]] = {}
+        executors_on: dict[str, list[Executor]] = {}
         for executor, slot in placed.slots.items():
-            held.setdefault(slot.node, []).append(executor)
-        names = sorted(held, key=lambda node: (-len(held[node]), node))[:_MOST_LOSSES]
-        without = [replace(setting, site=_losing(setting.site, placed, node)) for node in names]
-        tables = self._tables([each.asked([seed], _LOSS_S) for each in without], _AFTER_LOSS)
+            executors_on.setdefault(slot.node, []).append(executor)
+        names = sorted(executors_on, key=lambda node: (-len(executors_on[node]), node))[:_MAX_LOSSES]
+        failing = [replace(setting, site=_with_node_failure(setting.site, placed, node)) for node in names]
+        tables = self._tables([each.run_specs([seed], _LOSS_S) for each in failing], _AFTER_LOSS)
         load = present_load(setting.site)
         return tuple(_loss(node, load, own) for node, own in zip(names, tables, strict=True))
 
@@ -117,7 +118,7 @@ class Measurer:
         return [metrics_of([next(folders) for _ in own], names=names) for own in specs]
 
 
-def _begun_quietly(setting: Setting) -> Setting:
+def _with_low_initial_load(setting: Setting) -> Setting:
     """Return the setting with little load until the workers are up.
 
     Near the limit, the tuples that wait for the workers would never be worked off. Policies on measured load
@@ -126,18 +127,18 @@ def _begun_quietly(setting: Setting) -> Setting:
     if setting.entrant.online:
         return setting
     site = setting.site
-    begins = tuple(
-        SetLoad(_BEGIN_S, site.plan.topology.id, spout, source.rate_per_s)
+    full_load = tuple(
+        SetLoad(_FULL_LOAD_FROM_S, site.plan.topology.id, spout, source.rate_per_s)
         for spout, source in site.plan.sources.items()
     )
-    quiet = with_load(site, _UNTIL_THEN)
-    under = replace(quiet.conditions, faults=FaultPlan(begins))
-    return replace(setting, site=replace(quiet, conditions=under))
+    low = with_load(site, _INITIAL_LOAD_SHARE)
+    conditions = replace(low.conditions, faults=FaultPlan(full_load))
+    return replace(setting, site=replace(low, conditions=conditions))
 
 
 def _measured(site: Site, seeds: Sequence[int], tables: MetricTables) -> Measured:
     steady, latency = tables.steady, tables.steady_latency
-    busiest, utilisation = _busiest(tables, looks=site.version >= V2_0_0)
+    busiest, utilisation = _busiest(tables, idle_executors_poll=site.version >= V2_0_0)
     return Measured(
         offered_per_s=present_load(site),
         acked_per_s=Interval.of(steady["acked_per_s"].tolist()),
@@ -151,17 +152,16 @@ def _measured(site: Site, seeds: Sequence[int], tables: MetricTables) -> Measure
     )
 
 
-def _busiest(tables: MetricTables, looks: bool) -> tuple[str, float]:
+def _busiest(tables: MetricTables, idle_executors_poll: bool) -> tuple[str, float]:
     """Return the part that is busy for the largest share of its time after the warm-up, and that share.
 
     The part is a node's cores, a thread, or an executor that waits for a server inside ``execute``. Time
     inside ``execute`` counts only if no CPU is full, because it includes the time that a thread waits for a
-    core. If idle executors poll their queues (``looks``, from Storm 2 on), their CPU use has no meaning until
-    it is full.
+    core. If idle executors poll their queues (from Storm 2 on), their CPU use means nothing until it is full.
     """
     cores = [
         (row["utilisation"], f"the cores of {row['node']}")
-        for row in _means(_warm(tables, tables.node_cpu_60s), ["node"], "utilisation")
+        for row in _means(_after_warm_up(tables, tables.node_cpu_60s), ["node"], "utilisation")
     ]
     keys = ["component", "task", "thread", "worker", "node"]
     threads = _means(tables.steady_thread_cpu, keys, "cores_used")
@@ -170,10 +170,12 @@ def _busiest(tables: MetricTables, looks: bool) -> tuple[str, float]:
         return full[1], min(full[0], 1.0)
     inside = [
         (row["capacity"], f"an executor of {row['component']}")
-        for row in _means(_warm(tables, tables.capacity_60s), ["component", "task"], "capacity")
+        for row in _means(_after_warm_up(tables, tables.capacity_60s), ["component", "task"], "capacity")
     ]
     working = [
-        (row["cores_used"], _thread_name(row)) for row in threads if not (looks and row["thread"] == "main")
+        (row["cores_used"], _thread_name(row))
+        for row in threads
+        if not (idle_executors_poll and row["thread"] == "main")
     ]
     share, name = max([(0.0, ""), *cores, *working, *inside])
     return name, min(share, 1.0)
@@ -192,13 +194,13 @@ def _means(frame: pd.DataFrame, keys: list[str], value: str) -> list[dict[str, A
     return [{str(name): item for name, item in row.items()} for row in means.to_dict("records")]
 
 
-def _warm(tables: MetricTables, frame: pd.DataFrame) -> pd.DataFrame:
+def _after_warm_up(tables: MetricTables, frame: pd.DataFrame) -> pd.DataFrame:
     """Return the bins that are entirely after the warm-up."""
     joined = frame.merge(tables.runs[["run", "warm_up_s"]], on="run")
     return joined[joined["t_s"] >= joined["warm_up_s"]]
 
 
-def _losing(site: Site, placed: Assignment, node: str) -> Site:
+def _with_node_failure(site: Site, placed: Assignment, node: str) -> Site:
     plan = FaultPlan.of_rows([{"fault": "kill-node", "at_s": _LOSS_AT_S, "node": node}])
     return replace(site, conditions=replace(site.conditions, placement=placed, faults=plan))
 
@@ -209,8 +211,8 @@ def _loss(node: str, load: float, tables: MetricTables) -> NodeLoss:
     after = done[(done["t_s"] >= _LOSS_AT_S) & (done["t_s"] < _LOSS_S - _BIN_S)]
     short = after[after["acked_per_s"] < KEEPS_UP * load - 1.0 / _BIN_S]
     until = float(short["t_s"].max()) + _BIN_S if len(short) else _LOSS_AT_S
-    recovers = until < _LOSS_S - _LAST_S
+    recovers = until < _LOSS_S - _LATENCY_TAIL_S
     failed = failures[failures["t_s"] >= _LOSS_AT_S][["failed", "lost"]].to_numpy().sum()
-    last = latency[latency["t_s"] >= _LOSS_S - _LAST_S]
+    last = latency[latency["t_s"] >= _LOSS_S - _LATENCY_TAIL_S]
     settled = last["complete_mean_ms"].mean() if recovers else float("nan")
     return NodeLoss(node, float(failed), until - _LOSS_AT_S, float(settled), recovers)

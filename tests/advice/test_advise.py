@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from storm_lab.advice.advise import advise_site
-from storm_lab.advice.bracket import fewest, highest, together
+from storm_lab.advice.bracket import fewest, highest, run_together
 from storm_lab.cli import main
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.errors import UserError
@@ -159,7 +159,7 @@ def test_a_spout_that_does_not_anchor_shows_no_completion() -> None:
 def test_the_fewest_that_fit_are_found(least: int, most: int) -> None:
     searches = {"some": fewest(most), "none": fewest(most)}
     enough = {"some": least, "none": most + 1}
-    found = together(searches, lambda kinds: [count >= enough[key] for key, count in kinds])
+    found = run_together(searches, lambda kinds: [count >= enough[key] for key, count in kinds])
     assert found == {"some": least, "none": None}
 
 
@@ -169,14 +169,16 @@ def test_the_highest_rate_is_found_from_any_guess(guess: float) -> None:
     assert 97.0 / 1.03 <= found <= 97.0
 
 
-@pytest.mark.parametrize(("does", "said"), [(False, "nothing is completed"), (True, "ever too much")])
+@pytest.mark.parametrize(
+    ("does", "said"), [(False, "nothing is completed"), (True, "every rate is kept up with")]
+)
 def test_a_limit_that_is_not_there_is_said(does: bool, said: str) -> None:
     with pytest.raises(UserError, match=said):
         searched(100.0, lambda rate: does)
 
 
 def searched(guess: float, keeps_up: Callable[[float], bool]) -> float:
-    return together({1: highest(guess)}, lambda kinds: [keeps_up(rate) for _, rate in kinds])[1]
+    return run_together({1: highest(guess)}, lambda kinds: [keeps_up(rate) for _, rate in kinds])[1]
 
 
 def test_searches_go_on_together_until_the_last_is_over() -> None:
@@ -186,7 +188,7 @@ def test_searches_go_on_together_until_the_last_is_over() -> None:
         asked.append(sorted({limit for limit, _ in kinds}))
         return [rate <= limit for limit, rate in kinds]
 
-    found = together({limit: highest(100.0) for limit in (97.0, 5000.0)}, ask)
+    found = run_together({limit: highest(100.0) for limit in (97.0, 5000.0)}, ask)
     assert all(limit / 1.03 <= rate <= limit for limit, rate in found.items())
     assert asked[0] == [97.0, 5000.0]
     assert asked[-1] == [5000.0], "the one whose guess was good is over"
@@ -199,8 +201,8 @@ def test_searches_go_on_together_until_the_last_is_over() -> None:
         (["own.yaml", "nstrom"], "nstrom"),
         (["own.yaml", "nstorm", "--policies", "defualt"], "defualt"),
         (["own.yaml", "nstorm", "--seeds", "many"], "many"),
-        (["own.yaml", "nstorm", "--notebook", "advice.html"], "end it in .ipynb"),
-        (["own.yaml", "nstorm", "--notebook", "nowhere/advice.ipynb"], "no such folder"),
+        (["own.yaml", "nstorm", "--notebook", "advice.html"], "use a name that ends in .ipynb"),
+        (["own.yaml", "nstorm", "--notebook", "nowhere/advice.ipynb"], "the folder does not exist"),
         (["quiet.yaml", "nstorm"], "saturated"),
         (["idle.yaml", "nstorm"], "rate_per_s of s = 0: the rate is zero"),
     ],
