@@ -25,7 +25,7 @@ _SYSTEM = "__"
 _US = 1000.0
 
 
-def played(site: Site, *, scheduler: str = "default", seed: int = 1, duration_s: float = 60.0) -> Run:
+def play_or_find(site: Site, *, scheduler: str = "default", seed: int = 1, duration_s: float = 60.0) -> Run:
     """Play a site with every execution logged, or find that run if it was played before, and return it.
 
     Raises:
@@ -51,14 +51,14 @@ def journey(run: Run, root: int) -> pd.DataFrame:
     roots = pq.read_table(run.path("roots"), filters=pc.field("root_id") == root).to_pandas()
     if found.empty or roots.empty:
         raise UserError(
-            "no execution of this root is in the log",
+            "the log has no execution of this root",
             field="root",
             value=root,
-            remedy="choose one of roots_of",
+            remedy="choose one that roots_of returns",
         )
     rows = found.sort_values(["start_ns", "task"], ignore_index=True)
     emit = int(roots["emit_ns"].iloc[0])
-    parents = [_parent(rows, place) for place in range(len(rows))]
+    parents = [_parent(rows, row) for row in range(len(rows))]
     return pd.DataFrame(
         {
             "component": rows["component"].astype(str),
@@ -85,29 +85,29 @@ def ledger(steps: pd.DataFrame) -> pd.DataFrame:
     """Return the acker's view of a journey: each message that reaches it, and its value afterwards, as hex.
 
     The spout sends the XOR of the ids of its tuples. A bolt that acks a tuple sends its id XOR those of the
-    tuples that it emitted anchored to it. The value is 0 if and only if all are acked. Columns: who, sends,
-    value.
+    tuples that it emitted anchored to it. The value is 0 if and only if all are acked. Columns: sender,
+    sends, value.
     """
     own = steps[~steps["component"].str.startswith(_SYSTEM)]
     parents, tasks = own["parent"].to_dict(), own["task"].to_dict()
     draw = SplitMix(1)
-    ids = {place: draw.next64() for place in own.index}
+    ids = {row: draw.next64() for row in own.index}
     value = 0
     rows = []
-    for place, name in [(-1, "spout"), *own["component"].items()]:
-        children = [child for child in own.index if parents[child] == place]
-        sent = ids.get(place, 0)
+    for row, name in [(-1, "spout"), *own["component"].items()]:
+        children = [child for child in own.index if parents[child] == row]
+        sent = ids.get(row, 0)
         for child in children:
             sent ^= ids[child]
         value ^= sent
-        who = name if place == -1 else f"{name} {tasks[place]}"
-        rows.append({"who": who, "sends": f"{sent:016x}", "value": f"{value:016x}"})
+        sender = name if row == -1 else f"{name} {tasks[row]}"
+        rows.append({"sender": sender, "sends": f"{sent:016x}", "value": f"{value:016x}"})
     return pd.DataFrame(rows)
 
 
-def _parent(rows: pd.DataFrame, place: int) -> int:
+def _parent(rows: pd.DataFrame, row: int) -> int:
     """Return the last execution on the sending task that began before the tuple was queued; else -1."""
-    here = rows.loc[place]
-    before = rows[(rows["task"] == here["source_task"]) & (rows["start_ns"] <= here["enqueue_ns"])]
-    before = before[before.index != place]
+    execution = rows.loc[row]
+    before = rows[(rows["task"] == execution["source_task"]) & (rows["start_ns"] <= execution["enqueue_ns"])]
+    before = before[before.index != row]
     return int(before.index[-1]) if len(before) else -1

@@ -31,13 +31,13 @@ from storm_lab.schedulers.contract import Scheduler
 from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
 
 POLICIES = ("default", "even", "rstorm", "tstorm", "random", "optimal")
-_ON_LOAD = ("tstorm", "optimal")
+_LOAD_AWARE_POLICIES = ("tstorm", "optimal")
 """Policies that read measured load."""
 
 _LOADS: dict[str, MeasuredLoad] = {}
 """Measured loads by the digest of the site."""
 
-_PLAY_S, _WARM_S = 40.0, 20.0
+_PLAY_S, _WARM_UP_S = 40.0, 20.0
 """Virtual length of a play, and the time from which its latency counts."""
 
 
@@ -71,15 +71,15 @@ class WhatIf:
         """
         site = example_site(lines_per_s, nodes=nodes, workers=workers)
         scheduler = make_scheduler(policy, [f"gamma={gamma}"] if policy == "tstorm" else [])
-        load = _measured(site) if policy in _ON_LOAD else None
+        load = _default_load(site) if policy in _LOAD_AWARE_POLICIES else None
         view = SchedulingView((site.plan.topology,), site.cluster, version=site.version, load=load)
         answer = ask(scheduler, view)
         status = answer.status[site.plan.topology.id]
         if not status.scheduled:
             return Turn(np.empty(0), lines_per_s, 0.0, pd.DataFrame(), (), status.message)
         with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
-            run = _played(site, GivenPlacement(answer.assignment), Path(scratch))
-            return _turn(run, site, lines_per_s, status.message)
+            run = _play(site, GivenPlacement(answer.assignment), Path(scratch))
+            return _read_turn(run, site, lines_per_s, status.message)
 
     def figures(self, turn: Turn) -> list[Figure]:
         """Draw the placement of the executors and the distribution of latency."""
@@ -107,7 +107,7 @@ class WhatIf:
         )
 
 
-def _played(site: Site, scheduler: Scheduler[Any], scratch: Path) -> Run:
+def _play(site: Site, scheduler: Scheduler[Any], scratch: Path) -> Run:
     spec = EmulationSpec(
         cluster=site.cluster,
         version=site.version,
@@ -117,7 +117,7 @@ def _played(site: Site, scheduler: Scheduler[Any], scratch: Path) -> Run:
         cost=site.conditions.cost,
         window_s=10.0,
         sample_every=1000,
-        warm_up_s=_WARM_S,
+        warm_up_s=_WARM_UP_S,
     )
     identity = RunIdentity(
         experiment="what-if",
@@ -136,37 +136,37 @@ def _played(site: Site, scheduler: Scheduler[Any], scratch: Path) -> Run:
     return open_run(folder)
 
 
-def _turn(run: Run, site: Site, offered: float, message: str) -> Turn:
+def _read_turn(run: Run, site: Site, offered: float, message: str) -> Turn:
     roots = run.table("roots", ["emit_ns", "complete_ns", "outcome", "latency_ns"]).to_pandas()
-    acked = roots[(roots["outcome"].astype(str) == "acked") & (roots["complete_ns"] >= _WARM_S * 1e9)]
+    acked = roots[(roots["outcome"].astype(str) == "acked") & (roots["complete_ns"] >= _WARM_UP_S * 1e9)]
     placements = run.table("placements").to_pandas()
     placements = placements[placements["end_ns"].isna()]
     return Turn(
         (acked["latency_ns"] / 1e6).to_numpy(dtype=float),
         offered,
-        len(acked) / (_PLAY_S - _WARM_S),
+        len(acked) / (_PLAY_S - _WARM_UP_S),
         placements.astype({"component": str, "node": str}),
         tuple(node.id for node in site.cluster.nodes),
         message,
     )
 
 
-def _measured(site: Site) -> MeasuredLoad:
+def _default_load(site: Site) -> MeasuredLoad:
     """Return the load of each executor under Storm's default scheduler; equal sites are played once."""
     if site.digest not in _LOADS:
-        _LOADS[site.digest] = _measured_anew(site)
+        _LOADS[site.digest] = _measure_load(site)
     return _LOADS[site.digest]
 
 
-def _measured_anew(site: Site) -> MeasuredLoad:
+def _measure_load(site: Site) -> MeasuredLoad:
     with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
-        run = _played(site, make_scheduler("default"), Path(scratch))
+        run = _play(site, make_scheduler("default"), Path(scratch))
         cpu, traffic = run.table("cpu").to_pandas(), run.table("traffic").to_pandas()
     clock = {node.id: node.core_mhz for node in site.cluster.nodes}
     executors = executors_of(site.plan.topology, site.version)
     by_task = {task: executor for executor in executors for task in executor.tasks}
-    length = _PLAY_S - _WARM_S
-    cpu, traffic = (table[table["start_ns"] >= _WARM_S * 1e9] for table in (cpu, traffic))
+    length = _PLAY_S - _WARM_UP_S
+    cpu, traffic = (table[table["start_ns"] >= _WARM_UP_S * 1e9] for table in (cpu, traffic))
     nodes = cpu["node"].astype(str)
     mhz = cpu["cpu_ms"] / 1e3 / length * nodes.map(clock)
     ends = [traffic[f"{end}_task"].map(by_task) for end in ("source", "target")]
@@ -191,11 +191,16 @@ def _latency(turn: Turn) -> Figure:
                 f"99th percentile {_short(p99)} ms": axes.axvline(p99, color=LINES[2], linestyle=":"),
             }
             head(figure, "", marks, len(marks))
-        axes.set(xlabel="complete latency, ms", ylabel="lines up to here, %", xlim=(0, None), ylim=(0, 101))
+        axes.set(
+            xlabel="complete latency, ms",
+            ylabel="lines within this latency, %",
+            xlim=(0, None),
+            ylim=(0, 101),
+        )
         foot(
             figure,
-            f"{turn.acked_per_s:.3g} of {turn.offered_per_s:.3g} lines/s completed, from {_WARM_S:g} s to "
-            f"{_PLAY_S:g} s of one play",
+            f"{turn.acked_per_s:.3g} of {turn.offered_per_s:.3g} lines/s completed, from {_WARM_UP_S:g} s to "
+            f"{_PLAY_S:g} s of one run",
         )
     return figure
 
