@@ -47,9 +47,9 @@ def next_kind(k: Kernel) -> str:
     channels = int(s.channels)
     if source < 2 * nodes + channels:
         # The last channels are the nodes' receiving network cards.
-        return "off a busy card" if source - 2 * nodes >= channels - nodes else "off the wire"
+        return "message leaves a busy card" if source - 2 * nodes >= channels - nodes else "message arrives"
     if source < int(s.timers):
-        return "spout finds a line"
+        return "spout reads a line"
     thread, periodic = divmod(source - int(s.timers), 2)
     name = _name(k.thread[thread])
     return f"{name} period" if periodic else f"{name} sleep or wait ends"

@@ -16,7 +16,7 @@ def command() -> None:
     costs = {slug: cost for slug, cost in found.items() if cost is not None}
     if len(costs) < len(found):
         raise UserError(
-            "has not been reproduced from nothing here",
+            "has not been reproduced from scratch here",
             field="experiment",
             value=next(slug for slug in found if slug not in costs),
             remedy="run: storm-lab reproduce --fresh",

@@ -53,10 +53,10 @@ ONE_SIZES = (20, 200, 2000)
 _WARM_NS = NS_PER_S // 2
 _SCALE_EVENTS = 1_500_000
 _SCALE_WARM_NS = 3 * NS_PER_S // 10
-_SCALE_LEAST_NS = NS_PER_S // 5
+_SCALE_MIN_NS = NS_PER_S // 5
 _KINDS_NS = NS_PER_S // 5
 _MEMORY_MARKS_S = (200.0, 400.0)
-_DEVIATIONS = 4.0
+_MAX_STANDARD_ERRORS = 4.0
 
 
 class VoidComparisonError(StormLabError):
@@ -137,16 +137,16 @@ def require_agreement(one: str, ones: Sequence[Played], other: str, others: Sequ
     )
     if error > 0.03 * a:
         raise VoidComparisonError(f"latency is not known well enough to compare: {a:.4g} +- {error:.2g} ms")
-    _agree("mean complete latency in ms", one, a, other, b, _DEVIATIONS * error)
+    _agree("mean complete latency in ms", one, a, other, b, _MAX_STANDARD_ERRORS * error)
     a, b = (statistics.mean(p.busy for p in ps) for ps in (ones, others))
     _agree("utilisation", one, a, other, b, 0.01 * a)
     a, b = (sum(p.events for p in ps) / sum(p.roots for p in ps) for ps in (ones, others))
     _agree("events per root tuple", one, a, other, b, 0.01 * a)
 
 
-def _agree(what: str, one: str, a: float, other: str, b: float, most: float) -> None:
-    if not abs(a - b) <= most:
-        raise VoidComparisonError(f"{what} differs: {one} {a:.5g}, {other} {b:.5g}, allowed {most:.2g}")
+def _agree(what: str, one: str, a: float, other: str, b: float, tolerance: float) -> None:
+    if not abs(a - b) <= tolerance:
+        raise VoidComparisonError(f"{what} differs: {one} {a:.5g}, {other} {b:.5g}, allowed {tolerance:.2g}")
 
 
 def measure_scale(models: Sequence[Model], rounds: int) -> list[dict[str, float]]:
@@ -156,7 +156,7 @@ def measure_scale(models: Sequence[Model], rounds: int) -> list[dict[str, float]
     for _ in range(rounds):
         for i, model in enumerate(models):
             wanted = _SCALE_EVENTS / (35 * model.rate_per_s * model.copies)
-            window = max(_SCALE_LEAST_NS, round(wanted * NS_PER_S))
+            window = max(_SCALE_MIN_NS, round(wanted * NS_PER_S))
             plane, _topology = start(model)
             plane.run_until(_SCALE_WARM_NS)
             events, emitted = plane.events, int(plane.kernel.s[0].roots_emitted)
@@ -189,7 +189,7 @@ def one_topology(executors: int) -> Model:
     )  # fmt: skip
 
 
-def _loss(scale: Sequence[Mapping[str, float]]) -> float:
+def _slowdown(scale: Sequence[Mapping[str, float]]) -> float:
     return scale[0]["events_per_second"] / scale[-1]["events_per_second"]
 
 
@@ -250,9 +250,9 @@ def bench_kernel(rounds: int, seconds: float) -> dict[str, object]:
     one = measure_scale([one_topology(size) for size in ONE_SIZES], max(1, rounds // 2))
     figures |= {
         "scale": many,
-        "scale_loss": _loss(many),
+        "scale_loss": _slowdown(many),
         "scale_one_topology": one,
-        "scale_one_topology_loss": _loss(one),
+        "scale_one_topology_loss": _slowdown(one),
     }
     say("cold and warm start")
     figures |= measure_starts()
@@ -269,16 +269,16 @@ def missed(figures: Mapping[str, Any]) -> list[str]:
     """Return the targets that the figures do not reach, one line each."""
     lines = []
     if figures["ratio_simpy"] < SIMPY_TARGET:
-        lines.append(f"{figures['ratio_simpy']:.0f} times SimPy, meant to be {SIMPY_TARGET:g}")
+        lines.append(f"{figures['ratio_simpy']:.0f} times SimPy, target {SIMPY_TARGET:g}")
     if figures["ratio_c"] is not None and figures["ratio_c"] < C_TARGET:
-        lines.append(f"{figures['ratio_c']:.2f} of plain C, meant to be {C_TARGET:g}")
+        lines.append(f"{figures['ratio_c']:.2f} of plain C, target {C_TARGET:g}")
     for name, what in (("scale_loss", "many topologies"), ("scale_one_topology_loss", "one topology")):
         if figures[name] >= SCALE_TARGETS[what]:
             lines.append(
-                f"events/s fall {figures[name]:.1f}-fold with size ({what}), meant: < {SCALE_TARGETS[what]:g}"
+                f"events/s fall {figures[name]:.1f}-fold with size ({what}), target < {SCALE_TARGETS[what]:g}"
             )
     if figures["warm_start_s"] >= START_TARGET_S:
-        lines.append(f"warm start {figures['warm_start_s']:.2f} s, meant to be below {START_TARGET_S:g} s")
+        lines.append(f"warm start {figures['warm_start_s']:.2f} s, target: < {START_TARGET_S:g} s")
     return lines
 
 
@@ -295,7 +295,7 @@ def text_of(figures: Mapping[str, Any]) -> Iterable[str]:
         elif name == "events_by_kind":
             yield f"{name}:"
             for kind, row in value.items():
-                yield f"  {kind:24} {row['per_root']:6.2f} a root  {row['per_hop']:6.3f} a hop"
+                yield f"  {kind:28} {row['per_root']:6.2f} per root  {row['per_hop']:6.3f} per hop"
         elif name == "largest_runs":
             yield f"{name}:"
             for paper, run in value.items():
@@ -319,7 +319,7 @@ def text_of(figures: Mapping[str, Any]) -> Iterable[str]:
     default=10.0,
     show_default=True,
     type=click.FloatRange(5.0, 1000.0),
-    help="Virtual seconds a turn.",
+    help="Virtual seconds per turn.",
 )
 def bench_kernel_command(as_json: bool, rounds: int, seconds: float) -> None:
     """Measure the event kernel against SimPy and plain C, and against size."""

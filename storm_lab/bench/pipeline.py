@@ -43,7 +43,7 @@ _EXPERIMENT, _VARIANT = "tstorm-word-count", "storm-default"
 
 _SHORT_TABLES = ("nodes", "placements")
 
-_SHIFTS_NS = {
+_SHIFT_PER_COPY_NS = {
     "emit_ns": 997,
     "enqueue_ns": 997,
     "start_ns": 997,
@@ -59,16 +59,14 @@ _SHIFTS_NS = {
     "--large",
     default=0.0,
     show_default=True,
-    help="Also time Spark alone on so many million rows, for its memory.",
+    help="Also time Spark alone on this many million rows, to measure its memory.",
 )
-@click.option(
-    "--rounds", default=3, show_default=True, help="Times that each engine runs; medians are given."
-)
+@click.option("--rounds", default=3, show_default=True, help="Runs of each engine; the result is the median.")
 @click.option(
     "--run",
     "folder",
     type=click.Path(path_type=Path),
-    help="Run to take the rows from; by default T-Storm's Word Count is played with every execution logged.",
+    help="Run to take the rows from (default: T-Storm's Word Count, played with every execution logged).",
 )
 @json_option
 def command(rows: float, large: float, rounds: int, folder: Path | None, as_json: bool) -> None:
@@ -147,13 +145,13 @@ def replicate(source: Run, folder: Path, rows: int) -> Run:
 
 def rounds_of(folder: Path, rounds: int) -> dict[str, dict[str, Any]]:
     """Run the engines alternately, so that a slow spell hits all of them; return medians over ``rounds``."""
-    seen = [{engine: measure(engine, folder) for engine in ENGINES} for _ in range(rounds)]
+    measured = [{engine: measure(engine, folder) for engine in ENGINES} for _ in range(rounds)]
     figures: dict[str, dict[str, Any]] = {}
     for engine in ENGINES:
-        first = seen[0][engine]
+        first = measured[0][engine]
         figures[engine] = {"results": first["results"]}
         for name in first.keys() - {"results"}:
-            samples = [each[engine][name] for each in seen]
+            samples = [each[engine][name] for each in measured]
             figures[engine][name] = round(float(np.median(samples)), 3)
     return figures
 
@@ -222,7 +220,7 @@ def _columns(table: pa.Table, copy: int) -> dict[str, Column]:
             columns[name] = Coded(column.indices.to_numpy(), column.dictionary.to_pylist())
             continue
         values = column.fill_null(-1).to_numpy() if column.null_count else column.to_numpy()
-        shift = copy * _SHIFTS_NS.get(name, 0)
+        shift = copy * _SHIFT_PER_COPY_NS.get(name, 0)
         columns[name] = np.where(values >= 0, values + shift, values) if shift else values
     return columns
 

@@ -26,7 +26,7 @@ _PARTS = ("emulation_s", "spark_s", "drawing_s", "other_s")
 @click.command("reproduce")
 @click.argument("slugs", metavar="[EXPERIMENT]...", nargs=-1)
 @click.option(
-    "--alone", is_flag=True, help="Every experiment by itself, each with a Spark session of its own."
+    "--alone", is_flag=True, help="Reproduce each experiment by itself, with its own Spark session."
 )
 @jobs_option
 @json_option
@@ -45,7 +45,7 @@ def command(slugs: tuple[str, ...], alone: bool, jobs: int, as_json: bool) -> No
 
 
 def measure(chosen: Sequence[Study], *, alone: bool = False, jobs: int = JOBS) -> dict[str, Any]:
-    """Reproduce a selection of studies from nothing and measure where the time goes.
+    """Reproduce a selection of studies from scratch and measure where the time goes.
 
     ``wall_s`` is the total time. ``notebooks`` has one entry per study, in seconds of a process, of which
     ``jobs`` run at a time. ``emulation_s``: its runs. ``spark_s``: from the start of the session to the kept

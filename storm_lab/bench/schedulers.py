@@ -42,7 +42,7 @@ STATED_EXPONENT = {"tstorm": 2.0}
 _STAGES = 4
 _TOPOLOGY_SIZE = 100
 _RATE = 10.0
-_FIRST_MEASURABLE_S = 0.002
+_MIN_MEASURABLE_S = 0.002
 _REPEATS = 3
 _QUICK_S = 0.5
 
@@ -163,7 +163,7 @@ def growth_exponent(timings: Sequence[Timing]) -> float | None:
     Small sizes measure fixed costs, so times under two milliseconds are left out if at least two others
     remain. None if there are fewer than two sizes.
     """
-    slow = [timing for timing in timings if timing.seconds >= _FIRST_MEASURABLE_S]
+    slow = [timing for timing in timings if timing.seconds >= _MIN_MEASURABLE_S]
     used = (slow if len(slow) >= 2 else timings)[-3:]
     executors = [math.log(timing.executors) for timing in used]
     if len(set(executors)) < 2:
@@ -187,9 +187,9 @@ def growth_text(growths: Iterable[Growth]) -> Iterable[str]:
 @click.command("schedulers")
 @json_option
 @click.option(
-    "--scheduler", "names", multiple=True, metavar="NAME", help="Only this policy; may be repeated."
+    "--scheduler", "names", multiple=True, metavar="NAME", help="Time only this policy; may be repeated."
 )
-@click.option("--most-executors", default=SIZES[-1][0], show_default=True, help="Leave larger sizes out.")
+@click.option("--most-executors", default=SIZES[-1][0], show_default=True, help="Skip larger sizes.")
 def bench_schedulers_command(as_json: bool, names: tuple[str, ...], most_executors: int) -> None:
     """Time every scheduling policy against the number of executors and nodes."""
     sizes = [size for size in SIZES if size[0] <= most_executors]

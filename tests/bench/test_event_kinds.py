@@ -20,7 +20,7 @@ from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
 
 # Spout and bolt, one acker: the messages of a root are init, data, ack and complete.
 IN_A_WORKER = {
-    "spout finds a line": 1,
+    "spout reads a line": 1,
     "spout burst ends": 2,  # nextTuple; the ack
     "spout sleep or wait ends": 1,  # the turn that finds the ack
     "bolt wakes": 1,
@@ -34,7 +34,7 @@ SEND_THREADS = {"send wakes": 3, "send burst ends": 3}
 TRAVEL = {
     "transfer wakes": 2,
     "transfer burst ends": 2,
-    "off the wire": 2,
+    "message arrives": 2,
     "receive wakes": 2,
     "receive burst ends": 2,
 }
