@@ -8,7 +8,7 @@ import subprocess
 from importlib.resources import files
 from pathlib import Path
 
-from storm_lab.bench._kernel_model import NS_PER_S, Model, Played, description
+from storm_lab.bench._kernel_model import NS_PER_S, EngineResult, Model, description
 from storm_lab.errors import StormLabError
 
 COMPILERS = ("gcc", "cc", "clang")
@@ -36,14 +36,14 @@ def build(folder: Path) -> Path:
     return program
 
 
-def play_c(program: Path, model: Model, warm_ns: int, until_ns: int) -> Played:
+def play_c(program: Path, model: Model, warm_ns: int, until_ns: int) -> EngineResult:
     """Play the model in the C program and measure the window (warm, until]. Raises `StormLabError`."""
     text = " ".join(map(str, description(model, warm_ns, until_ns)))
     done = subprocess.run([str(program)], input=text, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise StormLabError(f"the C program of the benchmark failed: {done.stderr.strip()}")
     found = json.loads(done.stdout)
-    return Played(
+    return EngineResult(
         events=found["events"],
         cpu_s=found["seconds"],
         roots=round(model.rate_per_s * (until_ns - warm_ns) / NS_PER_S),

@@ -93,7 +93,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class EngineResult:
     """Results of one engine in the measured window.
 
     ``cpu_s``: CPU time, which other programs on the machine disturb less than wall-clock time. ``batch_ms``:
@@ -144,7 +144,7 @@ class Latencies:
         return done[inside], latency[inside]
 
 
-def works(model: Model) -> NDArray[np.int64]:
+def draw_work(model: Model) -> NDArray[np.int64]:
     """Return the CPU time of both bolts for every line: exponential, in ns, one row per line."""
     draws = np.random.default_rng(model.seed).exponential(model.work_us * 1000.0, (model.lines, 2))
     return draws.astype(np.int64)
@@ -153,7 +153,7 @@ def works(model: Model) -> NDArray[np.int64]:
 def _trace(model: Model) -> WorkloadTrace:
     records = np.zeros((model.lines, 3), RECORD)
     records["server"] = -1
-    records["cpu_ns"][:, 1:] = works(model)
+    records["cpu_ns"][:, 1:] = draw_work(model)
     records["first_emission"][:, :2] = np.arange(2 * model.lines).reshape(model.lines, 2)
     records["emissions"][:, :2] = 1
     emissions = np.zeros((model.lines, 2), EMISSION)
@@ -181,7 +181,9 @@ def _topology(model: Model, number: int) -> Topology:
     return Topology(f"bench{number}", stages, workers=model.nodes, ackers=model.ackers)
 
 
-def placed(model: Model, topology: Topology, first_node: int = 0) -> Mapping[Slot, Sequence[Executor]]:
+def executors_by_slot(
+    model: Model, topology: Topology, first_node: int = 0
+) -> Mapping[Slot, Sequence[Executor]]:
     """Return the executors of each worker: they are placed on the topology's nodes in turn."""
     slots: dict[Slot, list[Executor]] = {}
     for i, executor in enumerate(executors_of(topology, V0_8_2)):
@@ -207,7 +209,7 @@ def start(
         cluster, V0_8_2, COST, plans, seed=model.seed, recorder=recorder, sample_every=sample_every
     )
     for number, topology in enumerate(topologies):
-        slots = placed(model, topology, number * model.nodes)
+        slots = executors_by_slot(model, topology, number * model.nodes)
         workers = {slot: plane.start_worker(slot, topology.id, group) for slot, group in slots.items()}
         view = {executor: workers[slot] for slot, group in slots.items() for executor in group}
         for worker in workers.values():
@@ -216,7 +218,7 @@ def start(
     return plane, topologies[0]
 
 
-def play_kernel(model: Model, warm_ns: int, until_ns: int) -> Played:
+def play_kernel(model: Model, warm_ns: int, until_ns: int) -> EngineResult:
     """Play the model in the compiled kernel, with its log of roots; measure the window (warm, until]."""
     latencies = Latencies()
     plane, _ = start(model, latencies)
@@ -233,7 +235,7 @@ def play_kernel(model: Model, warm_ns: int, until_ns: int) -> Played:
     done, latency = latencies.between(warm_ns, until_ns)
     batch = (done - warm_ns - 1) * BATCHES // (until_ns - warm_ns)
     sums = np.bincount(batch, latency, BATCHES)
-    return Played(
+    return EngineResult(
         events=events,
         cpu_s=spent,
         roots=emitted - roots,
@@ -248,8 +250,8 @@ def description(model: Model, warm_ns: int, until_ns: int) -> Iterator[int]:
     plane, topology = start(model)
     k = plane.kernel
     cost, node = k.cost[0], k.node[0]
-    wire = int(k.channel[int(k.node[0].first_channel) + 1].latency)
-    yield from (model.nodes, model.cores, wire, int(node.nic_ps_per_byte), int(cost.header_bytes))
+    network_ns = int(k.channel[int(k.node[0].first_channel) + 1].latency)
+    yield from (model.nodes, model.cores, network_ns, int(node.nic_ps_per_byte), int(cost.header_bytes))
     for name in (
         "dispatch", "emit", "serialise", "serialise_kb", "deserialise", "deserialise_kb", "send", "transfer",
         "receive", "acker", "spout_ack", "poll", "wake", "switch", "idle_sleep", "housekeeping_period",
@@ -259,7 +261,7 @@ def description(model: Model, warm_ns: int, until_ns: int) -> Iterator[int]:
     yield from (int(k.source[0].rate_milli), int(k.topology[0].timeout), model.lines, warm_ns, until_ns)
     yield from (TUPLE_BYTES, model.executors)
     executors = executors_of(topology, V0_8_2)
-    slots = placed(model, topology)
+    slots = executors_by_slot(model, topology)
     node_of = {e: int(slot.node.removeprefix("node")) for slot, group in slots.items() for e in group}
     row_of = {int(number): row for row, number in enumerate(k.task["id"])}
     for executor in executors:
@@ -272,4 +274,4 @@ def description(model: Model, warm_ns: int, until_ns: int) -> Iterator[int]:
     number = {executor: i for i, executor in enumerate(executors)}
     for slot, group in slots.items():
         yield from (int(slot.node.removeprefix("node")), len(group), *(number[e] for e in group))
-    yield from works(model).ravel().tolist()
+    yield from draw_work(model).ravel().tolist()

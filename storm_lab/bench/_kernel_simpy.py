@@ -22,7 +22,16 @@ from typing import Any
 
 import simpy
 
-from storm_lab.bench._kernel_model import BATCHES, KINDS, TUPLE_BYTES, Model, Played, placed, start, works
+from storm_lab.bench._kernel_model import (
+    BATCHES,
+    KINDS,
+    TUPLE_BYTES,
+    EngineResult,
+    Model,
+    draw_work,
+    executors_by_slot,
+    start,
+)
 from storm_lab.emulator.setup.queue_sizes import QueueSizes
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.model.version import V0_8_2
@@ -70,7 +79,7 @@ class _World:
         self.model = model
         self.env = simpy.Environment()
         self.draws = random.Random(seed)
-        self.works = works(model).tolist()
+        self.works = draw_work(model).tolist()
         self.events = self.emitted = self.cpu = 0
         self.done: list[tuple[int, int]] = []
         self.members: dict[str, list[Any]] = {kind: [] for kind in KINDS}
@@ -92,7 +101,7 @@ class _World:
         self._taken += 1
         return (self._taken - 1) % len(self.works)
 
-    def on_wire(self, message: _Message) -> int:
+    def card_time(self, message: _Message) -> int:
         """Time that a network card takes to send a message, ns."""
         return (message.size + self.cost.header_bytes) * self._nic_ps // 1000
 
@@ -125,7 +134,7 @@ class _Processor:
         active = len(self._bursts)
         return _SHARE if active * 1024 <= self._free else self._free * _SHARE // (1024 * active)
 
-    def leave(self, work: int, time: int) -> None:
+    def take_share(self, work: int, time: int) -> None:
         """Take ``work`` ns evenly over the next ``time`` ns, which leaves less of the cores to bursts."""
         self._world.cpu += work
         self._free = self._world.model.cores * 1024 - work * 1024 // time
@@ -202,7 +211,7 @@ class _Worker:
             batch = yield from self.transfer.batch()
             yield self.processor.burst(len(batch) * world.cost.transfer)
             for message in batch:
-                self.out_free = max(world.now, self.out_free) + world.on_wire(message)
+                self.out_free = max(world.now, self.out_free) + world.card_time(message)
                 world.env.process(self._carry(message, self.out_free + world.latency))
 
     def _carry(self, message: _Message, arrival: int) -> Steps:
@@ -210,12 +219,12 @@ class _Worker:
         world = self.world
         yield world.env.timeout(arrival - world.now)
         world.events += 1
-        there: _Worker = message.target.worker
-        there.in_free = max(world.now, there.in_free + world.on_wire(message))
-        if there.in_free > world.now:
-            yield world.env.timeout(there.in_free - world.now)
+        receiver: _Worker = message.target.worker
+        receiver.in_free = max(world.now, receiver.in_free + world.card_time(message))
+        if receiver.in_free > world.now:
+            yield world.env.timeout(receiver.in_free - world.now)
             world.events += 1
-        yield there.receive.put(message)
+        yield receiver.receive.put(message)
 
     def _housekeeping(self) -> Steps:
         world, period = self.world, self.world.cost.housekeeping_period
@@ -224,7 +233,7 @@ class _Worker:
             yield world.env.timeout(period + work)
             world.events += 1
             work = world.cost.housekeeping_work * (period + work) // period
-            self.processor.leave(work, period + work)
+            self.processor.take_share(work, period + work)
 
 
 class _Executor:
@@ -234,7 +243,7 @@ class _Executor:
         self.world, self.worker, self.kind, self._targets = world, worker, kind, targets
         self.queue = _Queue(world, world.sizes.main)
         self._sending = _Queue(world, world.sizes.send)
-        self._walk: list[Any] = []
+        self._shuffled_targets: list[Any] = []
         world.members[kind].append(self)
         world.env.process(self._send())
 
@@ -254,12 +263,12 @@ class _Executor:
 
     def copy(self, root: _Root, line: int) -> _Message:
         """Make a copy of a tuple for the next target."""
-        if not self._walk:
+        if not self._shuffled_targets:
             assert self._targets is not None
-            self._walk = list(self.world.members[self._targets])
-            self.world.draws.shuffle(self._walk)
+            self._shuffled_targets = list(self.world.members[self._targets])
+            self.world.draws.shuffle(self._shuffled_targets)
         edge = self.world.draws.getrandbits(64)
-        return _Message("data", self._walk.pop(), root, line, TUPLE_BYTES, edge)
+        return _Message("data", self._shuffled_targets.pop(), root, line, TUPLE_BYTES, edge)
 
     def hand_over(self, messages: list[_Message]) -> Steps:
         for message in messages:
@@ -323,10 +332,10 @@ class _Spout(_Executor):
             yield from self.hand_over([copy, _control("init", root.acker, root, copy.edge)])
 
 
-def play_simpy(model: Model, warm_ns: int, until_ns: int, seed: int) -> Played:
+def play_simpy(model: Model, warm_ns: int, until_ns: int, seed: int) -> EngineResult:
     """Play the model in SimPy and measure the window (warm, until]."""
     world = _World(model, seed)
-    for group in placed(model, world.topology).values():
+    for group in executors_by_slot(model, world.topology).values():
         worker = _Worker(world)
         for executor in group:
             kind = KINDS.index(executor.component)
@@ -341,7 +350,7 @@ def play_simpy(model: Model, warm_ns: int, until_ns: int, seed: int) -> Played:
     batches: list[list[int]] = [[] for _ in range(BATCHES)]
     for at, latency in world.done[done:]:
         batches[(at - warm_ns) * BATCHES // (until_ns - warm_ns)].append(latency)
-    return Played(
+    return EngineResult(
         events=world.events - events,
         cpu_s=spent,
         roots=world.emitted - emitted,

@@ -29,7 +29,7 @@ import click
 
 from storm_lab.bench import _kernel_c
 from storm_lab.bench._event_kinds import count_events
-from storm_lab.bench._kernel_model import NS_PER_S, Model, Played, play_kernel, start
+from storm_lab.bench._kernel_model import NS_PER_S, EngineResult, Model, play_kernel, start
 from storm_lab.bench._pace import measure_largest, measure_pace
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.machine.options import answer, json_option
@@ -78,7 +78,7 @@ def compare_engines(model: Model, rounds: int, seconds: float) -> dict[str, obje
         raise UserError("SimPy is not installed", remedy="pip install 'storm-lab[bench]'") from error
     until = _WARM_NS + round(seconds * NS_PER_S)
     simpy_until = _WARM_NS + round(seconds / 10 * NS_PER_S)
-    turns: dict[str, list[Played]] = {"kernel": [], "c": [], "simpy": []}
+    turns: dict[str, list[EngineResult]] = {"kernel": [], "c": [], "simpy": []}
     reason = ""
     with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home:
         try:
@@ -114,13 +114,15 @@ def compare_engines(model: Model, rounds: int, seconds: float) -> dict[str, obje
     }
 
 
-def _ratio(engines: Mapping[str, Sequence[Played]], other: str) -> float:
+def _ratio(engines: Mapping[str, Sequence[EngineResult]], other: str) -> float:
     """Median over the rounds of the kernel's speed divided by the other engine's in the same round."""
     pairs = zip(engines["kernel"], engines[other], strict=True)
     return statistics.median(a.events_per_s / b.events_per_s for a, b in pairs)
 
 
-def require_agreement(one: str, ones: Sequence[Played], other: str, others: Sequence[Played]) -> None:
+def require_agreement(
+    one: str, ones: Sequence[EngineResult], other: str, others: Sequence[EngineResult]
+) -> None:
     """Check that two engines play the same model.
 
     Mean complete latency must agree within four standard errors, which together may be at most 3 % of it.

@@ -45,7 +45,7 @@ def all_bins(scopes: DataFrame, bin_s: float) -> DataFrame:
     return exploded.withColumn("width_ns", length).drop("scope", "duration_ns", "warm_up_ns")
 
 
-def filled(counted: DataFrame, scopes: DataFrame, bin_s: float, counts: Sequence[str]) -> DataFrame:
+def fill_bins(counted: DataFrame, scopes: DataFrame, bin_s: float, counts: Sequence[str]) -> DataFrame:
     """Extend counts by run, topology and ``bin_ns`` to every bin of the run, with 0 where there is none.
 
     Columns: run, topology, ``t_s`` (start of the bin), ``width_s``, then the counts.
@@ -65,12 +65,12 @@ def in_seconds(binned: DataFrame) -> DataFrame:
     return binned.withColumn("bin_ns", F.col("bin_ns") / NS).withColumnRenamed("bin_ns", "t_s")
 
 
-def whole_ns(seconds: str) -> Column:
+def integer_ns(seconds: str) -> Column:
     """Convert seconds to integer nanoseconds, whose sum does not depend on the order of addition."""
     return F.round(F.col(seconds) * NS).cast("long")
 
 
-def touched(windows: DataFrame, bin_s: float) -> DataFrame:
+def overlapped_bins(windows: DataFrame, bin_s: float) -> DataFrame:
     """Return each bin that a non-empty window [start_ns, end_ns) overlaps: ``bin_ns``, ``overlap_ns``."""
     width = F.lit(width_ns(bin_s)).cast("long")
     bins = F.sequence(bin_ns("start_ns", bin_s), bin_ns(F.col("end_ns") - 1, bin_s), width)
@@ -90,7 +90,7 @@ def spread(windows: DataFrame, bin_s: float, amounts: Sequence[str]) -> DataFram
     dropped.
     """
     share = F.col("overlap_ns") / (F.col("end_ns") - F.col("start_ns"))
-    dealt = touched(windows, bin_s).withColumns({name: F.col(name) * share for name in amounts})
+    dealt = overlapped_bins(windows, bin_s).withColumns({name: F.col(name) * share for name in amounts})
     return dealt.drop("start_ns", "end_ns", "overlap_ns")
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import in_seconds, share_after, spread, stable_sum, touched, width_ns
-from storm_lab.pipeline.occupancy import closed
+from storm_lab.pipeline.bins import in_seconds, overlapped_bins, share_after, spread, stable_sum, width_ns
+from storm_lab.pipeline.occupancy import with_end_times
 from storm_lab.pipeline.traffic import executor_of_task
 
 UI_WINDOW_S = 600.0
@@ -68,7 +68,7 @@ def spread_uptime(placements: DataFrame, runs: DataFrame, bin_s: float) -> DataF
     If two copies of an executor run at once, as in a smooth migration, both count.
     """
     return (
-        touched(closed(placements, runs), bin_s)
+        overlapped_bins(with_end_times(placements, runs), bin_s)
         .groupBy("run", "topology", "component", "start_task", "bin_ns")
         .agg(F.sum("overlap_ns").alias("up_ns"))
     )

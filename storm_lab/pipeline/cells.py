@@ -14,8 +14,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import sums
-from storm_lab.pipeline.percentiles import PERCENTILES, between, holds, in_ms, ranks
-from storm_lab.pipeline.tables import named, numbered
+from storm_lab.pipeline.percentiles import PERCENTILES, between, contains_rank, in_ms, ranks
+from storm_lab.pipeline.tables import add_run_and_topology, add_scope
 
 _CELLS = 16
 """Value v belongs to cell 16 * v ** (1/4): 0.8 % wide at 1 ms, 0.25 % at 100 ms, eight thousand up to a
@@ -48,7 +48,7 @@ def summarised_by_level(
     values = list(measures.values())
     numbers = range(len(values))
     cells = [_cell(column).alias(f"cell_{number}") for number, column in enumerate(values)]
-    placed = numbered(rows.withColumns(dict(levels)), runs).select("scope", *levels, *values, *cells)
+    placed = add_scope(rows.withColumns(dict(levels)), runs).select("scope", *levels, *values, *cells)
     joint = placed.groupBy("scope", *levels, *(f"cell_{number}" for number in numbers)).agg(
         F.count("*").alias("inside"),
         *(F.sum(column).alias(f"sum_{number}") for number, column in enumerate(values)),
@@ -78,7 +78,9 @@ def summarised_by_level(
     )
     order = Window.partitionBy("key").orderBy("value").rowsBetween(Window.unboundedPreceding, -1)
     rank = F.col("before") + F.coalesce(F.sum("equal").over(order), F.lit(0))
-    return named(in_ms(_percentiles(equal.withColumn("rank", rank), measures), _GROUP, measures), scopes)
+    return add_run_and_topology(
+        in_ms(_percentiles(equal.withColumn("rank", rank), measures), _GROUP, measures), scopes
+    )
 
 
 _CELL_COLUMNS = ("key", "before", "size", "total")
@@ -111,7 +113,7 @@ def _wanted(joint: DataFrame, levels: Sequence[str], measures: int) -> DataFrame
     is_wanted = F.lit(False)
     for share in PERCENTILES.values():
         for rank in ranks(share):
-            is_wanted = is_wanted | holds(rank, "before", "inside")
+            is_wanted = is_wanted | contains_rank(rank, "before", "inside")
     return placed.where(is_wanted).select(*_CELL_COLUMNS)
 
 
@@ -123,7 +125,8 @@ def _percentiles(ranked: DataFrame, measures: Mapping[str, str]) -> DataFrame:
         columns.append(F.max(F.when(own, F.col("total"))).alias(f"{name}_total"))
         for label, share in PERCENTILES.items():
             low, high = (
-                F.max(F.when(own & holds(rank, "rank", "equal"), F.col("value"))) for rank in ranks(share)
+                F.max(F.when(own & contains_rank(rank, "rank", "equal"), F.col("value")))
+                for rank in ranks(share)
             )
             columns.append(between(low, high, share, F.max).alias(f"{name}_{label}"))
     parts = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import NS, whole_ns
+from storm_lab.pipeline.bins import NS, integer_ns
 
 LEVELS = (20, 40, 60, 80, 100)
 """Per cent below the smooth mean; 100 means no throughput at all."""
@@ -27,7 +27,7 @@ def smooth_mean(seconds: DataFrame, runs: DataFrame, disturbances: DataFrame) ->
     inside = seconds.join(F.broadcast(limits), "run").where(
         (F.col("t_s") >= F.col("smooth_from_s")) & (F.col("t_s") + F.col("width_s") <= F.col("smooth_to_s"))
     )
-    width = F.sum(whole_ns("width_s")) / NS
+    width = F.sum(integer_ns("width_s")) / NS
     return inside.groupBy("run", "topology", "smooth_from_s", "smooth_to_s").agg(
         (F.sum("acked") / width).alias("smooth_per_s")
     )
@@ -44,7 +44,7 @@ def degradation(seconds: DataFrame, smooth: DataFrame) -> DataFrame:
     rows = compared.where(F.col("t_s") >= F.col("smooth_from_s")).select("*", steps)
     # With the margin, a second exactly at a level counts, however the mean was rounded.
     limit = F.col("smooth_per_s") * (1 - F.col("level") / 100) * (1 + 1e-9)
-    below = F.when(F.col("acked_per_s") <= limit, whole_ns("width_s")).otherwise(0)
+    below = F.when(F.col("acked_per_s") <= limit, integer_ns("width_s")).otherwise(0)
     return rows.groupBy("run", "topology", "level", "smooth_per_s").agg(
         (F.sum(below) / NS).alias("degraded_s")
     )

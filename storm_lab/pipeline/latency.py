@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 from storm_lab.pipeline.bins import NS, bin_ns, bin_number, in_seconds, width_ns
 from storm_lab.pipeline.cells import summarised_by_level
 from storm_lab.pipeline.percentiles import gathered, merged, summarised, summarised_values
-from storm_lab.pipeline.tables import named, numbered
+from storm_lab.pipeline.tables import add_run_and_topology, add_scope
 
 _MEASURES = {"complete": "latency_ns", "processing": "processing_ns"}
 
@@ -89,14 +89,14 @@ def latencies(
         found = summarised_by_level(rows, runs, scopes, levels, _MEASURES).cache()
         steady = found.where("level = 2").drop("level", "member")
         return Latencies(_of_level(found, 0, narrow_s), _of_level(found, 1, wide_s), steady, (found,))
-    placed = numbered(rows.withColumns(levels), runs).withColumn("place", _packed())
+    placed = add_scope(rows.withColumns(levels), runs).withColumn("place", _packed())
     values = _unpacked(gathered(placed, ["place"], _MEASURES))
     values = values.withColumn("wide", F.expr(f"narrow div {narrow_bins}")).cache()
 
     def of(level: str) -> DataFrame:
         keys = ["scope", level]
         own = merged(values.where(F.col(level).isNotNull()), keys, _MEASURES)
-        return named(summarised_values(own, keys, _MEASURES), scopes)
+        return add_run_and_topology(summarised_values(own, keys, _MEASURES), scopes)
 
     narrow = _at_times(of("narrow"), "narrow", narrow_s).cache()
     wide = _at_times(of("wide"), "wide", wide_s)

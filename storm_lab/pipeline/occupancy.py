@@ -21,13 +21,13 @@ def stays(placements: DataFrame, runs: DataFrame) -> DataFrame:
 
     Columns: run, topology, component, start_task, end_task, worker, node, port, from_s, to_s.
     """
-    return closed(placements, runs).select(
+    return with_end_times(placements, runs).select(
         "run", "topology", "component", "start_task", "end_task", "worker", "node", "port",
         (F.col("start_ns") / NS).alias("from_s"), (F.col("end_ns") / NS).alias("to_s"),
     ).where("to_s > from_s")  # fmt: skip
 
 
-def closed(placements: DataFrame, runs: DataFrame) -> DataFrame:
+def with_end_times(placements: DataFrame, runs: DataFrame) -> DataFrame:
     """The placements; open ones end with the run."""
     ends = F.broadcast(runs.select("run", "duration_ns"))
     end = F.least(F.coalesce("end_ns", "duration_ns"), "duration_ns")

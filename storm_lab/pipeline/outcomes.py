@@ -8,8 +8,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import bin_ns, filled, sums
-from storm_lab.pipeline.tables import named, numbered
+from storm_lab.pipeline.bins import bin_ns, fill_bins, sums
+from storm_lab.pipeline.tables import add_run_and_topology, add_scope
 
 OUTCOMES = ("acked", "failed", "lost", "pending")
 """Outcomes of a root tuple (see the log's schema)."""
@@ -34,14 +34,14 @@ def outcomes(roots: DataFrame, runs: DataFrame, scopes: DataFrame) -> DataFrame:
         "warm": warm,
     }
     # Numbers only: a name among the grouping columns doubles the cost.
-    rows = numbered(roots.join(limits, "run"), runs)
+    rows = add_scope(roots.join(limits, "run"), runs)
     counted = (
         rows.select("scope", *(key.alias(name) for name, key in keys.items()))
         .groupBy("scope", *keys)
         .agg(F.count("*").alias("tuples"))
     )
     outcome = F.element_at(names, F.col("place")).alias("outcome")
-    return named(
+    return add_run_and_topology(
         counted.select("scope", "emit_ns", "complete_ns", outcome, "replayed", "warm", "tuples"), scopes
     )
 
@@ -70,4 +70,4 @@ def failures(counted: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame:
     by_bin = each.where("lost + replayed + failed > 0").groupBy(
         "run", "topology", bin_ns("time_ns", bin_s).alias("bin_ns")
     )
-    return filled(by_bin.agg(*sums(*of)), scopes, bin_s, ["failed", "lost", "replayed"])
+    return fill_bins(by_bin.agg(*sums(*of)), scopes, bin_s, ["failed", "lost", "replayed"])

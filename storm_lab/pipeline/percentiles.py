@@ -92,6 +92,6 @@ def between(
     return low + part * (high - low)
 
 
-def holds(rank: Column, first: str, count: str) -> Column:
+def contains_rank(rank: Column, first: str, count: str) -> Column:
     """Return whether a rank is among the ``count`` entries from position ``first`` on."""
     return (F.col(first) <= rank) & (rank < F.col(first) + F.col(count))

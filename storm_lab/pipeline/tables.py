@@ -145,7 +145,7 @@ class Logs:
         )
 
 
-def numbered(rows: DataFrame, runs: DataFrame) -> DataFrame:
+def add_scope(rows: DataFrame, runs: DataFrame) -> DataFrame:
     """Add an integer ``scope`` to the rows, the same for all rows of a run and topology.
 
     ``runs`` is described in `Logs`. A row of a topology that had no executor in its run makes the query fail,
@@ -158,7 +158,7 @@ def numbered(rows: DataFrame, runs: DataFrame) -> DataFrame:
     return rows.join(F.broadcast(facts), "run").select(*rows.columns, scope.cast("int").alias("scope"))
 
 
-def named(rows: DataFrame, scopes: DataFrame) -> DataFrame:
+def add_run_and_topology(rows: DataFrame, scopes: DataFrame) -> DataFrame:
     """Replace the number ``scope`` by run and topology, as first columns; for ``scopes`` see `Logs`."""
     others = [name for name in rows.columns if name != "scope"]
     names = F.broadcast(scopes.select("scope", "run", "topology"))

@@ -14,12 +14,12 @@ from storm_lab.pipeline.bins import (
     NS,
     all_bins,
     bin_ns,
-    filled,
+    fill_bins,
+    integer_ns,
     spread,
     stable_sum,
     sums,
     time_columns,
-    whole_ns,
 )
 
 _COUNTED = ("emitted", "transferred", "executed", "acked", "failed")
@@ -37,18 +37,18 @@ def throughput(counted: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame
     # A tuple counts in two bins, and a row of `counted` may be in both of them.
     each = counted.withColumn("done", done).selectExpr("run", "topology", ends).where("emitted + acked > 0")
     by_bin = each.groupBy("run", "topology", bin_ns("time_ns", bin_s).alias("bin_ns"))
-    result = filled(by_bin.agg(*sums("emitted", "acked")), scopes, bin_s, ["emitted", "acked"])
+    result = fill_bins(by_bin.agg(*sums("emitted", "acked")), scopes, bin_s, ["emitted", "acked"])
     return result.withColumn("acked_per_s", F.col("acked") / F.col("width_s"))
 
 
-def coarser(throughput: DataFrame, bin_s: float) -> DataFrame:
+def merge_bins(throughput: DataFrame, bin_s: float) -> DataFrame:
     """Merge the result of `throughput` into wider bins; ``bin_s`` must be a multiple of the finer width.
 
     Gives the same result as `throughput`, without reading the tuples again.
     """
-    start = bin_ns(whole_ns("t_s"), bin_s)
+    start = bin_ns(integer_ns("t_s"), bin_s)
     merged = throughput.groupBy("run", "topology", (start / NS).alias("t_s")).agg(
-        (F.sum(whole_ns("width_s")) / NS).alias("width_s"), *sums("emitted", "acked")
+        (F.sum(integer_ns("width_s")) / NS).alias("width_s"), *sums("emitted", "acked")
     )
     return merged.withColumn("acked_per_s", F.col("acked") / F.col("width_s"))
 
