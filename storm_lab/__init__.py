@@ -58,7 +58,7 @@ _HOMES = {
     "storm_lab.reporting.figures.watch": ("watch",),
     "storm_lab.runs.study": ("Study",),
     "storm_lab.runs.sweep": ("sweep",),
-    "storm_lab.teaching.journey": ("play_or_find",),
+    "storm_lab.teaching.journey": ("played",),
     "storm_lab.teaching.what_if": ("WhatIf",),
     "storm_lab.tournament.league": ("League", "league_table", "results"),
     "storm_lab.tuplelog": ("open_run",),

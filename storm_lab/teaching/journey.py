@@ -25,7 +25,7 @@ _SYSTEM = "__"
 _US = 1000.0
 
 
-def play_or_find(site: Site, *, scheduler: str = "default", seed: int = 1, duration_s: float = 60.0) -> Run:
+def played(site: Site, *, scheduler: str = "default", seed: int = 1, duration_s: float = 60.0) -> Run:
     """Play a site with every execution logged, or find that run if it was played before, and return it.
 
     Raises:

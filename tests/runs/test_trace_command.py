@@ -9,12 +9,12 @@ from click.testing import CliRunner
 from storm_lab.errors import UserError
 from storm_lab.league.example_site import example_site
 from storm_lab.runs.trace_command import trace
-from storm_lab.teaching.journey import play_or_find
+from storm_lab.teaching.journey import played
 
 
 def test_a_run_is_found_by_folder_and_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
-    run = play_or_find(example_site(5.0), duration_s=60.0)
+    run = played(example_site(5.0), duration_s=60.0)
     for given in (str(run.folder), run.run):
         file = tmp_path / "trace.json"
         assert CliRunner().invoke(trace, [given, str(file)], catch_exceptions=False).exit_code == 0
