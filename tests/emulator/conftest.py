@@ -1,4 +1,4 @@
-"""Lets the tests of this folder import its scenes."""
+"""Let the tests of this folder import its scenes."""
 
 from __future__ import annotations
 

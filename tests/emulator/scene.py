@@ -75,7 +75,7 @@ class Tape:
         return np.array(column)
 
     def column(self, table: str, name: str) -> NDArray[Any]:
-        """One column of a table, all rows."""
+        """Return all rows of one column of a table."""
         return np.concatenate([chunk[name] for chunk in self.rows[table]])
 
 
@@ -134,7 +134,7 @@ def nodes(count: int, **facts: Any) -> Cluster:
 
 
 def bolts_apart(executor: Executor) -> Slot:
-    """Bolts on node 0, spouts on node 1: nothing disturbs the bolts' cores but the bolts."""
+    """Place bolts on node 0 and spouts on node 1, so that only bolts use the bolts' cores."""
     return Slot("node1" if executor.component == "spout" else "node0", 6700)
 
 
@@ -161,10 +161,10 @@ def start(
     seed: int = 1,
     **options: Any,
 ) -> Scene:
-    """Start every executor where ``place`` says; ``ideal`` takes every overhead away.
+    """Start every executor in the slot that ``place`` returns; ``ideal`` removes every overhead.
 
-    In 1.x tuples are handed over one by one, unless the topology's settings have a size of batches: what
-    waits for a tick would hide what most scenes are about.
+    In 1.x tuples are handed over one by one, unless the topology's settings give a batch size: waits for
+    flush ticks would hide the effects that most scenes are about.
     """
     tape = Tape()
     if V1_0_0 <= version < V2_0_0:
@@ -185,13 +185,13 @@ def start(
 
 
 def take_overheads_away(plane: DataPlane) -> None:
-    """Leave only queues, threads and user code: what queueing theory speaks of."""
+    """Leave only queues, threads and user code, which is what queueing theory describes."""
     k = plane.kernel
     for name in k.cost.dtype.names:
         if name not in ("receive_batch", "housekeeping_period", "inactive_sleep"):
             k.cost[name] = 0
     k.cost["idle_sleep"] = 1
-    # But not where the topology says how long its spouts sleep.
+    # Keep the pause where the topology sets how long its spouts sleep.
     k.source["pause"][k.source["pause"] == MS] = 1
     k.channel["latency"] = 0
     k.node["nic_ps_per_byte"] = 0

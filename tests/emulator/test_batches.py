@@ -41,7 +41,7 @@ def apart(executor: Executor) -> Slot:
 
 
 def burst(lines: int, at: int = 0) -> SourcePlan:
-    """So many lines at one time."""
+    """``lines`` lines that all arrive at the instant ``at``."""
     arrivals = np.full(lines, at, np.int64)
     return SourcePlan(SourceKind.TRACE, arrivals_ns=arrivals, arrival_period_ns=900 * SECOND, anchored=False)
 
@@ -59,7 +59,7 @@ def scene(source: SourcePlan, place: Any = together, work: int = 0, **given: int
 
 
 def enqueued(source: SourcePlan, place: Any = together, work: int = 0, **given: int) -> list[float]:
-    """When the bolt's queue got its tuples, in ms."""
+    """Instants at which tuples were put into the bolt's queue, in ms."""
     played = scene(source, place, work, **given)
     played.plane.run_until(SECOND)
     played.plane.finish()
@@ -68,14 +68,14 @@ def enqueued(source: SourcePlan, place: Any = together, work: int = 0, **given: 
     return [float(t) / MS for t in np.sort(played.tape.column("executions", "enqueue_ns"))]
 
 
-def test_a_batch_is_handed_over_when_it_is_full_and_one_tuple_more_comes() -> None:
+def test_a_full_batch_is_handed_over_when_one_more_tuple_arrives() -> None:
     assert len(enqueued(burst(25), **{PRODUCER_BATCH: 10}, **NEVER_FLUSHED)) == 20
     assert len(enqueued(burst(20), **{PRODUCER_BATCH: 10}, **NEVER_FLUSHED)) == 10
     assert enqueued(burst(10), **{PRODUCER_BATCH: 10}, **NEVER_FLUSHED) == []
 
 
-def test_a_flush_tuple_lets_an_executor_hand_over_what_it_has() -> None:
-    # Flush tuples come at 5, 10, 15 ms, ...; the line at 12.
+def test_a_flush_tuple_makes_an_executor_hand_over_its_incomplete_batch() -> None:
+    # Flush tuples come at 5, 10, 15 ms, ...; the lines arrive at 12 ms.
     assert enqueued(burst(3, 12 * MS), **{PRODUCER_BATCH: 10, FLUSH_MS: 5}) == pytest.approx(
         [15] * 3, abs=0.01
     )
@@ -96,26 +96,26 @@ def test_each_queue_has_a_batch_of_its_own() -> None:
         played.plane.run_until(SECOND)
         return int(played.plane.kernel.task["executed"].sum())
 
-    # Shuffle gives each of four bolts ten tuples: none of their batches of ten has one more.
+    # Shuffle grouping gives each of the four bolts ten tuples, so no batch of ten gets an eleventh.
     assert reached(**{PRODUCER_BATCH: 10}) == 0
     assert reached(**{PRODUCER_BATCH: 9}) == 4 * 9
     assert reached(**{PRODUCER_BATCH: 1}) == 40
 
 
-def test_what_goes_to_other_workers_is_gathered_for_the_transfer_queue() -> None:
+def test_tuples_for_other_workers_are_batched_for_the_transfer_queue() -> None:
     assert len(enqueued(burst(25), apart, **{TRANSFER_BATCH: 10}, **NEVER_FLUSHED)) == 20
     late = enqueued(burst(3, 12 * MS), apart, **{TRANSFER_BATCH: 10, FLUSH_MS: 5})
     assert late == pytest.approx([15] * 3, abs=0.01)
 
 
-def test_nobody_flushes_what_a_worker_has_read_from_others() -> None:
+def test_batches_of_tuples_read_from_other_workers_are_never_flushed() -> None:
     # JCQueue's batches belong to threads, and flush tuples go to executors only.
     assert len(enqueued(burst(25), apart, **{PRODUCER_BATCH: 10, FLUSH_MS: 5})) == 20
     assert len(enqueued(burst(25), apart, **{PRODUCER_BATCH: 1, TRANSFER_BATCH: 10, FLUSH_MS: 5})) == 25
 
 
 def latencies(version: StormVersion, **given: int) -> list[float]:
-    """From emit to the spout's ack, in ms, of seven tuples a second through a spout and a bolt."""
+    """Times from emit to the spout's ack in ms, for seven tuples a second through a spout and a bolt."""
     played = start(
         chain((1, 1), ackers=1, settings=given),
         chain_trace([constant_work(0)]),
@@ -136,14 +136,14 @@ def latencies(version: StormVersion, **given: int) -> list[float]:
 
 def test_acks_wait_for_flushes_too_but_none_is_lost() -> None:
     assert max(latencies(V2_8_8)) < 0.1
-    # Until the next flush, and from the bolt to the acker and from there to the spout a whole interval each.
+    # A tuple waits for the next flush; then bolt to acker and acker to spout take a full interval each.
     slow = latencies(V2_8_8, **{PRODUCER_BATCH: 100, FLUSH_MS: 10})
     assert min(slow) == pytest.approx(20, abs=2)
     assert max(slow) == pytest.approx(30, abs=2)
     assert sum(slow) / len(slow) == pytest.approx(25, abs=1)
 
 
-def test_a_full_queue_stops_who_fills_a_batch_and_nothing_is_lost() -> None:
+def test_a_full_queue_blocks_the_producer_of_a_batch_and_nothing_is_lost() -> None:
     given = {PRODUCER_BATCH: 8, RECEIVE_BUFFER: 16, **NEVER_FLUSHED}
     played = scene(SourcePlan(SourceKind.SATURATED, anchored=False), work=MS, **given)
     played.plane.run_until(SECOND // 2)
@@ -155,7 +155,7 @@ def test_a_full_queue_stops_who_fills_a_batch_and_nothing_is_lost() -> None:
     assert played.plane.lost == 0
 
 
-def test_batches_end_with_their_executor_and_messages_go_back_to_the_pool() -> None:
+def test_stopping_a_worker_drops_its_batches_and_returns_messages_to_the_pool() -> None:
     played = scene(burst(25), **{PRODUCER_BATCH: 10}, **NEVER_FLUSHED)
     played.plane.run_until(SECOND)
     (worker,) = played.workers.values()
@@ -186,8 +186,8 @@ def test_a_batch_larger_than_half_of_its_queue_is_refused(given: dict[str, int],
 
 
 def test_a_tuple_of_1_x_waits_for_a_tick_before_each_queue() -> None:
-    # Spout, bolt and acker each have a send queue behind them, so six queues: the first tick comes after half
-    # an interval on average, the others after a whole one each.
+    # Spout, bolt and acker each have a receive and a send queue, so a tuple passes six queues. It waits half
+    # an interval on average for the first tick, and a full interval for each of the others.
     alone = latencies(V1_2_4, **{DISRUPTOR_BATCH: 100, DISRUPTOR_FLUSH_MS: 10})
     assert sum(alone) / len(alone) == pytest.approx(55, abs=1)
     assert max(latencies(V1_2_4, **{DISRUPTOR_BATCH: 1})) < 0.1
@@ -212,7 +212,7 @@ def test_a_batch_of_1_x_is_handed_over_as_soon_as_it_is_full() -> None:
 
 
 def most_queued(kind: str, component: str, topology: Topology, cost: CostModel) -> int:
-    """Most tuples in the queue of a component's main or send thread, seen each millisecond of a second."""
+    """Largest length of the queue of a component's main or send thread, sampled every ms for a second."""
     played = start(
         topology,
         chain_trace([constant_work(0), constant_work(MS)]),
@@ -231,7 +231,7 @@ def most_queued(kind: str, component: str, topology: Topology, cost: CostModel) 
     return most
 
 
-def test_a_full_receive_queue_of_1_x_overflows_and_stops_nobody() -> None:
+def test_a_full_receive_queue_of_1_x_overflows_and_blocks_no_producer() -> None:
     small = {RECEIVE_BUFFER: 16, DISRUPTOR_BATCH: 100}
     loose = chain((1, 1, 1), ackers=0, settings=small)
     assert most_queued("main", "bolt1", loose, PLAIN) > 10 * 16 * 8
@@ -240,7 +240,7 @@ def test_a_full_receive_queue_of_1_x_overflows_and_stops_nobody() -> None:
 
 
 def test_a_spout_of_1_x_emits_nothing_while_its_send_queue_is_full() -> None:
-    # Its send thread takes far longer for a tuple than the spout.
+    # The send thread takes far longer per tuple than the spout.
     slow = replace(PLAIN, send_us=10.0, poll_us=1.0, emit_us=0.5, switch_us=0.0)
 
     def sending(places: int, batch: int) -> int:
@@ -248,5 +248,5 @@ def test_a_spout_of_1_x_emits_nothing_while_its_send_queue_is_full() -> None:
         return most_queued("send", "spout", topology, slow)
 
     assert 4 <= sending(4, 1) <= 5
-    # It looks at the queue's length, not at what it still gathers.
+    # The spout checks the length of the queue and ignores the tuples still in its batch.
     assert 16 <= sending(16, 100) <= 16 + 100

@@ -1,4 +1,4 @@
-"""Bundles: k tuples played as one are the same system seen k times more slowly, and nothing else."""
+"""Bundles: playing k tuples as one shows the same system in k-fold slow motion."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.emulator.scene import (
 )
 
 ONLY_TUPLES = replace(PLAIN, idle_jvm_share=0.0)
-"""No work that keeps its own time: then the slow motion is exact."""
+"""Costs without work that keeps its own time, so that the slow motion is exact."""
 K = 20
 
 
@@ -72,21 +72,21 @@ def test_the_steady_state_is_the_same_in_slow_motion() -> None:
     single = _latencies(_play(Bundle(), 2.0, SATURATED))
     bundled = _latencies(_play(Bundle(K), 2.0, SATURATED))
     assert len(single) > 1000
-    # As many bundles in k times the time are as many tuples a second. Rounding to nanoseconds is k times
-    # finer there, after which order, and so the further course, differ.
+    # The same number of bundles in k times the time means the same number of tuples a second. Rounding to
+    # nanoseconds is k times finer for bundles, so the order of events, and so the rest of the run, differs.
     assert len(bundled) == pytest.approx(len(single), rel=0.01)
     assert bundled.mean() / K == pytest.approx(single.mean(), rel=0.01)
     assert np.percentile(bundled, 99) / K == pytest.approx(np.percentile(single, 99), rel=0.05)
 
 
-def test_without_contention_every_latency_is_k_fold() -> None:
+def test_without_contention_bundles_multiply_every_latency_by_k() -> None:
     source = SourcePlan(SourceKind.RATE, rate_per_s=100.0, on_fail=FailurePolicy.REPLAY)
     single, bundled = (_latencies(_play(Bundle(size), 1.0, source)) for size in (1, K))
     assert len(single) == len(bundled) > 90
     assert np.abs(bundled - K * single).max() <= 50 * K, "to within the rounding of fifty steps"
 
 
-def test_flushes_of_batches_slow_down_with_the_tuples_that_wait_for_them() -> None:
+def test_flush_intervals_are_stretched_like_the_tuples_that_wait_for_them() -> None:
     source = SourcePlan(SourceKind.RATE, rate_per_s=100.0, on_fail=FailurePolicy.REPLAY)
 
     def mean_ms(size: int, settings: Mapping[str, int]) -> float:
@@ -94,12 +94,12 @@ def test_flushes_of_batches_slow_down_with_the_tuples_that_wait_for_them() -> No
         return float(_latencies(scene).mean()) / size / MS
 
     batches = {DISRUPTOR_BATCH: 100, DISRUPTOR_FLUSH_MS: 5}
-    # Seven queues and wires until the acker has heard of all of a tree: far more than the tuples' own time.
+    # A tree passes seven queues and connections until the acker knows all of it: far longer than its work.
     assert mean_ms(1, batches) > 20 > 5 * mean_ms(1, {DISRUPTOR_BATCH: 1})
     assert mean_ms(K, batches) == pytest.approx(mean_ms(1, batches), rel=0.02)
 
 
-def test_cpu_use_is_that_of_single_tuples() -> None:
+def test_bundles_use_as_much_cpu_as_single_tuples() -> None:
     def cores(bundle: Bundle) -> float:
         scene = _play(bundle, 2.0, SATURATED)
         return float(scene.plane.kernel.thread["cpu"].sum()) / scene.plane.now_ns
@@ -108,7 +108,7 @@ def test_cpu_use_is_that_of_single_tuples() -> None:
 
 
 @pytest.mark.parametrize("rate", [40.0, 400.0])
-def test_waits_for_the_tuples_of_a_bundle_end_by_time_as_those_for_single_tuples(rate: float) -> None:
+def test_waits_that_time_out_cost_as_much_with_bundles_as_with_single_tuples(rate: float) -> None:
     source = SourcePlan(SourceKind.RATE, rate_per_s=rate, anchored=False)
 
     def waits(bundle: Bundle) -> float:
@@ -122,7 +122,7 @@ def test_waits_for_the_tuples_of_a_bundle_end_by_time_as_those_for_single_tuples
     assert waits(Bundle(K)) == pytest.approx(waits(Bundle()), rel=0.02)
 
 
-def test_a_source_with_a_rate_delivers_a_kth_of_it_also_after_a_change() -> None:
+def test_a_source_with_a_rate_delivers_a_kth_of_it_even_after_a_change() -> None:
     source = SourcePlan(SourceKind.RATE, rate_per_s=600.0, on_fail=FailurePolicy.REPLAY)
     scene = _play(Bundle(K), 0.5, source)
     assert scene.plane.acked_roots("t") == pytest.approx(600 * 10 / K, abs=2)
@@ -131,7 +131,7 @@ def test_a_source_with_a_rate_delivers_a_kth_of_it_also_after_a_change() -> None
     assert scene.plane.acked_roots("t") == pytest.approx((600 + 200) * 10 / K, abs=3)
 
 
-def test_recorded_arrivals_come_as_the_bundles_that_they_complete() -> None:
+def test_every_k_recorded_arrivals_make_one_bundle() -> None:
     source = poisson(500.0, 4000)
     scene = _play(Bundle(K), 0.2, source)
     scene.plane.finish()
@@ -143,7 +143,7 @@ def test_recorded_arrivals_come_as_the_bundles_that_they_complete() -> None:
     assert executed == pytest.approx(arrived / K, abs=2)
 
 
-def test_without_delays_only_costs_grow() -> None:
+def test_with_delays_switched_off_only_costs_are_stretched() -> None:
     source = SourcePlan(SourceKind.RATE, rate_per_s=100.0, on_fail=FailurePolicy.REPLAY)
     stretched = _latencies(_play(Bundle(K), 1.0, source))
     costs_only = _latencies(_play(Bundle(K, delays=False), 1.0, source))
@@ -151,7 +151,7 @@ def test_without_delays_only_costs_grow() -> None:
     assert (least > (K - 1) * PLAIN.wake_us * US).all(), "a wake-up at least is not stretched"
 
 
-def test_what_keeps_its_own_time_ends_the_likeness() -> None:
+def test_timeouts_are_not_stretched_so_slow_bundles_can_fail() -> None:
     topology = chain([1, 1], ackers=1, max_spout_pending=400, message_timeout_s=1.0)
     trace = chain_trace([constant_work(MS)])
 
@@ -173,13 +173,13 @@ def test_what_keeps_its_own_time_ends_the_likeness() -> None:
     assert failed(10) > 0, "played ten times slower they wait 4 s, and the timeout is still 1 s"
 
 
-def test_bundles_of_one_change_no_byte() -> None:
+def test_bundles_of_one_tuple_change_nothing() -> None:
     plain = _play(Bundle(), 0.2, SATURATED)
     assert (_latencies(plain) == _latencies(_play(Bundle(1), 0.2, SATURATED))).all()
 
 
 @pytest.mark.parametrize("size", [0, -3, LARGEST + 1])
-def test_a_size_that_cannot_be_is_refused(size: int) -> None:
+def test_an_invalid_bundle_size_is_refused(size: int) -> None:
     with pytest.raises(UserError, match="a bundle needs a whole number") as refusal:
         _play(Bundle(size), 0.1, SATURATED)
     assert refusal.value.field == "bundle.size"

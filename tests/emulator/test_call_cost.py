@@ -1,4 +1,4 @@
-"""Calls of user code: their costs vary around the mean, and the framework around them warms up by calls."""
+"""Costs of calls to user code vary around their mean, and the framework's code warms up with calls."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ def played(cost: CostModel, seconds: float, per_s: float = 100.0) -> Scene:
 
 
 def times(scene: Scene) -> list[int]:
-    """What each execute took, ns, in order."""
+    """Durations of all executions in ns, in order."""
     taken = scene.tape.column("executions", "end_ns") - scene.tape.column("executions", "start_ns")
     return [int(value) for value in taken]
 
 
 def cpu_ms(scene: Scene, thread: str = "") -> float:
-    """CPU of everything, or of one kind of thread, ms."""
+    """CPU time of all threads, or of one kind of thread, in ms."""
     used = scene.tape.column("cpu", "cpu_ms")
     return float(used[scene.tape.column("cpu", "thread") == thread].sum() if thread else used.sum())
 
 
-def test_the_table_has_mean_one_and_the_wanted_spread() -> None:
+def test_the_lognormal_table_has_mean_one_and_the_requested_spread() -> None:
     for cv in (0.0, 0.2, 0.35, 1.0):
         table = lognormal(cv) / 65536
         assert table.mean() == 1.0
@@ -65,22 +65,22 @@ def test_without_spread_every_execution_costs_the_same() -> None:
     assert set(times(played(QUIET, 1))) == {1 * MS + 4 * US}
 
 
-def test_what_a_task_draws_is_the_same_without_the_compiler() -> None:
+def test_a_task_draws_the_same_costs_without_the_compiler() -> None:
     assert printed(__name__, "t.times(t.played(t.VARIED, 0.2))") == str(times(played(VARIED, 0.2)))
 
 
-def test_cold_code_halves_its_excess_as_it_is_compiled_and_user_code_is_never_slow() -> None:
+def test_the_excess_cost_of_cold_framework_code_halves_as_it_is_compiled() -> None:
     # 10 calls/s of the spout and 10 of the bolt. Dispatch costs 4 us warm, and 12 us cold.
     cost = replace(QUIET, warm_up_factor=3.0, warm_up_calls=200.0, compile_s=0.0)
     framework = [(value - 1 * MS) / (4 * US) for value in times(played(cost, 46, per_s=10.0))]
     assert framework[0] == pytest.approx(3.0)
-    # 20 calls a second. Half of all compiling is due after 700, evenly, so a seventh after 200. Each seventh
-    # halves what is left of the excess of 2, in straight lines, less what all seven leave: 1 of 128.
+    # 20 calls a second. Half of the compilation is due evenly over the first 700 calls, so a seventh of it
+    # after 200. Each seventh linearly halves the rest of the excess of 2, less the 1/128 left after all.
     assert framework[51] == pytest.approx(1 + 2 * (96 - 1) / 127, abs=0.03)
     assert framework[101] == pytest.approx(1 + 2 * (64 - 1) / 127, abs=0.03)
     assert framework[201] == pytest.approx(1 + 2 * (32 - 1) / 127, abs=0.03)
     assert framework[351] == pytest.approx(1 + 2 * (12 - 1) / 127, abs=0.03)
-    # From 700 to 1,400 calls the next quarter: after 900 calls it is four sevenths.
+    # The next quarter is due between 700 and 1,400 calls, so four sevenths are due after 900.
     assert framework[451] == pytest.approx(1 + 2 * (8 - 1) / 127, abs=0.01)
 
 
@@ -97,8 +97,8 @@ def test_compilers_spend_their_cpu_as_code_warms_up() -> None:
     assert compiled - free == pytest.approx(2000.0 / 7, rel=0.03)
 
 
-def test_code_is_no_warmer_than_the_compilers_have_come() -> None:
-    # One core, and a bolt that wants all of it: calls are soon made, and each halving takes 1 s of CPU.
+def test_code_warms_up_no_faster_than_it_is_compiled() -> None:
+    # One core and a bolt that could use all of it: calls are soon made, but each halving takes 1 s of CPU.
     cost = replace(QUIET, warm_up_factor=3.0, warm_up_calls=200.0, compile_s=7.0)
     scene = start(
         chain((1, 1), ackers=0, max_spout_pending=50),
@@ -116,23 +116,23 @@ def test_code_is_no_warmer_than_the_compilers_have_come() -> None:
     for compiled_s, excess in seen:
         halvings, part = divmod(compiled_s, 1.0)
         left = (128 / 2**halvings * (1 - part / 2) - 1) / 127
-        # Two bursts of 20 ms may have begun that are not counted yet.
+        # Two compiler bursts of 20 ms may have begun that are not counted yet.
         assert excess == pytest.approx(2.0 * left, rel=0.05)
-    # Both compilers and one or two busy threads share the core: about half of it, where calls ask for all.
+    # Both compilers and one or two busy threads share the core, so compilers get about half of it.
     assert 1.2 < seen[0][0] < 2.1
     assert 3.8 < seen[2][0] < 6.1
 
 
-def test_compiled_code_costs_no_more_compilation() -> None:
+def test_compilation_ends_once_all_code_is_compiled() -> None:
     cost = replace(QUIET, warm_up_factor=3.0, warm_up_calls=200.0, compile_s=0.5)
     assert cpu_ms(played(cost, 25.0), "compiler") == pytest.approx(500.0, rel=0.01)
 
 
-def test_the_log_tells_compilers_and_the_workers_own_housekeeping_apart() -> None:
+def test_cpu_of_compilers_and_of_housekeeping_is_recorded_separately() -> None:
     cost = replace(PLAIN, idle_jvm_share=0.02, warm_up_factor=3.0, warm_up_calls=200.0, compile_s=2.0)
     whole = played(cost, 10.15, per_s=10.0)
     assert cpu_ms(whole, "compiler") == pytest.approx(2000.0 / 7, rel=0.03)
-    # 2 % of 10.1 s, whether code is compiled beside it or not.
+    # 2 % of 10.1 s, whether or not code is compiled meanwhile.
     assert cpu_ms(whole, "housekeeping") == pytest.approx(202.0, rel=0.01)
     unburdened = played(replace(cost, compile_s=0.0), 10.15, per_s=10.0)
     assert cpu_ms(unburdened, "housekeeping") == pytest.approx(cpu_ms(whole, "housekeeping"), rel=1e-3)

@@ -1,4 +1,4 @@
-"""How the kernel is compiled: into one module per entry, and once where several processes ask for it."""
+"""How the kernel is compiled: one module per entry function, and only once if several threads ask for it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _sum_to(a: int) -> int:
 
 @pytest.fixture
 def compiled() -> Any:
-    """An entry that no cache knows."""
+    """An entry function that is in no cache."""
 
     def total(a: int) -> int:
         return _sum_to(a) + _least(a, 5)
@@ -51,7 +51,7 @@ def compiled() -> Any:
     return numba.njit(pipeline_class=EntryCompiler)(total)
 
 
-def test_an_entry_gives_what_its_functions_give(compiled: Any) -> None:
+def test_a_compiled_entry_returns_the_same_as_plain_python(compiled: Any) -> None:
     assert compiled(1500) == sum(2 * min(i, 1000) - min(i, 3) for i in range(1500)) + 5
 
 
@@ -63,7 +63,7 @@ def test_an_entry_calls_nothing_outside_its_module(compiled: Any) -> None:
     assert not [line for line in outside for name in ("_sum_to", "_least", "_twice") if name in line]
 
 
-def test_of_several_that_need_the_kernel_one_compiles_it(
+def test_only_one_of_several_threads_compiles_the_kernel(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     kinds: list[Any] = []
@@ -105,14 +105,14 @@ def test_a_compilation_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch
     assert len(tries) == 2
 
 
-def test_all_inner_names_of_this_numba_are_there() -> None:
+def test_all_required_internals_of_the_installed_numba_exist() -> None:
     assert one_module.missing_names() == []
 
 
 @pytest.mark.parametrize(
     "lost", [("JITCodeLibrary", "_optimize_final_module"), ("Compiler", "compile_extra")]
 )
-def test_without_its_inner_names_numba_compiles_by_itself(
+def test_numba_compiles_by_itself_if_an_internal_name_is_missing(
     monkeypatch: pytest.MonkeyPatch, lost: tuple[str, str]
 ) -> None:
     known = one_module._METHODS
@@ -122,13 +122,13 @@ def test_without_its_inner_names_numba_compiles_by_itself(
     assert jit.compilers() == ({}, {})
 
 
-def test_a_module_that_is_gone_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numba_compiles_by_itself_if_one_module_cannot_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(state, "one_module")
     monkeypatch.setitem(sys.modules, one_module.__name__, None)
     assert jit.compilers() == ({}, {})
 
 
-def test_numbas_own_compiler_gives_the_same() -> None:
+def test_numbas_own_compiler_gives_the_right_result() -> None:
     options: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
     def least(a: int, b: int) -> int:
@@ -146,7 +146,7 @@ Edit = Callable[[str, str, str], Code]
 
 
 def kernel_of(code: Code, layout: dict[str, Any] | None = None) -> str:
-    """What names the cache of the kernel that this code makes."""
+    """Digest that names the cache of the kernel compiled from ``code``."""
     entries = [(function.py_func.__module__, function.py_func.__qualname__) for function in jit._ENTRIES]
     assert {module.rpartition(".")[2] for module, _ in entries} >= {"main_loop", "lifecycle", "readers"}
     return jit.kernel_digest(entries, DTYPES if layout is None else layout, code)
@@ -165,7 +165,7 @@ def kernel_of(code: Code, layout: dict[str, Any] | None = None) -> str:
         ("emulator/kernel/main_loop.py", r"^    while s.ready_n > 0:$", "    while s.ready_n > 1:"),
     ],
 )
-def test_what_decides_the_machine_code_gives_another_cache(
+def test_edits_that_affect_the_machine_code_change_the_cache(
     edited: Edit, file: str, old: str, new: str
 ) -> None:
     assert kernel_of(edited(file, old, new)) != kernel_of(own_code())
@@ -180,16 +180,18 @@ def test_what_decides_the_machine_code_gives_another_cache(
         ("emulator/control/nimbus.py", r"^class Nimbus:", "class Nimbus(object):"),
     ],
 )
-def test_what_does_not_decide_it_gives_the_same_cache(edited: Edit, file: str, old: str, new: str) -> None:
+def test_edits_that_do_not_affect_the_machine_code_keep_the_cache(
+    edited: Edit, file: str, old: str, new: str
+) -> None:
     assert kernel_of(edited(file, old, new)) == kernel_of(own_code())
 
 
-def test_another_layout_gives_another_cache() -> None:
+def test_a_different_record_layout_changes_the_cache() -> None:
     record = np.dtype([*DTYPES["record"].descr, ("more", np.int64)])
     assert kernel_of(own_code(), {**DTYPES, "record": record}) != kernel_of(own_code())
 
 
-def test_machine_code_is_kept_under_the_functions_full_name(
+def test_machine_code_is_cached_under_the_functions_full_name(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
@@ -206,7 +208,7 @@ def test_machine_code_is_kept_under_the_functions_full_name(
     assert all(__name__ in file.name for file in tmp_path.iterdir())
 
 
-def test_without_its_inner_names_numba_keeps_by_its_own_rules(
+def test_numba_caches_in_its_own_way_if_the_entry_cache_cannot_be_imported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))

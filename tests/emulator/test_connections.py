@@ -1,6 +1,6 @@
-"""System calls by hand: one for each connection of a batch, however many tuples it holds.
+"""System calls, computed by hand: a batch needs one call per connection, however many tuples it holds.
 
-All instants are compared with those of the same scene without the cost of calls.
+All instants are compared with those of the same scene with free calls.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from storm_lab.model import Executor, Grouping, Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
 
 CALL = 40
-"""Of a batch, in microseconds."""
+"""Cost of the system call for a batch, in microseconds."""
 ONE_LINE = SourcePlan(
     SourceKind.TRACE, arrivals_ns=np.array([10 * MS]), arrival_period_ns=3600 * SECOND, anchored=False
 )
@@ -28,12 +28,12 @@ def in_one_worker(executor: Executor) -> Slot:
     return Slot("node0" if executor.component == "spout" else "node1", 6700)
 
 
-def in_workers_of_their_own(executor: Executor) -> Slot:
+def in_separate_workers(executor: Executor) -> Slot:
     return Slot("node0", 6700) if executor.component == "spout" else Slot("node1", 6700 + executor.tasks[0])
 
 
-def waits_for_calls(version: StormVersion, place: Callable[[Executor], Slot], bolts: int) -> set[int]:
-    """Microseconds by which calls delay the copies of one tuple, of which every bolt gets one."""
+def delays_by_calls(version: StormVersion, place: Callable[[Executor], Slot], bolts: int) -> set[int]:
+    """Microseconds by which system calls delay the copies of one tuple; every bolt gets a copy."""
     enqueued = []
     for call_us in (0.0, float(CALL)):
         scene = start(
@@ -53,22 +53,22 @@ def waits_for_calls(version: StormVersion, place: Callable[[Executor], Slot], bo
 
 
 @VERSIONS
-def test_a_lone_tuple_pays_a_call_where_it_is_written_and_one_where_it_is_read(version: StormVersion) -> None:
-    assert waits_for_calls(version, in_one_worker, 1) == {2 * CALL}
+def test_a_single_tuple_costs_one_write_call_and_one_read_call(version: StormVersion) -> None:
+    assert delays_by_calls(version, in_one_worker, 1) == {2 * CALL}
 
 
 @VERSIONS
-def test_tuples_that_go_to_one_worker_together_share_both_calls(version: StormVersion) -> None:
-    assert waits_for_calls(version, in_one_worker, 4) == {2 * CALL}
+def test_tuples_sent_together_to_one_worker_share_both_calls(version: StormVersion) -> None:
+    assert delays_by_calls(version, in_one_worker, 4) == {2 * CALL}
 
 
 @VERSIONS
-def test_tuples_that_go_to_four_workers_are_written_by_four_calls(version: StormVersion) -> None:
-    assert waits_for_calls(version, in_workers_of_their_own, 4) == {4 * CALL + CALL}
+def test_tuples_for_four_workers_need_four_write_calls(version: StormVersion) -> None:
+    assert delays_by_calls(version, in_separate_workers, 4) == {4 * CALL + CALL}
 
 
-def test_a_reader_that_is_behind_gets_cheaper_for_each_tuple() -> None:
-    """A flood: of a core that reads and does nothing else, calls take less the more tuples wait."""
+def test_a_reader_that_falls_behind_pays_less_per_tuple() -> None:
+    """In a flood, a core that only reads spends a smaller part of its time on calls the more tuples wait."""
     read = []
     for call_us in (0.0, float(CALL)):
         scene = start(
@@ -89,5 +89,5 @@ def test_a_reader_that_is_behind_gets_cheaper_for_each_tuple() -> None:
         counts = scene.tape
         bolt = counts.column("counts", "component") == "bolt0"
         read.append(int(counts.column("counts", "executed")[bolt].sum()))
-    # Hundreds of tuples of 60 us and one call of 40 us: nearly nothing.
+    # Hundreds of tuples of 60 us share one call of 40 us, so the call costs nearly nothing.
     assert 0.99 * read[0] < read[1] <= read[0]

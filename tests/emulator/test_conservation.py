@@ -1,4 +1,4 @@
-"""Nothing appears, nothing disappears: roots, tuples, bytes of the log."""
+"""Conservation: roots, tuples and bytes of the log neither appear nor disappear."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def storm(
     crowded: bool = False,
     batches: bool = False,
 ) -> Scene:
-    """A busy little topology on three nodes for 20 s times ``scale``.
+    """A small, busy topology on three nodes, played for 20 s times ``scale``.
 
-    A worker dies after a quarter of that and its executors come back elsewhere a little later. ``crowded``:
-    the nodes are containers on one machine, where threads and nodes take turns. ``batches``: queues are
-    filled in batches, by Storm's default in 1.x.
+    A worker dies after a quarter of that time, and its executors restart elsewhere a little later. With
+    ``crowded``, the nodes are containers on one machine, where threads and nodes take turns. With
+    ``batches``, queues are filled in batches; in 1.x these have Storm's default size.
     """
     cluster = nodes(3, cores=2)
     settings = BATCHES[version] if batches else {}
@@ -116,7 +116,7 @@ def test_every_root_is_acked_failed_lost_or_pending_and_counted_once(
 
 @pytest.mark.parametrize("version", [V1_0_6, V2_8_8], ids=str)
 @pytest.mark.parametrize("grouping", [Grouping.SHUFFLE, Grouping.ALL], ids=str)
-def test_batches_keep_count_of_every_root_too(version: StormVersion, grouping: Grouping) -> None:
+def test_every_root_is_counted_once_with_batches_too(version: StormVersion, grouping: Grouping) -> None:
     check_every_root(storm(version, grouping, batches=True))
 
 
@@ -129,13 +129,13 @@ def check_every_root(scene: Scene) -> None:
     outcomes = tape.column("roots", "outcome")
     assert set(outcomes) <= {"acked", "failed", "lost", "pending"}
     assert (outcomes == "acked").sum() > 0.5 * len(numbers)
-    # All messages are back in the pool but those that are still queued or on a wire.
+    # All messages are back in the pool except those that are still queued or in transit.
     k = scene.plane.kernel
     used = len(k.message) - int(k.s[0].free_messages)
     assert 0 <= used < 3000
 
 
-def test_tuples_that_die_with_a_worker_time_out_and_a_holding_source_replays_them() -> None:
+def test_tuples_lost_with_a_worker_time_out_and_a_replaying_source_emits_them_again() -> None:
     scene = storm(V0_8_2, Grouping.SHUFFLE, replay=True)
     outcome, attempt = scene.tape.column("roots", "outcome"), scene.tape.column("roots", "attempt")
     assert (outcome == "failed").sum() > 0
@@ -147,7 +147,7 @@ def test_tuples_that_die_with_a_worker_time_out_and_a_holding_source_replays_the
     assert failed.max() <= 6.1
 
 
-def test_same_seed_same_bytes_and_another_seed_other_bytes() -> None:
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_gives_others() -> None:
     assert digest(storm(V0_8_2, Grouping.SHUFFLE)) == digest(storm(V0_8_2, Grouping.SHUFFLE))
     assert digest(storm(V0_8_2, Grouping.SHUFFLE)) != digest(storm(V0_8_2, Grouping.SHUFFLE, seed=2))
 
@@ -209,7 +209,7 @@ def test_relabelling_nodes_changes_nothing_but_names() -> None:
     assert latencies[0] == latencies[1]
 
 
-def test_twice_the_rate_on_twice_the_clock_gives_the_same_utilisation() -> None:
+def test_twice_the_rate_at_twice_the_clock_speed_gives_the_same_utilisation() -> None:
     used = []
     for factor in (1, 2):
         scene = start(
@@ -226,9 +226,10 @@ def test_twice_the_rate_on_twice_the_clock_gives_the_same_utilisation() -> None:
     assert used[1] == pytest.approx(used[0], rel=0.005)
 
 
-def test_executors_of_an_overloaded_worker_get_the_same_share_of_what_arrives_from_outside() -> None:
-    """The identity of the recordings: executed = local + r x remote with one r per worker, whose queue is
-    FIFO.
+def test_executors_of_an_overloaded_worker_execute_equal_shares_of_their_remote_tuples() -> None:
+    """Check the identity of the recordings: executed = local + r x remote.
+
+    Each worker has a single r, because its queue is FIFO.
     """
     scene = start(
         chain((2, 4), ackers=0),

@@ -1,4 +1,4 @@
-"""What Storm's own code costs: by processor, by version, by transport; what waking up and waiting cost."""
+"""Costs of Storm's own code by processor, version and transport, and costs of wake-ups and waits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def one_tuple(
     work_per_clock: float = 1.0,
     cores: int = 8,
 ) -> Scene:
-    """A spout sends a single tuple to a bolt, which takes 1 ms of user code for it; half a second."""
+    """Half a second in which a spout sends one tuple to a bolt, which runs 1 ms of user code for it."""
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([constant_work(MS, 1)]),
@@ -69,20 +69,20 @@ def woken_us(scene: Scene) -> float:
     return 1000 * sum(cpu for component, thread, cpu in rows if (component, thread) != ("spout", "main"))
 
 
-def test_a_processor_that_does_twice_as_much_in_a_cycle_halves_storms_own_part_only() -> None:
-    # Dispatch takes 4 us beside the millisecond of user code.
+def test_twice_the_work_per_cycle_halves_the_cost_of_storms_own_code_only() -> None:
+    # Dispatch takes 4 us in addition to the millisecond of user code.
     assert executing_us(one_tuple(V0_9_7, together)) == pytest.approx(1004)
     assert executing_us(one_tuple(V0_9_7, together, work_per_clock=2.0)) == pytest.approx(1002, abs=0.01)
 
 
-def test_storms_own_part_is_cheaper_in_2_and_in_no_other_version() -> None:
+def test_the_storm_2_factor_makes_storms_own_code_cheaper_in_2_x_only() -> None:
     tenth = replace(QUIET, storm_2_factor=0.1)
     assert executing_us(one_tuple(V2_8_8, together, tenth)) == pytest.approx(1000.4, abs=0.01)
     assert executing_us(one_tuple(V1_0_6, together, tenth)) == pytest.approx(1004)
 
 
 @pytest.mark.parametrize("version", [V0_9_7, V2_8_8])
-def test_what_java_makes_of_storms_code_makes_its_own_part_dearer(version: StormVersion) -> None:
+def test_the_code_factor_multiplies_the_cost_of_storms_own_code(version: StormVersion) -> None:
     assert executing_us(one_tuple(version, together, replace(QUIET, code_factor=2.5))) == pytest.approx(1010)
 
 
@@ -107,7 +107,7 @@ def test_a_log_line_costs_the_same_whatever_storms_code_costs(name: str) -> None
 
 @pytest.mark.parametrize(("version", "dearer_us"), [(V0_8_2, 8 + 10), (V0_9_7, 0)])
 def test_sending_and_receiving_are_dearer_over_zeromq(version: StormVersion, dearer_us: float) -> None:
-    # A transfer takes 8 us and a receipt 10 us; twice that.
+    # A transfer takes 8 us and a receipt 10 us; the factor doubles both.
     netty, zeromq = (
         enqueued_us(one_tuple(version, apart, replace(QUIET, zeromq_factor=factor))) for factor in (1.0, 2.0)
     )
@@ -121,11 +121,11 @@ def test_sending_and_receiving_are_dearer_over_zeromq(version: StormVersion, dea
         (V1_0_6, together, 2),
         # Send and transfer thread, network and receive thread, bolt.
         (V1_0_6, apart, 5),
-        # 2.x has no send thread; here nobody polls, so the bolt is woken.
+        # 2.x has no send thread; no thread polls here, so the bolt is woken.
         (V2_8_8, together, 1),
     ],
 )
-def test_every_thread_that_is_woken_pays_for_it(
+def test_every_thread_that_is_woken_pays_for_the_wake_up(
     version: StormVersion, place: Callable[[Executor], Slot], woken: int
 ) -> None:
     free, priced = (
@@ -135,8 +135,8 @@ def test_every_thread_that_is_woken_pays_for_it(
 
 
 @pytest.mark.parametrize(("place", "woken"), [(together, 2), (apart, 5 + 1)])
-def test_ending_a_long_sleep_costs_more(place: Callable[[Executor], Slot], woken: int) -> None:
-    # The tuple finds threads that have slept for 10 ms; the event loop that writes it is another one.
+def test_waking_a_thread_from_a_long_sleep_costs_more(place: Callable[[Executor], Slot], woken: int) -> None:
+    # The tuple wakes threads that have slept for 10 ms; the event loop that writes it is one more.
     free, priced = (
         woken_us(one_tuple(V1_0_6, place, replace(QUIET, write_us=1.0, asleep_us=us, sleep_half_us=2500.0)))
         for us in (0.0, 10.0)
@@ -145,8 +145,8 @@ def test_ending_a_long_sleep_costs_more(place: Callable[[Executor], Slot], woken
 
 
 @pytest.mark.parametrize("wake_us", [5.0, 50.0])
-def test_a_core_that_has_just_been_busy_ends_long_sleeps_for_less(wake_us: float) -> None:
-    # The only core works on the tuple before each thread that is woken in turn, and rests while it is woken.
+def test_waking_a_sleeping_thread_costs_less_on_a_core_that_was_just_busy(wake_us: float) -> None:
+    # The only core works on the tuple before it wakes each thread in turn, and rests during the wake-up.
     cost = replace(QUIET, wake_us=wake_us, sleep_half_us=150.0)
     free, priced = (
         woken_us(one_tuple(V1_0_6, together, replace(cost, asleep_us=us), cores=1)) for us in (0.0, 10.0)
@@ -163,8 +163,8 @@ def test_system_calls_cost_the_same_in_all_versions() -> None:
 
 
 @pytest.mark.parametrize(("cores", "switches"), [(1, 1), (2, 0)])
-def test_a_burst_on_a_full_node_pays_a_switch_unless_it_costs_nothing(cores: int, switches: int) -> None:
-    # Both copies leave their send thread together, so one bolt begins beside the other.
+def test_a_burst_on_a_full_node_pays_for_a_context_switch(cores: int, switches: int) -> None:
+    # Both copies leave the send thread together, so both bolts begin at the same time.
     taken = []
     for switch in (0.0, 9.0):
         scene = start(
@@ -182,7 +182,7 @@ def test_a_burst_on_a_full_node_pays_a_switch_unless_it_costs_nothing(cores: int
     assert taken[1] - taken[0] == pytest.approx(9 * switches, abs=0.01)
 
 
-def test_a_thread_that_is_still_busy_when_more_arrives_pays_no_more() -> None:
+def test_a_thread_still_busy_when_tuples_arrive_pays_for_no_wake_up() -> None:
     costs = []
     for wake in (0.0, 7.0):
         scene = start(
@@ -197,12 +197,12 @@ def test_a_thread_that_is_still_busy_when_more_arrives_pays_no_more() -> None:
         scene.plane.run_until(SECOND + 5 * MS)
         found = scene.plane.sample().executor_cpu_ns
         costs.append(sum(cpu for (_, executor), cpu in found.items() if executor.component == "bolt0"))
-    # Tuples come each 10 ms and take 20: only the first one finds a bolt that sleeps.
+    # A tuple arrives every 10 ms and takes 20 ms, so only the first one finds the bolt asleep.
     assert costs[1] - costs[0] == 7 * US
 
 
 def flooded(version: StormVersion, cost: CostModel) -> Scene:
-    """A spout without pause and a bolt that takes 1 ms, in one worker: its queue is full after a while."""
+    """A saturated spout and a bolt that takes 1 ms, in one worker; the bolt's queue fills up in a while."""
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([constant_work(MS)]),
@@ -217,7 +217,7 @@ def flooded(version: StormVersion, cost: CostModel) -> Scene:
 
 
 def sending_us(scene: Scene, seconds: int) -> float:
-    """CPU of all send threads in the next so many seconds."""
+    """CPU time of all send threads in the next ``seconds`` seconds, in us."""
     scene.plane.sample()
     before = len(scene.tape.column("cpu", "cpu_ms"))
     scene.plane.run_until(scene.plane.now_ns + seconds * SECOND)
@@ -226,15 +226,15 @@ def sending_us(scene: Scene, seconds: int) -> float:
     return 1000 * float(taken[threads == "send"].sum())
 
 
-def test_a_thread_that_waits_for_room_looks_for_it_again_and_again() -> None:
-    # It parks for a nanosecond, which takes 55 us, is woken in 30 and polls for 5.
+def test_a_thread_that_waits_for_room_in_a_queue_polls_repeatedly() -> None:
+    # The thread parks for a nanosecond, which takes 55 us, wakes up in 30 us and polls for 5 us.
     polls = replace(QUIET, look_us=5.0, timer_slack_us=55.0, wake_us=30.0)
     free = replace(polls, look_us=0.0)
     taken = sending_us(flooded(V0_9_7, polls), 4) - sending_us(flooded(V0_9_7, free), 4)
     assert taken == pytest.approx(4e6 / 90 * 5, rel=0.1)
 
 
-def test_from_1_0_on_waiting_for_room_is_free() -> None:
+def test_waiting_for_room_in_a_queue_costs_no_cpu_from_1_0_on() -> None:
     polls = replace(QUIET, look_us=5.0)
     free = replace(polls, look_us=0.0)
     taken = sending_us(flooded(V1_0_6, polls), 4)

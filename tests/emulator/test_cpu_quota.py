@@ -1,4 +1,4 @@
-"""A node with a CPU quota stands still once it has used that up, until the next period begins."""
+"""A node that has used up its CPU quota stops until the next period begins."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def calls(
     quota: float | None = 0.25,
     period_ms: float = 100.0,
 ) -> Scene:
-    """Bolts on a node get tuples at 200 ms, at once; periods of its quota begin at whole multiples."""
+    """Bolts on one node that all get tuples at 200 ms; quota periods begin at multiples of their length."""
     scene = start(
         chain((1, bolts), ackers=0),
         chain_trace([np.array(calls_ns)]),
@@ -44,11 +44,11 @@ def calls(
 
 
 def ends_ms(scene: Scene) -> list[float]:
-    """When calls ended, after the first tuple came."""
+    """Ends of the calls, in ms after the tuples arrived."""
     return [float(ns) / MS for ns in np.sort(scene.tape.column("executions", "end_ns")) - 200 * MS]
 
 
-def test_a_quarter_of_a_core_is_a_whole_core_for_a_quarter_of_each_period():
+def test_a_quota_of_a_quarter_core_is_one_core_for_a_quarter_of_each_period():
     # 25 ms of each 100: 60 ms of work are done 10 ms into the third period.
     assert ends_ms(calls([60 * MS])) == pytest.approx([210])
 
@@ -57,21 +57,21 @@ def test_work_within_the_quota_is_not_held_back():
     assert ends_ms(calls([24 * MS])) == pytest.approx([24])
 
 
-def test_two_cores_use_a_quota_up_in_half_of_the_time():
+def test_two_cores_use_up_a_quota_in_half_the_time():
     # Both run for 12.5 ms of each period, and have 10 ms left to do in the second.
     assert ends_ms(calls([22_500_000] * 2, bolts=2, cores=2)) == pytest.approx([110, 110])
 
 
-def test_short_periods_make_the_same_share_smoother():
+def test_short_periods_spread_the_same_share_more_evenly():
     assert ends_ms(calls([60 * MS], period_ms=4.0)) == pytest.approx([237])
 
 
-def test_without_a_quota_nobody_stands_still():
+def test_without_a_quota_a_node_never_stops():
     assert ends_ms(calls([60 * MS], quota=None)) == pytest.approx([60])
 
 
 def cpu_of_polls(quota: float | None) -> float:
-    """Cores that a bolt of 2.x takes on a node of its own, for a tuple every 20 ms that costs nothing."""
+    """Cores that a bolt of 2.x uses on a node of its own when a tuple without work arrives every 20 ms."""
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([np.zeros(10, np.int64)]),
@@ -86,8 +86,10 @@ def cpu_of_polls(quota: float | None) -> float:
     return sum(cpu for (_, executor), cpu in used if executor.component == "bolt0") / SECOND
 
 
-def test_what_a_worker_does_for_itself_counts_while_the_quota_is_used_up_too():
-    """By hand: half a core of two lasts a quarter of a period, and a worker takes a tenth all along."""
+def test_housekeeping_counts_towards_the_quota_even_while_that_is_used_up():
+    """Computed by hand: two cores use up the quota of half a core in a quarter of a period, and the worker's
+    housekeeping takes a tenth of a core all the time.
+    """
     scene = start(
         chain((2, 1), ackers=0),
         chain_trace([np.full(100, MS)]),
@@ -102,8 +104,8 @@ def test_what_a_worker_does_for_itself_counts_while_the_quota_is_used_up_too():
     assert used_ns / (10 * SECOND) == pytest.approx(0.5, abs=0.01)
 
 
-def test_idle_threads_that_look_use_the_quota_up_as_well():
-    # A poll of 10 us every 55.
+def test_polls_of_idle_threads_count_towards_the_quota():
+    # A poll of 10 us every 55 us.
     assert cpu_of_polls(None) == pytest.approx(10 / 55, rel=0.1)
     assert cpu_of_polls(0.05) == pytest.approx(0.05, rel=0.1)
 
@@ -113,7 +115,7 @@ def test_idle_threads_that_look_use_the_quota_up_as_well():
     quota=st.floats(0.1, 1.0),
     period_ms=st.floats(2.0, 100.0),
 )
-def test_what_is_used_is_never_more_than_the_quota_of_the_periods_begun(
+def test_cpu_used_never_exceeds_the_quota_of_the_periods_begun(
     calls_ms: list[int], quota: float, period_ms: float
 ):
     scene = calls([ms * MS for ms in calls_ms], quota=quota, period_ms=period_ms)

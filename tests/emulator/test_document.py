@@ -1,4 +1,4 @@
-"""The emulator's page says what the code says."""
+"""The emulator's documentation page agrees with the code."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_every_constant_of_the_cost_model_is_in_the_table_with_its_value() -> No
 
 @pytest.mark.parametrize("name", ["emulator.md", "mechanisms.md"])
 def test_names_of_code_on_the_pages_exist(name: str) -> None:
-    """Every `module.function` or `file.py` that a page points to is there."""
+    """Every `module.function` or `file.py` that a page mentions exists."""
     text = (DOCS / name).read_text(encoding="utf-8")
     package = DOCS.parent / "storm_lab" / "emulator"
     named = set(re.findall(r"`([a-z_]+)\.py`", text))
@@ -70,7 +70,7 @@ def test_every_kind_of_thread_is_on_the_page() -> None:
         assert f"**{kind}**" in page()
 
 
-def test_pictures_are_there_and_are_legible_in_light_and_dark() -> None:
+def test_pictures_exist_and_are_legible_in_light_and_dark_mode() -> None:
     pictures = re.findall(r"!\[[^\]]+\]\(([^)]+\.svg)\)", page())
     assert len(pictures) >= 4
     for name in pictures:
@@ -78,5 +78,5 @@ def test_pictures_are_there_and_are_legible_in_light_and_dark() -> None:
         root = ET.fromstring(text)
         assert root.find("{http://www.w3.org/2000/svg}title") is not None
         assert "prefers-color-scheme: dark" in text
-        # Colours stand in the style sheet only, where both schemes have them.
+        # Colours are set in the style sheet only, which covers both schemes.
         assert not re.search(r'(fill|stroke)="#', text)

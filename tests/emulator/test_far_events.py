@@ -1,4 +1,4 @@
-"""In a large cluster most scheduled events stand in buckets, not in the heap; results cannot tell."""
+"""In a large cluster most scheduled events are kept in buckets, not in the heap; results do not change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_only_a_large_cluster_has_a_horizon() -> None:
     assert counts_after(FEW, [900])[0] == 0
 
 
-def test_every_scheduled_event_stands_in_one_place() -> None:
+def test_every_scheduled_event_is_either_in_the_heap_or_in_a_bucket() -> None:
     plane, _ = start(MANY)
     plane.run_until(950 * MS)
     k, s = plane.kernel, plane.kernel.s[0]
@@ -46,12 +46,12 @@ def test_every_scheduled_event_stands_in_one_place() -> None:
     assert len(found) == len(set(found)) == s.far_n
 
 
-def test_stops_between_do_not_change_what_happens() -> None:
+def test_stopping_in_between_does_not_change_the_result() -> None:
     assert counts_after(MANY, [900]) == counts_after(MANY, [*range(7, 900, 7), 900])
 
 
 @pytest.mark.slow
-def test_the_horizon_is_the_same_without_the_compiler() -> None:
+def test_a_run_with_a_horizon_is_the_same_without_the_compiler() -> None:
     compiled = counts_after(MANY, [200])
     assert compiled[0] == 1
     assert printed(__name__, "t.counts_after(t.MANY, [200])") == str(compiled)

@@ -1,4 +1,4 @@
-"""One behaviour a test: ticks, several tasks and topologies, servers, wires, warm-up, limits, bad input."""
+"""One behaviour per test: ticks, several tasks and topologies, servers, networks, limits, bad input."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_tick_tuple_comes_every_period_and_runs_its_record() -> None:
         ackers=0,
     )
     trace = chain_trace([constant_work(1 * MS, 1), constant_work(1 * MS, 1)])
-    # On a tick bolt0 does what it does with a line: it emits one tuple.
+    # On a tick bolt0 emits one tuple, as it does for a line.
     trace = replace(trace, ticks={"bolt0": 1})
     scene = start(topology, trace, rate(0.0, anchored=False), nodes(1), lambda _: SLOT, ideal=True)
     scene.plane.run_until(10 * SECOND + 1)
@@ -117,7 +117,7 @@ def test_two_topologies_share_a_node_and_its_cores() -> None:
         worker = plane.start_worker(Slot("node0", 6700 + port), plan.topology.id, group)
         plane.connect(worker, dict.fromkeys(group, worker))
         plane.activate(worker, True)
-    # Before the bolts' queues are full: then spouts wait, and bolts get more.
+    # Stop before the bolts' queues are full; from then on the spouts wait, and the bolts get more.
     plane.run_until(6 * SECOND)
     plane.finish()
     topology, executed = tape.column("counts", "topology"), tape.column("counts", "executed")
@@ -183,7 +183,7 @@ def test_the_uplink_of_a_rack_is_shared_by_its_nodes() -> None:
     scene.plane.kernel.cost["uplink_ps_per_byte"] = 160_000  # 50 Mbit/s
     scene.plane.run_until(20 * SECOND)
     scene.plane.finish()
-    # 0.1 Mbit at 50 Mbit/s: 500 a second for both nodes together.
+    # 0.1 Mbit at 50 Mbit/s: 500 tuples a second for both nodes together.
     assert counted(scene.tape, "bolt0", "executed") == pytest.approx(500 * 20, rel=0.01)
 
 
@@ -206,7 +206,7 @@ def test_a_second_hardware_thread_adds_its_gain_and_no_more() -> None:
     assert done[1] == pytest.approx(1.25 * done[0], rel=0.01)
 
 
-def test_memory_that_processes_take_beyond_the_nodes_slows_it_down_by_the_documented_factor() -> None:
+def test_memory_use_beyond_a_nodes_memory_slows_it_down_by_the_documented_factor() -> None:
     cost = CostModel(process_penalty=0.3, memory_slowdown=2.0, resident_mb=1000.0)
     node = Node("n", cores=1, memory_mb=2048.0, core_mhz=2000.0)
     assert cost.slowdown(node, 1) == 1.0
@@ -218,13 +218,13 @@ def test_mostly_empty_heaps_of_four_workers_fit_into_two_gigabytes() -> None:
     assert CostModel(process_penalty=0.0).slowdown(node, 4) == 1.0
 
 
-def test_caches_are_shared_with_those_that_run_on_the_same_core() -> None:
+def test_processes_on_the_same_core_share_its_cache() -> None:
     cost = CostModel(process_penalty=0.13)
     twelve = Node("n", memory_mb=24576.0, core_mhz=2000.0, cores=12)
-    # Ten processes on twelve cores: nine others share a core with three quarters of a process on average.
+    # Ten processes on twelve cores: each shares its core with three quarters of another one on average.
     assert cost.slowdown(twelve, 10) == pytest.approx(1 + 0.13 * 9 / 12)
     assert cost.slowdown(twelve, 1) == 1.0
-    # On a single core a second process displaces all there is, and a third no more.
+    # On a single core a second process displaces the complete cache, so a third one changes nothing.
     one = replace(twelve, cores=1)
     assert cost.slowdown(one, 2) == cost.slowdown(one, 3) == pytest.approx(1.13)
 
@@ -243,15 +243,15 @@ def test_queued_tuples_that_fill_a_heap_slow_their_worker_by_the_documented_fact
     taken = scene.tape.column("executions", "end_ns") - scene.tape.column("executions", "start_ns")
     begin = scene.tape.column("executions", "start_ns")
     assert taken[0] == pytest.approx(10 * MS, rel=0.01)
-    # 64,000 tuples of 2,000 bytes are half of 256 MB: there after 3.3 s at 20,000 less 100 a second.
+    # 64,000 tuples of 2,000 bytes are half of 256 MB; they are queued after 3.3 s at 19,900 a second.
     half = taken[np.searchsorted(begin, (8192 + 64_000) * SECOND // 19_900)]
     assert half == pytest.approx(20 * MS, rel=0.03)
-    # At 98 percent, which is the end, 1003 of 1024 parts are full and 21 free.
+    # The heap fills to 98 percent at most: 1003 of 1024 parts are full and 21 free.
     assert taken[-1] == pytest.approx(10 * (1 + 1003 / 21) * MS, rel=0.01)
 
 
 def _flooded(share: float) -> Scene:
-    """A worker that takes 20,000 tuples of 2,000 bytes a second, executes 100 of them, and has 256 MB."""
+    """A worker with 256 MB that gets 20,000 tuples of 2,000 bytes a second and executes 100 of them."""
     return start(
         chain((1, 1), ackers=0),
         chain_trace([constant_work(10 * MS, 4)]),
@@ -263,11 +263,11 @@ def _flooded(share: float) -> Scene:
     )
 
 
-def test_a_worker_falls_silent_at_the_look_that_finds_its_heap_full() -> None:
+def test_a_worker_falls_silent_at_the_check_that_finds_its_heap_full() -> None:
     scene = _flooded(0.6)
     (worker,) = (number for slot, number in scene.workers.items() if slot.node == "node1")
-    # An executor's queue takes 8,192 tuples until its first batch is done, and 76,800 fill 0.6 of the heap:
-    # 4.25 s at 20,000 a second, and it is looked at every 100 ms, and a little.
+    # An executor's queue takes 8,192 tuples until its first batch is done, and 76,800 more fill 0.6 of the
+    # heap: 4.25 s at 20,000 a second. The heap is checked at intervals of slightly more than 100 ms.
     scene.plane.run_until(4_250 * MS)
     assert scene.plane.full_heaps() == {}
     scene.plane.run_until(10 * SECOND)
@@ -276,7 +276,7 @@ def test_a_worker_falls_silent_at_the_look_that_finds_its_heap_full() -> None:
     loss = scene.plane.stop_worker(worker)
     assert scene.plane.full_heaps() == {}
     scene.plane.finish()
-    # Executed are 428 or so until then, and two a second as collections take 98 percent of the time.
+    # About 428 tuples are executed until then, and two a second later, as collections take 98 % of the time.
     begin = scene.tape.column("executions", "start_ns")
     taken = scene.tape.column("executions", "end_ns") - begin
     assert np.all(taken[begin > full_ns] == pytest.approx(50 * 10 * MS, rel=0.01))
@@ -284,7 +284,7 @@ def test_a_worker_falls_silent_at_the_look_that_finds_its_heap_full() -> None:
     assert sum(loss) == pytest.approx(20_000 * 10 - len(taken), rel=0.001)
 
 
-def test_no_heap_is_full_where_that_is_switched_off() -> None:
+def test_no_heap_is_ever_full_with_a_silent_heap_share_of_one() -> None:
     scene = _flooded(1.0)
     scene.plane.run_until(10 * SECOND)
     assert scene.plane.full_heaps() == {}
@@ -335,7 +335,7 @@ def test_a_closed_loop_never_has_more_calls_than_callers() -> None:
         assert ((emit <= instant) & (done > instant)).sum() <= 5
 
 
-def test_queues_that_grow_past_the_stated_limit_end_the_run_with_what_was_recorded() -> None:
+def test_queues_beyond_the_limit_end_the_run_and_keep_what_was_recorded() -> None:
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([constant_work(100 * MS, 4)]),
@@ -366,7 +366,7 @@ def test_memory_does_not_grow_with_the_length_of_a_run() -> None:
     assert sizes[0] == sizes[1]
 
 
-def test_more_executors_and_threads_than_the_first_arrays_hold_change_nothing() -> None:
+def test_more_executors_and_threads_than_the_first_arrays_hold_are_played() -> None:
     scene = start(
         chain((2, 120), ackers=2),
         chain_trace([constant_work(1 * MS, 4)]),
@@ -400,7 +400,7 @@ def never(_executor: Executor) -> Slot:
         ),
     ],
 )
-def test_a_source_that_cannot_be_is_refused_by_field(source: SourcePlan, field: str) -> None:
+def test_an_invalid_source_is_refused_with_the_name_of_the_field(source: SourcePlan, field: str) -> None:
     with pytest.raises(UserError, match=field):
         start(chain((1, 1)), chain_trace([constant_work(1, 1)]), source, nodes(1), never)
 
@@ -421,7 +421,7 @@ def test_a_spout_without_a_source_and_a_constant_out_of_range_are_refused() -> N
         CostModel(wake_us=1e6)
 
 
-def test_a_line_of_a_holding_source_whose_spout_dies_is_emitted_again() -> None:
+def test_lines_of_a_replaying_source_are_emitted_again_after_its_spout_died() -> None:
     scene = start(
         chain((1, 1), ackers=1),
         chain_trace([constant_work(50 * MS, 100)]),

@@ -1,4 +1,4 @@
-"""Calls that are answered by their first result, as Storm's DRPC server does, and calls that need all."""
+"""Calls that end with their first result, as in Storm's DRPC server, and calls that need all results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAST, SLOW = Slot("fast", 6700), Slot("slow", 6700)
 
 
 def _scene(*, first: bool) -> Scene:
-    """One caller, whose call goes to two bolts: 10 ms of work for one, and for one on a slow node 100 ms."""
+    """One caller, whose call goes to two bolts: one takes 10 ms, the other, on a slow node, 100 ms."""
     source = SourcePlan(
         SourceKind.CLOSED_LOOP,
         calls=1,
@@ -47,14 +47,14 @@ def _latencies_ms(scene: Scene, until_s: float) -> Any:
 
 @pytest.mark.parametrize(("first", "expected_ms"), [(True, 10.0), (False, 100.0)])
 def test_a_call_ends_with_its_first_result_or_with_its_last(first: bool, expected_ms: float) -> None:
-    """By hand: the fast bolt takes 10 ms, the slow one 100 ms; messages take 1 to 2 ms there and back."""
+    """The fast bolt takes 10 ms, the slow one 100 ms, and messages take 1 to 2 ms there and back."""
     latencies = _latencies_ms(_scene(first=first), 2.0)
     assert np.median(latencies) == pytest.approx(expected_ms, abs=4.0)
     assert len(latencies) == pytest.approx(2000 / (expected_ms + 3.0), rel=0.15)
 
 
-def test_a_lost_tuple_holds_up_only_who_waits_for_all() -> None:
-    """The slow bolt dies after a second: its part of a call is lost, which takes 5 to 10 s to be noticed."""
+def test_a_lost_tuple_delays_only_calls_that_need_all_results() -> None:
+    """The slow bolt dies after a second. Its part of a call is lost, which takes 5 to 10 s to be noticed."""
     answered = {}
     for first in (True, False):
         scene = _scene(first=first)
@@ -65,8 +65,8 @@ def test_a_lost_tuple_holds_up_only_who_waits_for_all() -> None:
     assert answered[False] <= 11, "those of the first second"
 
 
-def test_results_that_come_later_change_nothing() -> None:
-    """Every call is answered once, and none fails because the rest of its tree is still on its way."""
+def test_later_results_of_an_answered_call_change_nothing() -> None:
+    """Every call is answered once, and none fails because the rest of its tree is still in progress."""
     scene = _scene(first=True)
     scene.plane.run_until(2 * SECOND)
     scene.plane.finish()
@@ -75,6 +75,6 @@ def test_results_that_come_later_change_nothing() -> None:
     assert not np.any(scene.tape.column("roots", "outcome") == "failed")
 
 
-def test_only_callers_wait_for_a_result() -> None:
+def test_first_result_is_refused_for_a_source_without_callers() -> None:
     with pytest.raises(UserError, match="first_result"):
         check_source("spout", SourcePlan(SourceKind.SATURATED, first_result=True))

@@ -28,7 +28,7 @@ def together(_executor: Executor) -> Slot:
 def flood(
     version: StormVersion, place: Callable[[Executor], Slot], seconds: int = 20, **settings: object
 ) -> Scene:
-    """A spout that never sleeps and a bolt that needs 1 ms: ten times too much."""
+    """A spout that never sleeps and a bolt that needs 1 ms per tuple: a tenfold overload."""
     scene = start(
         chain((1, 1), ackers=0, settings=settings),
         chain_trace([constant_work(1 * MS, 10)]),
@@ -52,11 +52,11 @@ def emitted_and_executed(scene: Scene) -> tuple[int, int]:
 
 def test_inside_a_worker_a_full_queue_slows_the_spout_to_the_bolts_pace() -> None:
     emitted, executed = emitted_and_executed(flood(V0_9_7, together, seconds=40))
-    # What is queued at the end: both bounded queues and what is in hand.
+    # Tuples left at the end: two full queues, and those in hand.
     assert emitted - executed <= 1024 * 8 + 1024 + 300
 
 
-def test_between_workers_of_0_9_nothing_holds_the_spout_back() -> None:
+def test_nothing_slows_the_spout_down_between_workers_of_0_9() -> None:
     emitted, executed = emitted_and_executed(flood(V0_9_7, apart))
     assert emitted > 5 * executed
 
@@ -65,7 +65,7 @@ def test_back_pressure_of_1_x_stops_the_spouts_at_nine_tenths_of_a_queue() -> No
     loose, _ = emitted_and_executed(flood(V1_0_6, apart))
     held, executed = emitted_and_executed(flood(V1_0_6, apart, **{"topology.backpressure.enable": True}))
     assert loose > 5 * executed
-    # The queue, and as much again that was to be read when the flag rose; it never runs empty.
+    # A full queue, and as many tuples that were still unread when the flag was set; it never runs empty.
     assert held - executed < 2 * 1024 * 8
     assert executed > 0.9 * 20 * SECOND / (1 * MS + 100 * US)
 
@@ -75,8 +75,8 @@ def test_back_pressure_of_2_x_makes_the_sender_wait_for_the_receiver() -> None:
     assert emitted - executed < 32768 + 8000 + 300
 
 
-def test_threads_that_wait_for_room_go_on_in_the_order_in_which_they_began_to_wait() -> None:
-    """Three send threads in front of a queue of one place: each gets its turn."""
+def test_threads_that_wait_for_room_continue_in_first_come_first_served_order() -> None:
+    """Three send threads wait for a queue of one place, and each gets its turn."""
     scene = start(
         chain((3, 1), ackers=0),
         chain_trace([constant_work(10 * MS, 10)]),
@@ -90,7 +90,7 @@ def test_threads_that_wait_for_room_go_on_in_the_order_in_which_they_began_to_wa
     k.cost["poll"] = 1 * MS
     bolt = next(i for i in range(len(k.executor)) if k.component[k.executor[i].component].is_spout == 0)
     k.thread["capacity"][k.executor[bolt].main_thread] = 1
-    # What a send thread takes at once is all that has gathered: one tuple.
+    # A send thread takes all waiting tuples at once, so let no more than one gather.
     k.thread["capacity"][k.thread["kind"] == SEND] = 1
     scene.plane.run_until(2 * SECOND)
     scene.plane.finish()
@@ -128,7 +128,7 @@ def test_a_plain_shuffle_of_2_x_stays_in_the_worker_while_that_keeps_up() -> Non
     assert len(found) == 1
 
 
-def test_load_aware_messaging_switched_off_deals_evenly() -> None:
+def test_a_shuffle_is_even_with_load_aware_messaging_switched_off() -> None:
     topology = chain((1, 4), ackers=0, settings={"topology.disable.loadaware.messaging": True})
     found = shares(topology, half_local, V2_8_8, work=100 * US)
     assert max(found.values()) - min(found.values()) <= 1

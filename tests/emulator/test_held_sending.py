@@ -33,7 +33,7 @@ def is_spout(executor: Executor) -> bool:
 
 
 @pytest.mark.parametrize("version", [V0_8_2, V0_9_7, V2_8_8], ids=str)
-def test_what_is_produced_in_a_hold_arrives_after_it_and_in_order(version: StormVersion) -> None:
+def test_tuples_produced_during_a_hold_arrive_after_it_and_in_order(version: StormVersion) -> None:
     made = scene(version)
     made.plane.run_until(SECOND)
     made.plane.hold_sending(spout_worker(made), 300 * MS)
@@ -59,7 +59,7 @@ def test_a_second_hold_extends_the_first_and_a_shorter_one_does_not_end_it() -> 
     assert started[started > SECOND + 2 * MS].min() >= SECOND + 300 * MS
 
 
-def test_the_other_workers_and_tuples_inside_the_worker_go_on() -> None:
+def test_tuples_inside_the_worker_are_not_held() -> None:
     made = start(
         chain((1, 1), ackers=0),
         chain_trace([constant_work(MS // 10, 10)]),

@@ -1,4 +1,4 @@
-"""A JVM that starts beside workers: how long it takes, and what it takes from them, by hand."""
+"""A JVM that starts beside workers: its duration and the CPU it takes from them, computed by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BUSY_S = 100.0
 
 
 def one_busy_thread(cluster: Cluster) -> Scene:
-    """A worker of which one thread wants CPU all the time, and no other does."""
+    """A worker in which a single thread wants CPU, and wants it all the time."""
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([constant_work(0, 10)]),
@@ -29,7 +29,7 @@ def one_busy_thread(cluster: Cluster) -> Scene:
 
 
 def started(scene: Scene, node: Node, at_s: float) -> float:
-    """When a JVM is up that starts on a node at that second and has 7 s of CPU to spend, in seconds."""
+    """Second at which a JVM is up that starts on ``node`` at ``at_s`` and needs 7 s of CPU."""
     clock = VirtualClock()
     starts = JvmStarts(clock, SteppedPlane(scene.plane, clock), node, ns(5.0), ns(7.0))
     up: list[float] = []
@@ -40,13 +40,13 @@ def started(scene: Scene, node: Node, at_s: float) -> float:
 
 
 def used_s(scene: Scene, until_s: float) -> float:
-    """CPU that the node's threads have used since the last time asked."""
+    """Seconds of CPU that the node's threads have used since the last sample."""
     scene.plane.run_until(ns(until_s))
     return scene.plane.sample().node_cpu_ns["node0"] / SECOND
 
 
-def test_it_shares_a_core_with_the_thread_that_runs_there():
-    """Beside one thread its two take 10.5 s for 7 s of CPU; with cores to spare as long as alone."""
+def test_a_starting_jvm_shares_a_core_with_the_thread_that_runs_there():
+    """Beside a thread, its two threads take 10.5 s for 7 s of CPU; with spare cores, as long as alone."""
     cluster = nodes(2, cores=1)
     assert started(one_busy_thread(cluster), cluster.nodes[0], 2.0) == pytest.approx(12.5, abs=0.02)
     assert started(one_busy_thread(cluster), cluster.nodes[1], 2.0) == pytest.approx(9.0, abs=0.02)
@@ -56,7 +56,7 @@ def test_it_shares_a_core_with_the_thread_that_runs_there():
     )
 
 
-def test_the_thread_beside_it_gets_its_part_of_the_core_and_all_of_it_afterwards():
+def test_a_thread_gets_its_share_of_the_core_during_a_jvm_start_and_all_of_it_later():
     cluster = nodes(1, cores=1)
     scene = one_busy_thread(cluster)
     worker = scene.plane.kernel.worker
@@ -68,11 +68,11 @@ def test_the_thread_beside_it_gets_its_part_of_the_core_and_all_of_it_afterwards
         clock.run_until(ns(second))
         scene.plane.run_until(ns(second))
         spent.append(BUSY_S - worker["backlog"][0] / SECOND)
-    # A third of 9 s; a third of 10.5 s, and all of 9.5. Bursts of 100 ms are counted when they begin.
+    # A third of 9 s; then a third of 10.5 s and all of 9.5 s. Bursts of 100 ms are counted when they begin.
     assert spent == [pytest.approx(3.0, abs=0.11), pytest.approx(13.0, abs=0.11)]
 
 
-def test_what_it_uses_is_the_nodes_and_no_workers():
+def test_cpu_of_a_starting_jvm_counts_for_the_node_and_for_no_worker():
     cluster = nodes(1, cores=1)
     scene = one_busy_thread(cluster)
     clock = VirtualClock()
@@ -88,7 +88,7 @@ def test_what_it_uses_is_the_nodes_and_no_workers():
     assert cpu_ms[thread == "housekeeping"].sum() == pytest.approx(2000.0, abs=110.0)
 
 
-def test_one_that_is_killed_wants_no_more():
+def test_a_jvm_that_is_killed_while_it_starts_wants_no_more_cpu():
     cluster = nodes(1, cores=1)
     scene = one_busy_thread(cluster)
     clock = VirtualClock()

@@ -1,4 +1,4 @@
-"""Links that are cut and receivers that read slowly: what waits, where, what is lost, per Storm version."""
+"""Cut links and slow receivers: which tuples wait, where, and which are lost, per Storm version."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def apart(executor: Executor) -> Slot:
 
 
 def ten_a_second(version: StormVersion) -> Scene:
-    """A spout on node0 that emits every 100 ms from 0 on, a bolt on node1, and nothing that takes time."""
+    """A spout on node0 that emits every 100 ms from 0 on, and a bolt on node1; nothing takes time."""
     return start(
         chain((1, 1), ackers=0),
         chain_trace([constant_work(0, 10)]),
@@ -37,9 +37,9 @@ def arrivals(scene: Scene) -> list[int]:
 @pytest.mark.parametrize(
     ("version", "reconnected"),
     [
-        # Tries 100 ms apart.
+        # Attempts 100 ms apart.
         (V0_8_2, 5_100 * MS),
-        # Tries after 100, 200, 400, 800, 1000, 1000 ms: at 2.1, 2.3, 2.7, 3.5, 4.5, 5.5 s.
+        # Attempts after 100, 200, 400, 800, 1000, 1000 ms: at 2.1, 2.3, 2.7, 3.5, 4.5, 5.5 s.
         (V0_9_0, 5_500 * MS),
         (V0_9_7, 5_500 * MS),
         (V1_0_6, 5_500 * MS),
@@ -47,7 +47,7 @@ def arrivals(scene: Scene) -> list[int]:
     ],
     ids=str,
 )
-def test_tuples_wait_for_a_cut_link_and_go_out_at_the_next_try_to_connect(
+def test_tuples_wait_for_a_cut_link_and_leave_at_the_next_attempt_to_connect(
     version: StormVersion, reconnected: int
 ) -> None:
     scene = ten_a_second(version)
@@ -63,8 +63,8 @@ def test_tuples_wait_for_a_cut_link_and_go_out_at_the_next_try_to_connect(
     assert plane.lost == 0
 
 
-def test_netty_gives_up_after_its_last_try_and_drops_until_the_link_is_back() -> None:
-    """0.9.0: 30 tries, 0.1 + 0.2 + 0.4 + 0.8 + 26 x 1 = 27.5 s. 0.9.7: 300 tries."""
+def test_netty_gives_up_after_its_last_attempt_and_drops_tuples_until_the_link_is_back() -> None:
+    """0.9.0: 30 attempts, 0.1 + 0.2 + 0.4 + 0.8 + 26 x 1 = 27.5 s. 0.9.7: 300 attempts."""
     lost = {}
     for version in (V0_9_0, V0_9_7):
         scene = ten_a_second(version)
@@ -83,7 +83,7 @@ def test_netty_gives_up_after_its_last_try_and_drops_until_the_link_is_back() ->
 
 
 def restarted_after(version: StormVersion, seconds: int) -> tuple[Scene, int]:
-    """The bolt's worker dies at 2 s and is there again, elsewhere, after so many seconds."""
+    """Kill the bolt's worker at 2 s and start it again elsewhere ``seconds`` later."""
     scene = ten_a_second(version)
     plane = scene.plane
     spout = next(e for e in scene.view if e.component == "spout")
@@ -104,13 +104,13 @@ def restarted_after(version: StormVersion, seconds: int) -> tuple[Scene, int]:
     [
         (V0_8_2, 10, 100),
         (V0_9_0, 10, 0),
-        (V0_9_0, 40, 125),  # of 40 s those that are older than 27.5 s
-        (V0_9_7, 40, 400),  # so does everything from 0.9.4 on
+        (V0_9_0, 40, 125),  # of 40 s, the tuples older than 27.5 s
+        (V0_9_7, 40, 400),  # as in all versions from 0.9.4 on
         (V2_8_8, 40, 400),
     ],
     ids=str,
 )
-def test_tuples_for_a_dead_worker_are_dropped_or_kept_as_its_version_has_it(
+def test_tuples_for_a_dead_worker_are_dropped_or_kept_depending_on_the_version(
     version: StormVersion, seconds: int, lost: int
 ) -> None:
     scene, dropped = restarted_after(version, seconds)
@@ -119,8 +119,9 @@ def test_tuples_for_a_dead_worker_are_dropped_or_kept_as_its_version_has_it(
 
 
 def test_a_sender_of_2_x_waits_when_the_receiver_reads_too_slowly() -> None:
-    """The bolt has nothing to do, but reading takes 1 ms a tuple: TCP stops the sender, the full transfer
-    queue the spout.
+    """Reading takes 1 ms a tuple, so TCP stops the sender, and the full transfer queue stops the spout.
+
+    The bolt itself has nothing to do.
     """
     queued = {}
     for bound in (1_000_000, 1 << 60):
@@ -149,7 +150,7 @@ def test_a_sender_of_2_x_waits_when_the_receiver_reads_too_slowly() -> None:
     assert queued[1 << 60] == pytest.approx(90_000, abs=1200)
 
 
-def test_other_links_do_not_feel_a_cut() -> None:
+def test_a_cut_link_does_not_affect_other_links() -> None:
     scene = start(
         chain((1, 2), ackers=0),
         chain_trace([constant_work(0, 10)]),

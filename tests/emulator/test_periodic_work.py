@@ -1,4 +1,4 @@
-"""What a worker does all the time: heartbeats, waits that end, a spout's empty turns, flush timers."""
+"""Periodic work of a worker: heartbeats, waits that time out, a spout's empty turns, flush timers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COST = replace(PLAIN, idle_jvm_share=0.003, consumer_wake_us=5.0, flush_us=10.0)
 
 
 def idle_ns(version: StormVersion, second: float, spread: bool) -> float:
-    """CPU that the spout's node takes in a second, with hardly a tuple: all on one node, or one on each."""
+    """CPU of the spout's node in a second almost without tuples; executors on one node, or on one each."""
     scene = start(
         chain((1, 2), ackers=0),
         chain_trace([constant_work(0, 10)]),
@@ -35,18 +35,20 @@ def idle_ns(version: StormVersion, second: float, spread: bool) -> float:
 
 
 @pytest.mark.parametrize(("version", "waits"), [(V0_8_2, 8), (V0_9_2, 8), (V1_0_6, 0), (V2_8_8, 0)])
-def test_all_consumers_wait_ten_milliseconds_at_most_and_an_idle_spout_one(
+def test_consumers_up_to_0_9_wait_ten_milliseconds_at_most_and_an_idle_spout_one(
     version: StormVersion, waits: int
 ) -> None:
     # Three threads of the worker, send and main thread of two bolts, send thread of the spout.
     timers = waits * 100 * 5 * US
     turns = 1000 * 5 * US
-    # Rounds of housekeeping do not divide a second evenly.
+    # Housekeeping rounds do not divide a second evenly.
     assert idle_ns(version, 5, spread=False) == pytest.approx(0.003 * SECOND + timers + turns, rel=0.005)
 
 
 @pytest.mark.parametrize(("version", "connections"), [(V0_8_2, 0), (V0_9_2, 2), (V0_9_7, 0)])
-def test_connections_are_flushed_from_thirty_seconds_on(version: StormVersion, connections: int) -> None:
+def test_connections_of_0_9_2_are_flushed_from_thirty_seconds_on(
+    version: StormVersion, connections: int
+) -> None:
     early, late = (idle_ns(version, second, spread=True) for second in (25, 31))
     assert late - early == pytest.approx(connections * 100 * 10 * US, rel=0.02)
 
@@ -55,8 +57,8 @@ def test_connections_are_flushed_from_thirty_seconds_on(version: StormVersion, c
 def test_up_to_0_9_each_batch_wakes_the_transfer_thread_even_if_all_of_it_is_local(
     version: StormVersion, woken: int
 ) -> None:
-    # A spout sends 125 tuples a second to a bolt beside it: the spout's send thread and the bolt are woken,
-    # and the transfer thread is, for nothing. Their waits never last 10 ms.
+    # A spout sends 125 tuples a second to a bolt in its own worker. The spout's send thread and the bolt are
+    # woken, and so is the transfer thread, without need. Their waits never last 10 ms.
     cost = replace(PLAIN, idle_jvm_share=0.0, consumer_wake_us=0.0)
     taken = []
     for wake_us in (0.0, 5.0):
@@ -73,17 +75,17 @@ def test_up_to_0_9_each_batch_wakes_the_transfer_thread_even_if_all_of_it_is_loc
         scene.plane.sample()
         scene.plane.run_until(15 * SECOND)
         taken.append(float(scene.plane.sample().node_cpu_ns["node0"]) / 10)
-    # Of the bolt's send thread and the worker's system executor.
+    # Waits of the bolt's send thread and of the worker's system executor.
     waits = (1 + 2) * 100 if version == V0_9_2 else 0
-    # A turn that finds a tuple ends a sleep as well.
+    # A turn that finds a tuple also ends a sleep.
     turns = 1000
     assert taken[1] - taken[0] == pytest.approx((waits + turns + woken * 125) * 5 * US, rel=0.02)
 
 
 @pytest.mark.parametrize(("rate", "ends"), [(125.0, 0), (40.0, 2), (10.0, 9)])
-def test_a_wait_that_a_tuple_ends_had_only_its_whole_ten_milliseconds(rate: float, ends: int) -> None:
-    # Every 8 ms, every 25 and every 100: the bolt and the spout's send thread wait, and so does the transfer
-    # thread, which is woken for nothing. A tuple comes a little later than its time, and is at work a little.
+def test_a_wait_for_a_tuple_times_out_after_every_full_ten_milliseconds(rate: float, ends: int) -> None:
+    # Tuples come every 8, 25 or 100 ms. The bolt and the spout's send thread wait for them, and so does the
+    # transfer thread, which is woken without need. Tuples come slightly late and take some time to process.
     taken = []
     for wake_us in (0.0, 5.0):
         scene = start(
@@ -104,7 +106,7 @@ def test_a_wait_that_a_tuple_ends_had_only_its_whole_ten_milliseconds(rate: floa
 
 
 def test_housekeeping_begins_its_next_period_when_its_work_is_done() -> None:
-    # 10 % of a core: 10 ms after the first 100 ms, and then a tenth of each period of 100 ms and its work.
+    # 10 % of a core: 10 ms after the first 100 ms, then a tenth of each period (100 ms plus the last work).
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([constant_work(0, 10)]),
@@ -127,8 +129,8 @@ def test_housekeeping_begins_its_next_period_when_its_work_is_done() -> None:
 
 
 @pytest.mark.parametrize(("cores", "speed"), [(1, 0.9), (2, 1.0)])
-def test_housekeeping_leaves_a_busy_thread_less_of_a_core(cores: int, speed: float) -> None:
-    # A bolt that has work of 1 ms every 2 ms, and 10 % of a core that its worker takes for itself.
+def test_housekeeping_slows_down_a_busy_thread_on_a_single_core(cores: int, speed: float) -> None:
+    # A bolt gets 1 ms of work every 2 ms, and its worker's housekeeping takes 10 % of a core.
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([constant_work(1 * MS, 10)]),
@@ -141,14 +143,14 @@ def test_housekeeping_leaves_a_busy_thread_less_of_a_core(cores: int, speed: flo
     scene.plane.run_until(3 * SECOND)
     scene.plane.finish()
     taken = scene.tape.column("executions", "end_ns") - scene.tape.column("executions", "start_ns")
-    # With 4 us of dispatching; one in a hundred shares the core with the thread that receives the next tuple.
+    # Includes 4 us of dispatch; one call in a hundred shares its core with the thread that receives a tuple.
     assert taken[500:].mean() * speed == pytest.approx(1 * MS + 4 * US, rel=0.005)
 
 
-def test_a_transfer_thread_that_is_awake_already_is_not_woken_for_nothing() -> None:
-    # On a core that a flood fills it has its turn 500 us after it was woken at the earliest, so it is woken
-    # 20,000 times in 10 s at most, for 5 us each; send threads have four batches in 500 us. Waits that end by
-    # time take 5 us 300 times a second besides.
+def test_a_transfer_thread_that_is_already_awake_is_not_woken_again() -> None:
+    # On a core filled by a flood, the thread runs 500 us after its wake-up at the earliest, so it is woken at
+    # most 20,000 times in 10 s, for 5 us each; send threads have four batches in 500 us. In addition, waits
+    # time out 300 times a second, for 5 us each.
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([constant_work(0, 10)]),
@@ -164,8 +166,8 @@ def test_a_transfer_thread_that_is_awake_already_is_not_woken_for_nothing() -> N
     assert 20.0 < cpu_ms[thread == "housekeeping"].sum() < 115.0
 
 
-def test_compiling_is_counted_while_it_goes_on() -> None:
-    # Two thousand calls leave seconds to compile, beside a bolt that wants the whole core.
+def test_cpu_of_compilers_is_counted_while_they_run() -> None:
+    # Two thousand calls leave seconds of compilation to do, beside a bolt that wants the complete core.
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([constant_work(0, 10)]),

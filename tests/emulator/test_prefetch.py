@@ -1,4 +1,4 @@
-"""What a long queue's next messages touch is fetched early; what happens does not change."""
+"""Records that a long queue's next messages need are prefetched, which does not change results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COUNTED = ("rng", "execute", "emitted", "transferred", "executed", "acked", "fai
 
 
 def counts_after(stop_ms: int) -> tuple[int, list[list[int]]]:
-    """The longest queue, and what the tasks have done."""
+    """Length of the longest queue, and the counters of all tasks."""
     plane, _ = start(OVERLOADED)
     plane.run_until(stop_ms * MS)
     task = plane.kernel.task
@@ -22,7 +22,7 @@ def counts_after(stop_ms: int) -> tuple[int, list[list[int]]]:
 
 
 @pytest.mark.slow
-def test_every_index_on_the_way_exists() -> None:
+def test_prefetching_uses_only_existing_indices() -> None:
     longest, counts = counts_after(25)
     assert longest > 10 * _MIN_LENGTH
     assert printed(__name__, "t.counts_after(25)") == str((longest, counts))

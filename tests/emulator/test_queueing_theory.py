@@ -1,6 +1,6 @@
-"""The data plane without overheads against the closed forms of queueing theory.
+"""Compare the data plane without overheads with the closed forms of queueing theory.
 
-Sojourn times come from the tuple log: entry into the receive queue to the end of execute.
+Sojourn times come from the tuple log: from entry into the receive queue to the end of execute.
 """
 
 from __future__ import annotations
@@ -88,15 +88,13 @@ def test_littles_law_holds_for_every_bolt() -> None:
 
 
 def test_many_threads_on_one_core_share_it_as_mg1_processor_sharing() -> None:
-    """With one executor per tuple in sight, a core is M/M/1 processor sharing: the mean sojourn is E[S] / (1
-    - load).
-    """
+    """With an executor for every tuple, a core is M/M/1 processor sharing: mean sojourn E[S] / (1 - load)."""
     scene = run_queue([exponential(3)], load=0.6, executors=(1, 400), cores=1)
     low, high = batch_interval(sojourn_ms(scene.tape))
     assert low <= 2 / (1 - 0.6) <= high
 
 
-def test_processor_sharing_does_not_care_about_the_distribution_of_work() -> None:
+def test_processor_sharing_is_insensitive_to_the_distribution_of_work() -> None:
     rng = np.random.default_rng(5)
     draws = np.where(rng.random(COUNT) < 0.9, 1 * MS, 11 * MS).astype(np.int64)
     scene = run_queue([draws], load=0.6, executors=(1, 400), cores=1)
@@ -104,10 +102,8 @@ def test_processor_sharing_does_not_care_about_the_distribution_of_work() -> Non
     assert low <= 2 / (1 - 0.6) <= high
 
 
-def test_many_threads_on_three_cores_have_the_mean_of_mm3() -> None:
-    """Sharing c cores fairly keeps the number in system of M/M/c (work is exponential), so Erlang's C formula
-    holds.
-    """
+def test_many_threads_on_three_cores_have_the_mean_sojourn_time_of_mm3() -> None:
+    """Fair sharing of c cores keeps the number in system of M/M/c (work is exponential): Erlang's C holds."""
     scene = run_queue([exponential(3)], load=3 * 0.7, executors=(1, 400), cores=3)
     a, c = 3 * 0.7, 3
     tail = a**c / (1 * 2 * 3) * c / (c - a)

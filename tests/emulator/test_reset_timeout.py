@@ -1,4 +1,4 @@
-"""collector.resetTimeout: a tuple that waits long gets its message time-out anew, from Storm 1.0 on."""
+"""collector.resetTimeout restarts the message timeout of a tuple that waits long, from Storm 1.0 on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from storm_lab.model.version import V0_9_7, V1_0_6, V2_8_8
 
 
 def three_long_calls(version: StormVersion, resets: int) -> Scene:
-    """Three lines at 10 ms, a bolt that waits 2.5 s for a server with each, a time-out of 3 s."""
+    """Three lines at 10 ms, a bolt that waits 2.5 s for a server with each, and a timeout of 3 s."""
     trace = chain_trace([constant_work(0, 3)])
     trace.records["server"][1::2] = 0
     trace.records["server_ns"][1::2] = 2500 * MS
@@ -35,13 +35,13 @@ def three_long_calls(version: StormVersion, resets: int) -> Scene:
 @pytest.mark.parametrize(
     ("version", "resets", "third"),
     [
-        # It is emitted at 0.01 s; rotations at 3 s and 6 s; it would be acked at 7.5 s.
+        # The third tuple is emitted at 0.01 s and would be acked at 7.5 s; rotations come at 3 s and 6 s.
         (V1_0_6, 0, "failed"),
         (V2_8_8, 0, "failed"),
-        # Its execute begins at 5.0 s with a reset: it may take until the rotation at 9 s.
+        # Its execution begins at 5.0 s with a reset, so it may take until the rotation at 9 s.
         (V1_0_6, 1, "acked"),
         (V2_8_8, 1, "acked"),
-        # 0.9 has no such call.
+        # 0.9 does not have this call.
         (V0_9_7, 1, "failed"),
     ],
 )
@@ -63,8 +63,8 @@ def test_a_reset_is_a_message_to_the_acker_and_one_back_to_the_spout() -> None:
     assert executed == {0: 6, 1: 9}
 
 
-def test_the_reset_comes_before_the_call_s_work() -> None:
-    """Dispatch and emit of the reset, then the rest; the sum is that of a call without, and one emit."""
+def test_a_reset_lengthens_the_call_by_one_emit() -> None:
+    """A call with a reset takes as long as a call without one plus one emit."""
     taken = []
     for resets in (0, 1):
         scene = three_long_calls(V1_0_6, resets)

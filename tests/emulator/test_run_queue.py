@@ -1,4 +1,4 @@
-"""Threads that run one after another on a full node, and nodes that take turns at a machine, by hand."""
+"""Threads that take turns on a full node, and nodes that take turns at a machine, computed by hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TURN = 4 * MS
 
 
 def calls(bolts: int, cores: int, turn_ns: int) -> Scene:
-    """So many bolts on node 0 get a tuple each, whose call takes a second."""
+    """``bolts`` bolts on node 0 get a tuple each, whose call takes a second."""
     scene = start(
         chain((1, bolts), ackers=0),
         chain_trace([constant_work(SECOND, 10)]),
@@ -35,8 +35,8 @@ def calls(bolts: int, cores: int, turn_ns: int) -> Scene:
     return scene
 
 
-def who_runs(scene: Scene, node: int = 0, steps: int = 200) -> list[set[int]]:
-    """Numbers of the main threads that have a core of a node, once in each ms."""
+def threads_on_cores(scene: Scene, node: int = 0, steps: int = 200) -> list[set[int]]:
+    """Main threads that have a core of ``node``, sampled every ms."""
     seen = []
     for _ in range(steps):
         scene.plane.run_until(scene.plane.now_ns + MS)
@@ -48,38 +48,38 @@ def who_runs(scene: Scene, node: int = 0, steps: int = 200) -> list[set[int]]:
 
 
 def stretches(seen: list[set[int]], thread: int) -> set[int]:
-    """For how many ms at a time a thread had a core."""
+    """Lengths in ms of the stretches for which a thread had a core."""
     has = np.array([False, *(thread in running for running in seen), False])
     edges = np.flatnonzero(np.diff(has))
     return {int(n) for n in (edges[1::2] - edges[::2])[1:-1]}
 
 
-def test_without_turns_all_run_at_once() -> None:
-    assert all(len(running) == 2 for running in who_runs(calls(2, 1, 0)))
+def test_without_turns_all_threads_run_at_once() -> None:
+    assert all(len(running) == 2 for running in threads_on_cores(calls(2, 1, 0)))
 
 
 def test_threads_of_a_full_core_run_one_after_another_for_a_turn_each() -> None:
-    seen = who_runs(calls(2, 1, TURN))
+    seen = threads_on_cores(calls(2, 1, TURN))
     first, second = set.union(*seen)
     assert all(len(running) == 1 for running in seen)
     assert stretches(seen, first) == stretches(seen, second) == {4}
 
 
-def test_nobody_gives_up_a_core_where_each_has_one() -> None:
-    assert all(len(running) == 2 for running in who_runs(calls(2, 2, TURN)))
+def test_no_thread_gives_up_its_core_if_every_thread_has_one() -> None:
+    assert all(len(running) == 2 for running in threads_on_cores(calls(2, 2, TURN)))
 
 
-def test_three_threads_have_equal_parts_of_two_cores() -> None:
-    seen = who_runs(calls(3, 2, TURN), steps=600)
+def test_three_threads_get_equal_shares_of_two_cores() -> None:
+    seen = threads_on_cores(calls(3, 2, TURN), steps=600)
     assert all(len(running) == 2 for running in seen)
     for thread in set.union(*seen):
         assert sum(thread in running for running in seen) == pytest.approx(400, abs=8)
 
 
 def waits_us(work_ns: int, every_ns: int, turn_ns: int) -> NDArray[np.float64]:
-    """How long each tuple waits for a bolt on a node with one core, which a call without end wants, too.
+    """Waits in us of tuples for a bolt on a node whose only core is also wanted by an endless call.
 
-    By the order of their arrival, from when that call has begun on.
+    In the order of their arrival, beginning after the start of that call.
     """
     arrivals = np.concatenate(([100 * MS], np.arange(110 * MS, SECOND, every_ns)))
     scene = start(
@@ -102,11 +102,11 @@ def waits_us(work_ns: int, every_ns: int, turn_ns: int) -> NDArray[np.float64]:
     return (began - asked)[1:] / US
 
 
-def test_who_has_had_less_than_others_has_a_core_at_once() -> None:
-    """At first all have had the same, and the call keeps its core to the end of its turn.
+def test_a_thread_that_has_used_less_than_others_gets_a_core_at_once() -> None:
+    """At first all threads have used equally much, so the call keeps its core to the end of its turn.
 
-    The threads that hand the tuple on and the bolt have waited then, and so have had less, until they have
-    made up for it by what they take of the core.
+    By then the bolt and the threads that hand the tuple on have waited, so they have used less and get the
+    core at once, until they have caught up.
     """
     waits = waits_us(100 * US, 10 * MS, TURN)
     assert waits[0] == pytest.approx(4000, abs=1)
@@ -114,7 +114,7 @@ def test_who_has_had_less_than_others_has_a_core_at_once() -> None:
     assert waits.max() <= 4001
 
 
-def test_who_has_had_more_than_its_share_waits_until_others_have_had_theirs() -> None:
-    """A call of 2 ms each 3 ms on half a core: by hand one each 4 ms, so each waits 1 ms longer."""
+def test_a_thread_that_has_used_more_than_its_share_waits_for_the_others() -> None:
+    """Calls of 2 ms every 3 ms on half a core: one ends every 4 ms, so each waits 1 ms longer."""
     waits = waits_us(2 * MS, 3 * MS, TURN)
     assert np.diff(waits)[50:100].mean() == pytest.approx(1000, rel=0.05)

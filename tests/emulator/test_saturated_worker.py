@@ -1,5 +1,6 @@
-"""What happens inside and in front of a worker that cannot keep up (Storm 0.9): the mechanisms behind the
-recordings of R-Storm's topologies.
+"""Mechanisms inside and in front of a worker that cannot keep up (Storm 0.9).
+
+They are behind the recordings of R-Storm's topologies.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def network_cpu(scene: Scene, node: int) -> int:
     return int(threads["cpu"][(threads["kind"] == NETWORK) & (threads["node"] == node)].sum())
 
 
-def test_what_arrives_is_read_and_decoded_also_when_it_is_never_executed() -> None:
+def test_arriving_tuples_are_read_and_decoded_even_if_they_are_never_executed() -> None:
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([constant_work(2 * MS)]),
@@ -49,7 +50,7 @@ def test_what_arrives_is_read_and_decoded_also_when_it_is_never_executed() -> No
         ideal=True,
     )
     scene.plane.kernel.cost["receive"] = 40 * US
-    # From here on the bolt's queue is full and the receive thread is held up.
+    # By then the bolt's queue is full and the receive thread is blocked.
     scene.plane.run_until(10 * SECOND)
     read, done = network_cpu(scene, 0), executed(scene, "bolt0")
     scene.plane.run_until(19 * SECOND)
@@ -73,7 +74,7 @@ def test_zeromq_workers_and_storm_2_have_no_network_thread_of_their_own() -> Non
 
 
 def emitted_by_half_second(version: StormVersion) -> list[int]:
-    """Emits of a spout that floods a bolt of its own worker, which takes 1 ms for each."""
+    """Emits per half second of a spout that floods a bolt in its own worker, which takes 1 ms a tuple."""
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([constant_work(MS)]),
@@ -90,14 +91,14 @@ def emitted_by_half_second(version: StormVersion) -> list[int]:
     return counts[30:]
 
 
-def test_a_disruptor_queue_frees_the_places_of_a_batch_together_so_a_blocked_spout_emits_in_bursts() -> None:
+def test_a_disruptor_queue_frees_a_batch_at_once_so_a_blocked_spout_emits_in_bursts() -> None:
     bursts = emitted_by_half_second(V0_9_7)
     assert bursts.count(0) > 10
     assert max(bursts) > 2000
     assert sum(bursts) / (len(bursts) / 2) == pytest.approx(1000, rel=0.25)
 
 
-def test_a_queue_of_storm_2_frees_place_by_place() -> None:
+def test_a_queue_of_storm_2_frees_its_places_one_by_one() -> None:
     steady = emitted_by_half_second(V2_8_8)
     assert steady.count(0) == 0
     assert max(steady) < 1000
@@ -128,7 +129,7 @@ def test_only_one_thread_of_a_worker_writes_into_its_log_at_a_time() -> None:
     assert two_bolts(debug=True) == pytest.approx(9000, rel=0.01)
 
 
-def test_the_log_goes_on_after_a_writer_and_a_waiter_have_died() -> None:
+def test_logging_continues_after_a_writing_and_a_waiting_thread_have_died() -> None:
     scene = start(
         chain((1, 3), ackers=0, settings={"topology.debug": True}),
         chain_trace([constant_work(0)]),
@@ -150,7 +151,7 @@ def test_the_log_goes_on_after_a_writer_and_a_waiter_have_died() -> None:
 
 
 def spout_and_bolt_of_one_log(turn: int) -> tuple[int, int]:
-    """Emits of a spout (1 ms of log each) and executes of a bolt with plenty to do (2 ms): 9 s, one core."""
+    """Emits of a spout (1 ms of logging) and executions of a busy bolt (2 ms), in 9 s on one core."""
     scene = start(
         chain((1, 1, 1), ackers=0, settings={"topology.debug": True}),
         chain_trace([constant_work(0), constant_work(0)]),
@@ -167,8 +168,8 @@ def spout_and_bolt_of_one_log(turn: int) -> tuple[int, int]:
     return int(scene.plane.kernel.task["emitted"][0]), executed(scene, "bolt1")
 
 
-def test_on_a_single_core_threads_of_a_log_get_equal_time_and_not_equal_tuples() -> None:
-    # Turn by turn: half of the time each.
+def test_threads_that_share_a_log_and_a_core_get_equal_time_only_with_time_slices() -> None:
+    # With time slices: half of the time each.
     assert spout_and_bolt_of_one_log(turn=20 * MS) == pytest.approx((4500, 2250), rel=0.02)
-    # Tuple by tuple: 3 ms for one of each.
+    # Without time slices: 3 ms for an emit and an execution, in turn.
     assert spout_and_bolt_of_one_log(turn=0) == pytest.approx((3000, 3000), rel=0.02)

@@ -1,4 +1,4 @@
-"""Storm's settings do what Storm does with them, in the versions that have them; all others are refused."""
+"""Settings have the effects that they have in Storm; those that a version does not have are refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def apart(executor: Executor) -> Slot:
 def overloaded(
     version: StormVersion, place: Any = lambda executor: TOGETHER, spouts: int = 1, **given: Any
 ) -> Scene:
-    """A spout that is never short of lines before a bolt that takes a millisecond a tuple; half a second."""
+    """Half a second of a saturated spout and a bolt that takes a millisecond a tuple."""
     scene = start(
         chain((spouts, 1), ackers=0, settings=given),
         chain_trace([constant_work(MS)]),
@@ -54,21 +54,21 @@ def longest_receive_queue(scene: Scene) -> int:
     [(V0_8_2, 16, 16), (V0_9_7, 16, 128), (V2_8_8, 16, 16), (V2_8_8, 20, 32)],
     ids=str,
 )
-def test_a_receive_queue_holds_what_its_buffer_size_says(
+def test_the_receive_buffer_size_sets_the_places_of_a_receive_queue(
     version: StormVersion, size: int, places: int
 ) -> None:
     scene = overloaded(version, **{settings.RECEIVE_BUFFER: size})
     assert longest_receive_queue(scene) == places
-    # Up to 0.10 a queue is taken in batches, so none is far from full; nobody gets far ahead of the bolt.
+    # With the default size the queue grows longer.
     assert longest_receive_queue(overloaded(version)) > places
 
 
-def test_send_and_transfer_queues_hold_what_their_buffer_sizes_say() -> None:
+def test_send_and_transfer_buffer_sizes_set_the_places_of_their_queues() -> None:
     given = {settings.SEND_BUFFER: 4, settings.TRANSFER_BUFFER: 2}
     assert QueueSizes.of(V0_8_2, given) == QueueSizes(main=1024, send=4, transfer=2)
     assert QueueSizes.of(V0_9_7, given) == QueueSizes(main=8192, send=4, transfer=16)
     assert QueueSizes.of(V2_8_8, {settings.TRANSFER_BUFFER: 7}) == QueueSizes(32768, 1, 7)
-    # A spout that finds its send queue full goes to sleep.
+    # A spout that finds its send queue full sleeps.
     ahead = overloaded(V0_8_2, apart).plane.kernel
     held = overloaded(V0_8_2, apart, **{settings.SEND_BUFFER: 4}).plane.kernel
     assert 3 * max(held.task["emitted"]) < max(ahead.task["emitted"])
@@ -77,7 +77,7 @@ def test_send_and_transfer_queues_hold_what_their_buffer_sizes_say() -> None:
 
 
 def most_to_send(**given: Any) -> int:
-    """Most places of the spouts' worker's transfer queue that are seen in use."""
+    """Largest number of places seen in use in the transfer queue of the spouts' worker."""
     plane = overloaded(V0_8_2, apart, spouts=8, **given).plane
     worker = plane.kernel.worker[plane.kernel.worker["node"] == 0][0]
     most = 0
@@ -88,7 +88,7 @@ def most_to_send(**given: Any) -> int:
 
 
 def enqueued(batch: int | None) -> list[int]:
-    """When the bolt gets the first sixteen tuples that reached its worker together."""
+    """Instants at which the last sixteen of 64 tuples that arrive together are put into the bolt's queue."""
     given = {} if batch is None else {settings.RECEIVER_BATCH: batch}
     scene = start(
         chain((1, 1), ackers=0, settings=given),
@@ -141,14 +141,14 @@ def test_an_idle_spout_sleeps_as_long_as_its_wait_strategy_says() -> None:
     ]
 
 
-def test_an_idle_spout_of_2_x_sleeps_as_long_as_its_last_level_says() -> None:
+def test_an_idle_spout_of_2_x_sleeps_as_long_as_its_last_wait_level_says() -> None:
     sleepy = found(V2_8_8, **{settings.SPOUT_SLEEP_2_MS: 250})
     assert sleepy == found(V0_9_7, **{settings.SPOUT_SLEEP_MS: 250})
 
 
 def test_an_idle_bolt_of_2_x_parks_and_sleeps_as_the_clusters_settings_say() -> None:
     def waits(**given: int) -> tuple[float, float]:
-        """How long tuples lie in the bolt's queue, in ms (longest), and CPU of all executors, in ms."""
+        """Longest wait of a tuple in the bolt's queue and CPU of all executors, both in ms."""
         scene = start(
             chain((1, 1), ackers=0),
             chain_trace([constant_work(0)]),
@@ -170,7 +170,7 @@ def test_an_idle_bolt_of_2_x_parks_and_sleeps_as_the_clusters_settings_say() -> 
     assert usual < 1.5
     assert little < cpu
     assert 1.5 < waits(**{coarse: 40})[0] < 41
-    # It never leaves the fine polls: 333 ms are 6,000 parks.
+    # The bolt never leaves the fine polls: 333 ms are 6,000 parks.
     assert waits(**{parks: 10_000, coarse: 40})[0] < 0.2
     assert never < 1.5
 
@@ -210,7 +210,7 @@ def test_supervisor_periods_decide_when_a_dead_worker_is_replaced() -> None:
         ]
         return starts[1] - 30.0
 
-    # A heartbeat file of the last second, older than 30 s, seen at the next look, 3 s apart.
+    # The last heartbeat is up to 1 s older than the kill and times out after 30 s; checks are 3 s apart.
     assert 29.0 <= replaced_s() <= 34.0
     assert 4.0 <= replaced_s(**{"supervisor.worker.timeout.secs": 5}) <= 9.0
     brisk = {"supervisor.worker.timeout.secs": 5, "supervisor.monitor.frequency.secs": 0.01}
@@ -244,7 +244,7 @@ def test_a_setting_that_the_version_does_not_have_is_refused(
         Emulation(replace(run, topologies=(replace(plan, topology=replace(TOPOLOGY, settings=given)),)))
 
 
-def test_a_power_of_two_is_not_needed_from_2_on() -> None:
+def test_buffer_sizes_need_not_be_powers_of_two_from_2_0_on() -> None:
     run = spec(version=V2_8_8)
     (plan,) = run.topologies
     wide = replace(TOPOLOGY, settings={settings.RECEIVE_BUFFER: 100})

@@ -1,4 +1,4 @@
-"""Nodes that are containers on one machine: how they share its cores, worked out by hand."""
+"""Nodes that are containers on one machine: how they share its cores, computed by hand."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ FLOOD = SourcePlan(SourceKind.SATURATED, anchored=False)
 def machine(
     spouts: Sequence[int], shared: float | None, cores: int = 4, quota: float | None = None
 ) -> Cluster:
-    """A node for so many spouts each, and one more for the bolt."""
+    """A node for each number of spouts, and one more for the bolt."""
     given = {"cores": cores, "core_mhz": 2000.0, "memory_mb": 65536.0, "ports": (6700,), "cpu_quota": quota}
     nodes = [Node(f"node{number}", quota_period_ms=20.0, **given) for number in range(len(spouts) + 1)]
     return Cluster(tuple(nodes), shared)
 
 
 def cores_used(spouts: Sequence[int], cluster: Cluster) -> list[float]:
-    """Cores that the spouts of each node use, which always want one each: 1 ms a tuple."""
+    """Cores that the spouts of each node use; every spout always wants a core (1 ms a tuple)."""
     home = [node for node, count in enumerate(spouts) for _ in range(count)]
 
     def place(executor: Executor) -> Slot:
-        # Tasks are numbered by component's name: the bolt's first.
+        # Tasks are numbered by the component's name, so the bolt's comes first.
         node = len(spouts) if executor.component == "bolt0" else home[executor.start - 2]
         return Slot(f"node{node}", 6700)
 
@@ -70,23 +70,23 @@ def cores_used(spouts: Sequence[int], cluster: Cluster) -> list[float]:
         ((2, 2), 1.5, (0.75, 0.75)),
     ],
 )
-def test_nodes_get_equal_parts_and_what_one_cannot_use_goes_to_the_others(
+def test_nodes_share_cores_equally_and_unused_shares_go_to_other_nodes(
     spouts: tuple[int, ...], shared: float | None, used: tuple[float, ...]
 ):
-    """Nodes have four cores each at most, however many the machine has."""
+    """A node has at most four cores, however many the machine has."""
     assert cores_used(spouts, machine(spouts, shared)) == pytest.approx(used, rel=0.01)
 
 
-def test_a_node_that_has_used_its_quota_up_leaves_the_cores_to_the_others():
-    """By hand: node0 may use half a core, so node1 gets the other one and a half, and has two spouts."""
+def test_a_node_that_has_used_up_its_quota_leaves_its_cores_to_the_others():
+    """node0 may use half a core, so the two spouts of node1 get the other one and a half."""
     free = machine((2, 2), 2.0)
     held = Cluster((machine((2, 2), 2.0, quota=0.5).nodes[0], *free.nodes[1:]), 2.0)
     assert cores_used((2, 2), free) == pytest.approx([1.0, 1.0], rel=0.01)
     assert cores_used((2, 2), held) == pytest.approx([0.5, 1.5], rel=0.02)
 
 
-def test_nodes_under_quotas_have_all_cores_one_after_another():
-    """Each may use 18 ms of CPU in 20 and could use two cores: by hand both for 9 ms, then none for 11."""
+def test_nodes_with_quotas_take_turns_at_all_cores():
+    """Each node may use 18 ms of CPU in 20 ms and wants two cores: it has both for 9 ms, then none for 11."""
     cluster = Cluster(machine((0, 0), 2.0, cores=2, quota=0.9).nodes[:2], 2.0)
     scene = start(
         chain((1, 1), ackers=0),
@@ -111,8 +111,8 @@ def test_nodes_under_quotas_have_all_cores_one_after_another():
 
 
 @pytest.mark.parametrize(("shared", "apart_ms"), [(1.0, [0, 0, 0, 4]), (None, [1, 1, 1, 1])])
-def test_a_node_waits_for_the_end_of_another_ones_turn(shared: float | None, apart_ms: list[int]):
-    """A tuple each ms, beside a node that always wants the machine's only core: four of them each 4 ms."""
+def test_a_node_waits_for_the_end_of_another_nodes_turn(shared: float | None, apart_ms: list[int]):
+    """A tuple every ms beside a node that always wants the only core: four tuples run every 4 ms."""
     cluster = machine((1, 1), shared, cores=1)
     scene = start(
         chain((1, 1), ackers=0),
@@ -143,7 +143,7 @@ def test_a_node_waits_for_the_end_of_another_ones_turn(shared: float | None, apa
         ({"threads_per_core": 2}, "threads_per_core = 2.*count each thread as a core"),
     ],
 )
-def test_what_cannot_be_shared_is_refused_with_the_field(change: dict[str, object], message: str):
+def test_invalid_shared_cores_are_refused_with_the_field(change: dict[str, object], message: str):
     node = Node("node", threads_per_core=int(change.get("threads_per_core", 1)))  # type: ignore[call-overload]
     with pytest.raises(UserError, match=message):
         Cluster((node,), change.get("shared_cores", 2.0))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Sources that cannot be played are refused by spout, field and value."""
+"""Invalid sources are refused with their spout, field and value."""
 
 from __future__ import annotations
 
@@ -40,12 +40,14 @@ TRACE = SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([0, 5]), arrival_perio
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_it_is_refused_by_name(plan: SourcePlan, message: str) -> None:
+def test_an_invalid_source_is_refused_in_one_line_with_field_and_spout(
+    plan: SourcePlan, message: str
+) -> None:
     with pytest.raises(UserError, match=message) as refusal:
         check_source("s", plan)
     assert "\n" not in str(refusal.value)
 
 
-def test_what_can_be_played_passes() -> None:
+def test_valid_sources_pass() -> None:
     for plan in (RATE, LOOP, TRACE, replace(RATE, on_fail=FailurePolicy.REPLAY, checkpoint_ns=10)):
         check_source("s", plan)

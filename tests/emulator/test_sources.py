@@ -1,4 +1,4 @@
-"""What each kind of source promises when spouts die: at least or at most once, and how much comes again."""
+"""Delivery guarantees of each kind of source when spouts die, and how many lines are replayed."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def _lines(roots: dict[str, Any], chosen: Any) -> list[int]:
     return sorted(int(line) for line in roots["line"][chosen])
 
 
-def test_a_log_begins_again_at_its_last_checkpoint_and_loses_nothing() -> None:
+def test_a_log_is_read_again_from_its_last_checkpoint_and_loses_nothing() -> None:
     scene = _scene(LOG)
     _restart_spouts(scene, 9.0)
     roots = _end(scene, 20.0)
     again = roots["attempt"] == 1
     stored = 8 * 100  # The last checkpoint was at 8 s.
     assert _lines(roots, again)[0] >= stored - 2
-    # Everything from there to the death comes again, acked or not, and nothing that came later.
+    # Every line from there to the death is replayed, acked or not, and no later line is.
     assert _lines(roots, again) == list(range(_lines(roots, again)[0], 900))
     acked = Counter(_lines(roots, roots["outcome"] == "acked"))
     assert set(range(1900)) <= set(acked)
@@ -81,7 +81,7 @@ def test_a_log_begins_again_at_its_last_checkpoint_and_loses_nothing() -> None:
     assert max(acked.values()) == 2
 
 
-def test_lines_of_a_log_come_again_in_their_order_and_before_new_ones() -> None:
+def test_lines_of_a_log_are_replayed_in_order_and_before_new_lines() -> None:
     scene = _scene(LOG)
     _restart_spouts(scene, 9.0)
     roots = _end(scene, 20.0)
@@ -91,7 +91,7 @@ def test_lines_of_a_log_come_again_in_their_order_and_before_new_ones() -> None:
         assert list(lines) == sorted(lines)
 
 
-def test_every_reader_of_a_log_has_a_partition_of_its_own_at_its_part_of_the_rate() -> None:
+def test_every_reader_of_a_log_has_its_own_partition_with_its_share_of_the_rate() -> None:
     scene = _scene(LOG, spouts=3)
     _restart_spouts(scene, 9.0)
     roots = _end(scene, 20.0)
@@ -103,7 +103,7 @@ def test_every_reader_of_a_log_has_a_partition_of_its_own_at_its_part_of_the_rat
 
 
 @pytest.mark.parametrize("period_s", [0.5, 2.0, 4.0])
-def test_more_comes_again_the_longer_the_last_checkpoint_is_ago(period_s: float) -> None:
+def test_more_lines_are_replayed_the_older_the_last_checkpoint_is(period_s: float) -> None:
     scene = _scene(replace(LOG, checkpoint_ns=round(period_s * SECOND)))
     _restart_spouts(scene, 11.9)
     roots = _end(scene, 20.0)
@@ -127,7 +127,7 @@ def test_the_committed_offset_moves_at_checkpoints_only_and_never_falls() -> Non
 
 
 def test_the_committed_offset_stops_at_a_line_that_is_not_acked() -> None:
-    # The bolt is away from 3 to 8 s: what was sent to it fails and comes again later than its successors.
+    # The bolt is down from 3 to 8 s: tuples sent to it fail and are replayed later than their successors.
     scene = _scene(replace(LOG, rate_per_s=10.0))
     slot = Slot("node1", 6700)
     members = sorted(e for e in scene.view if e.component != "spout")
@@ -162,8 +162,8 @@ def test_a_second_copy_of_a_reader_keeps_the_log_going_without_a_rewind() -> Non
     assert set(range(1900)) <= set(acked)
 
 
-def test_a_held_line_comes_again_until_it_is_acked_and_then_never() -> None:
-    scene = _scene(replace(HELD, rate_per_s=600.0), work_us=2000)  # More than the bolt can do: many wait.
+def test_a_held_line_is_emitted_until_it_is_acked_and_then_never_again() -> None:
+    scene = _scene(replace(HELD, rate_per_s=600.0), work_us=2000)  # More than the bolt can handle: many wait.
     _restart_spouts(scene, 3.0)
     scene.plane.set_load("t", "spout", 0.0)
     roots = _end(scene, 60.0)
@@ -175,7 +175,7 @@ def test_a_held_line_comes_again_until_it_is_acked_and_then_never() -> None:
     assert set(lost) <= set(acked)
 
 
-def test_a_popped_line_is_emitted_once_whatever_dies() -> None:
+def test_a_popped_line_is_emitted_once_even_if_its_spout_dies() -> None:
     scene = _scene(replace(POPPED, rate_per_s=600.0))
     _restart_spouts(scene, 3.0)
     roots = _end(scene, 20.0)
@@ -185,7 +185,7 @@ def test_a_popped_line_is_emitted_once_whatever_dies() -> None:
 
 
 @pytest.mark.parametrize("on_fail", list(FailurePolicy))
-def test_callers_wait_for_their_answers_and_go_on_after_a_death(on_fail: FailurePolicy) -> None:
+def test_callers_wait_for_their_answers_and_continue_after_a_death(on_fail: FailurePolicy) -> None:
     scene = _scene(replace(CALLS, on_fail=on_fail))
     _restart_spouts(scene, 3.0)
     roots = _end(scene, 20.0)
@@ -200,7 +200,7 @@ def test_callers_wait_for_their_answers_and_go_on_after_a_death(on_fail: Failure
 
 
 @pytest.mark.parametrize("source", [LOG, HELD])
-def test_a_line_that_a_dying_spout_had_taken_but_not_emitted_goes_back(source: SourcePlan) -> None:
+def test_a_line_taken_but_not_emitted_by_a_dying_spout_returns_to_the_source(source: SourcePlan) -> None:
     # Each fetch takes 400 ms, so the spouts are killed with a line in hand.
     scene = _scene(replace(source, fetch_ns=400 * MS, rate_per_s=1000.0))
     _restart_spouts(scene, 2.1)
@@ -209,15 +209,15 @@ def test_a_line_that_a_dying_spout_had_taken_but_not_emitted_goes_back(source: S
     assert set(range(max(acked))) <= {*acked, *_lines(roots, roots["outcome"] == "pending")}
 
 
-def test_a_line_in_hand_is_gone_with_a_spout_that_pops() -> None:
+def test_a_popped_line_in_hand_is_lost_with_its_spout() -> None:
     scene = _scene(replace(POPPED, fetch_ns=400 * MS, rate_per_s=1000.0))
     _restart_spouts(scene, 2.1)
     roots = _end(scene, 20.0)
     missing = set(range(int(roots["line"].max()))) - set(roots["line"].tolist())
-    assert len(missing) == 2  # One in the hands of each of the two spouts.
+    assert len(missing) == 2  # One in hand in each of the two spouts.
 
 
-def test_a_log_that_is_fetched_apart_begins_again_at_its_last_checkpoint() -> None:
+def test_a_log_read_by_a_fetch_thread_is_read_again_from_its_last_checkpoint() -> None:
     scene = _scene(replace(LOG, fetch_ns=300 * MS, fetch_lines=50, fetch_thread=True))
     _restart_spouts(scene, 9.0)
     roots = _end(scene, 20.0)
@@ -226,7 +226,7 @@ def test_a_log_that_is_fetched_apart_begins_again_at_its_last_checkpoint() -> No
     assert max(acked) > 1900
 
 
-def test_recorded_arrivals_of_a_log_are_dealt_out_and_all_come() -> None:
+def test_recorded_arrivals_of_a_log_are_dealt_to_its_partitions_and_all_acked() -> None:
     times = np.arange(0, 1000, 10, dtype=np.int64) * MS
     plan = SourcePlan(
         SourceKind.TRACE,
@@ -272,7 +272,7 @@ print(rows_after_a_death())
 
 
 def rows_after_a_death() -> str:
-    """Digest of the roots of a log, of a held queue and of callers around a death of their spouts."""
+    """Digest of the roots of a log, of held queues and of callers around a death of their spouts."""
     digest = hashlib.sha256()
     for source in (
         replace(LOG, checkpoint_ns=100 * MS),
@@ -288,7 +288,7 @@ def rows_after_a_death() -> str:
 
 
 @pytest.mark.slow
-def test_without_the_compiler_the_same_lines_come_again() -> None:
+def test_the_same_lines_are_replayed_without_the_compiler() -> None:
     root = Path(__file__).parents[2]
     plain = subprocess.run(
         [sys.executable, "-c", _PLAIN],
@@ -301,7 +301,7 @@ def test_without_the_compiler_the_same_lines_come_again() -> None:
     assert plain.stdout.strip() == rows_after_a_death()
 
 
-def test_when_the_plane_is_asked_to_run_changes_nothing() -> None:
+def test_running_the_plane_in_small_steps_changes_nothing() -> None:
     whole, pieces = _scene(LOG), _scene(LOG)
     for tenth in range(1, 90):
         pieces.plane.run_until(tenth * SECOND // 10)
@@ -333,7 +333,7 @@ def test_a_log_stores_the_first_line_that_is_not_acked() -> None:
         (replace(LOG, checkpoint_ns=-1), "checkpoint_ns"),
     ],
 )
-def test_a_log_that_cannot_keep_its_promise_is_refused(bad: SourcePlan, message: str) -> None:
+def test_invalid_settings_of_a_log_are_refused(bad: SourcePlan, message: str) -> None:
     with pytest.raises(UserError, match=message):
         _scene(bad)
 

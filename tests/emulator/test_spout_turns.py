@@ -46,7 +46,7 @@ def turns(plan: SourcePlan, executors: int = 1, tasks: int = 1, **settings: obje
 
 
 def emits(scene: Scene) -> list[tuple[int, int]]:
-    """Time in us and task of every emit: a bolt gets it at once, and these emits are not tracked."""
+    """Time in us and task of every emit, as the bolt sees them: tuples arrive at once and are not tracked."""
     at, task = scene.tape.column("executions", "enqueue_ns"), scene.tape.column("executions", "source_task")
     return sorted(zip((at // US).tolist(), task.tolist(), strict=True))
 
@@ -56,10 +56,10 @@ def test_a_turn_calls_next_tuple_once_on_each_task_and_sleeps_only_when_none_emi
     scene = turns(lines_at(lines), tasks=3, ackers=0)
     scene.plane.run_until(1 * SECOND)
     scene.plane.finish()
-    # (Tasks are numbered after the bolt's.) The turn at 10 ms emits on all three tasks; the next one follows
-    # without sleep, emits on the first task and ends, as there is no fourth line for the others. The turn at
-    # 10.4 ms finds nothing and sleeps to 11.4, past the line of 10.6, which that turn takes. One that comes
-    # during that call is taken by the second task in the same turn.
+    # Spout tasks are numbered after the bolt's. The turn at 10 ms emits on all three tasks. The next one
+    # follows without a sleep, emits on the first task and ends, as no lines are left for the others. The turn
+    # at 10.4 ms finds nothing and sleeps to 11.4 ms, past the line of 10.6 ms, which the next turn takes. The
+    # line that arrives during that call is taken by the second task in the same turn.
     assert emits(scene) == [
         (10_100, 2), (10_200, 3), (10_300, 4), (10_400, 2), (11_500, 2), (11_600, 3)
     ]  # fmt: skip
@@ -78,11 +78,11 @@ def test_sleeps_end_late_between_turns_and_in_next_tuple() -> None:
     asleep.plane.finish()
     emit = asleep.tape.column("roots", "emit_ns")
     assert set(np.diff(emit)) == {5 * MS + 60 * US + 100 * US}
-    # What the log deducts is what the spout asked for.
+    # The log deducts the sleep that the spout asked for.
     assert set(asleep.tape.column("roots", "sleep_ns")) == {5 * MS}
 
 
-def test_the_pending_limit_is_looked_at_once_a_turn_so_several_tasks_may_overshoot_it() -> None:
+def test_the_pending_limit_is_checked_once_a_turn_so_several_tasks_may_exceed_it() -> None:
     scene = start(
         topology(1, 3, ackers=1, max_spout_pending=2),
         chain_trace([constant_work(1 * MS, 10)]),
@@ -102,12 +102,11 @@ def test_the_pending_limit_is_looked_at_once_a_turn_so_several_tasks_may_oversho
     assert min(pending[20:]) >= 6
 
 
-def test_of_spouts_with_one_source_the_one_whose_turn_comes_first_takes_the_line() -> None:
+def test_a_line_of_a_shared_source_goes_to_the_spout_whose_turn_comes_first() -> None:
     scene = turns(
         lines_at([200 * MS + 200 * US, 300 * MS + 700 * US, 301 * MS + 50 * US]), executors=1, tasks=1
     )
     plane = scene.plane
-    # A second spout executor in a worker that starts at 0.4 ms; inactive, it polls every 100 ms.
     del plane
     spouts = turns(lines_at([200 * MS + 200 * US, 300 * MS + 700 * US]), executors=2, tasks=2)
     first, second = (e for e in spouts.view if e.component == "spout")
@@ -120,11 +119,11 @@ def test_of_spouts_with_one_source_the_one_whose_turn_comes_first_takes_the_line
     spouts.plane.activate(worker, True)
     spouts.plane.run_until(1 * SECOND)
     spouts.plane.finish()
-    # Turns of the first lie at 0.0 of every millisecond, those of the second at 0.4.
+    # Turns of the first spout begin at 0.0 of every millisecond, those of the second at 0.4.
     assert emits(spouts) == [(200_500, second.start), (301_100, first.start)]
 
 
-def test_spouts_with_one_source_do_not_all_wake_for_every_line() -> None:
+def test_spouts_that_share_a_source_do_not_all_wake_for_every_line() -> None:
     events = []
     for executors in (1, 20):
         scene = turns(
@@ -136,7 +135,7 @@ def test_spouts_with_one_source_do_not_all_wake_for_every_line() -> None:
     assert events[1] - events[0] < 500
 
 
-def test_a_line_that_nobody_could_take_is_taken_when_the_pending_limit_allows() -> None:
+def test_a_line_that_no_spout_could_take_is_taken_when_the_pending_limit_allows() -> None:
     scene = turns(lines_at([10 * MS, 10 * MS], anchored=True), executors=2, tasks=2, ackers=1)
     scene.plane.kernel.topology[0].max_pending = 1
     scene.plane.run_until(1 * SECOND)

@@ -1,4 +1,4 @@
-"""A thread that wakes while all cores are taken waits for one: until one falls free, or for a time slice."""
+"""A thread that wakes while all cores are busy waits until one becomes free, or for a time slice."""
 
 from __future__ import annotations
 
@@ -36,30 +36,30 @@ def two_calls(first_ns: int, *, cores: int = 1, slice_ns: int = SLICE) -> Scene:
 
 
 def waits_us(scene: Scene) -> list[float]:
-    """How long after its emit each tuple's execute began, in the order of emits."""
+    """Waits in us from each tuple's emit to the start of its execute, in the order of emits."""
     began = np.sort(scene.tape.column("executions", "start_ns"))
     return [float(ns) / US for ns in began - 100 * MS - np.array([0, 10 * US])]
 
 
-def test_who_wakes_waits_for_the_slice_of_who_runs() -> None:
-    # One after the other: the network thread, the receive thread, and the bolt's own.
+def test_a_waking_thread_waits_for_the_time_slice_of_the_running_thread() -> None:
+    # Three threads wait one after another: the network thread, the receive thread, and the bolt's own.
     assert waits_us(two_calls(10 * MS)) == [0, 3 * 750]
 
 
-def test_a_core_that_falls_free_earlier_is_taken_at_once() -> None:
+def test_a_core_that_becomes_free_earlier_is_taken_at_once() -> None:
     assert waits_us(two_calls(200 * US)) == [0, 190]
 
 
-def test_nobody_waits_where_a_core_is_free() -> None:
+def test_no_thread_waits_while_a_core_is_free() -> None:
     assert waits_us(two_calls(10 * MS, cores=2)) == [0, 0]
 
 
-def test_without_slices_who_wakes_runs_at_once() -> None:
+def test_without_time_slices_a_waking_thread_runs_at_once() -> None:
     assert waits_us(two_calls(10 * MS, slice_ns=0)) == [0, 0]
 
 
 def reads_per_tuple(slice_ns: int) -> float:
-    """Of a node's network thread, beside a bolt that always has something to do."""
+    """Read calls per tuple of a node's network thread, beside a bolt that is always busy."""
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([np.full(1000, 200 * US)]),
@@ -80,7 +80,7 @@ def reads_per_tuple(slice_ns: int) -> float:
     return (after - before) / (10 * US) / (4 * 6000)
 
 
-def test_on_a_full_core_what_arrives_is_read_in_batches() -> None:
+def test_arriving_tuples_are_read_in_batches_on_a_full_core() -> None:
     assert reads_per_tuple(0) == pytest.approx(1.0, rel=0.01)
-    # In 0.75 ms and the read itself come four to five tuples.
+    # Four to five tuples arrive in 0.75 ms and the time of the read itself.
     assert reads_per_tuple(SLICE) == pytest.approx(1 / 4.6, rel=0.1)

@@ -1,4 +1,4 @@
-"""Small topologies played by hand, tuple by tuple, per Storm version.
+"""Small topologies computed by hand, tuple by tuple, for each Storm version.
 
 All costs are round numbers in microseconds, so that every instant can be added up on paper.
 """
@@ -66,10 +66,10 @@ def only(scene: Scene, table: str, column: str) -> int:
 
 def test_one_line_through_one_worker_of_storm_0_8() -> None:
     scene = play(V0_8_2, together)
-    # The spout's empty turns lie 1 ms apart from 0: it finds the line at 10 ms.
+    # The spout's empty turns are 1 ms apart from 0 on, so it finds the line at 10 ms.
     emit = 10 * MS + (100 + 2 * 10) * US  # poll, one copy and one init
     assert only(scene, "roots", "emit_ns") == emit
-    # Send thread: woken; by then tuple and init are both in its queue.
+    # The send thread is woken; by then tuple and init are both in its queue.
     sent = emit + (3 + 2 * 5) * US
     assert only(scene, "executions", "enqueue_ns") == sent
     begin = sent + 3 * US
@@ -78,7 +78,7 @@ def test_one_line_through_one_worker_of_storm_0_8() -> None:
     assert only(scene, "executions", "end_ns") == end
     acked = end + (3 + 5 + 3 + 20 + 30) * US  # send thread, acker woken, dispatch, ledger
     told = acked + (3 + 5) * US  # the acker's send thread reaches the spout's queue
-    # The spout sleeps on its grid of 1 ms from the end of its emitting turn.
+    # The spout sleeps in steps of 1 ms from the end of its emitting turn.
     turn = emit + 1 * MS
     assert told < turn
     done = turn + (20 + 60) * US
@@ -86,7 +86,7 @@ def test_one_line_through_one_worker_of_storm_0_8() -> None:
     assert only(scene, "roots", "latency_ns") == done - emit
 
 
-def test_a_remote_hop_of_storm_0_8_adds_both_shared_threads_the_wire_and_serialisation() -> None:
+def test_a_remote_hop_of_storm_0_8_adds_both_shared_threads_the_network_and_serialisation() -> None:
     scene = play(V0_8_2, bolt_apart)
     emit = 10 * MS + 120 * US
     batch = (
@@ -144,7 +144,7 @@ def test_a_remote_hop_of_storm_2_is_encoded_by_the_emitter_and_decoded_by_the_re
     assert only(scene, "executions", "end_ns") == begin + (20 + 300 + 10) * US
 
 
-def test_a_sleep_inside_next_tuple_makes_latency_move_in_its_steps() -> None:
+def test_a_sleep_inside_next_tuple_rounds_latency_up_to_its_end() -> None:
     """T-Storm section III: a spout that sleeps 5 ms per emit sees acks only when it wakes up."""
     latencies = []
     for work in (1 * MS, 6 * MS):
@@ -160,7 +160,7 @@ def test_a_sleep_inside_next_tuple_makes_latency_move_in_its_steps() -> None:
         scene.plane.run_until(1 * SECOND)
         scene.plane.finish()
         latencies.append(scene.tape.column("roots", "latency_ns"))
-    # With one tuple pending the spout polls every 1 ns of its idle sleep, so nothing is rounded up ...
+    # With one tuple pending the spout polls every 1 ns of its idle sleep, so nothing is rounded up.
     assert set(latencies[0][latencies[0] >= 0]) == {1 * MS}
     scene = start(
         chain((1, 1), ackers=1),
@@ -173,5 +173,5 @@ def test_a_sleep_inside_next_tuple_makes_latency_move_in_its_steps() -> None:
     scene.plane.run_until(1 * SECOND)
     scene.plane.finish()
     latency = scene.tape.column("roots", "latency_ns")
-    # ... without a limit it is asleep when the ack comes after 6 ms, and sees it after 7.
+    # Without a limit it is asleep when the ack comes after 6 ms, and sees it after 7 ms.
     assert set(latency[latency >= 0]) == {7 * MS}

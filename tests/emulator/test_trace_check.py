@@ -1,4 +1,4 @@
-"""A workload trace with a number that cannot be is refused in one line that says whose tuples it concerns."""
+"""Workload traces with invalid numbers are refused in one line that names the tuples concerned."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def with_emission(field: str, value: int) -> WorkloadTrace:
         ("emissions", -2),
     ],
 )
-def test_a_bolt_s_record_out_of_range_is_refused_by_field_value_and_stream(field: str, value: int) -> None:
+def test_a_bolts_record_out_of_range_is_refused_with_field_value_and_stream(field: str, value: int) -> None:
     with pytest.raises(UserError, match=r"stream 'default' of 'spout'") as caught:
         play(with_record(1, field, value))
     assert caught.value.field == field
@@ -62,7 +62,7 @@ def test_a_bolt_s_record_out_of_range_is_refused_by_field_value_and_stream(field
 
 
 @pytest.mark.parametrize(("field", "value"), [("resets", 1), ("first_emission", 99), ("first_emission", -1)])
-def test_a_line_of_a_spout_out_of_range_is_refused_by_field_and_spout(field: str, value: int) -> None:
+def test_a_spouts_line_out_of_range_is_refused_with_field_and_spout(field: str, value: int) -> None:
     with pytest.raises(UserError, match="a line of spout 'spout'") as caught:
         play(with_record(0, field, value))
     assert caught.value.field == field
@@ -85,7 +85,7 @@ def test_a_line_without_a_record_is_refused() -> None:
         play(replace(trace, sources={"spout": np.array([0, 1000])}))
 
 
-def test_time_outs_switched_off_are_refused_and_not_silently_on() -> None:
+def test_switched_off_timeouts_are_refused() -> None:
     off = replace(chain((1, 1)), settings={"topology.enable.message.timeouts": False})
     with pytest.raises(UserError, match="switched off"):
         play(chain_trace([constant_work(1, 1)]), off)
@@ -98,7 +98,7 @@ def test_time_outs_switched_off_are_refused_and_not_silently_on() -> None:
     ("executors", "tasks", "message"),
     [(0, None, "executors = 0"), (0, 3, "executors = 0"), (3, 0, "tasks = 0")],
 )
-def test_a_component_that_nobody_runs_is_refused_and_not_sent_to(
+def test_a_component_without_executors_or_tasks_is_refused(
     executors: int, tasks: int | None, message: str
 ) -> None:
     spout, bolt = chain((1, 1)).components
@@ -109,7 +109,7 @@ def test_a_component_that_nobody_runs_is_refused_and_not_sent_to(
         )
 
 
-def test_a_trace_or_source_of_another_kind_is_refused_by_field() -> None:
+def test_a_trace_or_source_of_a_wrong_type_is_refused_with_the_field() -> None:
     with pytest.raises(UserError, match=r"trace: a plan needs a WorkloadTrace, not None"):
         play(None)  # type: ignore[arg-type]
     plan = TopologyPlan(chain((1, 1)), chain_trace([constant_work(1, 1)]), {"spout": 10.0})  # type: ignore[dict-item]
@@ -117,13 +117,13 @@ def test_a_trace_or_source_of_another_kind_is_refused_by_field() -> None:
         check_plan(plan)
 
 
-def test_what_is_in_range_is_played() -> None:
+def test_records_within_range_are_accepted() -> None:
     play(with_record(1, "resets", 1))
     play(with_record(1, "cpu_ns", LONGEST_CALL_NS))
     play(with_record(1, "emissions", -1))
 
 
-def test_what_nobody_has_subscribed_leads_to_no_record() -> None:
+def test_a_stream_without_subscribers_leads_to_no_record() -> None:
     topology = Topology("loud", (Component("spout", 1, outputs={"default": FIELDS}),), workers=1, ackers=0)
     trace = build_trace(topology, {"spout": EmitRandomTexts(1, 1, 0)}, V1_0_6)
     assert set(trace.emissions["first_record"].tolist()) == {-1}

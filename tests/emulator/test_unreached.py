@@ -1,4 +1,4 @@
-"""What becomes of tuples for which their sender has no connection, version by version."""
+"""What happens to tuples whose sender has no connection to their receiver, by version."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
 
 V0_9_0, V0_9_2, V0_9_3 = (StormVersion((0, 9, patch)) for patch in (0, 2, 3))
 EVERY_MS = 10
-"""A line every 10 ms; each goes to both bolts."""
+"""Interval between lines in ms; each line goes to both bolts."""
 
 
 def scene(version: StormVersion, unreached: Unreached | None = None) -> Scene:
@@ -37,17 +37,17 @@ def sender(made: Scene) -> int:
     return made.workers[Slot("node0", 6700)]
 
 
-def lose_sight(made: Scene, *, connecting: bool) -> None:
-    """The spout's worker loses its connection to the first bolt, or that worker runs the bolt no more."""
+def cut_off(made: Scene, *, connecting: bool) -> None:
+    """Cut the spout's worker off from the first bolt; without ``connecting``, as if that bolt had moved."""
     seen = {e: w for e, w in made.view.items() if place(e) != Slot("node1", 6700)}
     made.plane.connect(sender(made), seen, connecting=connecting)
 
 
 def play(version: StormVersion, unreached: Unreached | None = None, *, connecting: bool = True) -> Scene:
-    """Out of reach from 1.005 s to 1.505 s: 50 lines are due meanwhile."""
+    """Play an outage of the first bolt from 1.005 s to 1.505 s, in which 50 lines are due."""
     made = scene(version, unreached)
     made.plane.run_until(1005 * MS)
-    lose_sight(made, connecting=connecting)
+    cut_off(made, connecting=connecting)
     made.plane.run_until(1505 * MS)
     made.plane.connect(sender(made), made.view)
     made.plane.run_until(3 * SECOND)
@@ -56,7 +56,7 @@ def play(version: StormVersion, unreached: Unreached | None = None, *, connectin
 
 
 def started(made: Scene, node: int) -> list[int]:
-    """When executions of a bolt began within the outage, in ms."""
+    """Start times in ms of a bolt's executions within the outage."""
     times = made.tape.column("executions", "start_ns")
     task = made.tape.column("executions", "task")
     times = np.sort(times[task == node])
@@ -75,26 +75,28 @@ def started(made: Scene, node: int) -> list[int]:
     ],
     ids=str,
 )
-def test_versions_have_their_own_ways(version: StormVersion, fate: Unreached) -> None:
+def test_the_fate_of_tuples_without_a_connection_depends_on_the_version(
+    version: StormVersion, fate: Unreached
+) -> None:
     assert unreached_of(version) is fate
 
 
-def test_30_tries_are_half_a_minute_and_begin_to_be_300_with_0_9_3() -> None:
-    """Waits of 0.1, 0.2, 0.4, 0.8 and then 1 s: 1.5 + 26 s."""
+def test_senders_give_up_after_30_attempts_in_0_9_2_and_after_300_in_0_9_3() -> None:
+    """30 attempts wait 0.1, 0.2, 0.4, 0.8 and then 1 s: 1.5 + 26 s. 0.9.3 makes 300 attempts."""
     assert gives_up_after_ns(V0_9_2) == 27_500 * MS
     assert gives_up_after_ns(V0_9_3) == 297_500 * MS
     assert gives_up_after_ns(V2_8_8) == 0
 
 
 @pytest.mark.parametrize("version", [V0_8_2, V0_9_7, V2_8_8], ids=str)
-def test_they_are_dropped_at_once_and_counted_and_the_others_go_on(version: StormVersion) -> None:
+def test_dropped_tuples_are_counted_and_the_other_bolt_gets_all_of_its_tuples(version: StormVersion) -> None:
     made = play(version)
     assert made.plane.dropped(sender(made)) == made.plane.lost == 50
     assert len(started(made, 1)) == 0
     assert len(started(made, 2)) == 50
 
 
-def test_kept_ones_all_arrive_when_the_receiver_is_reached_again() -> None:
+def test_kept_tuples_are_not_lost_and_the_other_bolt_gets_all_of_its_tuples() -> None:
     made = play(V0_9_7, Unreached.KEEP)
     assert made.plane.dropped(sender(made)) == made.plane.lost == 0
     assert len(started(made, 1)) == 0
@@ -102,10 +104,10 @@ def test_kept_ones_all_arrive_when_the_receiver_is_reached_again() -> None:
 
 
 @pytest.mark.parametrize("version", [V0_9_2, V0_9_3], ids=str)
-def test_the_first_of_them_stops_all_sending_and_nothing_is_lost(version: StormVersion) -> None:
+def test_a_blocked_tuple_stops_all_sending_and_nothing_is_lost(version: StormVersion) -> None:
     made = scene(version)
     made.plane.run_until(1005 * MS)
-    lose_sight(made, connecting=True)
+    cut_off(made, connecting=True)
     made.plane.run_until(1500 * MS)
     assert made.plane.has_parked(sender(made))
     made.plane.run_until(1505 * MS)
@@ -120,7 +122,7 @@ def test_the_first_of_them_stops_all_sending_and_nothing_is_lost(version: StormV
     assert both in (598, 599, 600), "three seconds of a hundred lines, twice"
 
 
-def test_a_worker_drops_what_it_does_not_run_even_where_senders_wait_for_connections() -> None:
+def test_tuples_for_a_bolt_that_has_moved_are_dropped_even_in_0_9_2() -> None:
     made = play(V0_9_2, connecting=False)
     assert made.plane.dropped(sender(made)) == 50
     assert len(started(made, 2)) == 50

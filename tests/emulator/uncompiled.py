@@ -11,7 +11,7 @@ _HERE = Path(__file__).parent
 
 
 def printed(module: str, expression: str) -> str:
-    """What Python prints of an expression on a test module ``t``."""
+    """Return what Python prints for an expression on a test module ``t``, without the compiler."""
     done = subprocess.run(
         [sys.executable, "-c", f"import {module} as t\nprint({expression})"],
         env={
