@@ -1,4 +1,4 @@
-"""A data plane that plays no tuples: it keeps the book on what the control plane asks of it."""
+"""A data plane without tuples that records what the control plane asks of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from storm_lab.model import Executor, Slot
 
 
 class FakePlane(Plane):
-    """Workers, connections and calls; CPU and traffic of samples come from ``cpu_share`` and ``rates``."""
+    """Workers, connections and calls; samples take CPU and traffic from ``cpu_share`` and ``rates``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,12 +27,12 @@ class FakePlane(Plane):
         self.stored = 0
         self.charged: dict[int, int] = {}
         self.held: list[tuple[int, int, int]] = []
-        """Time, worker and length of each hold of its sending, in ns."""
+        """Time, worker and length of each hold of a worker's sending, with times in ns."""
         self.waiting: set[int] = set()
-        """Workers that hold tuples which they cannot send."""
+        """Workers that hold tuples that they cannot send."""
 
         self.full: dict[int, int] = {}
-        """Workers whose heap is full, and since when."""
+        """Workers with a full heap, and since when it is full, in ns."""
 
     def run_until(self, time_ns: int) -> None:
         assert time_ns >= self.now_ns, "the data plane is asked to go back in time"

@@ -1,4 +1,4 @@
-"""Runs of the whole emulator for the tests: real data plane, a small topology with known trees, rows kept."""
+"""Runs of the complete emulator: real data plane, a small topology with known trees, all rows kept."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 from storm_lab.workloads.workload_trace import WorkloadTrace
 
 LINES = 5000
-"""Records of the source: more than any of these runs takes, so that a line's number is its identity."""
+"""Records of the source; no run takes as many, so a line's number identifies it."""
 
 
 def copies_of(line: int) -> int:
-    """How many tuples ``fan`` makes of a line; some make none."""
+    """Number of tuples that ``fan`` makes of a line; it may be none."""
     return line % 4
 
 
@@ -80,12 +80,12 @@ BRISK: dict[str, Any] = {
     "assignment_sync_s": 4.0,
     "worker_timeout_s": 10.0,
 }
-"""Storm's timers made brisk, so that failures are seen and mended within a short run."""
+"""Short timers, so that failures are noticed and repaired within a short run."""
 
 
 @cache
 def trace(version: StormVersion) -> WorkloadTrace:
-    """What the user code does with every line."""
+    """Trace of what the user code does with every line."""
     return build_trace(TOPOLOGY, {"lines": _Lines(), "fan": _Fan(), "sink": _Sink()}, version)
 
 
@@ -105,7 +105,7 @@ class Rows:
         self._parts.setdefault(table, []).append(pd.DataFrame(plain))
 
     def table(self, name: str) -> pd.DataFrame:
-        """All rows of a table, in order of arrival."""
+        """Return all rows of a table, in order of arrival."""
         parts = self._parts.get(name)
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 

@@ -1,4 +1,4 @@
-"""The clock's order at equal times is the documented one, and nothing else."""
+"""The clock orders events of equal times as documented."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from storm_lab.emulator.control.clock import SECOND, Rank, VirtualClock, ns
 
 
-def test_time_comes_before_rank_rank_before_actor_actor_before_order_of_scheduling() -> None:
+def test_events_are_ordered_by_time_then_rank_then_actor_then_order_of_scheduling() -> None:
     clock = VirtualClock()
     log: list[str] = []
     clock.at(5, Rank.MONITOR, "a", lambda: log.append("monitor at 5"))
@@ -74,8 +74,8 @@ def test_a_cycle_keeps_its_phase_and_may_stop_itself() -> None:
     assert turns == [3, 13, 23]
 
 
-def test_a_timer_is_armed_anew_when_its_work_is_done() -> None:
-    """By hand: turns at 3, 13 + 2, 25 + 4; without the drift at 3, 13, 23."""
+def test_a_drifting_timer_is_armed_again_when_its_work_is_done() -> None:
+    """Computed by hand: turns at 3, 13 + 2, 25 + 4; without the drift at 3, 13, 23."""
     for drifts, expected in ((True, [3, 15, 29]), (False, [3, 13, 23])):
         clock = VirtualClock()
         turns: list[int] = []
@@ -103,13 +103,13 @@ def test_a_timer_may_be_stopped_by_its_own_work() -> None:
     assert turns == [10]
 
 
-def test_the_past_cannot_be_scheduled() -> None:
+def test_an_event_in_the_past_cannot_be_scheduled() -> None:
     clock = VirtualClock()
     clock.run_until(ns(1.5))
     with pytest.raises(ValueError, match="nimbus schedules an event at 1000000000 ns"):
         clock.at(SECOND, Rank.NIMBUS, "nimbus", lambda: None)
 
 
-def test_a_period_of_nothing_is_refused() -> None:
+def test_a_period_of_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="must be positive"):
         VirtualClock().every(0, Rank.WORKER, "w", lambda: None)

@@ -40,7 +40,7 @@ def _rate(played: Played, start_s: float, end_s: float) -> float:
     return float(emitted.between(start_s, end_s).sum()) / (end_s - start_s)
 
 
-def test_a_killed_topology_falls_silent_waits_and_leaves_its_slots() -> None:
+def test_a_killed_topology_stops_emitting_waits_and_frees_its_slots() -> None:
     played = _played({"fault": "kill-topology", "at_s": 30, "topology": "tree", "wait_s": 8}, duration_s=60.0)
     lines = [d.line for d in played.outcome.decisions if d.actor == "nimbus" and d.time_ns >= 30 * SECOND]
     assert lines == [
@@ -49,7 +49,7 @@ def test_a_killed_topology_falls_silent_waits_and_leaves_its_slots() -> None:
     ]
     assert _rate(played, 20, 30) == pytest.approx(10, abs=1)
     assert _rate(played, 30.2, 60) == 0
-    # Supervisors look every 4 s; each of the four workers is ended once and never started again.
+    # Supervisors check their assignments every 4 s; each of the four workers is ended once and not restarted.
     ended = [d.time_ns / SECOND for d in played.outcome.decisions if d.action == "kill-worker"]
     assert len(ended) == 4
     assert all(38 < at <= 42.1 for at in ended)
@@ -71,7 +71,7 @@ def test_a_kill_lets_queues_drain_so_that_nothing_in_them_is_lost() -> None:
     rash = _played(
         {"fault": "kill-topology", "at_s": 30, "topology": "tree", "wait_s": 0},
         duration_s=40.0,
-        # Three sinks of 200 us take 15,000 tuples/s, 1.5 for a line; here they get half as much again.
+        # Three sinks of 200 us take 15,000 tuples/s or 10,000 lines/s; here they get half as much again.
         rate_per_s=15000.0,
     )
     assert (calm.rows.table("roots")["outcome"] == "acked").all()
@@ -79,7 +79,7 @@ def test_a_kill_lets_queues_drain_so_that_nothing_in_them_is_lost() -> None:
 
 
 @pytest.mark.parametrize("method", [Restart(), Smooth(), NStorm(poll_s=1.0)], ids=lambda m: m.name)
-def test_every_method_of_migration_lets_a_killed_topology_go(method: MigrationMethod) -> None:
+def test_a_killed_topology_is_removed_with_every_migration_method(method: MigrationMethod) -> None:
     played = _played(
         {"fault": "kill-topology", "at_s": 30, "topology": "tree", "wait_s": 3},
         migration=method,
@@ -103,7 +103,7 @@ def test_a_schedule_made_before_a_kill_is_not_installed_after_it() -> None:
     assert {e.topology for e in control.nimbus.present.slots} == {"two"}
 
 
-def test_online_scheduling_goes_on_after_a_kill_and_stops_when_nothing_is_left() -> None:
+def test_online_scheduling_is_skipped_after_a_kill_that_leaves_no_topology() -> None:
     played = _played(
         {"fault": "kill-topology", "at_s": 50, "topology": "tree", "wait_s": 3},
         services=(OnlineScheduling(TStormScheduler(), period_s=20.0),),
@@ -113,14 +113,14 @@ def test_online_scheduling_goes_on_after_a_kill_and_stops_when_nothing_is_left()
     assert skipped[-1] == "no topology is left"
 
 
-def test_deactivation_silences_the_spouts_and_keeps_the_workers() -> None:
+def test_deactivation_stops_the_spouts_and_keeps_the_workers() -> None:
     played = _played(
         {"fault": "deactivate-topology", "at_s": 25, "topology": "tree"},
         {"fault": "activate-topology", "at_s": 40, "topology": "tree"},
         duration_s=60.0,
     )
     assert _rate(played, 25.2, 40) == 0
-    # What has arrived meanwhile waits at the source.
+    # Lines that arrived meanwhile wait at the source.
     assert _rate(played, 40, 41) > 100
     assert _rate(played, 45, 59) == pytest.approx(10, abs=1)
     assert {d.action for d in played.outcome.decisions} & {"kill-worker", "worker-crash"} == set()
@@ -150,7 +150,7 @@ def test_a_rebalance_without_a_number_keeps_the_number_of_workers() -> None:
     assert len(set(played.outcome.final.slots.values())) == 4
 
 
-def test_a_kill_gives_up_a_rebalance_that_waits() -> None:
+def test_a_kill_cancels_a_waiting_rebalance() -> None:
     control, _ = build()
     control.nimbus.submit(chain())
     _plan(
@@ -162,7 +162,7 @@ def test_a_kill_gives_up_a_rebalance_that_waits() -> None:
     assert seconds_of(control, "remove") == [100.0]
 
 
-def test_a_kill_that_waits_when_nimbus_fails_waits_anew_when_it_is_back() -> None:
+def test_a_waiting_kill_starts_its_wait_again_when_nimbus_is_back_from_a_failure() -> None:
     control, _ = build()
     control.nimbus.submit(chain())
     _plan(
@@ -174,7 +174,7 @@ def test_a_kill_that_waits_when_nimbus_fails_waits_anew_when_it_is_back() -> Non
     assert seconds_of(control, "remove") == [80.0]
 
 
-def test_a_command_that_does_not_fit_the_status_is_refused_on_the_log() -> None:
+def test_a_command_that_does_not_fit_the_status_is_refused_in_the_log() -> None:
     control, _ = build()
     control.nimbus.submit(chain())
     _plan(
@@ -239,15 +239,13 @@ def test_an_inactive_topology_stays_inactive_through_a_rebalance() -> None:
         ([{"fault": "kill-topology", "at_s": 60, "topology": "tree"}], r"faults\[0\]\.at_s = 60.*outside"),
     ],
 )
-def test_a_command_that_cannot_be_is_refused_before_the_run_with_its_entry(
-    rows: list[Row], message: str
-) -> None:
+def test_an_invalid_command_is_refused_before_the_run_with_its_entry(rows: list[Row], message: str) -> None:
     run: EmulationSpec = spec()
     with pytest.raises(UserError, match=message):
         _plan(*rows).check(PlannedWorld(run.cluster, (TOPOLOGY,), run.version, 60.0))
 
 
-def test_storm_0_8_obeys_the_same_commands() -> None:
+def test_storm_0_8_obeys_a_kill_too() -> None:
     run = spec(
         duration_s=60.0,
         version=V0_8_2,

@@ -1,8 +1,8 @@
-"""Nothing appears or vanishes: properties of whole runs under random faults and re-assignments.
+"""Conservation: properties of complete runs under random faults and re-assignments.
 
-Every run ends long after its last fault, with Storm's timers made brisk. What a source promises is checked
+Every run ends long after its last fault, with short timers. The guarantees of each source are checked
 against the log: at-least-once sources get every line through, at-most-once sources never emit a line twice,
-and a root is acked exactly when its whole tree was executed.
+and a root is acked exactly when its complete tree was executed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ METHODS: tuple[MigrationMethod, ...] = (
 
 @dataclass(frozen=True)
 class RandomMoves:
-    """Hands Nimbus random assignments at random times, as a restless scheduler would."""
+    """A service that gives Nimbus random assignments at random times, as a restless scheduler would."""
 
     times_s: tuple[float, ...]
 
@@ -56,7 +56,7 @@ class RandomMoves:
             present = control.nimbus.present.slots
             chosen = rng.sample(slots, 4)
             drawn = {executor: rng.choice(chosen) for executor in sorted(present)}
-            # Storm 0.8's own scheduler may leave executors over; a whole schedule needs all of them.
+            # Storm 0.8's own scheduler may leave executors unplaced; a complete schedule needs all of them.
             if len(present) == len(executors_of(TOPOLOGY, control.version)):
                 control.nimbus.install(Assignment(drawn), "a restless scheduler")
 
@@ -65,7 +65,7 @@ class RandomMoves:
 
 
 def _plan(rng: random.Random) -> FaultPlan:
-    """A valid random plan whose disturbances all end by FAULTS_END_S."""
+    """A random plan, not always valid, whose disturbances all end by FAULTS_END_S."""
     rows: list[dict[str, object]] = []
     nodes = [f"node{i + 1:02}" for i in range(4)]
     for _ in range(rng.randrange(0, 5)):
@@ -138,13 +138,13 @@ SOURCES = {"popped": POPPED, "held": HELD, "fetched": FETCHED, "log": LOG, "call
 
 
 def _drawn(seed: int) -> tuple[MigrationMethod, StormVersion]:
-    """Method and version of a random run."""
+    """Migration method and version of a random run."""
     rng = random.Random(f"method/{seed}")
     return rng.choice(METHODS), rng.choice(VERSIONS)
 
 
 def _played(seed: int, source: SourcePlan) -> Played | None:
-    """One random run, or None when its plan is refused."""
+    """Play one random run; return None if its plan is refused."""
     rng = random.Random(seed)
     plan = _plan(rng)
     method, version = _drawn(seed)
@@ -168,7 +168,7 @@ def _played(seed: int, source: SourcePlan) -> Played | None:
 
 
 def _check_roots(roots: pd.DataFrame) -> Counter[str]:
-    """Every root has one row and one outcome, and times that make sense."""
+    """Check that every root has one row, one outcome and consistent times."""
     assert sorted(roots["root_id"]) == list(range(len(roots)))
     tally = Counter(roots["outcome"])
     assert set(tally) <= {"acked", "failed", "lost", "pending"}
@@ -178,7 +178,7 @@ def _check_roots(roots: pd.DataFrame) -> Counter[str]:
 
 
 def _check_trees(played: Played) -> None:
-    """An acked root's tree was executed as a whole; no tree is ever executed beyond its size."""
+    """Check that trees of acked roots were executed completely, and no tree beyond its size."""
     roots = played.rows.table("roots").set_index("root_id")
     executions = played.rows.table("executions")
     done = executions.groupby(["root_id", "component"]).size().unstack(fill_value=0)
@@ -192,8 +192,7 @@ def _check_trees(played: Played) -> None:
 
 
 def _check_at_least_once(roots: pd.DataFrame, most: float, settled_ns: int) -> None:
-    """Each line taken long enough before the end has been acked, ``most`` times at most; attempts are
-    numbered without a gap.
+    """Check that every line taken early enough was acked, ``most`` times at most, with gapless attempts.
 
     A line is safe once it has been tried for a minute since ``settled_ns``, when the last worker came up.
     """
@@ -212,7 +211,7 @@ def _check_at_most_once(roots: pd.DataFrame) -> None:
 
 
 def _check_callers(roots: pd.DataFrame) -> None:
-    """No caller has two calls out at a time, and none has been forgotten."""
+    """Check that no caller has two calls in progress at a time, and that none has been forgotten."""
     ended = roots[roots["outcome"] != "pending"]
     steps = [(int(t), 1) for t in roots["emit_ns"]] + [(int(t), -1) for t in ended["complete_ns"]]
     waiting = 0
@@ -224,16 +223,16 @@ def _check_callers(roots: pd.DataFrame) -> None:
 
 
 def conserved(seed: int) -> Counter[str] | None:
-    """Play a random run of one kind of source and check all that must hold; the tally of its roots."""
+    """Play a random run of one kind of source, check all invariants and return the tally of its roots."""
     kind = list(SOURCES)[seed % len(SOURCES)]
     played = _played(seed, SOURCES[kind])
     if played is None:
         return None
     assert played.outcome.stopped == ""
     roots = played.rows.table("roots")
-    # An activation that came in a rebalance was refused, so the topology is off: a disturbance without end.
+    # An activation during a rebalance was refused, so the topology stays off for the rest of the run.
     left_off = any(d.action == "refuse-activate" for d in played.outcome.decisions)
-    # Storm 0.8's scheduler gives no new slot to an executor that died alone in its worker: another one.
+    # Storm 0.8's scheduler gives no new slot to an executor that died alone in its worker.
     version = _drawn(seed)[1]
     left_over = len(played.outcome.final.slots) < len(executors_of(TOPOLOGY, version))
     assert not left_over or version == V0_8_2
@@ -278,7 +277,7 @@ def test_a_thousand_random_runs_conserve_every_root() -> None:
         for outcome in ("acked", "failed", "lost"):
             assert total[f"{kind} {outcome}"] > 0, f"no root of kind {kind} ended as {outcome}"
     assert total["log acked again"] > 0
-    # Runs of which nothing can be promised must stay few.
+    # Runs without any guarantee must stay few.
     assert total["runs left off"] + total["runs left over"] < 0.05 * runs
 
 

@@ -1,4 +1,4 @@
-"""Timers drift by the work that their own thread does, and by no other, as measured on real Storm 0.9.7."""
+"""Timers drift by the work of their own thread and by no other, as measured on real Storm 0.9.7."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from storm_lab.model.version import V0_9_7
 from tests.control.world import build, chain, phases_at, run_to, seconds_of
 
 DISK = ZooKeeperPlan(writes_per_s=1000.0, sync_s=0.010)
-"""A write takes 11 ms where nobody else writes: 10 of the log's sync and 1 of its turn."""
+"""A single write takes 11 ms: 10 ms for the log's sync and 1 ms for its turn."""
 
 
 def timers(drift: bool) -> Timers:
@@ -22,8 +22,8 @@ def timers(drift: bool) -> Timers:
 
 
 @pytest.mark.parametrize(("drift", "last_s"), [(True, 19 * 5.011), (False, 20 * 5.0)])
-def test_a_heartbeats_timer_waits_for_its_write(drift: bool, last_s: float) -> None:
-    """Beats from 0 s on, the last one by 100 s. Real: 5.010 s from one to the next, 42 turns."""
+def test_the_timer_of_heartbeats_waits_for_the_write(drift: bool, last_s: float) -> None:
+    """Heartbeats from 0 s on, the last one by 100 s. Real Storm: 5.010 s apart, 42 turns."""
     control, _ = build(
         1, version=V0_9_7, timers=timers(drift), zookeeper=DISK, phases={"node01": phases_at(0.0)}
     )
@@ -34,10 +34,10 @@ def test_a_heartbeats_timer_waits_for_its_write(drift: bool, last_s: float) -> N
 
 
 def test_a_supervisors_sync_keeps_its_phase_whatever_it_costs() -> None:
-    """Its timer only queues it. Real: 10.001 s from one to the next, 20 turns of two supervisors.
+    """The timer only queues the sync. Real Storm: 10.001 s apart, 20 turns of two supervisors.
 
-    By hand: syncs at 1, 11, ..., 101 s; with N-Storm's 0.05 s of work the new topology is known at 101.05 s
-    and its code is there a second later.
+    Computed by hand: syncs at 1, 11, ..., 101 s; with N-Storm's 0.05 s of work the new topology is known at
+    101.05 s, and its code is downloaded a second later.
     """
     control, _ = build(1, version=V0_9_7, migration=NStorm(), phases={"node01": phases_at(1.0)})
     run_to(control, 95.0)
@@ -47,8 +47,8 @@ def test_a_supervisors_sync_keeps_its_phase_whatever_it_costs() -> None:
 
 
 @pytest.mark.parametrize(("drift", "apart_s"), [(True, 3.01), (False, 3.0)])
-def test_a_workers_look_for_its_threads_drifts_by_its_work(drift: bool, apart_s: float) -> None:
-    """N-Storm's workers look every 3 s and need 0.01 s for it."""
+def test_a_workers_check_of_its_threads_drifts_by_its_work(drift: bool, apart_s: float) -> None:
+    """N-Storm's workers check their threads every 3 s, which takes 0.01 s."""
     control, plane = build(1, version=V0_9_7, migration=NStorm(poll_s=3.0), timers=timers(drift))
     control.nimbus.submit(chain(workers=1, executors=1))
     run_to(control, 120.0)
@@ -58,8 +58,8 @@ def test_a_workers_look_for_its_threads_drifts_by_its_work(drift: bool, apart_s:
     assert gaps == pytest.approx([apart_s] * len(gaps))
 
 
-def test_supervisors_that_were_started_in_turn_keep_their_distance() -> None:
-    """The second one's first look is 1 s after the first one's, in the cycle of 10 s, whatever is drawn."""
+def test_supervisors_started_one_after_another_keep_their_distance() -> None:
+    """In the cycle of 10 s the second supervisor checks 1 s after the first one, whatever the seed."""
     for seed in range(1, 6):
         started = replace(timers_of(V0_9_7), supervisors_apart_s=1.0)
         control, _ = build(2, version=V0_9_7, timers=started, migration=NStorm(), seed=seed)

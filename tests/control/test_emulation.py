@@ -1,4 +1,4 @@
-"""A whole run: specification refused or played, what it leaves, and how the parts agree with each other."""
+"""Complete runs: refused specifications, results, and the agreement of the parts with each other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.control.real_world import TOPOLOGY, play, spec
 
 
 class _Gather(Scheduler):  # type: ignore[type-arg]
-    """Everything into one worker."""
+    """A scheduler that puts everything into one worker."""
 
     name = "gather"
     version = "1"
@@ -66,7 +66,7 @@ def _refusals() -> list[tuple[EmulationSpec, str]]:
 
 
 @pytest.mark.parametrize(("bad", "message"), _refusals(), ids=lambda value: str(value)[:20])
-def test_a_run_that_cannot_be_is_refused_before_it_is_built(bad: EmulationSpec, message: str) -> None:
+def test_an_invalid_run_is_refused_before_it_is_built(bad: EmulationSpec, message: str) -> None:
     with pytest.raises(UserError, match=message):
         Emulation(bad)
 
@@ -91,14 +91,14 @@ def test_a_run_that_cannot_be_is_refused_before_it_is_built(bad: EmulationSpec, 
         ("settings", None, "needs a Mapping, not None"),
     ],
 )
-def test_a_field_of_another_kind_is_refused_by_name(field: str, value: object, message: str) -> None:
+def test_a_field_of_a_wrong_type_is_refused_by_name(field: str, value: object, message: str) -> None:
     with pytest.raises(UserError, match=message) as refusal:
         Emulation(replace(spec(), **{field: value}))
     assert str(refusal.value).startswith(field)
     assert "\n" not in str(refusal.value)
 
 
-def test_faults_and_times_of_another_kind_are_refused() -> None:
+def test_faults_and_times_of_a_wrong_type_are_refused() -> None:
     good = spec()
     with pytest.raises(UserError, match=r"faults\[0\] = 'kill-node': a fault plan needs a Fault"):
         Emulation(replace(good, faults=FaultPlan(("kill-node",))))  # type: ignore[arg-type]
@@ -115,7 +115,7 @@ def test_a_run_reaches_its_end_and_reports_progress_in_virtual_time() -> None:
 
 
 class _LeavesOneOut(Scheduler):  # type: ignore[type-arg]
-    """Everything but the last executor, and calls it complete."""
+    """A scheduler that leaves out the last executor and still reports a complete schedule."""
 
     name = "forgetful"
     version = "1"
@@ -153,13 +153,13 @@ def test_every_answer_of_a_policy_is_checked(policy: _LeavesOneOut, message: str
     assert ("generation at " if online else "a topology has been submitted at 0 s") in text
 
 
-def test_progress_changes_nothing_in_the_run() -> None:
+def test_reporting_progress_does_not_change_the_run() -> None:
     quiet = Emulation(spec(duration_s=30.0)).run()
     watched = Emulation(spec(duration_s=30.0)).run(None, lambda now, end: None)
     assert quiet == watched
 
 
-def test_a_placement_by_hand_is_taken_and_kept() -> None:
+def test_a_given_placement_is_used_and_kept() -> None:
     slot = Slot("node03", 6702)
     hand = Assignment.of([(e, slot) for e in executors_of(TOPOLOGY, V0_9_7)])
     played = play(replace(spec(duration_s=60.0), placement=hand))
@@ -179,7 +179,7 @@ def test_the_control_table_holds_the_decisions_in_order_with_sorted_json() -> No
             assert list(detail) == sorted(detail)
 
 
-def test_the_placements_table_says_what_the_control_plane_did() -> None:
+def test_the_placements_table_holds_the_stays_of_the_control_plane() -> None:
     played = play(spec(duration_s=60.0, services=(OnlineScheduling(_Gather(), period_s=20.0),)))
     table = played.rows.table("placements")
     logged = {

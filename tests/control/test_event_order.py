@@ -1,4 +1,4 @@
-"""What may not matter: the order in which independent things are set up, when they act at equal times."""
+"""Results do not depend on the order in which independent parts are listed that act at equal times."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PLACEMENT = Assignment.of(
 
 
 def _same(first: Played, second: Played) -> None:
-    """The same rows, but for the order of rows of the same time."""
+    """Check that both runs have the same rows, apart from their order."""
     for table in TABLES:
         a, b = (_sorted(played.rows.table(table)) for played in (first, second))
         pd.testing.assert_frame_equal(a, b, obj=table)
@@ -52,7 +52,7 @@ def _sorted(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_services_that_act_at_the_same_instants_may_be_listed_in_any_order() -> None:
-    # All of them act every 20 s on the second: tuner, moves, generator, and monitors' windows.
+    # All of them act every 20 s at the same instants: tuner, moves, generator and monitors' windows.
     services: tuple[Service, ...] = (
         OnlineScheduling(TStormScheduler(), period_s=20.0),
         PendingTuning("tree", period_s=20.0),
@@ -81,7 +81,7 @@ def test_nodes_may_be_listed_in_any_order(method: MigrationMethod) -> None:
         _same(first, other)
 
 
-def test_a_placement_by_hand_may_be_written_in_any_order() -> None:
+def test_a_given_placement_may_be_listed_in_any_order() -> None:
     run = replace(spec(duration_s=60.0, faults=FAULTS), placement=PLACEMENT)
     turned = Assignment.of(reversed(list(PLACEMENT.slots.items())))
     first, other = play(run), play(replace(run, placement=turned))
@@ -102,9 +102,9 @@ def test_supervisors_that_tick_at_the_same_instant_may_be_listed_in_any_order() 
     assert all(log == logs[0] for log in logs)
 
 
-def test_topologies_that_share_no_slot_do_not_see_each_others_place_in_the_list() -> None:
-    # Submissions are one after the other, so numbers of assignments and milliseconds of ZooKeeper's queue
-    # differ; what happens to each topology, where and in which tenth of a second, does not.
+def test_topologies_that_share_no_slot_may_be_submitted_in_any_order() -> None:
+    # Submissions come one after another, so numbers of assignments and milliseconds of ZooKeeper's queue
+    # differ; what happens to each topology, where, and in which tenth of a second, does not.
     seen = []
     for order in permutations(["one", "two", "three"]):
         control, _ = build(3)

@@ -80,7 +80,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("rows", "message"), BAD)
-def test_a_plan_that_cannot_be_is_refused_with_its_entry_named(
+def test_an_invalid_plan_is_refused_with_the_name_of_the_entry(
     rows: list[dict[str, object]], message: str
 ) -> None:
     with pytest.raises(UserError, match=message):
@@ -94,7 +94,7 @@ def test_a_node_that_fails_and_comes_back_is_used_again() -> None:
             {"fault": "revive-node", "at_s": 210, "node": "node02"},
         ]
     )
-    # Back before anybody has noticed: the supervisor restarts its own workers.
+    # The node is back before its failure is noticed, so its supervisor restarts its workers.
     assert len(control.log.of("assign")) == 1
     assert plane.running() == set(control.nimbus.present.slots)
     assert list(control.log.lines("kill-node", "revive-node")) == [
@@ -103,7 +103,7 @@ def test_a_node_that_fails_and_comes_back_is_used_again() -> None:
     ]
 
 
-def test_a_rack_that_fails_moves_everything_to_the_other() -> None:
+def test_executors_of_a_failed_rack_move_to_the_other_rack() -> None:
     control, plane = _play([{"fault": "kill-rack", "at_s": 200, "rack": "r0"}])
     assert control.nimbus.present.nodes_used() == ("node02", "node04")
     assert plane.running() == set(control.nimbus.present.slots)
@@ -132,7 +132,7 @@ def test_a_killed_worker_is_back_sooner_when_revived() -> None:
     assert ready[0] >= 230.0
 
 
-def test_machines_links_and_sources_are_disturbed_in_the_data_plane() -> None:
+def test_faults_of_machines_links_and_sources_reach_the_data_plane() -> None:
     _, plane = _play(
         [
             {"fault": "slow-node", "at_s": 10, "node": "node01", "factor": 0.5},
@@ -152,7 +152,7 @@ def test_machines_links_and_sources_are_disturbed_in_the_data_plane() -> None:
     ]
 
 
-def test_faults_of_one_instant_strike_in_the_plans_order() -> None:
+def test_simultaneous_faults_strike_in_the_order_of_the_plan() -> None:
     control, _ = _play(
         [
             {"fault": "kill-nimbus", "at_s": 100},
@@ -172,7 +172,7 @@ def test_faults_of_one_instant_strike_in_the_plans_order() -> None:
 @fault_kind
 @dataclass(frozen=True, slots=True)
 class _Flood(Fault):
-    """A fault of this test only: water in the machine room takes the lowest nodes."""
+    """A fault for this test only: water in the machine room stops the lowest nodes."""
 
     name: ClassVar[str] = "flood-test-fault"
     at_s: float
@@ -189,7 +189,7 @@ class _Flood(Fault):
             control.supervisors[node.id].power_off("it is under water")
 
 
-def test_a_fault_is_one_class_found_by_name() -> None:
+def test_a_new_fault_is_one_class_that_is_found_by_its_name() -> None:
     control, _ = _play([{"fault": "flood-test-fault", "at_s": 200, "height": 2}])
     assert control.nimbus.present.nodes_used() == ("node03", "node04")
     with pytest.raises(UserError, match=r"faults\[0\]\.height = 9"):
@@ -197,7 +197,7 @@ def test_a_fault_is_one_class_found_by_name() -> None:
 
 
 def random_plan(rng: random.Random, world: PlannedWorld, most: int = 6) -> FaultPlan:
-    """A valid plan: entries are drawn and kept when the world allows them; every disturbance ends in time."""
+    """A random plan, not always valid, whose disturbances all end early enough to recover."""
     nodes = [node.id for node in world.cluster.nodes]
     rows: list[dict[str, object]] = []
     end = world.duration_s * 0.4
@@ -242,7 +242,7 @@ def _valid(plan: FaultPlan) -> bool:
 
 
 def recovered(seed: int) -> bool | None:
-    """Play one random plan; None when it is refused, else whether all runs and is connected in the end."""
+    """Play a random plan; None if it is refused, else whether all executors run and are connected."""
     plan = random_plan(random.Random(seed), _world())
     if not _valid(plan):
         return None
@@ -257,7 +257,7 @@ def recovered(seed: int) -> bool | None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_when_faults_end_everything_runs_once_and_is_connected(seed: int) -> None:
+def test_after_all_faults_every_executor_runs_once_and_is_connected(seed: int) -> None:
     assert recovered(seed) in (True, None)
 
 

@@ -1,4 +1,4 @@
-"""A worker whose heap is full gives no heartbeats, is killed for that, and is started anew."""
+"""A worker whose heap is full sends no heartbeats, is killed for that, and is restarted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VICTIM = 0
 
 
 def _filled_at(seconds: float, version: StormVersion = V0_9_2) -> tuple[ControlPlane, FakePlane]:
-    """Three workers, of which the first has a full heap from then on."""
+    """Three workers, of which the first has a full heap from ``seconds`` on."""
     control, plane = build(phases=PHASES, version=version)
     control.nimbus.submit(chain(workers=3))
     run_to(control, seconds)
@@ -25,12 +25,12 @@ def _filled_at(seconds: float, version: StormVersion = V0_9_2) -> tuple[ControlP
     return control, plane
 
 
-def test_a_full_worker_is_killed_when_its_heartbeats_time_out_and_started_anew() -> None:
+def test_a_worker_with_a_full_heap_is_killed_when_its_heartbeats_time_out_and_restarted() -> None:
     control, plane = _filled_at(60.5)
     run_to(control, 120)
     (full,) = control.log.of("heap-full")
     assert (full.time_ns, full.detail["since_ns"]) == (61 * SECOND, ns(60.5))
-    # Its last heartbeat is at most a second old then, it times out after 30 s, and is looked at every 3 s.
+    # Its last heartbeat is at most a second old then and times out after 30 s; checks are 3 s apart.
     (killed,) = control.log.of("kill-worker")
     assert 89.5 <= killed.time_ns / SECOND <= 93.5
     assert (killed.reason, killed.detail["worker"], killed.detail["lost_receive_queue"]) == (
@@ -44,14 +44,14 @@ def test_a_full_worker_is_killed_when_its_heartbeats_time_out_and_started_anew()
     assert VICTIM not in plane.alive
 
 
-def test_nimbus_hears_nothing_of_it_either() -> None:
+def test_a_worker_with_a_full_heap_sends_no_heartbeats_to_nimbus() -> None:
     control, plane = _filled_at(60.5)
     run_to(control, 80)
     beats = control.zookeeper.task_beats[plane.slots[VICTIM]]
     assert max(beats.values()) <= 61 * SECOND
 
 
-def test_one_whose_heap_empties_in_time_gives_heartbeats_again() -> None:
+def test_a_worker_whose_heap_empties_in_time_sends_heartbeats_again() -> None:
     control, plane = _filled_at(60.5)
     run_to(control, 80)
     plane.full.clear()
@@ -60,7 +60,7 @@ def test_one_whose_heap_empties_in_time_gives_heartbeats_again() -> None:
     assert control.log.of("kill-worker") == []
 
 
-def test_a_slot_of_2x_replaces_it_too() -> None:
+def test_a_slot_of_2_x_replaces_a_worker_with_a_full_heap_too() -> None:
     control, plane = _filled_at(60.5, V2_8_8)
     run_to(control, 120)
     (killed,) = control.log.of("kill-worker")

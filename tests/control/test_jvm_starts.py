@@ -1,4 +1,4 @@
-"""How long JVMs take that start together on one node: shares of its cores, worked out by hand."""
+"""Durations of JVM starts on one node, where they share its cores, computed by hand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEVEN = CostModel(jvm_start_cpu_s=7.0, log_writer_part=0.0)
 
 ALONE_S = 7.0 / CORES_PER_START
 LEAST_S = 5.0
-# A JVM is up at most so much later than its CPU says.
+# A JVM is up at most this much later than its CPU time implies, in seconds.
 CLOSE_S = 0.0101
 
 
@@ -30,7 +30,7 @@ def ready_times(
     cpu_s: float = 7.0,
     killed_s: dict[int, float] | None = None,
 ) -> dict[int, float]:
-    """When JVMs are ready that start at these times, by their numbers, in seconds; nothing else runs."""
+    """Seconds at which JVMs that start at ``begun_s`` are ready, by their numbers; nothing else runs."""
     clock = VirtualClock()
     plane = SteppedPlane(Plane(), clock)
     starts = JvmStarts(clock, plane, Node("node", cores=cores), ns(LEAST_S), ns(cpu_s))
@@ -47,55 +47,55 @@ def ready_times(
     return ready
 
 
-def test_a_jvm_alone_takes_its_cpu_though_cores_are_left_idle():
+def test_a_jvm_that_starts_alone_leaves_a_part_of_its_two_cores_idle():
     assert ready_times([0.0, 20.0]) == pytest.approx({0: ALONE_S, 1: 20.0 + ALONE_S}, abs=1e-6)
 
 
-def test_a_jvm_takes_its_least_time_to_the_nanosecond():
+def test_a_jvm_that_needs_little_cpu_takes_exactly_the_least_start_time():
     assert ready_times([0.0, 20.0], cpu_s=5.0) == {0: 5.0, 1: 25.0}
 
 
-def test_a_jvm_on_a_single_core_takes_as_long_as_its_cpu():
-    """7 s of CPU are 7 s with one core."""
+def test_a_jvm_on_a_single_core_takes_as_long_as_its_cpu_time():
+    """7 s of CPU take 7 s on one core."""
     assert ready_times([0.0], cores=1) == {0: pytest.approx(7.0, abs=CLOSE_S)}
 
 
-def test_jvms_that_start_together_get_equal_parts_of_the_cores():
-    """Three times 7 s of CPU on two cores are 10.5 s. Real 2.8.3: 10.8 to 11.7 s."""
+def test_jvms_that_start_together_get_equal_shares_of_the_cores():
+    """Three times 7 s of CPU take 10.5 s on two cores. Real 2.8.3: 10.8 to 11.7 s."""
     assert ready_times([0.0] * 3) == pytest.approx({0: 10.5, 1: 10.5, 2: 10.5}, abs=CLOSE_S)
 
 
-def test_two_jvms_on_four_cores_do_not_hinder_one_another():
+def test_two_jvms_on_four_cores_do_not_slow_each_other_down():
     assert ready_times([0.0, 0.0], cores=4) == pytest.approx({0: ALONE_S, 1: ALONE_S}, abs=1e-6)
 
 
-def test_one_that_comes_later_slows_the_first_from_then_on():
-    """By hand, on two cores: the second comes at 1 s, when the first has had 2 of its 7 s of CPU.
+def test_later_jvms_slow_the_first_one_down_from_their_start_on():
+    """Computed by hand on two cores: the second starts at 1 s, when the first has had 2 of its 7 s of CPU.
 
-    Each then gets a core: the first has had its 7 s at 6 s, the second 5 s of its own, and the 2 s left on
-    both cores. So both have had their CPU sooner than a JVM is up that has cores to spare.
+    Each then gets a core. At 6 s the first has had its 7 s and the second 5 s, and the second gets its last
+    2 s on both cores. So both have had their CPU sooner than a JVM with cores to spare is up.
     """
     assert ready_times([0.0, 1.0]) == pytest.approx({0: ALONE_S, 1: 1.0 + ALONE_S}, abs=CLOSE_S)
     assert ready_times([0.0, 1.0, 1.0]) == pytest.approx({0: 8.5, 1: 10.5, 2: 10.5}, abs=CLOSE_S)
 
 
-def test_one_that_is_killed_leaves_its_cores_to_the_rest():
-    """Three on two cores until 6 s, when each has had 4 s of CPU; the two left have 3 s on a core each."""
+def test_a_killed_jvm_leaves_its_cores_to_the_others():
+    """Three share two cores until 6 s, when each has had 4 s of CPU; two then need 3 s on a core each."""
     assert ready_times([0.0] * 3, killed_s={0: 6.0}) == pytest.approx({1: 9.0, 2: 9.0}, abs=CLOSE_S)
 
 
-def test_a_jvm_that_was_killed_before_its_start_is_nothing_to_the_others():
+def test_a_jvm_that_was_killed_before_its_start_does_not_affect_the_others():
     assert ready_times([0.0, 1.0], killed_s={1: 0.5}) == ready_times([0.0, 1.0])
 
 
-def test_without_cpu_of_their_own_jvms_take_the_same_time_whatever_else_starts():
+def test_jvms_without_cpu_to_spend_take_the_same_time_whatever_else_starts():
     assert set(ready_times([0.0] * 9, cores=1, cpu_s=0.0).values()) == {5.0}
 
 
-def test_workers_of_other_nodes_are_no_hindrance():
-    """Three workers on two nodes of 0.7 cores each: one starts two, in some 20 s, the other one, in 10.
+def test_workers_on_other_nodes_do_not_slow_a_start_down():
+    """Two nodes of 0.7 cores: one starts two workers in about 20 s, the other one worker in 10 s.
 
-    Slots look at times of their own, so that the two do not start at once.
+    Slots check their assignments at times of their own, so the two workers do not start at once.
     """
     control, _ = build(2, version=V2_8_8, quota=0.7, times=ControlTimes(), cost=SEVEN)
     control.nimbus.submit(chain(workers=3, executors=3))
@@ -109,8 +109,8 @@ def test_workers_of_other_nodes_are_no_hindrance():
         assert seconds == pytest.approx(10.0 * nodes.count(node), abs=0.5)
 
 
-def test_a_node_that_is_held_by_a_quota_starts_jvms_with_what_it_leaves():
-    """7 s of CPU with 0.7 of a core are 10 s. Real 0.9.2 with 0.88: 7.9 and 9.5 s, where 8 are due."""
+def test_a_node_with_a_cpu_quota_starts_jvms_within_that_quota():
+    """7 s of CPU take 10 s on 0.7 of a core. Real 0.9.2 with 0.88: 7.9 and 9.5 s, where 8 are due."""
     control, _ = build(1, version=V2_8_8, quota=0.7, times=ControlTimes(), cost=SEVEN)
     control.nimbus.submit(chain(workers=1, executors=3))
     run_to(control, 60)
@@ -118,7 +118,7 @@ def test_a_node_that_is_held_by_a_quota_starts_jvms_with_what_it_leaves():
     assert ready == pytest.approx([at + 10.0 for at in starts], abs=CLOSE_S)
 
 
-def test_the_switch_gives_every_worker_the_same_start():
+def test_the_switch_gives_every_worker_the_same_start_time():
     control, _ = build(1, version=V2_8_8, times=ControlTimes(jvm_start_s=LEAST_S), cost=SAME_STARTS)
     control.nimbus.submit(chain(workers=3, executors=3))
     run_to(control, 60)
@@ -127,13 +127,13 @@ def test_the_switch_gives_every_worker_the_same_start():
 
 
 def test_a_start_takes_less_cpu_on_a_faster_core():
-    """By hand: 7 s at 2 GHz are 3.5 s at 4 GHz, and half of that where a core does twice as much a clock."""
+    """7 s at 2 GHz are 3.5 s at 4 GHz, and half of that if a core does twice as much per clock."""
     assert SEVEN.worker_start_ns(Node("node", core_mhz=4000.0), V0_9_7) == 3_500_000_000
     assert SEVEN.worker_start_ns(Node("node", core_mhz=4000.0, work_per_clock=2.0), V0_9_7) == 1_750_000_000
 
 
-def test_from_0_10_on_a_worker_has_a_second_jvm_that_starts_too():
-    """By hand: 7 s and three tenths of it. Real 2.8.3: log writers 0.8 s of CPU each, workers 2.1 to 3.4."""
+def test_from_0_10_on_a_worker_starts_a_second_jvm_for_its_log():
+    """7 s and three tenths of it. Real 2.8.3: log writers take 0.8 s of CPU each, workers 2.1 to 3.4."""
     cost, node = CostModel(jvm_start_cpu_s=7.0, log_writer_part=0.3), Node("node", core_mhz=2000.0)
     assert cost.worker_start_ns(node, V0_9_7) == 7_000_000_000
     assert cost.worker_start_ns(node, V0_10_0) == cost.worker_start_ns(node, V2_8_8) == 9_100_000_000

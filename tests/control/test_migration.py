@@ -1,4 +1,4 @@
-"""Methods of migration: who is killed and started when, and whom old and new workers talk to."""
+"""Migration methods: when workers are killed and started, and where old and new workers send."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _rotate(control: ControlPlane) -> None:
     assert control.nimbus.install(moved, "moved by the test")
 
 
-def test_restart_leaves_an_executor_away_from_its_old_nodes_tick_to_its_new_workers_start() -> None:
+def test_restart_stops_an_executor_from_its_old_nodes_tick_to_its_new_workers_start() -> None:
     control, plane = _running(Restart())
     before = control.nimbus.present.slots
     _rotate(control)
@@ -59,7 +59,7 @@ def test_restart_leaves_an_executor_away_from_its_old_nodes_tick_to_its_new_work
     assert plane.running() == set(before)
 
 
-def test_smooth_hand_over_starts_first_kills_twenty_seconds_later_and_nobody_is_ever_away() -> None:
+def test_a_smooth_hand_over_kills_old_workers_late_so_that_no_executor_is_ever_away() -> None:
     control, plane = _running(Smooth())
     _rotate(control)
     run_to(control, 150)
@@ -72,7 +72,7 @@ def test_smooth_hand_over_starts_first_kills_twenty_seconds_later_and_nobody_is_
     assert len(plane.alive) == 3
 
 
-def test_new_spouts_of_a_smooth_hand_over_keep_still_for_ten_seconds() -> None:
+def test_new_spouts_of_a_smooth_hand_over_stay_inactive_for_ten_seconds() -> None:
     control, plane = _running(Smooth())
     _rotate(control)
     run_to(control, 116.9)
@@ -83,7 +83,7 @@ def test_new_spouts_of_a_smooth_hand_over_keep_still_for_ten_seconds() -> None:
     assert [plane.active[worker] for worker in (3, 4, 5)] == [True, True, True]
 
 
-def test_old_tuples_stay_among_old_workers_and_new_ones_among_new() -> None:
+def test_old_workers_send_to_old_workers_and_new_ones_to_new_ones() -> None:
     control, plane = _running(Smooth())
     _rotate(control)
     run_to(control, 121)
@@ -93,7 +93,7 @@ def test_old_tuples_stay_among_old_workers_and_new_ones_among_new() -> None:
         assert set(view.values()) == expected, f"worker {worker} talks across the hand-over"
 
 
-def test_a_worker_that_does_not_change_serves_old_and_new() -> None:
+def test_an_unchanged_worker_serves_old_and_new_workers() -> None:
     control, plane = _running(Smooth())
     present = control.nimbus.present
     slots = sorted(set(present.slots.values()))
@@ -103,12 +103,12 @@ def test_a_worker_that_does_not_change_serves_old_and_new() -> None:
     third = next(w for w, slot in enumerate(plane.slots) if slot == slots[2])
     assert len(control.log.of("delay-kill")) == 2
     news = {w for w in plane.alive if w > 2}
-    # New workers reach the unchanged one, it sends to the new ones, old ones still reach it.
+    # Old and new workers reach the unchanged one, which sends to the new ones.
     assert all(third in plane.views[w].values() for w in plane.alive)
     assert set(plane.views[third].values()) == news | {third}
 
 
-def test_without_the_dispatcher_everybody_talks_to_the_newest_process() -> None:
+def test_without_the_dispatcher_all_workers_send_to_the_newest_processes() -> None:
     control, plane = _running(Smooth(dispatch_by_id=False))
     _rotate(control)
     run_to(control, 121)
@@ -118,11 +118,11 @@ def test_without_the_dispatcher_everybody_talks_to_the_newest_process() -> None:
         assert {view[executor] for executor in own} == {worker}, "thread to thread, without a table"
 
 
-def test_what_goes_from_thread_to_thread_of_a_worker_asks_no_table() -> None:
-    """Nimbus's write is known at 100.011 s by the watch; the supervisor of the first node acts at 102 s.
+def test_tuples_within_a_worker_do_not_depend_on_the_new_assignment() -> None:
+    """The watch reports Nimbus's write at 100.011 s; the supervisor of the first node acts at 102 s.
 
-    Until then its worker sends to its own executors, wherever they are to be, and reaches nobody else where
-    they are not yet.
+    Until then each worker sends to its own executors, wherever they are assigned to, and does not reach
+    other executors that are not at their new place yet.
     """
     control, plane = _running(Restart())
     old = {worker: set(executors) for worker, executors in plane.alive.items()}
@@ -135,7 +135,7 @@ def test_what_goes_from_thread_to_thread_of_a_worker_asks_no_table() -> None:
     assert 0 not in plane.views
 
 
-def test_rebalance_by_method_goes_through_the_command_with_its_wait() -> None:
+def test_migration_by_rebalance_uses_the_command_with_its_wait() -> None:
     control, plane = _running(Rebalance(wait_s=30.0))
     _rotate(control)
     run_to(control, 129)
@@ -160,7 +160,7 @@ def test_rebalance_restarts_unchanged_workers_only_on_demand() -> None:
     assert killed == [2, 3]
 
 
-def test_stop_times_of_the_methods_come_out_in_order() -> None:
+def test_a_smooth_migration_never_stops_all_spouts_and_a_rebalance_stops_them_longest() -> None:
     def stopped(method: MigrationMethod) -> int:
         control, plane = _running(method)
         _rotate(control)
@@ -177,7 +177,7 @@ def test_stop_times_of_the_methods_come_out_in_order() -> None:
 @migration_method
 @dataclass(frozen=True, slots=True)
 class _Lazy(MigrationMethod):
-    """A method of this test only: supervisors ignore whatever is handed to Nimbus in operation."""
+    """A method for this test only, with which supervisors never retire a worker."""
 
     name: ClassVar[str] = "lazy-test-method"
 
@@ -190,7 +190,7 @@ class _NeverRetires(Migration):
         self.control.log.note(supervisor.actor, "spare-worker", str(process.slot), reason)
 
 
-def test_a_method_of_migration_is_one_class_found_by_name() -> None:
+def test_a_new_migration_method_is_one_class_that_is_found_by_its_name() -> None:
     method = MIGRATION_METHODS.build("lazy-test-method", {}, field="migration")
     control, plane = _running(method)
     _rotate(control)
@@ -225,7 +225,7 @@ def test_the_same_seed_gives_the_same_log_and_another_seed_other_phases() -> Non
     assert logs[0] != logs[2]
 
 
-def test_the_hand_over_reads_as_a_log_line_by_line() -> None:
+def test_the_log_shows_every_step_of_a_smooth_hand_over() -> None:
     control, _ = _running(Smooth())
     _rotate(control)
     run_to(control, 150)

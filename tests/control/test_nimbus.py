@@ -40,13 +40,13 @@ def test_a_lost_node_is_noticed_thirty_to_forty_seconds_later_and_its_executors_
     assert plane.running() == set(control.nimbus.present.slots)
 
 
-def test_nothing_dies_in_nimbus_eyes_within_the_launch_grace() -> None:
+def test_nimbus_declares_no_executor_dead_within_the_launch_grace() -> None:
     control, _ = build(4)
     control.nimbus.submit(chain(workers=3))
     run_to(control, 21)
     control.supervisors[control.nimbus.present.nodes_used()[0]].power_off("killed by the test")
     run_to(control, 300)
-    # The round of 10 s, and eleven more: each is 10 s after the one before and its 0.03 s of work.
+    # The round at 10 s and eleven more; each is 10 s after the previous one and its 0.03 s of work.
     assert seconds_of(control, "assign")[1] == pytest.approx(120.33)
 
 
@@ -62,7 +62,7 @@ def test_a_worker_that_its_supervisor_restarts_in_time_is_not_moved() -> None:
     assert plane.running() == set(before.slots)
 
 
-def test_the_dead_port_is_hidden_for_the_round_in_which_executors_move_off_it() -> None:
+def test_a_dead_port_is_hidden_in_the_round_in_which_its_executors_move() -> None:
     timers = replace(timers_of(V0_8_2), worker_timeout_s=1e6)
     control, _ = build(3, timers=timers)
     control.nimbus.submit(chain(workers=3))
@@ -74,7 +74,7 @@ def test_the_dead_port_is_hidden_for_the_round_in_which_executors_move_off_it() 
     assert dead.slot not in control.nimbus.present.slots.values()
 
 
-def test_while_nimbus_is_down_nothing_moves_but_supervisors_restart_their_workers() -> None:
+def test_while_nimbus_is_down_supervisors_restart_workers_but_no_executor_moves() -> None:
     control, plane = build(4)
     control.nimbus.submit(chain(workers=3))
     run_to(control, 205)
@@ -109,7 +109,7 @@ def test_rebalance_stops_the_spouts_waits_and_schedules_from_scratch() -> None:
     assert all(plane.active.values())
 
 
-def test_the_wait_of_a_rebalance_is_the_message_timeout_unless_told_otherwise() -> None:
+def test_the_wait_of_a_rebalance_is_the_message_timeout_unless_given() -> None:
     control, _ = build(3)
     control.nimbus.submit(replace(chain(workers=3), message_timeout_s=12.0))
     run_to(control, 60)
@@ -118,7 +118,7 @@ def test_the_wait_of_a_rebalance_is_the_message_timeout_unless_told_otherwise() 
     assert seconds_of(control, "assign")[1] == 72.0
 
 
-def test_a_rebalance_that_waits_while_nimbus_is_down_waits_anew() -> None:
+def test_a_waiting_rebalance_starts_its_wait_again_when_nimbus_is_back() -> None:
     control, _ = build(3)
     control.nimbus.submit(chain(workers=3))
     run_to(control, 60)
@@ -131,7 +131,7 @@ def test_a_rebalance_that_waits_while_nimbus_is_down_waits_anew() -> None:
     assert seconds_of(control, "assign")[1] == 130.0
 
 
-def test_an_installed_schedule_is_left_alone_by_the_rounds_that_follow() -> None:
+def test_later_rounds_keep_an_installed_schedule() -> None:
     control, _ = build(3)
     control.nimbus.submit(chain(workers=3))
     run_to(control, 60)
@@ -168,7 +168,7 @@ def test_executors_that_stay_keep_their_start_time() -> None:
 
 
 class _Astray(Scheduler):  # type: ignore[type-arg]
-    """Places everything in a slot that does not exist."""
+    """A scheduler that places everything in a slot that does not exist."""
 
     name = "astray"
     version = "1"
@@ -187,7 +187,7 @@ def test_a_scheduler_that_names_an_unknown_slot_is_refused_with_its_name() -> No
         control.nimbus.submit(chain())
 
 
-def test_heartbeats_beyond_zookeepers_capacity_kill_workers_by_their_senders_clock() -> None:
+def test_heartbeats_beyond_zookeepers_capacity_come_late_and_cause_reassignments() -> None:
     # More is written than the log disk can take, so the queue grows for ever, and heartbeats come late.
     timers = replace(timers_of(V0_9_7), heartbeat_by_sender=True)
     busy = ZooKeeperPlan(writes_per_s=100.0, offset_writes_per_s=115.0)
@@ -202,7 +202,7 @@ def test_heartbeats_beyond_zookeepers_capacity_kill_workers_by_their_senders_clo
     assert len(control.log.of("assign")) == 1
 
 
-def test_zookeeper_down_freezes_assignments_and_running_workers_go_on() -> None:
+def test_while_zookeeper_is_down_assignments_stay_and_workers_keep_running() -> None:
     control, plane = build(3, phases={f"node0{i}": phases_at(float(i)) for i in (1, 2, 3)})
     control.nimbus.submit(chain(workers=3))
     run_to(control, 60)
@@ -216,7 +216,7 @@ def test_zookeeper_down_freezes_assignments_and_running_workers_go_on() -> None:
 
 
 class _Counting(DefaultScheduler):
-    """Counts how often it is asked."""
+    """A scheduler that counts its calls."""
 
     asked = 0
 
@@ -225,7 +225,7 @@ class _Counting(DefaultScheduler):
         return super().schedule(view)
 
 
-def test_a_scheduler_is_asked_again_only_when_something_has_changed() -> None:
+def test_a_scheduler_is_called_again_only_after_a_change() -> None:
     control, _ = build(4)
     counting = _Counting()
     control.nimbus.scheduler = counting

@@ -1,4 +1,4 @@
-"""N-Storm: how long a moved executor is away comes out of the cycles and their phases."""
+"""N-Storm: the absence of a moved executor follows from the cycles and their phases."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _two_nodes(
 
 
 def _move_at(control: ControlPlane, seconds: float, from_node: str) -> Executor:
-    """Move one bolt to the other node's worker at that time."""
+    """Move one bolt to the other node's worker at ``seconds``."""
     run_to(control, seconds - 1)
     stored = control.nimbus.current("chain")
     assert stored is not None
@@ -51,7 +51,7 @@ def _install(control: ControlPlane, assignment: object) -> None:
     assert control.nimbus.install(assignment, "moved by the test")  # type: ignore[arg-type]
 
 
-def test_worst_case_of_the_paper_is_nine_seconds_of_absence() -> None:
+def test_the_papers_worst_case_is_nine_seconds_of_absence() -> None:
     # Figure 4: schedule at 0.5 s, the old node reads ZooKeeper at 1 s, the new node at 0 s and again at 10 s.
     control, plane = _two_nodes({"node01": phases_at(1.0), "node02": phases_at(0.0)})
     mover = _move_at(control, 100.5, "node01")
@@ -76,7 +76,7 @@ def test_opposite_phases_give_two_copies_and_no_absence() -> None:
 
 @pytest.mark.parametrize("old_phase_s", [0.0, 2.5, 5.0, 7.5])
 @pytest.mark.parametrize("new_phase_s", [0.0, 3.0, 6.0, 9.0])
-def test_absence_stays_below_the_two_periods_together(old_phase_s: float, new_phase_s: float) -> None:
+def test_absence_stays_below_the_sum_of_both_periods(old_phase_s: float, new_phase_s: float) -> None:
     control, _ = _two_nodes({"node01": phases_at(old_phase_s), "node02": phases_at(new_phase_s)}, poll_s=3.0)
     mover = _move_at(control, 100.5, "node01")
     run_to(control, 140)
@@ -114,7 +114,7 @@ def test_peers_reach_the_executor_at_its_new_worker_after_their_poll() -> None:
     assert {view[mover] for view in plane.views.values()} == {new_home}
 
 
-def test_a_worker_left_with_nothing_is_ended_by_its_supervisor() -> None:
+def test_a_worker_left_without_executors_is_killed_by_its_supervisor() -> None:
     control, plane = _two_nodes({"node01": phases_at(1.0), "node02": phases_at(0.0)})
     run_to(control, 99)
     present = control.nimbus.present
@@ -162,7 +162,7 @@ def _managed(sync_s: float, poll_s: float, *, sync_work_s: float, poll_work_s: f
 @pytest.mark.parametrize(("sync_s", "poll_s"), CYCLES)
 def test_every_sync_and_every_poll_costs_its_cpu(sync_s: float, poll_s: float) -> None:
     work = _managed(sync_s, poll_s, sync_work_s=0.05, poll_work_s=0.01)
-    # The poll's timer is armed anew after the poll, the sync's timer only queues the sync.
+    # The poll's timer is armed again after the poll; the sync's timer only queues the sync.
     assert work == pytest.approx(2 * 100 * (0.05 / sync_s + 0.01 / (poll_s + 0.01)), abs=0.15)
 
 
@@ -172,13 +172,13 @@ def test_management_costs_more_cpu_the_shorter_the_cycles() -> None:
     assert used[3] > 2.5 * used[2] > 6 * used[1]
 
 
-def test_a_cycle_shorter_than_its_own_work_leaves_ticks_out() -> None:
-    # A sync of 100 ms every 80 ms is begun at every second tick, a poll of 30 ms 20 ms after the last one.
+def test_a_cycle_shorter_than_its_own_work_skips_ticks() -> None:
+    # A sync of 100 ms every 80 ms begins at every second tick, a poll of 30 ms 20 ms after the last one.
     used = _managed(0.08, 0.02, sync_work_s=0.1, poll_work_s=0.03)
     assert used == pytest.approx(2 * 100 * (0.1 / 0.16 + 0.03 / 0.05), rel=0.02)
 
 
-def test_a_sync_and_a_poll_take_their_time_before_anything_moves() -> None:
+def test_a_move_waits_for_the_work_of_a_sync_and_a_poll() -> None:
     starts = []
     for work_s in (0.0, 0.03):
         times = ControlTimes(sync_work_s=0.1 if work_s else 0.0, poll_work_s=work_s)
@@ -191,7 +191,7 @@ def test_a_sync_and_a_poll_take_their_time_before_anything_moves() -> None:
         run_to(control, 130)
         (entry,) = control.log.of("update-threads")[:1]
         starts.append(entry.time_ns / SECOND)
-    # The first sync, and so the grid of polls, is over 0.1 s later; a poll adds 0.03 s.
+    # The first sync, and so every later poll, ends 0.1 s later; a poll adds 0.03 s.
     assert starts[1] - starts[0] == pytest.approx(0.13, abs=1e-6)
 
 
@@ -211,27 +211,26 @@ def test_a_supervisor_that_dies_in_a_sync_does_not_act_on_it() -> None:
     assert taken[-1].time_ns == round(101.07 * SECOND)
 
 
-def test_short_cycles_show_as_cpu_of_the_nodes_in_the_tuple_log() -> None:
+def test_short_cycles_show_up_as_housekeeping_cpu_in_the_tuple_log() -> None:
     used = []
     for sync_s, poll_s in CYCLES:
-        # Compilers run in housekeeping, too, as long as code is cold.
         run = replace(spec(duration_s=40.0, migration=NStorm(poll_s=poll_s)), cost=CostModel(compile_s=0.0))
         assert run.timers is not None
-        # Cold code would cost more, and what compilers use is booked on housekeeping, too.
+        # Cold code would cost more, and compilers would use CPU as well.
         run = replace(run, cost=replace(run.cost, warm_up_factor=1.0, compile_s=0.0))
         rows = play(replace(run, timers=replace(run.timers, assignment_sync_s=sync_s))).rows.table("cpu")
         late = rows[rows["start_ns"] >= 20 * SECOND]
         used.append(float(late.loc[late["thread"] == "housekeeping", "cpu_ms"].sum()))
     assert used == sorted(used)
-    # What is added by shorter cycles is in proportion to syncs and polls a second, whatever a node's clock.
+    # The CPU that shorter cycles add is proportional to syncs and polls a second, whatever a node's clock.
     works = [0.05 / sync_s + 0.01 / (poll_s + 0.01) for sync_s, poll_s in CYCLES]
     expected = (works[3] - works[0]) / (works[2] - works[0])
     assert (used[3] - used[0]) / (used[2] - used[0]) == pytest.approx(expected, rel=0.05)
 
 
-def test_tuples_for_an_absent_executor_are_dropped_and_the_log_counts_them() -> None:
-    # Both supervisors read every 10 s, so a moved bolt may be away for long; what its senders have for it
-    # is lost, unless the run has them hold it.
+def test_tuples_for_an_absent_executor_are_dropped_and_counted_in_the_log() -> None:
+    # Supervisors read assignments only at their syncs, so a moved bolt may be away for long. Tuples for it
+    # are lost, unless the run makes their senders keep them.
     moves = RandomMoves("tree", first_s=20.0, period_s=20.0, executors=3)
     run = spec(duration_s=90.0, migration=NStorm(poll_s=1.0), services=(moves,), rate_per_s=100.0)
     lossy = play(run).outcome.decisions
@@ -248,7 +247,7 @@ def test_tuples_for_an_absent_executor_are_dropped_and_the_log_counts_them() -> 
 
 
 def _holds_per_s(sync_s: float, poll_s: float | None) -> float:
-    """How often a worker's sending is held, by N-Storm's polls or by Storm's refreshes."""
+    """Holds of a worker's sending per second, by N-Storm's polls or by Storm's refreshes."""
     timers = replace(timers_of(V0_9_7), assignment_sync_s=sync_s)
     method = Restart() if poll_s is None else NStorm(poll_s=poll_s)
     control, plane = build(2, version=V0_9_7, migration=method, timers=timers)
@@ -266,7 +265,7 @@ def test_every_method_holds_a_workers_sending_when_it_refreshes_its_connections(
     assert _holds_per_s(0.3, 0.1) == pytest.approx(1 / 0.11, rel=0.01)
 
 
-def test_workers_of_one_node_do_not_poll_together() -> None:
+def test_workers_of_one_node_do_not_poll_at_the_same_time() -> None:
     timers = replace(timers_of(V0_9_7), assignment_sync_s=10.0)
     control, plane = build(1, version=V0_9_7, migration=NStorm(poll_s=3.0), timers=timers)
     control.nimbus.submit(chain(workers=3, executors=3))
@@ -278,7 +277,7 @@ def test_workers_of_one_node_do_not_poll_together() -> None:
 CALLERS = SourcePlan(SourceKind.CLOSED_LOOP, calls=2, answer_ns=1_000_000, on_fail=FailurePolicy.REPLAY)
 
 
-def test_long_holds_make_a_closed_loop_slower_and_short_ones_do_not() -> None:
+def test_long_holds_slow_down_a_closed_loop_and_short_ones_do_not() -> None:
     answered = []
     for hold_s in (0.00001, 0.0001, 0.03):
         run = spec(duration_s=30.0, migration=NStorm(poll_s=0.1), source=CALLERS)

@@ -1,6 +1,6 @@
-"""Storm 2.x's control plane: pushed assignments, a machine a slot, heartbeats past ZooKeeper.
+"""Storm 2.x's control plane: pushed assignments, a state machine per slot, heartbeats past ZooKeeper.
 
-The spans are those that real Storm 2.8.3 showed on one machine (two supervisors, default settings).
+The times are those of real Storm 2.8.3 on one machine (two supervisors, default settings).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def cluster_of_two(seed: int, times: ControlTimes | None = None) -> tuple[Contro
 
 
 def ready_after(control: ControlPlane, since_s: float) -> float:
-    """Seconds from an instant until the last worker is ready that gets ready after it."""
+    """Seconds from ``since_s`` until the last worker that becomes ready later is ready."""
     return max(t for t in seconds_of(control, "worker-ready") if t > since_s) - since_s
 
 
-def test_a_submission_waits_for_nimbus_and_then_for_no_supervisors_timer() -> None:
-    """By hand: round 10.0 s, one write's commit 0.011 s, code 1 s, a slot's look within 1 s, JVM 5 s."""
+def test_a_submission_waits_for_nimbus_but_not_for_a_supervisors_timer() -> None:
+    """Round 10.0 s, commit of a write 0.011 s, code 1 s, a slot's check within 1 s, JVM start 5 s."""
     for seed in (1, 2, 3):
         control, _ = cluster_of_two(seed)
         control.nimbus.submit(chain(workers=2, executors=2))
@@ -47,8 +47,8 @@ def test_a_submission_waits_for_nimbus_and_then_for_no_supervisors_timer() -> No
         assert seconds_of(control, "worker-ready") == pytest.approx([t + 5 for t in sorted(starts)])
 
 
-def test_a_placement_by_hand_is_what_nimbus_answers_in_its_round() -> None:
-    """The first round is at 10 s here. Real 2.8.3, whose scheduler was given a placement: 8.8 s later."""
+def test_a_given_placement_is_assigned_in_the_next_round_of_nimbus() -> None:
+    """The first round is at 10 s here. Real 2.8.3 with a given placement: 8.8 s later."""
     control, _ = cluster_of_two(1)
     topology = chain(workers=2, executors=2)
     away = Slot("node02", 6701)
@@ -60,7 +60,7 @@ def test_a_placement_by_hand_is_what_nimbus_answers_in_its_round() -> None:
     assert [entry.subject for entry in control.log.of("start-worker")] == [str(away)]
 
 
-def test_a_topology_that_is_killed_before_the_round_is_placed_nowhere() -> None:
+def test_a_topology_that_is_killed_before_the_round_is_never_assigned() -> None:
     control, _ = cluster_of_two(1)
     topology = chain(workers=2, executors=2)
     slots = ((e, Slot("node02", 6701)) for e in executors_of(topology, V2_8_8))
@@ -99,8 +99,8 @@ def killed(seed: int, at_s: float = 60.0) -> tuple[ControlPlane, float]:
     return control, at_s
 
 
-def test_a_dead_worker_is_replaced_at_its_slots_next_look_without_a_sleep() -> None:
-    """Real: launched again 0.45, 1.6 and 2.5 s after kill -9; looks are 3 s apart."""
+def test_a_dead_worker_is_replaced_at_its_slots_next_check_without_a_sleep() -> None:
+    """Real: launched again 0.45, 1.6 and 2.5 s after kill -9; checks are 3 s apart."""
     waits = []
     for seed in SEEDS:
         control, at_s = killed(seed)
@@ -111,7 +111,7 @@ def test_a_dead_worker_is_replaced_at_its_slots_next_look_without_a_sleep() -> N
 
 
 def replaced(seed: int, times: ControlTimes | None = None) -> tuple[float, float]:
-    """One worker becomes two: seconds from the command to the kill, and from there to the next launch."""
+    """Rebalance one worker to two: seconds from the command to the kill, and from that to the next launch."""
     control, _ = cluster_of_two(seed, times)
     control.nimbus.submit(chain(workers=1, executors=2))
     run_to(control, 60)
@@ -123,9 +123,10 @@ def replaced(seed: int, times: ControlTimes | None = None) -> tuple[float, float
     return kill - 60, starts[-1] - kill
 
 
-def test_a_worker_that_must_go_costs_one_sleep_or_two() -> None:
-    """Real: killed 0.4 to 2.1 s after the command, the successor's JVM 6.1 to 7.0 s later three times of
-    four, else 3.3 s.
+def test_replacing_a_running_worker_takes_one_sleep_or_two() -> None:
+    """Real: the worker is killed 0.4 to 2.1 s after the command.
+
+    The JVM of its successor starts 6.1 to 7.0 s later in three of four cases, else 3.3 s later.
     """
     spans = [replaced(seed) for seed in SEEDS]
     assert all(0 <= kill <= 3.1 for kill, _ in spans)
@@ -133,13 +134,13 @@ def test_a_worker_that_must_go_costs_one_sleep_or_two() -> None:
     assert mean(gap for _, gap in spans) == pytest.approx(5.25, abs=0.5)
 
 
-def test_a_process_that_goes_at_once_costs_one_sleep() -> None:
+def test_replacing_a_process_that_exits_at_once_takes_one_sleep() -> None:
     brisk = replace(ControlTimes(), worker_exit_least_s=0.1, worker_exit_most_s=0.2)
     assert {round(replaced(seed, brisk)[1]) for seed in range(5)} == {3}
 
 
 def test_a_slot_that_loses_its_assignment_is_cleared_by_the_fallback_sync() -> None:
-    """Its supervisor is in no assignment and hears nothing: sync within 10 s, look within 3. Real: 15.2 s."""
+    """Its supervisor is in no assignment, so it gets no message: sync in 10 s, check in 3. Real: 15.2 s."""
     for seed in range(10):
         control, _ = cluster_of_two(seed)
         control.nimbus.submit(chain(workers=2, executors=2))
@@ -152,7 +153,7 @@ def test_a_slot_that_loses_its_assignment_is_cleared_by_the_fallback_sync() -> N
         assert kills[1] - 60 <= 13.1
 
 
-def test_heartbeats_go_past_zookeeper_and_statistics_to_it() -> None:
+def test_heartbeats_bypass_zookeeper_but_statistics_are_written_to_it() -> None:
     control, _ = cluster_of_two(1)
     control.nimbus.submit(chain(workers=2, executors=2))
     run_to(control, 200)
@@ -163,8 +164,8 @@ def test_heartbeats_go_past_zookeeper_and_statistics_to_it() -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_restarted_worker_loses_what_is_sent_to_it_meanwhile(seed: int) -> None:
-    """Real: 1,343 and 1,488 of 200 a second in the 7.1 and 7.8 s of silence.
+def test_tuples_sent_to_a_worker_during_its_restart_are_lost(seed: int) -> None:
+    """Real: 1,343 and 1,488 tuples lost at 200 a second, in 7.1 and 7.8 s of silence.
 
     On a core of 2 GHz the start of both JVMs takes 8.0 s, after 3 s at most.
     """
@@ -180,7 +181,7 @@ def test_a_restarted_worker_loses_what_is_sent_to_it_meanwhile(seed: int) -> Non
 
 
 def bolt_apart(run: EmulationSpec) -> EmulationSpec:
-    """Everything in one worker but all of ``fan``, which has one on another node."""
+    """Place all of ``fan`` in a worker on another node, and everything else in one worker."""
     topology = run.topologies[0].topology
     slots = {
         e: Slot("node02" if e.component == "fan" else "node01", 6700) for e in executors_of(topology, V2_8_8)
@@ -188,10 +189,10 @@ def bolt_apart(run: EmulationSpec) -> EmulationSpec:
     return replace(run, placement=Assignment.of(slots.items()))
 
 
-def test_a_rebalance_loses_next_to_nothing_and_is_silent_for_one_sleep_or_two() -> None:
-    """Real: 0, 1 and 0 of 200 a second, as the worker that goes holds the spout; silence 11.7 and 12.5 s.
+def test_a_rebalance_loses_almost_nothing_and_is_silent_for_one_sleep_or_two() -> None:
+    """Real: 0, 1 and 0 tuples of 200 a second lost, as the old worker has the spout; silent 11.7 and 12.5 s.
 
-    By hand: a slot's look, one sleep of 3 s or two, 8 s for both JVMs: 11 to 14 s or 14 to 17 s.
+    By hand: a slot's check, one sleep of 3 s or two, 8 s for both JVMs: 11 to 14 s or 14 to 17 s.
     """
     silences = [silence_of_a_rebalance(seed) for seed in range(1, 5)]
     assert all(11.0 <= silence <= 17.1 for silence in silences)

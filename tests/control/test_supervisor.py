@@ -55,7 +55,7 @@ def _move_one(control: ControlPlane) -> None:
     run_to(control, 130)
 
 
-def test_only_workers_whose_executors_changed_are_restarted_each_at_its_own_nodes_tick() -> None:
+def test_only_changed_workers_are_restarted_each_at_the_tick_of_its_node() -> None:
     control, plane = build(phases=PHASES)
     _move_one(control)
     kills = [(entry.time_ns / 1e9, entry.subject, entry.reason) for entry in control.log.of("kill-worker")]
@@ -67,7 +67,7 @@ def test_only_workers_whose_executors_changed_are_restarted_each_at_its_own_node
     assert plane.running() == set(control.nimbus.present.slots)
 
 
-def test_what_is_lost_with_a_worker_stands_in_the_log() -> None:
+def test_tuples_lost_with_a_killed_worker_are_counted_in_the_log() -> None:
     control, _ = build(phases=PHASES)
     control.nimbus.submit(chain(workers=3))
     run_to(control, 100)
@@ -120,7 +120,7 @@ def test_storm_2_sees_a_crash_at_the_next_tick() -> None:
     assert plane.running() == set(control.nimbus.present.slots)
 
 
-def test_worker_states_in_the_eyes_of_the_supervisor() -> None:
+def test_states_of_a_worker_as_seen_by_its_supervisor() -> None:
     control, _ = build(phases=PHASES)
     control.nimbus.submit(chain(workers=3))
     supervisor = control.supervisors["node01"]
@@ -138,7 +138,7 @@ def test_worker_states_in_the_eyes_of_the_supervisor() -> None:
     assert supervisor.state_of(process) is WorkerState.DISALLOWED
 
 
-def test_from_0_9_on_a_killed_worker_is_given_time_before_its_successor_starts() -> None:
+def test_from_0_9_on_a_successor_starts_a_second_later_than_in_0_8() -> None:
     starts = []
     for version in (V0_8_2, V0_9_7):
         control, _ = build(version=version, phases=PHASES)
@@ -158,13 +158,13 @@ def test_spouts_of_0_8_emit_at_once_and_from_0_9_on_they_wait_for_all_connection
         assert all(plane.active.values())
 
 
-def test_a_peer_that_is_not_there_is_tried_again_at_the_retry_period() -> None:
+def test_connecting_to_an_absent_peer_is_retried_every_retry_period() -> None:
     times = ControlTimes(jvm_start_s=5.0, connect_retry_s=0.5)
     control, plane = build(phases=PHASES, times=times, timers=replace(timers_of(V0_8_2), worker_watch=False))
     control.nimbus.submit(chain(workers=3))
     run_to(control, 10.0)
-    # Ready at 8 and 10 s: the first has tried every 0.5 s since 8 s, and reaches the second as soon as it
-    # listens.
+    # The workers are ready at 8 and 10 s. The first has tried every 0.5 s since 8 s, and reaches the second
+    # as soon as that listens.
     assert set(plane.views[0].values()) == {0, 1}
     run_to(control, 14.99)
     assert set(plane.views[0].values()) == {0, 1}
@@ -172,7 +172,7 @@ def test_a_peer_that_is_not_there_is_tried_again_at_the_retry_period() -> None:
     assert set(plane.views[0].values()) == {0, 1, 2}
 
 
-def test_the_order_in_which_nodes_are_set_up_changes_nothing_though_all_tick_at_once() -> None:
+def test_the_order_of_nodes_does_not_matter_even_if_all_supervisors_tick_at_once() -> None:
     logs = []
     for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
         nodes = cluster(3).nodes
@@ -203,9 +203,11 @@ def test_the_order_in_which_nodes_are_set_up_changes_nothing_though_all_tick_at_
     assert len(logs[0]) > 20
 
 
-def test_a_sender_of_0_9_2_whose_tries_are_used_up_takes_its_whole_worker_along() -> None:
-    """By hand: 30 tries of 0.1, 0.2, 0.4, 0.8 and 26 times 1 s are 27.5 s. The dead peer is started only when
-    its heartbeat is 30 s old. Real 0.9.2: "Async loop died" 44 s after the kill.
+def test_a_sender_of_0_9_2_that_runs_out_of_attempts_stops_its_worker() -> None:
+    """30 attempts with waits of 0.1, 0.2, 0.4, 0.8 and 26 times 1 s take 27.5 s.
+
+    The dead peer is restarted only when its heartbeat is 30 s old. Real 0.9.2: "Async loop died" 44 s after
+    the kill.
     """
     control, plane = build(2, version=StormVersion((0, 9, 2)))
     control.nimbus.submit(chain(workers=2, executors=2))
@@ -221,8 +223,8 @@ def test_a_sender_of_0_9_2_whose_tries_are_used_up_takes_its_whole_worker_along(
     assert 27.5 + 29 <= again[-1].time_ns / 1e9 - 100 <= 27.5 + 34
 
 
-def test_a_change_that_comes_while_code_is_fetched_is_read_right_after_it() -> None:
-    """By hand: two topologies at 0 s, a second of fetching each; real 0.9.2 starts both without a tick."""
+def test_a_change_during_a_code_download_is_read_right_after_it() -> None:
+    """Two topologies at 0 s, each with a second of download; real 0.9.2 starts both without a tick."""
     timers = replace(timers_of(V0_9_7), supervisor_watch=True)
     times = ControlTimes(jvm_start_s=5.0, code_download_s=1.0)
     control, _ = build(1, version=V0_9_7, timers=timers, times=times, phases={"node01": phases_at(9.0, 2.5)})
@@ -231,16 +233,16 @@ def test_a_change_that_comes_while_code_is_fetched_is_read_right_after_it() -> N
     run_to(control, 20)
     fetched = seconds_of(control, "download-code")
     assert fetched == pytest.approx([0.0, 1.0], abs=0.05)
-    # The first one's start holds up the second, as it does in Storm.
+    # The start of the first one delays the second, as in Storm.
     assert seconds_of(control, "start-worker") == pytest.approx([1.0, 6.0], abs=0.05)
 
 
 @pytest.mark.parametrize("version", [V0_8_2, V0_9_7, V1_0_6, V2_8_8])
-def test_a_lost_node_gets_nothing_once_its_session_has_ended(version: StormVersion) -> None:
-    """Its session ends after 20 s; executors count as dead after 30 s or more.
+def test_a_lost_node_gets_no_workers_once_its_session_has_ended(version: StormVersion) -> None:
+    """The session ends after 20 s; executors count as dead after 30 s or more.
 
-    By hand: three workers on each of three nodes of four slots. The lost node's three would fit into what is
-    free only with the lost node's fourth slot; so they become two.
+    Computed by hand: three workers on each of three nodes with four slots. The lost node's three workers fit
+    into the free slots only with the lost node's fourth slot, so they become two.
     """
     phases = {f"node0{i}": phases_at(1.0, 1.0, 0.0) for i in (1, 2, 3)}
     control, _ = build(version=version, phases=phases)
@@ -255,8 +257,8 @@ def test_a_lost_node_gets_nothing_once_its_session_has_ended(version: StormVersi
     assert used == {"node01": 4, "node03": 4}
 
 
-def test_a_supervisor_counts_though_its_heartbeats_are_written_late() -> None:
-    """Pings keep its session, and they need no disk."""
+def test_a_supervisor_counts_as_alive_even_if_its_heartbeats_are_written_late() -> None:
+    """Pings keep its session alive, and they need no disk."""
     busy = ZooKeeperPlan(writes_per_s=100.0, offset_writes_per_s=115.0)
     control, _ = build(zookeeper=busy)
     run_to(control, 400)

@@ -20,7 +20,7 @@ TRAVEL_NS = ns(0.1)
 
 
 def _trees(played: Played) -> pd.DataFrame:
-    """Roots with ``whole``: when the last execution of their tree ended, infinity if one is missing.
+    """Roots with ``whole``: the end of the last execution of their tree, or infinity if one is missing.
 
     Only roots emitted after 20 s: until then 0.8 emits to workers that do not listen yet.
     """
@@ -34,16 +34,16 @@ def _trees(played: Played) -> pd.DataFrame:
 
 
 def _until(roots: pd.DataFrame, end_ns: int) -> pd.Series:
-    """When each root's fate was known: its completion, or the end of the run."""
+    """Instant at which each root's fate was known: its completion, or the end of the run."""
     return roots["complete_ns"].where(roots["outcome"] != "pending", end_ns)
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_on_sound_links_a_root_is_acked_if_and_only_if_its_tree_was_executed(
+def test_on_undisturbed_links_a_root_is_acked_if_and_only_if_its_tree_was_executed(
     version: StormVersion, seed: int
 ) -> None:
-    # The source stops at 50 s, so that at the end nothing is under way.
+    # The source stops at 50 s, so that nothing is in progress at the end.
     faults = FaultPlan.of_rows(
         [{"fault": "set-load", "at_s": 50, "topology": "tree", "spout": "lines", "rate_per_s": 0}]
     )
@@ -54,7 +54,7 @@ def test_on_sound_links_a_root_is_acked_if_and_only_if_its_tree_was_executed(
     assert (acked == np.isfinite(roots["whole"])).all()
     late = (roots["complete_ns"] - roots["whole"])[acked]
     assert (late > 0).all()
-    # A spout that sleeps looks for acks once a millisecond.
+    # A sleeping spout checks for acks once a millisecond.
     assert (late < TRAVEL_NS).all()
 
 
@@ -73,7 +73,7 @@ def test_on_slow_links_a_root_is_acked_if_and_only_if_its_acks_came_before_the_t
     known = _until(roots, 90 * SECOND)
     # Not before the tree is complete ...
     assert (roots.loc[acked, "whole"] < roots.loc[acked, "complete_ns"]).all()
-    # ... and not later than two links after it; what was given up had not come so far.
+    # ... and at most two link delays later; roots that were given up were not complete so early.
     assert (known <= roots["whole"] + 2 * ns(extra_s) + TRAVEL_NS).all()
     if extra_s >= 4.5:
         assert (roots["outcome"] == "failed").any()

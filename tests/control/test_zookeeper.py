@@ -60,7 +60,7 @@ def test_offsets_in_a_key_value_store_leave_the_disk_to_storm() -> None:
 
 
 @pytest.mark.parametrize(("daemons", "expected_s"), [(False, 1.02), (True, 0.02)])
-def test_heartbeats_to_daemons_of_their_own_do_not_wait_for_the_disk(
+def test_heartbeats_to_separate_daemons_leave_the_disk_to_other_writes(
     daemons: bool, expected_s: float
 ) -> None:
     clock = VirtualClock()
@@ -84,7 +84,7 @@ def test_a_write_takes_effect_and_wakes_its_watchers_at_its_commit() -> None:
     assert seen == [("t", True, ns(0.02))]
 
 
-def test_while_it_is_down_assignments_wait_and_heartbeats_are_dropped() -> None:
+def test_while_zookeeper_is_down_status_changes_wait_and_heartbeats_are_dropped() -> None:
     clock = VirtualClock()
     zookeeper = ZooKeeper(clock, ZooKeeperPlan())
     zookeeper.stop()
@@ -97,7 +97,7 @@ def test_while_it_is_down_assignments_wait_and_heartbeats_are_dropped() -> None:
     assert zookeeper.active == {"t": True}
 
 
-def test_writes_that_were_queued_when_it_went_down_are_not_committed_meanwhile() -> None:
+def test_queued_writes_are_not_committed_while_zookeeper_is_down() -> None:
     clock = VirtualClock()
     zookeeper = ZooKeeper(clock, ZooKeeperPlan())
     zookeeper.write("nimbus", Record.STATUS, "t", lambda: zookeeper.active.update(t=True))

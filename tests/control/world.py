@@ -26,7 +26,7 @@ from storm_lab.schedulers.storm.default import DefaultScheduler
 from tests.control.fake_plane import FakePlane
 
 SAME_STARTS = CostModel(jvm_start_cpu_s=0.0)
-"""A worker's start takes as long whatever else runs: 5 s, where a test says nothing else."""
+"""Costs with which a worker's start takes the same time whatever else runs, by default 5 s."""
 
 
 def cluster(nodes: int = 3, racks: int = 1, quota: float | None = None) -> Cluster:
@@ -36,7 +36,7 @@ def cluster(nodes: int = 3, racks: int = 1, quota: float | None = None) -> Clust
 
 
 def chain(workers: int = 3, executors: int = 3, topology_id: str = "chain") -> Topology:
-    """spout -> bolt, so many executors each, one acker."""
+    """spout -> bolt, with ``executors`` executors each and one acker."""
     return Topology(
         topology_id,
         (
@@ -49,7 +49,7 @@ def chain(workers: int = 3, executors: int = 3, topology_id: str = "chain") -> T
 
 
 def phases_at(sync_s: float, process_s: float = 0.0, beat_s: float = 0.0) -> Phases:
-    """First ticks at these seconds."""
+    """Phases with the first ticks at these seconds."""
     return Phases(ns(sync_s), ns(process_s), ns(beat_s))
 
 
