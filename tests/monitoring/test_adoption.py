@@ -1,4 +1,4 @@
-"""Whether a new schedule is worth a re-assignment, rule by rule, on schedules worked out by hand."""
+"""Rules that decide whether a new schedule is worth a re-assignment, on schedules made by hand."""
 
 from __future__ import annotations
 
@@ -63,30 +63,30 @@ def test_less_traffic_between_nodes_is_a_gain() -> None:
     )
 
 
-def test_a_saving_below_the_least_gain_is_none() -> None:
+def test_a_saving_below_the_least_gain_is_no_gain() -> None:
     assert _judged(APART, PAIRED, least_gain=0.59)[0]
     assert not _judged(APART, PAIRED, least_gain=0.61)[0]
 
 
-def test_fewer_nodes_are_a_gain_and_more_are_none() -> None:
+def test_fewer_nodes_are_a_gain_and_more_nodes_are_not() -> None:
     assert _judged(PAIRED, TOGETHER)[0]
     assert not _judged(TOGETHER, PAIRED)[0]
 
 
-def test_another_schedule_of_the_same_worth_is_rejected() -> None:
+def test_a_different_schedule_without_a_gain_is_rejected() -> None:
     assert _judged(APART, MIRRORED) == (
         False,
         "no gain: 150.0 to 150.0 tuples/s between nodes, 2 to 2 nodes",
     )
 
 
-def test_under_overload_taking_load_off_the_busiest_node_counts_whatever_it_costs_in_traffic() -> None:
+def test_under_overload_relief_of_the_busiest_node_counts_whatever_the_traffic() -> None:
     adopted, reason = _judged(TOGETHER, PAIRED, overloaded=True)
     assert adopted
     assert reason.startswith("overload: busiest node 1200 to 700 MHz")
 
 
-def test_under_overload_a_schedule_that_relieves_nobody_is_rejected() -> None:
+def test_under_overload_a_schedule_that_relieves_no_node_is_rejected() -> None:
     assert not _judged(APART, MIRRORED, overloaded=True)[0]
 
 

@@ -8,7 +8,7 @@ from storm_lab.errors import UserError
 from storm_lab.monitoring.monitor import MovingAverages
 
 
-def test_it_starts_with_the_first_sample_and_then_weighs_the_past_with_alpha() -> None:
+def test_the_average_starts_with_the_first_sample_and_weighs_the_past_with_alpha() -> None:
     averages: MovingAverages[str] = MovingAverages(0.5)
     averages.add({"a": 100.0})
     assert averages["a"] == 100.0
@@ -27,7 +27,7 @@ def test_a_smaller_alpha_is_more_reactive() -> None:
     assert slow["a"] == pytest.approx(10.0)
 
 
-def test_a_key_that_falls_silent_decays() -> None:
+def test_the_average_of_a_key_without_new_samples_decays() -> None:
     averages: MovingAverages[str] = MovingAverages(0.5)
     averages.add({"a": 8.0})
     averages.add({})

@@ -29,7 +29,7 @@ from tests.control.world import build, chain, run_to, seconds_of
 
 
 class _To(Scheduler):  # type: ignore[type-arg]
-    """Puts everything on one node; remembers the views it was given."""
+    """A scheduler that puts everything on given nodes and keeps the views it was given."""
 
     name = "to"
     version = "1"
@@ -74,7 +74,7 @@ def test_the_generators_clock_starts_when_the_initial_period_is_over() -> None:
 def test_with_a_consolidation_the_initial_period_includes_the_rebalance() -> None:
     control, plane = build(3)
     sampler = Sampler(control.clock, control.plane, ns(20))
-    # Listed first or last makes no difference.
+    # The order in which both are started makes no difference.
     OnlineScheduling(_To("node01"), period_s=100).start(control, sampler)
     InitialConsolidation().start(control, sampler)
     control.nimbus.submit(chain(workers=6))
@@ -87,7 +87,7 @@ def test_with_a_consolidation_the_initial_period_includes_the_rebalance() -> Non
     assert len({plane.slots[worker].node for worker in plane.alive}) == 3
 
 
-def test_a_topology_with_one_worker_per_node_is_left_alone() -> None:
+def test_a_topology_with_one_worker_per_node_is_not_rebalanced() -> None:
     control, _ = build(3)
     InitialConsolidation().start(control, Sampler(control.clock, control.plane, ns(20)))
     control.nimbus.submit(chain(workers=3))
@@ -96,7 +96,7 @@ def test_a_topology_with_one_worker_per_node_is_left_alone() -> None:
     assert len(control.log.of("leave")) == 1
 
 
-def test_what_the_generator_sees_is_the_average_in_mhz_and_tuples_per_second() -> None:
+def test_the_generator_sees_average_loads_in_mhz_and_tuples_per_second() -> None:
     policy = _To("node01")
     control, _ = _start(OnlineScheduling(policy, period_s=200))
     run_to(control, 300)
@@ -144,7 +144,7 @@ def test_an_incomplete_schedule_leaves_the_present_assignment() -> None:
     assert entry.reason == "no complete schedule: no place for one"
 
 
-def test_overload_triggers_a_schedule_at_once_and_not_again_before_it_can_have_taken_effect() -> None:
+def test_overload_triggers_a_schedule_at_once_and_not_again_during_the_pause() -> None:
     rule = OverloadRule(node_fraction=0.5, node_windows=2, pause_s=60)
     control, plane = _start(OnlineScheduling(_To("node01", "node02"), period_s=300, overload=rule))
     run_to(control, 100)
@@ -157,7 +157,7 @@ def test_overload_triggers_a_schedule_at_once_and_not_again_before_it_can_have_t
     assert "uses" in control.log.of("detect-overload")[0].reason
 
 
-def test_a_queue_that_stays_full_is_an_overload_though_no_core_is_busy() -> None:
+def test_a_queue_that_stays_full_is_an_overload_even_if_no_core_is_busy() -> None:
     for length, expected in ((499, 0), (500, 1)):
         control, plane = _start(OnlineScheduling(_To("node01"), period_s=1000))
         plane.queue_length = {"bolt": length}
@@ -193,13 +193,13 @@ def test_root_tuples_that_a_new_assignment_loses_are_no_overload() -> None:
 @pytest.mark.parametrize(
     ("failed", "noticed"),
     [
-        # Windows of 20 s; spouts look for timeouts every 30 s, so bursts leave every third window out.
+        # Windows of 20 s; spouts check for timeouts every 30 s, so every third window has no failures.
         ((1, 0, 1), [False, False, True]),
         ((1, 0, 0, 1, 0), [False] * 5),
         ((0, 1, 1, 1), [False, False, False, True]),
     ],
 )
-def test_failures_go_on_over_one_window_without_any_but_not_over_two(
+def test_failures_count_as_continuous_over_one_window_without_any_but_not_over_two(
     failed: tuple[int, ...], noticed: list[bool]
 ) -> None:
     detector = OverloadDetector(OverloadRule(failure_windows=3), Cluster((Node("node01"),)))
@@ -207,7 +207,7 @@ def test_failures_go_on_over_one_window_without_any_but_not_over_two(
     assert [detector.check(window) is not None for window in windows] == noticed
 
 
-def test_policy_and_parameters_can_be_swapped_while_it_runs_and_the_log_says_when() -> None:
+def test_the_policy_can_be_swapped_during_a_run_and_the_log_records_when() -> None:
     first, second = _To("node01"), _To("node02")
     control, _ = _start(OnlineScheduling(first, period_s=100, swaps=(Swap(150.0, second),)))
     run_to(control, 300)
@@ -221,7 +221,7 @@ def test_a_swap_before_the_run_is_refused() -> None:
         _start(OnlineScheduling(_To("node01"), swaps=(Swap(-1.0, _To("node01")),)))
 
 
-def test_while_nimbus_is_down_the_schedule_waits() -> None:
+def test_a_new_schedule_waits_while_nimbus_is_down() -> None:
     control, _ = _start(OnlineScheduling(_To("node01"), period_s=100))
     run_to(control, 110)
     control.nimbus.stop()
@@ -328,7 +328,7 @@ def test_an_older_runs_database_is_replaced_and_any_other_file_is_not(
     assert precious.read_text() == "years of work"
 
 
-def test_a_database_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_load_database_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file"):
         LoadDatabase.open(tmp_path / "absent.sqlite")
     (tmp_path / "text").write_text("not a database, but long enough to look at")
@@ -336,7 +336,7 @@ def test_a_database_that_is_none_is_refused(tmp_path: Path) -> None:
         LoadDatabase.open(tmp_path / "text")
 
 
-def test_only_so_many_windows_are_kept_when_asked(tmp_path: Path) -> None:
+def test_windows_kept_limits_the_windows_in_the_database(tmp_path: Path) -> None:
     control, _ = build(3)
     plan = MonitorPlan(database=tmp_path / "load.sqlite", windows_kept=3)
     plan.start(control, Sampler(control.clock, control.plane, ns(20)))
@@ -346,7 +346,7 @@ def test_only_so_many_windows_are_kept_when_asked(tmp_path: Path) -> None:
         assert other.execute("SELECT min(id), max(id) FROM window").fetchone() == (8, 10)
 
 
-def test_tstorms_initial_period_of_about_a_minute_comes_out_of_the_cycles() -> None:
+def test_tstorms_initial_period_of_about_a_minute_follows_from_the_cycles() -> None:
     # Two supervisor syncs (up to 10 s each), one download (1 s), the rebalance's 30 s, two JVM starts: 7 s
     # for four at once on four cores, as each uses 1.4 of them, then 5 s for one on each node.
     periods = []

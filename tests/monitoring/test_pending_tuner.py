@@ -33,12 +33,13 @@ def _tuned(deltas: list[float], first: int = 100, **settings: float) -> list[tup
 @pytest.mark.parametrize(
     ("deltas", "calls"),
     [
-        # The first call raises; more progress raises again, less cuts, similar progress takes the raise back.
+        # The first call raises the limit. More progress raises it again, less cuts it, and similar progress
+        # takes the raise back.
         ([50], [(UP, 125)]),
         ([50, 60], [(UP, 125), (UP, 157)]),
         ([50, 40], [(UP, 125), (DOWN, 93)]),
         ([50, 51], [(UP, 125), (NONE, 100)]),
-        # A cut is as deep as the loss of progress, and after it only more progress moves anything.
+        # A cut is as deep as the loss of progress; after a cut only more progress changes the limit.
         ([100, 20], [(UP, 125), (DOWN, 25)]),
         ([100, 80, 60], [(UP, 125), (DOWN, 93), (NONE, 93)]),
         ([100, 80, 81], [(UP, 125), (DOWN, 93), (NONE, 93)]),
@@ -47,7 +48,9 @@ def _tuned(deltas: list[float], first: int = 100, **settings: float) -> list[tup
         ([0, 0, 0, 10], [(UP, 125), (NONE, 100), (NONE, 100), (UP, 125)]),
     ],
 )
-def test_each_call_follows_the_progress(deltas: list[float], calls: list[tuple[TunerAction, int]]) -> None:
+def test_each_call_changes_the_limit_according_to_the_progress(
+    deltas: list[float], calls: list[tuple[TunerAction, int]]
+) -> None:
     assert _tuned(deltas) == calls
 
 
@@ -86,8 +89,8 @@ def test_the_tuner_climbs_to_a_plateau_and_stays_near_it() -> None:
     assert len(control.log.of("increase")) > 10
 
 
-# One call of the tuner per line: the state before (last action, its progress, value before an increase), the
-# progress now, and what must follow. Progress before is always 100, the limit always 80; "before" is 64.
+# One call of the tuner per row: its last action, the progress now, and the action and limit that must follow.
+# The progress before is always 100 and the limit always 80; before an increase the limit was 64.
 TABLE = [
     # last action, progress, action, limit
     (NONE, 94.9, DOWN, 60),
@@ -106,7 +109,7 @@ TABLE = [
 
 
 def _at(last: TunerAction) -> PendingTuner:
-    """A tuner at limit 80 with this last action and a last progress of 100, brought there by calls alone."""
+    """A tuner at limit 80 with this last action and a last progress of 100, reached by calls only."""
     if last is UP:
         tuner = PendingTuner(TunerSettings(first=64))
         calls = [100.0]
@@ -114,7 +117,7 @@ def _at(last: TunerAction) -> PendingTuner:
         tuner = PendingTuner(TunerSettings(first=80))
         calls = [100.0, 100.0]
     else:
-        # 86 is raised to 108 and cut by the least cut, a quarter, to 81; 85 to 107 and 80.
+        # 86 would be raised to 108 and cut by the least cut, a quarter, to 81; 85 goes to 107 and 80.
         tuner = PendingTuner(TunerSettings(first=85))
         calls = [110.0, 100.0]
     for call in calls:
@@ -124,7 +127,7 @@ def _at(last: TunerAction) -> PendingTuner:
 
 
 @pytest.mark.parametrize(("last", "progress", "action", "limit"), TABLE)
-def test_each_line_of_the_papers_table(
+def test_each_row_of_the_papers_table(
     last: TunerAction, progress: float, action: TunerAction, limit: int
 ) -> None:
     tuner = _at(last)
@@ -133,18 +136,20 @@ def test_each_line_of_the_papers_table(
 
 
 @pytest.mark.parametrize(("progress", "action"), [(95.0, NONE), (94.99, DOWN), (105.0, NONE), (105.01, UP)])
-def test_similar_is_within_the_margin_and_its_ends_included(progress: float, action: TunerAction) -> None:
+def test_progress_counts_as_similar_within_the_margin_including_its_ends(
+    progress: float, action: TunerAction
+) -> None:
     assert _at(NONE).auto_tune(progress) is action
 
 
-def test_the_first_call_raises_whatever_the_progress() -> None:
+def test_the_first_call_raises_the_limit_whatever_the_progress() -> None:
     for progress in (0.0, 1.0, 1e9):
         assert _tuned([progress], first=80) == [(UP, 100)]
 
 
-def test_the_count_of_quiet_calls_starts_anew_after_any_change() -> None:
+def test_the_count_of_quiet_calls_restarts_after_any_change() -> None:
     quiet = [100.0] * 4
-    # Raise, taken back (that call counts for no quiet one), four quiet calls, a raise, taken back, ...
+    # A raise, taken back (which is not a quiet call), four quiet calls, a raise, taken back, ...
     actions = [action for action, _ in _tuned([100.0, 100.0, *quiet, 200.0, 200.0, *[200.0] * 4, 200.0])]
     assert actions == [UP, NONE, *[NONE] * 4, UP, NONE, *[NONE] * 4, UP]
 
@@ -161,7 +166,7 @@ def test_the_progress_metric_is_pluggable(metric: ProgressMetric) -> None:
     control.nimbus.submit(chain())
     plane.acked, plane.stored = 500, 100
     run_to(control, 120)
-    plane.acked, plane.stored = 1000, 300  # Acks go on as before, the offset has gone twice as far.
+    plane.acked, plane.stored = 1000, 300  # As many acks as before, but twice the offset.
     run_to(control, 240)
     second = control.log.of("increase", "decrease", "no change")[1]
     expected = "progress 500" if isinstance(metric, AckedRoots) else "progress 200"
@@ -173,7 +178,7 @@ LOG = SourcePlan(SourceKind.RATE, rate_per_s=1500.0, on_fail=FailurePolicy.REPLA
 
 
 def _limits(first: int, source: SourcePlan = LOG, metric: ProgressMetric | None = None) -> list[int]:
-    """Limits that the tuner sets on the real data plane, a call every 4 s."""
+    """Limits that the tuner sets on the real data plane, with a call every 4 s."""
     tuning = PendingTuning(
         "tree", period_s=4.0, settings=TunerSettings(first=first), progress=metric or CommittedOffset()
     )
@@ -181,7 +186,7 @@ def _limits(first: int, source: SourcePlan = LOG, metric: ProgressMetric | None 
     return [int(str(d.detail["limit"])) for d in played.outcome.decisions if d.actor == "tuner"]
 
 
-def test_the_committed_offset_drives_the_limit_up_from_a_starved_spout() -> None:
+def test_progress_of_the_committed_offset_raises_the_limit_of_a_starved_spout() -> None:
     limits = _limits(1)
     assert max(limits) >= 4
     assert limits[-1] >= 3

@@ -1,4 +1,4 @@
-"""Random moves: so many executors, other workers, at the times asked for, the same for the same seed."""
+"""Random moves: a given number of executors changes workers at given times, decided by the seed alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _moving(moves: RandomMoves, seed: int = 1) -> ControlPlane:
     return control
 
 
-def test_so_many_executors_move_at_each_time() -> None:
+def test_the_given_number_of_executors_moves_at_each_time() -> None:
     control = _moving(RandomMoves("chain", executors=2, first_s=50, period_s=60))
     run_to(control, 200)
     assert seconds_of(control, "assign") == [0.0, 50.0, 110.0, 170.0]
@@ -35,7 +35,7 @@ def test_spouts_and_ackers_stay_unless_named() -> None:
     assert {e.component for e in after if after[e] != before[e]} == {"bolt"}
 
 
-def test_targets_may_be_held_to_other_nodes() -> None:
+def test_moves_may_be_limited_to_other_nodes() -> None:
     control = _moving(RandomMoves("chain", executors=3, other_node=True))
     run_to(control, 40)
     before = control.nimbus.present.slots
@@ -46,7 +46,7 @@ def test_targets_may_be_held_to_other_nodes() -> None:
     assert all(after[e].node != before[e].node for e in moved)
 
 
-def test_the_draw_depends_on_the_seed_alone() -> None:
+def test_moves_depend_on_the_seed_alone() -> None:
     finals = []
     for seed in (3, 3, 4):
         control = _moving(RandomMoves("chain", executors=2), seed)
@@ -64,6 +64,6 @@ def test_a_move_is_skipped_while_the_topology_is_being_rebalanced() -> None:
 
 
 @pytest.mark.parametrize(("field", "value"), [("executors", 0), ("first_s", -1.0), ("period_s", 0.0)])
-def test_moves_that_cannot_be_are_refused(field: str, value: float) -> None:
+def test_invalid_moves_are_refused(field: str, value: float) -> None:
     with pytest.raises(UserError, match=f"^{field} = "):
         _moving(RandomMoves(**{"topology": "chain", "executors": 1, field: value}))  # type: ignore[arg-type]
