@@ -34,7 +34,7 @@ def chain(
 
 
 def cluster(nodes: int, slots: int = 4, *, cores: int = 4, mhz: float = 2000.0, racks: int = 1) -> Cluster:
-    """Equal nodes n1, n2, ... dealt to racks in blocks."""
+    """Equal nodes n1, n2, ..., split over racks in blocks."""
     return Cluster(
         tuple(
             Node(
@@ -53,7 +53,7 @@ def cluster(nodes: int, slots: int = 4, *, cores: int = 4, mhz: float = 2000.0, 
 def even_load(
     topologies: Sequence[Topology], version: StormVersion, *, mhz: float = 10.0, rate: float = 10.0
 ) -> MeasuredLoad:
-    """Every executor burns ``mhz``; every pair on a stream exchanges ``rate`` tuples per second."""
+    """Every executor uses ``mhz``; every pair on a stream exchanges ``rate`` tuples per second."""
     view = SchedulingView(tuple(topologies), Cluster(()), version)
     cpu = {e: mhz for executors in view.executors.values() for e in executors}
     traffic: dict[tuple[Executor, Executor], float] = {}
@@ -103,7 +103,7 @@ def topologies(draw: st.DrawFn, topology_id: str) -> Topology:
 
 @st.composite
 def views(draw: st.DrawFn, *, loaded: bool | None = None) -> SchedulingView:
-    """A view with one to three topologies on one to six nodes, some executors placed already."""
+    """A view with one to three topologies on one to six nodes, where some executors are already placed."""
     version = StormVersion.parse(draw(st.sampled_from(["0.8.2", "0.9.7", "1.0.6", "2.8.8"])))
     nodes = tuple(
         Node(

@@ -1,4 +1,4 @@
-"""Comparing answers with recorded ones of Storm's own schedulers, case by case."""
+"""Compare answers with the recorded ones of Storm's own schedulers, case by case."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Workers = dict[str, list[list[Any]]]
 
 
 def cases(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Storm version, name and case, for every version that a case has an answer of."""
+    """Yield Storm version, name and case for every version for which a case has an answer."""
     for line in path.read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
         for version in case["expected"]:
@@ -38,17 +38,17 @@ def answer(case: dict[str, Any], version: str) -> dict[str, dict[str, Any]]:
 
 
 def every_executor(workers: Workers) -> object:
-    """Exact: each slot with its executors."""
+    """Exact view: each slot with its executors."""
     return {slot: sorted(rows) for slot, rows in workers.items()}
 
 
 def components_per_slot(workers: Workers) -> object:
-    """Which executor of a component lands where is hash noise in Storm 2.x; how many is not."""
+    """Number of executors of each component by slot; which ones they are is hash noise in Storm 2.x."""
     return {slot: Counter(row[2] for row in rows) for slot, rows in workers.items()}
 
 
 def worker_contents_per_node(workers: Workers) -> object:
-    """Which port a worker gets is noise in the 1.0 recordings; what is in the workers of a node is not."""
+    """Contents of the workers by node; which port a worker gets is noise in the 1.0 recordings."""
     nodes: dict[str, list[tuple[tuple[str, int], ...]]] = {}
     for slot, rows in workers.items():
         contents = tuple(sorted(Counter(row[2] for row in rows).items()))
@@ -57,5 +57,5 @@ def worker_contents_per_node(workers: Workers) -> object:
 
 
 def without_numbers(status: str) -> str:
-    """Status text up to the numbers."""
+    """Status text with its numbers replaced."""
     return re.sub(r"\d+(\.\d+)?", "#", status)

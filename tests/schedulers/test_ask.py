@@ -1,4 +1,4 @@
-"""Whatever a policy of the reader's own answers or raises becomes one line that names it."""
+"""Wrong answers and exceptions of a user's own policy become one line that names the policy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GOOD = {"wc": TopologyStatus(True, "placed")}
 
 
 class Mine(Scheduler[NoParameters]):
-    """Answers with whatever the function makes of the view."""
+    """A policy that answers with the result of a function of the view."""
 
     name, version = "mine", "1"
 
@@ -41,7 +41,7 @@ def placed(slots: Mapping[Any, Any], status: Any = None) -> SchedulingResult:
     return SchedulingResult(Assignment(slots), GOOD if status is None else status)
 
 
-def everybody(slot: Any) -> dict[Executor, Any]:
+def all_in(slot: Any) -> dict[Executor, Any]:
     return dict.fromkeys(VIEW.executors["wc"], slot)
 
 
@@ -52,30 +52,30 @@ def divide(view: SchedulingView) -> SchedulingResult:
 WRONG: dict[str, tuple[Callable[[SchedulingView], Any], str]] = {
     "None": (lambda view: None, "schedule returned None, not a SchedulingResult"),
     "an int": (lambda view: 7, "schedule returned of type int, not a SchedulingResult"),
-    "a dictionary": (lambda view: SchedulingResult(everybody(HERE), GOOD), "of type dict, not an Assignment"),  # type: ignore[arg-type]
+    "a dictionary": (lambda view: SchedulingResult(all_in(HERE), GOOD), "of type dict, not an Assignment"),  # type: ignore[arg-type]
     "a list of slots": (lambda view: placed([HERE]), "not an Assignment"),  # type: ignore[arg-type]
     "a slot as tuple": (
-        lambda view: placed(everybody(("n1", 6700))),
+        lambda view: placed(all_in(("n1", 6700))),
         r"executor .*\[1,1\] of 'wc' is placed in \('n1', 6700\), which is of type tuple, not a Slot",
     ),
     "an executor as text": (lambda view: placed({"count": HERE}), "'count' is of type str, not an Executor"),
     "a status as text": (
-        lambda view: placed(everybody(HERE), {"wc": "fine"}),
+        lambda view: placed(all_in(HERE), {"wc": "fine"}),
         "status of topology 'wc' is of type str, not a TopologyStatus",
     ),
-    "no status": (lambda view: placed(everybody(HERE), {}), "topology 'wc' has no status"),
+    "no status": (lambda view: placed(all_in(HERE), {}), "topology 'wc' has no status"),
     "an executor left out": (
         lambda view: placed({SPLIT: HERE}),
         r"executor .*\[2,2\] of 'wc' has no slot, but the topology is reported as scheduled",
     ),
-    "an unknown slot": (lambda view: placed(everybody(Slot("n9", 1))), r"in slot n9:1, which the cluster"),
+    "an unknown slot": (lambda view: placed(all_in(Slot("n9", 1))), r"in slot n9:1, which the cluster"),
     "it exits": (lambda view: sys.exit(3), r"it raised SystemExit: 3 \(test_ask\.py, line \d+\)"),
     "it raises": (divide, r"it raised ZeroDivisionError: 1 over nothing \(test_ask\.py, line \d+\)"),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_answer_names_policy_case_and_culprit(case: str) -> None:
+def test_a_wrong_answer_is_refused_with_policy_case_and_reason(case: str) -> None:
     answer, message = WRONG[case]
     with pytest.raises(UserError, match=message) as refusal:
         ask(Mine(answer), VIEW, case="round at 10 s")
@@ -85,17 +85,17 @@ def test_a_wrong_answer_names_policy_case_and_culprit(case: str) -> None:
     assert "\n" not in text
 
 
-def test_a_right_answer_passes_as_it_is() -> None:
-    answer = placed(everybody(HERE))
+def test_a_valid_answer_is_returned_unchanged() -> None:
+    answer = placed(all_in(HERE))
     assert ask(Mine(lambda view: answer), VIEW) is answer
 
 
-def test_infeasible_is_an_answer() -> None:
+def test_an_infeasible_schedule_is_a_valid_answer() -> None:
     answer = placed({}, {"wc": TopologyStatus(False, "no room")})
     assert ask(Mine(lambda view: answer), VIEW) is answer
 
 
-def test_a_defect_of_the_projects_own_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_in_a_built_in_policy_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     even = make_scheduler("even")
     monkeypatch.setattr(type(even), "schedule", lambda self, view: divide(view))
     with pytest.raises(ZeroDivisionError):

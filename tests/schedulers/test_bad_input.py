@@ -31,7 +31,7 @@ CASE: dict[str, Any] = {
 
 
 def run(case: dict[str, Any], tmp_path: Path, *options: str, scheduler: str = "default") -> str:
-    """The message of the error that scheduling the case ends in."""
+    """Return the message of the error with which scheduling the case ends."""
     path = tmp_path / "cases.jsonl"
     path.write_text(json.dumps(case), encoding="utf-8")
     result = CliRunner().invoke(schedule, [str(path), "--scheduler", scheduler, *options])
@@ -58,7 +58,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], tuple[str, ...]]] =
         lambda i: i.update(existing={"t-1-1": [["n1", 6700, 9, 9]]}),
         ("t-1-1", "9", "no component"),
     ),
-    "an executor cut otherwise": (
+    "an executor with other tasks": (
         lambda i: i.update(existing={"t-1-1": [["n1", 6700, 1, 2]]}),
         ("[1, 2]", "t-1-1"),
     ),
@@ -95,7 +95,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], tuple[str, ...]]] =
         ("fancy", "shuffle"),
     ),
     "no workers": (lambda i: topology(i).update(workers=0), ("workers", "t-1-1")),
-    "workers that are no number": (lambda i: topology(i).update(workers="two"), ("workers", "two")),
+    "workers that are not a number": (lambda i: topology(i).update(workers="two"), ("workers", "two")),
     "a misspelt key": (lambda i: topology(i).update(wrokers=3), ("wrokers", "t-1-1")),
     "a missing key": (lambda i: i.pop("topologies"), ("topologies",)),
     "two nodes of one name": (lambda i: i["supervisors"].append(i["supervisors"][0]), ("n1", "twice")),
@@ -118,7 +118,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], tuple[str, ...]]] =
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_wrong_case_is_named_in_one_line(name: str, tmp_path: Path) -> None:
+def test_an_invalid_case_is_refused_in_one_line_that_names_it(name: str, tmp_path: Path) -> None:
     change, parts = CHANGES[name]
     message = run(spoilt(change), tmp_path)
     assert "case 'good'" in message
@@ -126,13 +126,13 @@ def test_a_wrong_case_is_named_in_one_line(name: str, tmp_path: Path) -> None:
         assert part in message
 
 
-def test_the_unspoilt_case_is_fine(tmp_path: Path) -> None:
+def test_the_unchanged_case_is_accepted(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         run(CASE, tmp_path)
 
 
 @pytest.mark.parametrize("scheduler", ["mfstorm", "aniello-offline", "partition", "optimal"])
-def test_a_cycle_is_named_where_an_acyclic_topology_is_needed(scheduler: str, tmp_path: Path) -> None:
+def test_a_cycle_is_named_if_the_policy_needs_an_acyclic_topology(scheduler: str, tmp_path: Path) -> None:
     case = spoilt(
         lambda i: topology(i).update(
             components=[
@@ -171,7 +171,7 @@ def test_a_wrong_parameter_is_named(
         assert part in message
 
 
-def test_an_unknown_scheduler_is_answered_with_the_list(tmp_path: Path) -> None:
+def test_an_unknown_scheduler_is_refused_with_a_list_of_all(tmp_path: Path) -> None:
     message = run(CASE, tmp_path, scheduler="fastest")
     assert "fastest" in message
     assert "tstorm" in message
@@ -182,7 +182,7 @@ def test_a_wrong_version_is_named(tmp_path: Path) -> None:
     assert "two" in run(CASE, tmp_path, "--storm-version", "two")
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     result = CliRunner().invoke(schedule, [str(tmp_path / "none.jsonl"), "--scheduler", "even"])
     assert isinstance(result.exception, UserError)
     assert "none.jsonl" in str(result.exception)

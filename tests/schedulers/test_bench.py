@@ -1,4 +1,4 @@
-"""Time against size: the figures are there, and T-Storm is as fast as promised."""
+"""Benchmark of the schedulers by size: its figures are complete, and T-Storm is as fast as promised."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def timing(executors: int, seconds: float) -> Timing:
     return Timing("x", "2.8.8", executors, executors // 10, 0, seconds, 1, 1)
 
 
-def test_the_exponent_is_that_of_the_power() -> None:
+def test_the_growth_exponent_of_quadratic_times_is_two() -> None:
     quadratic = [timing(n, 1e-7 * n * n) for n in (300, 1000, 3000, 10_000)]
     assert growth_exponent(quadratic) == pytest.approx(2.0)
     assert growth_exponent(quadratic[:1]) is None

@@ -61,7 +61,7 @@ def invoke(*arguments: str, given: dict[str, Any] | None = SMALL, command: Any =
     return result.output
 
 
-def test_schedule_prints_one_object_a_line() -> None:
+def test_schedule_prints_one_json_object_per_line() -> None:
     line = invoke("-", "--scheduler", "tstorm", "--storm-version", "0.8.2", "--param", "gamma=1")
     assert json.loads(line) == {
         "name": "small",
@@ -72,7 +72,7 @@ def test_schedule_prints_one_object_a_line() -> None:
     }
 
 
-def test_schedule_answers_every_case_of_a_file_and_twice_the_same() -> None:
+def test_schedule_answers_every_case_of_a_file_and_always_the_same() -> None:
     first = invoke(str(CASES), "--scheduler", "default", "--storm-version", "0.9.7", given=None)
     again = invoke(str(CASES), "--scheduler", "default", "--storm-version", "0.9.7", given=None)
     assert first == again
@@ -80,7 +80,7 @@ def test_schedule_answers_every_case_of_a_file_and_twice_the_same() -> None:
 
 
 @pytest.mark.parametrize("name", scheduler_names())
-def test_every_policy_answers_and_explains_itself(name: str) -> None:
+def test_every_policy_answers_and_explains_its_choices(name: str) -> None:
     answer = json.loads(invoke("-", "--scheduler", name))
     assert answer["status"]["t-1-1"]
     text = invoke("-", "--scheduler", name, command=explain)
@@ -101,7 +101,7 @@ def test_explain_shows_candidates_scores_and_constraints() -> None:
         invoke("-", "--scheduler", "tstorm", "--json", "--csv", command=explain)
 
 
-def test_a_refused_case_is_an_answer_and_not_the_end_of_the_batch() -> None:
+def test_a_refused_case_gets_an_answer_and_does_not_end_the_batch() -> None:
     strategy = {"topology.scheduler.strategy": "org.example.Unheard"}
     topology = SMALL["input"]["topologies"][0]
     unheard = {"name": "unheard", "input": {**SMALL["input"], "topologies": [{**topology, "conf": strategy}]}}
@@ -122,7 +122,7 @@ def test_a_refused_case_is_an_answer_and_not_the_end_of_the_batch() -> None:
     assert all(not a["assignments"] and not a["status"] for a in answers[1:4])
 
 
-def test_where_all_cases_are_refused_the_command_fails() -> None:
+def test_the_command_fails_if_all_cases_are_refused() -> None:
     slotless = {"name": "slotless", "input": {**SMALL["input"], "supervisors": []}}
     for command in (schedule, explain):
         result = CliRunner().invoke(command, ["-", "--scheduler", "even"], input=json.dumps(slotless))
@@ -130,7 +130,7 @@ def test_where_all_cases_are_refused_the_command_fails() -> None:
         assert "case 'slotless': " in str(result.exception)
 
 
-def test_half_a_surrogate_pair_in_a_name_is_printed_as_json_spells_it() -> None:
+def test_half_a_surrogate_pair_in_a_name_is_printed_as_valid_json() -> None:
     odd = json.dumps({**SMALL, "name": "n"}).replace('"n"', '"\\ud800"')
     result = CliRunner().invoke(schedule, ["-", "--scheduler", "even"], input=odd)
     assert result.exit_code == 0
@@ -164,7 +164,7 @@ def test_the_explanation_is_a_table_with_one_choice_per_executor() -> None:
 
 
 class Crowded(Scheduler[NoParameters]):
-    """Puts everything into the first slot, whoever is there."""
+    """A policy that puts everything into the first slot, even if that is taken."""
 
     name = "crowded"
     version = "1"
@@ -177,7 +177,7 @@ class Crowded(Scheduler[NoParameters]):
 
 
 def offered(monkeypatch: pytest.MonkeyPatch, **points: str) -> None:
-    """Outside packages offer these policies: name and place of the class; a ``_`` behind tells two apart."""
+    """Make outside packages offer these policies (name and class); a trailing ``_`` allows equal names."""
     found = [EntryPoint(name.rstrip("_"), place, registry.GROUP) for name, place in points.items()]
     monkeypatch.setattr(registry, "entry_points", lambda group: found)
 
@@ -189,25 +189,27 @@ def test_an_outside_package_adds_a_policy_by_entry_point(monkeypatch: pytest.Mon
     assert json.loads(invoke("-", "--scheduler", "crowded"))["status"] == {"t-1-1": "there"}
 
 
-def test_two_packages_with_one_name_are_an_error_that_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_policies_of_one_name_are_refused_with_both_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     offered(monkeypatch, mine="one.package:Even", mine_="other.package:Even")
     with pytest.raises(UserError, match=r"one\.package:Even and other\.package:Even"):
         make_scheduler("mine")
 
 
-def test_an_outside_package_cannot_take_the_name_of_an_own_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outside_package_cannot_take_the_name_of_a_built_in_policy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     offered(monkeypatch, even="one.package:Even")
     with pytest.raises(UserError, match=r"storm\.even:EvenScheduler and one\.package:Even"):
         make_scheduler("even")
 
 
-def test_the_same_policy_seen_twice_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_policy_offered_twice_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     place = "storm_lab.schedulers.storm.even:EvenScheduler"
     offered(monkeypatch, even=place, even_=place)
     assert make_scheduler("even").name == "even"
 
 
-def test_an_entry_point_that_is_no_scheduler_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_point_that_is_not_a_scheduler_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     offered(monkeypatch, odd="json:dumps", gone="nowhere:X")
     with pytest.raises(UserError, match="not a subclass"):
         make_scheduler("odd")
@@ -229,7 +231,7 @@ def test_an_invalid_assignment_is_refused_with_executor_and_slot(monkeypatch: py
 # --- graphs and tables ---
 
 
-def test_graphs_of_topology_executors_and_placement_are_one_call_away() -> None:
+def test_graphs_show_topology_executors_and_placement() -> None:
     version = StormVersion.parse("0.9.7")
     topology = chain("t", [2, 3], workers=2)
     view = SchedulingView((topology,), cluster(2), version, load=even_load([topology], version))
@@ -245,7 +247,7 @@ def test_graphs_of_topology_executors_and_placement_are_one_call_away() -> None:
     assert sum(kind == "executor" for _, kind in placed.nodes(data="kind")) == 5
 
 
-def test_cold_executor_graphs_carry_guessed_rates() -> None:
+def test_executor_graphs_without_load_have_estimated_rates() -> None:
     graph = executor_graph(chain("t", [2, 4]), StormVersion.parse("0.9.7"))
     assert {rate for _, _, rate in graph.edges(data="rate")} == {0.25}
 
@@ -276,7 +278,7 @@ def test_an_executor_may_stay_on_a_port_that_is_hidden_for_the_round() -> None:
     assert answer["assignments"]["t-1-1"]["n1:6709"] == [[1, 1, "a"]]
 
 
-def test_explain_says_which_node_lacks_what_when_a_topology_asks_for_more_than_there_is() -> None:
+def test_explain_says_what_each_node_lacks_if_a_topology_asks_for_too_much() -> None:
     """Storm's quick check refuses such a topology without a search, so the reasons are added here."""
     case = json.loads(json.dumps(SMALL))
     for node, memory in zip(case["input"]["supervisors"], (300.0, 1000.0), strict=True):

@@ -1,4 +1,4 @@
-"""The page on schedulers says what the code does."""
+"""The documentation page on schedulers agrees with the code."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def test_every_policy_and_parameter_is_listed(name: str) -> None:
         assert f"`{field.name}`" in PAGE
 
 
-def test_the_case_of_the_page_can_be_read() -> None:
+def test_the_example_case_on_the_page_can_be_read() -> None:
     case = json.loads(next(text for kind, text in BLOCKS if kind == "json"))
     view = read_case(case, case["name"], StormVersion.parse("0.9.7")).view
     assert view.load is not None
     assert [str(a) for pair in view.load.traffic for a in pair] == ["spout[5,5]", "count[2,2]"]
 
 
-def test_the_policy_of_the_page_works() -> None:
+def test_the_example_policy_on_the_page_works() -> None:
     names: dict[str, object] = {}
     code = next(text for kind, text in BLOCKS if kind == "python" and "FirstSlots" in text)
     exec(compile(code, "docs/schedulers.md", "exec"), names)

@@ -1,4 +1,4 @@
-"""Orders of Java's and Clojure's hash maps, against values worked out with the real ones."""
+"""Iteration orders of Java's and Clojure's hash maps, compared with those of the real ones."""
 
 import pytest
 
@@ -27,7 +27,7 @@ from storm_lab.schedulers.storm.hash_order import (
         (["__acker", "word", "exclaim1", "exclaim2"], ["__acker", "exclaim2", "exclaim1", "word"]),
     ],
 )
-def test_a_default_hash_map_walks_its_buckets(keys: list[str], expected: list[str]) -> None:
+def test_a_default_hash_map_is_iterated_bucket_by_bucket(keys: list[str], expected: list[str]) -> None:
     assert hash_map_order(keys, string_hash) == expected
 
 
@@ -49,7 +49,7 @@ def test_ports_of_a_set_wrap_at_the_table_size() -> None:
 @pytest.mark.parametrize(
     ("node", "ports"), [("node01", [6703, 6702, 6701, 6700]), ("node02", [6700, 6703, 6702, 6701])]
 )
-def test_slots_of_a_set_come_out_by_node_hash(node: str, ports: list[int]) -> None:
+def test_slots_of_a_set_are_ordered_by_the_hash_of_their_node(node: str, ports: list[int]) -> None:
     slots = [Slot(node, port) for port in range(6700, 6704)]
     assert [slot.port for slot in hash_map_order(slots, slot_hash)] == ports
 
@@ -71,7 +71,7 @@ def test_clojure_hash_tries_by_version(version: str, expected: str) -> None:
     assert order.collected(TWELVE, order.string) == expected.split()
 
 
-def test_small_clojure_maps_keep_or_reverse_the_insertion() -> None:
+def test_small_clojure_maps_keep_or_reverse_the_insertion_order() -> None:
     old, new = (DaemonOrder(StormVersion.parse(v)) for v in ("0.9.7", "1.0.6"))
     assert old.collected(["b", "a"], old.string) == ["b", "a"]
     assert old.associated(["b", "a"], old.string) == ["a", "b"]
@@ -87,15 +87,17 @@ def test_java_7_spreads_component_ids_over_its_buckets() -> None:
 
 
 def test_java_7_puts_a_new_key_in_front_of_its_bucket() -> None:
-    """0 and 17 spread to 0 and 17 ^ 1 = 16: one bucket of sixteen; two in Java 8."""
+    """0 and 17 spread to 0 and 17 ^ 1 = 16, so they share one of sixteen buckets, but not in Java 8."""
     assert hash_map_order([0, 17], integer_hash) == [0, 17]
     assert java7_map_order([0, 17], integer_hash) == [17, 0]
     assert java7_map_order([17, 0], integer_hash) == [0, 17]
 
 
 def test_java_7_grows_when_a_full_table_meets_a_taken_bucket() -> None:
-    """Twelve keys fill a table of sixteen; a thirteenth in a free bucket still fits, in a taken one it does
-    not: with 32 buckets, 17 stands behind all of them, in bucket 16.
+    """Twelve keys fill a table of sixteen.
+
+    A thirteenth key still fits into a free bucket, but not into a taken one: the table then has 32 buckets,
+    and 17 comes after all others, in bucket 16.
     """
     twelve = list(range(12))
     assert java7_map_order([*twelve, 12], integer_hash) == [*twelve, 12]

@@ -1,6 +1,6 @@
-"""The papers' algorithms under other readings than the chosen ones: fewer printed counts come out.
+"""Other readings of the papers' algorithms than the chosen ones reproduce fewer of the printed counts.
 
-What comes out under the chosen ones is measured by the experiment ``algorithms``.
+The experiment ``algorithms`` measures the results of the chosen readings.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def test_preferring_empty_nodes_does_not_consolidate() -> None:
     assert spread[1] > 2
 
 
-def test_tstorm_at_gamma_1_has_no_schedule_for_the_throughput_test_and_all_ten_nodes_stay_in_use() -> None:
+def test_tstorm_at_gamma_1_finds_no_schedule_for_the_throughput_test_and_keeps_ten_nodes() -> None:
     view = loaded(THROUGHPUT_TEST)
     first = make_scheduler("tstorm-initial").schedule(view)
     assert measure(view, first.assignment).workers == nodes_used(first.assignment) == 10
@@ -59,14 +59,14 @@ def test_tstorm_at_gamma_1_has_no_schedule_for_the_throughput_test_and_all_ten_n
 
 
 @pytest.mark.parametrize("one", [THROUGHPUT_TEST, word_count(), LOG_STREAM], ids=lambda t: t.id)
-def test_gamma_1_spreads_almost_evenly_where_it_is_feasible(one: Topology) -> None:
+def test_gamma_1_spreads_executors_evenly_where_it_is_feasible(one: Topology) -> None:
     view = loaded(one)
     result = make_scheduler("tstorm", ["gamma=1", "cap=at-least-even"]).schedule(view)
     assert measure(view, result.assignment).most_executors == -(-len(view.executors[one.id]) // 10)
 
 
 @pytest.mark.parametrize(("name", "machines"), [("linear", 6), ("diamond", 7), ("star", 6)])
-def test_rstorm_uses_the_printed_machines_on_a_scale_of_units_and_fewer_as_printed(
+def test_rstorm_uses_the_printed_number_of_machines_with_scale_unit_and_fewer_if_literal(
     name: str, machines: int
 ) -> None:
     view = SchedulingView((layout(name).topology,), emulab(), VERSION)

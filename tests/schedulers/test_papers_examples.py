@@ -62,7 +62,7 @@ def test_tstorm_puts_the_busiest_pair_together() -> None:
     assert nodes_of(view, result.assignment, "t") == ["n1", "n2", "n2", "n1"]
 
 
-def test_tstorm_takes_the_executor_elsewhere_when_cpu_is_short() -> None:
+def test_tstorm_places_an_executor_on_another_node_when_cpu_is_short() -> None:
     bare = SchedulingView((chain("t", [1, 1]),), cluster(2, cores=1, mhz=150.0), STORM_082)
     result = make_scheduler("tstorm", ["gamma=2", "capacity_fraction=1"]).schedule(
         loaded(bare, pairs(bare, (1, 2, 9.0)))
@@ -94,16 +94,16 @@ def test_tstorm_stays_in_the_slot_that_a_topology_has_on_the_chosen_node() -> No
 
 
 @pytest.mark.parametrize(("reading", "cap"), [("floor", 7), ("ceil", 8), ("round", 8), ("at-least-even", 7)])
-def test_readings_of_the_cap(reading: str, cap: int) -> None:
+def test_each_reading_of_the_cap_rounds_in_its_own_way(reading: str, cap: int) -> None:
     assert TStormParameters(gamma=1.7, cap=reading).executors_per_node(45, 10) == cap
 
 
-def test_at_least_even_never_leaves_an_executor_over() -> None:
+def test_the_at_least_even_cap_leaves_no_executor_without_a_node() -> None:
     assert TStormParameters(gamma=1.0, cap="floor").executors_per_node(45, 10) == 4
     assert TStormParameters(gamma=1.0, cap="at-least-even").executors_per_node(45, 10) == 5
 
 
-def test_without_load_tstorm_is_its_initial_assignment() -> None:
+def test_without_load_tstorm_returns_its_initial_assignment() -> None:
     view = SchedulingView((chain("t", [4, 4], workers=6),), cluster(3), STORM_082)
     cold = make_scheduler("tstorm").schedule(view)
     assert cold.assignment == make_scheduler("tstorm-initial").schedule(view).assignment
@@ -133,14 +133,14 @@ def diamond() -> Topology:
     )
 
 
-def test_rstorm_walks_breadth_first_and_deals_tasks_in_turns() -> None:
+def test_rstorm_traverses_breadth_first_and_takes_tasks_of_components_in_turn() -> None:
     assert breadth_first(diamond()) == ["spout", "left", "right", "sink"]
     executors = SchedulingView((diamond(),), cluster(1)).executors["d"]
     order = [e.component for e in task_selection(diamond(), executors)]
     assert order == ["spout", "left", "right", "sink", "spout", "right"]
 
 
-def test_rstorm_walks_siblings_as_a_java_7_map_or_as_declared() -> None:
+def test_rstorm_visits_siblings_in_the_order_of_a_java_7_map_or_as_declared() -> None:
     """Buckets of a Java 7 map: "bolt_1" 10, "bolt_2" 5."""
     topology = Topology(
         "t",
@@ -174,13 +174,13 @@ def test_rstorm_starts_on_the_richest_node_of_the_richest_rack() -> None:
     assert make_scheduler("rstorm").schedule(view).assignment.nodes_used() == ("n2",)
 
 
-def test_rstorm_goes_to_the_same_rack_before_the_other_when_cpu_is_full() -> None:
+def test_rstorm_continues_in_the_same_rack_when_the_cpu_of_a_node_is_full() -> None:
     cluster_ = offering((100, 4096, "a"), (100, 4096, "b"), (100, 4096, "a"))
     view = SchedulingView((demanding(4, 50, 100),), cluster_)
     assert make_scheduler("rstorm").schedule(view).assignment.nodes_used() == ("n1", "n3")
 
 
-def test_rstorm_overcommits_cpu_only_when_no_node_has_it() -> None:
+def test_rstorm_overcommits_cpu_only_when_no_node_has_enough() -> None:
     view = SchedulingView((demanding(5, 50, 100),), offering((100, 4096, "a"), (100, 4096, "a")))
     result = make_scheduler("rstorm").schedule(view)
     assert result.status["t"].scheduled
@@ -189,7 +189,7 @@ def test_rstorm_overcommits_cpu_only_when_no_node_has_it() -> None:
     assert not hard.assignment.slots
 
 
-def test_rstorm_places_a_topology_wholly_or_not_at_all() -> None:
+def test_rstorm_places_a_topology_completely_or_not_at_all() -> None:
     view = SchedulingView((demanding(5, 1, 1000),), offering((100, 2000, "a"), (100, 2000, "a")))
     result = make_scheduler("rstorm").schedule(view)
     assert not result.assignment.slots
@@ -211,7 +211,7 @@ def test_the_minimum_cut_goes_through_the_thin_edge() -> None:
     assert minimum_cut(out, [0, 1, 2, 3]) == ([0, 1], [2, 3])
 
 
-def test_the_bare_cut_of_a_shuffle_isolates_an_executor_and_the_even_one_does_not() -> None:
+def test_the_even_cut_of_a_shuffle_has_parts_of_equal_size() -> None:
     edges = {(a, b): 1.0 for a in range(4) for b in range(4, 8)}
     bare = recursive_bisection(8, edges, 2, even=False)
     even = recursive_bisection(8, edges, 2, even=True)
@@ -222,7 +222,7 @@ def test_the_bare_cut_of_a_shuffle_isolates_an_executor_and_the_even_one_does_no
 
 @pytest.mark.parametrize("even", [True, False])
 @pytest.mark.parametrize("parts", [1, 2, 3, 5, 8])
-def test_bisection_gives_just_the_required_number_of_parts(parts: int, even: bool) -> None:
+def test_bisection_gives_exactly_the_required_number_of_parts(parts: int, even: bool) -> None:
     edges = {(a, b): 1.0 + (a * b) % 3 for a in range(4) for b in range(4, 8)}
     groups = recursive_bisection(8, edges, parts, even)
     assert len(groups) == parts
@@ -296,7 +296,7 @@ def test_aniello_offline_uses_every_slot_it_asked_for() -> None:
         assert measure(view, result.assignment).workers == 4
 
 
-def test_aniello_online_unites_the_pairs_that_talk_most() -> None:
+def test_aniello_online_puts_the_pairs_with_most_traffic_together() -> None:
     bare = SchedulingView((chain("t", [2, 2], workers=2),), cluster(2))
     view = loaded(bare, pairs(bare, (1, 4, 9.0), (2, 3, 5.0)))
     result = make_scheduler("aniello-online", ["spread=0"]).schedule(view)
@@ -325,7 +325,7 @@ def exact(*parameters: str) -> list[str]:
 
 @pytest.mark.parametrize("parallelism", [[2, 4], [2, 2, 2], [3, 3]])
 @pytest.mark.parametrize("uneven", [False, True])
-def test_the_optimum_is_that_of_trying_everything(parallelism: list[int], uneven: bool) -> None:
+def test_the_optimum_equals_that_of_a_brute_force_search(parallelism: list[int], uneven: bool) -> None:
     bare = SchedulingView((chain("t", parallelism),), cluster(3), STORM_082)
     load = even_load(bare.topologies, STORM_082)
     if uneven:
@@ -377,7 +377,7 @@ def test_random_placement_depends_on_the_seed_and_on_nothing_else() -> None:
     assert len({str(draw(seed)) for seed in range(10)}) > 5
 
 
-def test_a_present_executor_of_a_component_that_is_gone_is_named() -> None:
+def test_a_placed_executor_of_a_missing_component_is_refused_by_name() -> None:
     ghost = Executor("t", 9, 9, "ghost")
     view = SchedulingView((chain("t", [1]),), cluster(1), present=Assignment.of([(ghost, Slot("n1", 6700))]))
     with pytest.raises(UserError, match="ghost"):
@@ -387,7 +387,7 @@ def test_a_present_executor_of_a_component_that_is_gone_is_named() -> None:
 @pytest.mark.parametrize(
     ("nodes_by_cap", "fewest", "chosen"),
     [
-        # Nodes that Algorithm 1 uses under each cap, none where it fails; the bound; the cap to be taken.
+        # Nodes that Algorithm 1 uses under each cap (None if it fails), the bound, and the cap to be chosen.
         ({5: 4, 4: 3, 3: 3, 2: 5}, 2, 4),
         ({5: 3, 4: 3, 3: 3, 2: 5}, 2, 5),
         ({5: None, 4: None, 3: 6, 2: 5}, 2, 2),
@@ -395,7 +395,7 @@ def test_a_present_executor_of_a_component_that_is_gone_is_named() -> None:
         ({5: None, 4: None, 3: None, 2: None}, 2, 5),
     ],
 )
-def test_tstorm_takes_the_schedule_of_a_smaller_cap_only_where_that_needs_fewer_nodes(
+def test_tstorm_takes_the_schedule_of_a_smaller_cap_only_if_it_needs_fewer_nodes(
     nodes_by_cap: dict[int, int | None], fewest: int, chosen: int
 ) -> None:
     def attempt(cap: int, most: int | None) -> Any:

@@ -1,4 +1,4 @@
-"""What holds for every policy, on generated clusters."""
+"""Properties of every policy on generated clusters."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ QUICK = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCh
 
 
 def policy(name: str) -> Scheduler[Any]:
-    # The exact solver is slow on purpose; its small form is what properties need.
+    # The exact solver is slow on purpose; its small form is enough for properties.
     return make_scheduler(name, ["exact_executors=8", "restarts=2"] if name == "optimal" else [])
 
 
 def suited(name: str, view: SchedulingView) -> SchedulingView:
-    """The view as the policy can take it: the resource-aware scheduler came with Storm 1.0."""
+    """A view that the policy supports: the resource-aware scheduler came with Storm 1.0."""
     if name == "ras" and view.version < V1_0_0:
         return dataclasses.replace(view, version=V2_0_0, present=Assignment(), load=None)
     return view
@@ -45,7 +45,7 @@ def answer(name: str, view: SchedulingView) -> SchedulingResult:
 @pytest.mark.parametrize("name", OWN)
 @given(view=views())
 @QUICK
-def test_every_executor_is_placed_once_or_the_status_says_why_not_and_no_slot_serves_two_topologies(
+def test_every_executor_is_placed_or_the_status_says_why_and_no_slot_serves_two_topologies(
     name: str, view: SchedulingView
 ) -> None:
     view = suited(name, view)
@@ -97,7 +97,7 @@ def test_measured_cpu_stays_within_the_share_of_the_node(name: str, view: Schedu
 @pytest.mark.parametrize("name", OWN)
 @given(view=views())
 @QUICK
-def test_asking_again_or_for_reasons_changes_no_answer(name: str, view: SchedulingView) -> None:
+def test_asking_again_or_with_explain_does_not_change_the_answer(name: str, view: SchedulingView) -> None:
     plain, again = answer(name, view), answer(name, view)
     explained = answer(name, dataclasses.replace(view, explain=True))
     assert plain.assignment == again.assignment == explained.assignment
@@ -152,7 +152,7 @@ def test_tstorm_uses_at_most_one_slot_per_topology_and_node(view: SchedulingView
 @given(view=views(loaded=True))
 @QUICK
 def test_tstorm_uses_no_more_nodes_for_a_larger_gamma(view: SchedulingView) -> None:
-    """Whatever binds: cap, CPU or slots. And what one gamma can schedule, a larger one can."""
+    """This holds whatever the limit is: cap, CPU or slots. What one gamma can schedule, a larger one can."""
     fewest: int | None = None
     for gamma in (1.0, 1.15, 1.3, 1.5, 1.7, 2.0, 2.5, 3.0, 4.0, 6.0, 9.0):
         result = make_scheduler("tstorm", [f"gamma={gamma}"]).schedule(view)

@@ -42,7 +42,7 @@ class Other:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of its own, whose modules are forgotten again."""
+    """A temporary folder, whose modules are unloaded after the test."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     before = set(sys.modules)
     yield tmp_path
@@ -87,7 +87,7 @@ def test_a_class_is_found_in_a_module_of_the_working_folder(
         ("no_such_module_at_all:Mine", "cannot be imported"),
     ],
 )
-def test_what_cannot_be_found_is_said_in_one_line(file: Path, name: str, said: str) -> None:
+def test_a_scheduler_that_cannot_be_found_is_refused_in_one_line(file: Path, name: str, said: str) -> None:
     with pytest.raises(UserError, match=said) as caught:
         scheduler_of(name.format(file=file))
     assert "\n" not in str(caught.value)
@@ -102,7 +102,7 @@ def test_what_cannot_be_found_is_said_in_one_line(file: Path, name: str, said: s
         ("x = 1", "does not have exactly one scheduler"),
     ],
 )
-def test_a_file_that_holds_no_scheduler_is_refused_by_line(folder: Path, text: str, message: str) -> None:
+def test_a_file_without_a_scheduler_is_refused(folder: Path, text: str, message: str) -> None:
     (folder / "idea.py").write_text(text)
     with pytest.raises(UserError, match=message):
         scheduler_of(f"{folder}/idea.py")
@@ -114,7 +114,7 @@ def test_a_file_named_like_another_module_is_refused(folder: Path) -> None:
         scheduler_of(f"{folder}/json.py")
 
 
-def test_schedule_and_explain_take_a_scheduler_of_the_readers(file: Path) -> None:
+def test_schedule_and_explain_accept_a_users_own_scheduler(file: Path) -> None:
     supervisors = [{"id": "n1", "host": "h1", "ports": [6700]}]
     topology = {"id": "t-1-1", "workers": 1, "ackers": 0, "components": [{"id": "a", "par": 1}]}
     case = json.dumps({"name": "one", "input": {"supervisors": supervisors, "topologies": [topology]}})
@@ -127,7 +127,7 @@ def test_schedule_and_explain_take_a_scheduler_of_the_readers(file: Path) -> Non
 @pytest.mark.parametrize(
     ("command", "options"), [(schedule, ()), (explain, ("--json",)), (explain, ("--csv",))]
 )
-def test_what_a_scheduler_prints_stays_out_of_the_answers(
+def test_the_output_of_a_scheduler_stays_out_of_the_answers(
     file: Path, command: click.Command, options: tuple[str, ...]
 ) -> None:
     supervisors = [{"id": "n1", "host": "h1", "ports": [6700]}]

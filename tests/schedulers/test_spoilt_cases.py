@@ -1,4 +1,4 @@
-"""Spoilt cases: whatever stands in one, ``storm-lab schedule`` has an answer, and a refusal is one line."""
+"""Corrupted cases: ``storm-lab schedule`` has an answer to each of them, and a refusal is one line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ODD: tuple[Any, ...] = (
     *([], {}, [[]], [1], [{}], ["a", "a"], {"a": None}, {"": 0}, [[1, 1, 1]], {"t": [["n", 6700, 1, 1]]}),
 )
 LEFT_TO_THE_SOLVER = "optimal"
-"""It takes seconds a case, and reads cases as all others do."""
+"""It takes seconds per case, and reads cases in the same way as all others."""
 
 
 def originals() -> list[Any]:
@@ -34,7 +34,7 @@ def originals() -> list[Any]:
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every container with every key or index in it, at any depth."""
+    """Yield every container with every key or index in it, at any depth."""
     items: Any = ()
     if isinstance(value, dict):
         items = list(value.items())
@@ -46,7 +46,7 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def spoilt(draw: random.Random, case: Any) -> str:
-    """The case with one to three values lost, doubled, exchanged or replaced by odd ones."""
+    """Return the case with one to three values removed, doubled, exchanged or replaced by odd ones."""
     case = copy.deepcopy(case)
     for _ in range(draw.randint(1, 3)):
         where = list(places(case["input"])) or [(case, "input")]
@@ -69,7 +69,7 @@ def spoilt(draw: random.Random, case: Any) -> str:
 
 
 def tally(first: int, number: int) -> Counter[str]:
-    """Answers and refusals to so many spoilt cases; fails where there is neither."""
+    """Count the answers and refusals to ``number`` corrupted cases; fail if a case has neither."""
     known, schedulers = originals(), [name for name in scheduler_names() if name != LEFT_TO_THE_SOLVER]
     found: Counter[str] = Counter()
     for seed in range(first, first + number):
@@ -86,7 +86,7 @@ def tally(first: int, number: int) -> Counter[str]:
     return found
 
 
-def test_some_spoilt_cases_are_answered_and_some_refused() -> None:
+def test_some_corrupted_cases_are_answered_and_some_refused() -> None:
     found = tally(0, 150)
     assert found["answered"] > 15
     assert found["refused"] > 15
@@ -94,7 +94,7 @@ def test_some_spoilt_cases_are_answered_and_some_refused() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
-def test_a_hundred_thousand_spoilt_cases_give_no_traceback(part: int) -> None:
+def test_a_hundred_thousand_corrupted_cases_give_no_traceback(part: int) -> None:
     found = tally(1_000_000 + part * 10_000, 10_000)
     print(f"spoilt cases, part {part}: {found['answered']} answered, {found['refused']} refused")
     assert sum(found.values()) == 10_000

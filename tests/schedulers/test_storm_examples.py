@@ -1,4 +1,4 @@
-"""Storm's even, default and resource-aware schedulers on small examples worked out by hand."""
+"""Storm's even, default and resource-aware schedulers on small examples solved by hand."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NEWEST = StormVersion.parse("2.8.8")
 
 
 def contents(result: SchedulingResult) -> dict[str, dict[str, int]]:
-    """Slot to the number of executors of each component."""
+    """Number of executors of each component, by slot."""
     found: dict[str, dict[str, int]] = {}
     for executor, slot in result.assignment.slots.items():
         inside = found.setdefault(str(slot), {})
@@ -36,7 +36,7 @@ def contents(result: SchedulingResult) -> dict[str, dict[str, int]]:
     return found
 
 
-def test_slots_are_spread_over_nodes_and_roomier_nodes_come_first() -> None:
+def test_slots_are_spread_over_nodes_and_nodes_with_more_free_slots_come_first() -> None:
     free = [Slot("s1", 6700), Slot("s1", 6701)]
     free += [Slot("s2", port) for port in (6700, 6701, 6702)]
     free += [Slot("s3", port) for port in (6700, 6703, 6702, 6701)]
@@ -54,7 +54,7 @@ def test_before_0_9_3_nodes_are_not_ranked_by_free_slots() -> None:
     assert new == ["b:6700", "a:6700", "b:6701"]
 
 
-def test_only_workers_of_a_size_that_an_even_spread_has_survive() -> None:
+def test_only_workers_of_a_size_found_in_an_even_spread_are_kept() -> None:
     def worker(size: int, port: int) -> tuple[Slot, list[Executor]]:
         return Slot("n", port), [Executor("t", port * 10 + i, port * 10 + i, "c") for i in range(size)]
 
@@ -64,13 +64,13 @@ def test_only_workers_of_a_size_that_an_even_spread_has_survive() -> None:
     assert bad_slots({}, executors=9, total=0) == []
 
 
-def test_round_robin_deals_executors_in_order_of_their_tasks() -> None:
+def test_round_robin_assigns_executors_in_order_of_their_tasks() -> None:
     view = SchedulingView((chain("t-1-1", [2, 3], workers=2),), cluster(2, slots=1))
     slots = make_scheduler("even").schedule(view).assignment.slots
     assert [slots[e].node for e in view.executors["t-1-1"]] == ["n1", "n2", "n1", "n2", "n1"]
 
 
-def test_even_gives_nothing_to_a_topology_that_holds_all_its_workers_and_default_does() -> None:
+def test_even_adds_nothing_to_a_topology_that_has_all_its_workers_but_default_does() -> None:
     topology = chain("t-1-1", [4], workers=1)
     bare = SchedulingView((topology,), cluster(2, slots=1))
     first = bare.executors["t-1-1"][0]
@@ -84,7 +84,7 @@ def test_even_gives_nothing_to_a_topology_that_holds_all_its_workers_and_default
     assert len(make_scheduler("default").schedule(view).assignment.slots) == 4
 
 
-def test_the_first_topology_in_map_order_takes_the_slots_of_the_later_ones() -> None:
+def test_the_first_topology_in_map_order_takes_the_slots_that_later_ones_need() -> None:
     view = SchedulingView(
         (chain("a-1-1", [4], workers=2), chain("b-2-1", [4], workers=2)), cluster(2, slots=1)
     )
@@ -93,7 +93,7 @@ def test_the_first_topology_in_map_order_takes_the_slots_of_the_later_ones() -> 
     assert any("no free slot" in s.message for s in status.values())
 
 
-def test_a_dead_slot_and_a_blacklisted_host_get_nothing() -> None:
+def test_a_dead_slot_and_a_blacklisted_host_get_no_executors() -> None:
     topology = chain("t-1-1", [4], workers=4)
     view = SchedulingView(
         (topology,),
@@ -124,7 +124,7 @@ def asking(name: str, executors: int, cpu: float, memory: float, *sources: str) 
 
 
 @pytest.mark.parametrize("version", ["1.0.6", "2.8.8"])
-def test_a_blacklisted_host_stops_all_of_storm_1_0_but_only_itself_in_2(version: str) -> None:
+def test_a_blacklisted_host_blocks_new_topologies_in_1_0_but_only_itself_in_2_x(version: str) -> None:
     new, old = (
         Topology(name, (asking("spout", 2, 10.0, 128.0),), ackers=0) for name in ("new-1-1", "old-1-1")
     )
@@ -148,7 +148,7 @@ def test_a_blacklisted_host_stops_all_of_storm_1_0_but_only_itself_in_2(version:
         assert of_new == {"node01"}
 
 
-def test_a_second_worker_opens_on_the_same_node_when_the_heap_is_full() -> None:
+def test_a_second_worker_is_added_on_the_same_node_when_the_heap_is_full() -> None:
     topology = Topology(
         "h-1-1",
         (asking("s", 4, 10, 128), asking("b", 4, 10, 128, "s")),
@@ -159,7 +159,7 @@ def test_a_second_worker_opens_on_the_same_node_when_the_heap_is_full() -> None:
     assert contents(result) == {"node01:6703": {"b": 2, "s": 2}, "node01:6702": {"b": 2, "s": 2}}
 
 
-def test_word_count_with_default_demands_fills_five_workers_and_binds_its_acker() -> None:
+def test_word_count_with_default_demands_fills_five_workers_and_places_its_acker() -> None:
     topology = Topology(
         "wc-1-1",
         (
@@ -208,7 +208,7 @@ def test_a_user_within_its_guarantee_evicts_a_less_important_topology() -> None:
     assert {slot.node for e, slot in result.assignment.slots.items() if e.topology == "b-3-3"} == {"node01"}
 
 
-def test_rstorm_as_merged_packs_around_the_node_used_last() -> None:
+def test_rstorm_as_merged_into_storm_packs_around_the_node_used_last() -> None:
     stages = [asking("spout", 10, 25, 256)]
     stages += [
         asking(f"bolt{i}", 10, 25, 256, stages[-1].id if i == 1 else f"bolt{i - 1}") for i in (1, 2, 3)
@@ -237,13 +237,13 @@ def test_no_executor_is_placed_when_one_cannot_be() -> None:
 
 
 @pytest.mark.parametrize("version", ["0.9.7", "1.2.4"])
-def test_versions_without_a_built_resource_aware_scheduler_are_refused(version: str) -> None:
+def test_versions_without_an_implemented_resource_aware_scheduler_are_refused(version: str) -> None:
     view = SchedulingView((chain("t", [1]),), cluster(1), StormVersion.parse(version))
     with pytest.raises(UserError, match=version):
         make_scheduler("ras").schedule(view)
 
 
-# --- the isolation scheduler: hosts are drawn, so only counts can be told ---
+# --- the isolation scheduler: hosts are drawn at random, so only counts can be checked ---
 
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.9.7", "2.8.8"])
@@ -275,7 +275,7 @@ def test_isolation_keeps_hosts_that_are_right_already() -> None:
     assert make_scheduler("isolation").schedule(again).assignment == first.assignment
 
 
-def test_isolation_that_gets_too_few_machines_leaves_the_others_waiting() -> None:
+def test_isolation_with_too_few_machines_leaves_other_topologies_waiting() -> None:
     topologies = (chain("alone", [4], workers=2), chain("other", [4], workers=1))
     view = SchedulingView(topologies, cluster(1, slots=2), isolated={"alone": 2})
     status = make_scheduler("isolation").schedule(view).status
@@ -300,7 +300,7 @@ def test_an_executor_that_fits_nowhere_is_explained(version: str) -> None:
     assert all("heap" in str(candidate.ruled_out_by) for candidate in first.candidates)
 
 
-def test_a_lone_executor_without_a_place_counts_as_running_in_storm_2() -> None:
+def test_a_single_executor_without_a_slot_is_reported_as_running_in_storm_2() -> None:
     one = Topology("one-1-1", (asking("s", 1, 10, 128),), ackers=0)
     filler = chain("fill-2-2", [1], workers=1)
     cluster_ = Cluster((Node("n", ports=(6700,)),))

@@ -1,13 +1,13 @@
-"""Storm's own schedulers, case by case: recorded answers of the real classes, and cases of the project's own.
+"""Storm's own schedulers, case by case: recorded answers of the real classes, and the project's cases.
 
 The project's cases were generated. Those in `OF_THE_REAL_CLASSES` have the answers that the real classes of
-that version gave; those of the others were computed with the policies here after these had been compared with
-Storm's classes on many more random clusters. "settings" are resource-aware cases with heap limits, pools of
-users, existing workers, blacklisted hosts and the settings of ``topology.ras``; "fractions" ask for amounts
-such as 33.3, so that the order of the additions shows; "wide" ones have dead executors, hidden and missing
-ports, unequal nodes and up to a dozen topologies, in four versions; "ras-wide" ones vary every key: no rack,
-nodes with nothing to offer, components without demands, all hosts blacklisted, up to eight topologies;
-"strategies" have a strategy for each topology.
+that version gave. The answers of the others were computed with the policies here, after these had been
+compared with Storm's classes on many more random clusters. "settings" are resource-aware cases with heap
+limits, pools of users, existing workers, blacklisted hosts and the settings of ``topology.ras``. "fractions"
+ask for amounts such as 33.3, so that the order of additions shows. "wide" ones have dead executors, hidden
+and missing ports, unequal nodes and up to a dozen topologies, in four versions. "ras-wide" ones vary every
+key: no rack, nodes with nothing to offer, components without demands, all hosts blacklisted, up to eight
+topologies. "strategies" have a strategy for each topology.
 """
 
 from __future__ import annotations
@@ -67,20 +67,22 @@ def differences(path: Path, view_of: Callable[[Workers], object], *, exact_statu
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_own_cases_are_answered_as_recorded(file: str) -> None:
+def test_the_projects_cases_are_answered_as_recorded(file: str) -> None:
     path = OWN_CASES / file
     assert sum(1 for _ in cases(path)) >= 40
     assert differences(path, every_executor, exact_status=True) == []
 
 
 @pytest.mark.parametrize("file", OF_THE_REAL_CLASSES)
-def test_own_cases_are_answered_as_by_storm_itself(file: str) -> None:
+def test_the_projects_cases_are_answered_as_by_storms_own_classes(file: str) -> None:
     path = OWN_CASES / file
     assert sum(1 for _ in cases(path)) >= 20
     assert differences(path, OF_THE_REAL_CLASSES[file], exact_status=False) == []
 
 
-def test_isolation_is_answered_as_by_storm_itself_when_neither_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_isolation_is_answered_as_by_storm_if_neither_shuffles_the_hosts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Storm shuffles the hosts without a seed; the real classes ran with a shuffle that moves nothing."""
 
     class NoDraw(Random):
@@ -96,7 +98,7 @@ def test_isolation_is_answered_as_by_storm_itself_when_neither_draws(monkeypatch
 
 @pytest.mark.shared
 @pytest.mark.parametrize("file", FILES)
-def test_real_storm_is_answered_as_recorded(file: str, shared_dir: Path) -> None:
+def test_recorded_cases_of_real_storm_are_answered_as_recorded(file: str, shared_dir: Path) -> None:
     assert differences(shared_dir / "golden" / file, FILES[file], exact_status=False) == []
 
 
