@@ -1,4 +1,4 @@
-"""Assignments travel between processes."""
+"""Assignments can be passed between processes."""
 
 from __future__ import annotations
 

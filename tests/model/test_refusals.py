@@ -1,4 +1,4 @@
-"""What no topology, node or cluster can be is refused where it is made, in one line that names it."""
+"""Invalid topologies, nodes, clusters and versions are refused on creation, in one line that names them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "tick_seconds=1e-12": (lambda: Component("c", tick_seconds=1e-12), "tick_seconds = 1e-12"),
     "a negative demand": (lambda: Resources(cpu_points=-1), "cpu_points = -1"),
     "a demand of NaN": (lambda: Resources(memory_mb=NAN), "memory_mb = nan"),
-    "two components": (lambda: Topology("t", (SPOUT, SPOUT)), "component = 'spout': topology 't' has"),
+    "two components of one name": (
+        lambda: Topology("t", (SPOUT, SPOUT)),
+        "component = 'spout': topology 't' has",
+    ),
     "an unknown source": (
         lambda: Topology("t", (SPOUT, Component("b", inputs=(Subscription("s"),)))),
         "from = 's': component 'b' cannot read from it: topology .t. has no such component",
@@ -105,7 +108,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: topology(settings={3: True}),
         "a key of settings = 3: topology 't' needs a text",
     ),
-    "components in no tuple": (
+    "components not in a tuple": (
         lambda: Topology("t", SPOUT),  # type: ignore[arg-type]
         "components = Component.*: topology 't' needs a tuple",
     ),
@@ -135,7 +138,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a port twice": (lambda: node(ports=(1, 2, 1)), "port = 1: node 'n1' has this port twice"),
     "a port as text": (lambda: node(ports=("6700",)), "port = '6700'"),
-    "two nodes": (lambda: Cluster((node(), node())), "node = 'n1': the cluster has this node twice"),
+    "two nodes of one name": (
+        lambda: Cluster((node(), node())),
+        "node = 'n1': the cluster has this node twice",
+    ),
     "version 99": (lambda: StormVersion.parse("99.0.0"), "storm version = '99.0.0'.*0.8.0 to 2.8"),
     "version 0.11": (lambda: StormVersion((0, 11, 0)), "storm version = '0.11.0'"),
     "version two": (lambda: StormVersion.parse("two"), "storm version = 'two'.*three numbers"),
@@ -143,19 +149,19 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_it_is_refused_in_one_line_that_names_owner_field_and_value(case: str) -> None:
+def test_an_invalid_value_is_refused_in_one_line_that_names_owner_field_and_value(case: str) -> None:
     make, message = REFUSED[case]
     with pytest.raises(UserError, match=message) as refusal:
         make()
     assert "\n" not in str(refusal.value)
 
 
-def test_numbers_of_numpy_are_numbers() -> None:
+def test_numpy_numbers_are_accepted() -> None:
     count = Component("count", executors=np.int64(3), tick_seconds=np.float32(2.5))  # type: ignore[arg-type]
     assert count.task_count == 3
 
 
-def test_what_storm_allows_is_allowed() -> None:
+def test_values_that_storm_allows_are_accepted() -> None:
     assert Component("none", executors=0).task_count == 0
     topology(settings={"topology.debug": "true", "topology.worker.max.heap.size.mb": 512})
     node(ports=())
