@@ -284,10 +284,10 @@ def test_a_thousand_random_runs_conserve_every_root() -> None:
 def test_unanchored_tuples_are_never_failed_nor_replayed() -> None:
     played = _played(4, replace(HELD, anchored=False))
     assert played is not None
-    roots = played.rows.table("roots")
-    if len(roots):
-        _check_at_most_once(roots)
-        assert not (roots["outcome"] == "failed").any()
+    assert len(played.rows.table("roots")) == 0, "no acker follows them, so none has an outcome"
+    counts = played.rows.table("counts")
+    assert counts["executed"].sum() > 0
+    assert counts["failed"].sum() == 0
 
 
 def test_the_same_spec_gives_the_same_rows_and_the_same_decisions() -> None:

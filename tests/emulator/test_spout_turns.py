@@ -103,11 +103,6 @@ def test_the_pending_limit_is_checked_once_a_turn_so_several_tasks_may_exceed_it
 
 
 def test_a_line_of_a_shared_source_goes_to_the_spout_whose_turn_comes_first() -> None:
-    scene = turns(
-        lines_at([200 * MS + 200 * US, 300 * MS + 700 * US, 301 * MS + 50 * US]), executors=1, tasks=1
-    )
-    plane = scene.plane
-    del plane
     spouts = turns(lines_at([200 * MS + 200 * US, 300 * MS + 700 * US]), executors=2, tasks=2)
     first, second = (e for e in spouts.view if e.component == "spout")
     worker = spouts.view[first]

@@ -162,6 +162,7 @@ def test_a_sleep_inside_next_tuple_rounds_latency_up_to_its_end() -> None:
         latencies.append(scene.tape.column("roots", "latency_ns"))
     # With one tuple pending the spout polls every 1 ns of its idle sleep, so nothing is rounded up.
     assert set(latencies[0][latencies[0] >= 0]) == {1 * MS}
+    assert set(latencies[1][latencies[1] >= 0]) == {6 * MS}
     scene = start(
         chain((1, 1), ackers=1),
         chain_trace([constant_work(6 * MS, 1)]),

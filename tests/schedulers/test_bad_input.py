@@ -127,8 +127,10 @@ def test_an_invalid_case_is_refused_in_one_line_that_names_it(name: str, tmp_pat
 
 
 def test_the_unchanged_case_is_accepted(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError):
-        run(CASE, tmp_path)
+    path = tmp_path / "cases.jsonl"
+    path.write_text(json.dumps(CASE), encoding="utf-8")
+    result = CliRunner().invoke(schedule, [str(path), "--scheduler", "default"])
+    assert (result.exit_code, result.exception) == (0, None), result.output
 
 
 @pytest.mark.parametrize("scheduler", ["mfstorm", "aniello-offline", "partition", "optimal"])
