@@ -1,4 +1,4 @@
-"""What every test that starts real Storm needs, and what it must leave behind: nothing."""
+"""Fixtures for tests that start real Storm: whether it can be started, and that nothing is left behind."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.live.leavings import assert_nothing_is_left
 
 @pytest.fixture(scope="session")
 def why_not_live() -> str | None:
-    """Why real Storm cannot be started here, such as that Maven Central does not answer; None if it can."""
+    """Return why real Storm cannot be started here, such as Maven Central not answering, or None."""
     try:
         for release in RELEASES.values():
             player_jar(release, lambda line: None)
     except UserError as error:
         if error.field == "jar":
-            raise  # one that came and is another than the lock says
+            raise  # a fetched jar differs from the one in the lock
         return str(error)
     return None
 
@@ -31,7 +31,7 @@ def why_not_live() -> str | None:
 def live_machine(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """For tests marked `live`: clusters of their own, and nothing of them afterwards; or why they skip."""
+    """Give each test marked `live` its own clusters and check that none is left; skip it without Storm."""
     if request.node.get_closest_marker("live") is None:
         yield
         return
@@ -49,5 +49,5 @@ def live_machine(
     monkeypatch.setattr(Place, "make", noted)
     yield
     for place in made:
-        # Its last record: what a cluster notes while it runs is looked for, too.
+        # Check the last record, so that resources noted while the cluster ran are checked, too.
         assert_nothing_is_left(place.record)

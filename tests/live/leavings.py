@@ -1,4 +1,4 @@
-"""What a cluster might leave behind on the machine, looked for everywhere."""
+"""Checks that a cluster has left nothing behind anywhere on the machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from storm_lab.live.records import Record, places, processes_of, state_folder
 
 
 def assert_nothing_is_left(record: Record) -> None:
-    """Nothing has a cluster's token any more, and quotas have the slices that they had."""
+    """Assert that nothing carries a cluster's token any more and that quotas have their former slices."""
     assert processes_of(record) == []
     assert namespaces_of(record.token) == []
     assert groups_of(record.token) == []
@@ -21,5 +21,5 @@ def assert_nothing_is_left(record: Record) -> None:
 
 
 def groups_of(token: str) -> list[Path]:
-    """Control groups of a cluster that are there."""
+    """Return the existing control groups of a cluster."""
     return [path for place in hierarchies() for path in place.folder.glob(f"storm-lab-{token}")]

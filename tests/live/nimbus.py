@@ -1,4 +1,4 @@
-"""Questions as Nimbus asks them, for tests of the bridge."""
+"""Scheduling requests as Nimbus sends them, for tests of the bridge."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXECUTORS = [[1, 1, "__acker"], [2, 2, "bolt"], [3, 3, "bolt"], [4, 4, "spout"],
 
 
 def node(number: int, ports: tuple[int, ...] = (6700, 6701)) -> dict[str, Any]:
-    """A supervisor as Nimbus tells of it."""
+    """Return a supervisor as Nimbus describes it."""
     return {
         "id": f"supervisor-{number}",
         "host": f"10.0.0.{number}",
@@ -32,7 +32,7 @@ def node(number: int, ports: tuple[int, ...] = (6700, 6701)) -> dict[str, Any]:
 
 
 def topology(**changes: Any) -> dict[str, Any]:
-    """The chain as Nimbus tells of it."""
+    """Return the chain as Nimbus describes it."""
     return {
         "id": "chain-1-1700000000",
         "name": "chain",
@@ -62,7 +62,7 @@ def topology(**changes: Any) -> dict[str, Any]:
 
 
 def question(*topologies: dict[str, Any], nodes: int = 2, **changes: Any) -> dict[str, Any]:
-    """One round's question."""
+    """Return the request of one scheduling round."""
     return {
         "format": 1,
         "storm": "2.8.3",

@@ -1,4 +1,4 @@
-"""Answers to Nimbus, over the socket and without it."""
+"""Answers of the bridge to Nimbus, through its socket and without it."""
 
 import json
 import socket
@@ -22,17 +22,17 @@ STORM_ID = "chain-1-1700000000"
 ALL = executors_of(CHAIN, V2)
 
 
-def _together(slot: Slot) -> Assignment:
+def _all_in_slot(slot: Slot) -> Assignment:
     return Assignment.of((executor, slot) for executor in ALL)
 
 
-def _held(number: int) -> dict[str, Any]:
-    """The chain, all of it in the first slot of a supervisor."""
+def _running_on(number: int) -> dict[str, Any]:
+    """Return the chain with all its executors in the first slot of a supervisor."""
     return topology(present=[[f"supervisor-{number}", 6700, [[n, n] for n in range(1, 6)]]])
 
 
 class Fixed(Scheduler[Any]):
-    """Answers with what it was made with, or raises it."""
+    """Returns a fixed answer, or raises it if it is an exception."""
 
     name = "fixed"
     version = "1"
@@ -63,12 +63,12 @@ def test_an_answer_is_json():
     assert json.loads(json.dumps(answer)) == answer
 
 
-def test_what_stays_where_it_is_has_not_moved():
-    policy = Policy(Fixed(_together(Slot("a", 6700))), KNOWN)
-    _, made = policy.answer(question(_held(1)))
+def test_a_topology_that_keeps_its_slots_is_not_reported_as_moved():
+    policy = Policy(Fixed(_all_in_slot(Slot("a", 6700))), KNOWN)
+    _, made = policy.answer(question(_running_on(1)))
     assert made.moved == ()
-    policy.scheduler = Fixed(_together(Slot("b", 6700)))
-    _, made = policy.answer(question(_held(1)))
+    policy.scheduler = Fixed(_all_in_slot(Slot("b", 6700)))
+    _, made = policy.answer(question(_running_on(1)))
     assert made.moved == ("chain",)
 
 
@@ -79,15 +79,17 @@ def test_what_stays_where_it_is_has_not_moved():
         (UserError("no such thing", field="gamma", value=0), "gamma = 0: no such thing"),
         (None, "NoneType"),
         (7, "int"),
-        (_together(Slot("c", 6700)), "which the cluster does not have"),
+        (_all_in_slot(Slot("c", 6700)), "which the cluster does not have"),
         (Assignment.of([(ALL[0], Slot("a", 6700))]), "has no slot"),
         (
-            _together(Slot("a", 6700)).merged(Assignment.of([(Executor("x", 1, 1, "y"), Slot("b", 6700))])),
+            _all_in_slot(Slot("a", 6700)).merged(
+                Assignment.of([(Executor("x", 1, 1, "y"), Slot("b", 6700))])
+            ),
             "no topology that is scheduled",
         ),
     ],
 )
-def test_whatever_a_scheduler_does_wrong_everything_stays_and_the_status_says_why(wrong: Any, said: str):
+def test_a_failing_scheduler_changes_nothing_and_the_status_gives_the_reason(wrong: Any, said: str):
     answer, made = Policy(Fixed(wrong), KNOWN).answer(question())
     assert answer["assign"] == {}
     assert answer["status"][STORM_ID].startswith("Kept as it is: fixed: ")
@@ -96,65 +98,65 @@ def test_whatever_a_scheduler_does_wrong_everything_stays_and_the_status_says_wh
     assert made.moved == ()
 
 
-def test_a_worker_may_go_on_on_a_node_that_is_gone():
-    policy = Policy(Fixed(_together(Slot("supervisor-3", 6700))), KNOWN)
-    answer, made = policy.answer(question(_held(3)))
+def test_a_worker_may_keep_running_on_a_node_that_nimbus_no_longer_lists():
+    policy = Policy(Fixed(_all_in_slot(Slot("supervisor-3", 6700))), KNOWN)
+    answer, made = policy.answer(question(_running_on(3)))
     assert [row[:2] for row in answer["assign"][STORM_ID]] == [["supervisor-3", 6700]]
     assert made.moved == ()
 
 
-def test_a_topology_without_room_is_answered_with_no_slots():
+def test_a_topology_that_does_not_fit_gets_no_slots():
     full = SchedulingResult(Assignment(), {"chain": TopologyStatus(False, "no room")})
     answer, _ = Policy(Fixed(full), KNOWN).answer(question())
     assert answer["assign"] == {STORM_ID: []}
     assert answer["status"] == {STORM_ID: "no room"}
 
 
-def test_a_question_that_cannot_be_read_keeps_everything():
+def test_an_unreadable_request_changes_nothing():
     answer, made = Policy(DefaultScheduler(), KNOWN).answer(question(format=9))
     assert answer["assign"] == {}
     assert "format 9" in answer["status"][STORM_ID]
     assert "format 9" in made.problem
 
 
-def test_a_first_placement_by_hand_comes_before_the_scheduler():
-    policy = Policy(DefaultScheduler(), KNOWN, placement=_together(Slot("b", 6701)))
+def test_a_manual_first_placement_takes_precedence_over_the_scheduler():
+    policy = Policy(DefaultScheduler(), KNOWN, placement=_all_in_slot(Slot("b", 6701)))
     answer, _ = policy.answer(question())
     assert [row[:2] for row in answer["assign"][STORM_ID]] == [["supervisor-2", 6701]]
 
 
-def test_a_first_placement_by_hand_waits_for_its_slots():
+def test_the_scheduler_decides_while_slots_of_a_manual_placement_are_missing():
     asked = question()
     asked["nodes"][1]["ports"] = [6700]
-    policy = Policy(DefaultScheduler(), KNOWN, placement=_together(Slot("b", 6701)))
+    policy = Policy(DefaultScheduler(), KNOWN, placement=_all_in_slot(Slot("b", 6701)))
     answer, _ = policy.answer(asked)
     assert len(answer["assign"][STORM_ID]) == 2
 
 
-def test_a_move_by_hand_is_made_once_and_then_the_scheduler_goes_on_from_there():
-    policy = Policy(Fixed(_together(Slot("a", 6700))), KNOWN, install=_together(Slot("b", 6700)))
-    answer, _ = policy.answer(question(_held(1)))
+def test_a_manual_move_is_made_once_and_then_the_scheduler_takes_over():
+    policy = Policy(Fixed(_all_in_slot(Slot("a", 6700))), KNOWN, install=_all_in_slot(Slot("b", 6700)))
+    answer, _ = policy.answer(question(_running_on(1)))
     assert [row[:2] for row in answer["assign"][STORM_ID]] == [["supervisor-2", 6700]]
-    answer, _ = policy.answer(question(_held(2)))
+    answer, _ = policy.answer(question(_running_on(2)))
     assert [row[:2] for row in answer["assign"][STORM_ID]] == [["supervisor-1", 6700]]
 
 
-def test_a_placement_by_hand_is_for_the_first_time_only():
-    policy = Policy(DefaultScheduler(), KNOWN, placement=_together(Slot("b", 6701)))
-    policy.answer(question(_held(1)))
-    # After a rebalance nothing is placed, and the scheduler decides.
+def test_a_manual_placement_applies_to_the_first_assignment_only():
+    policy = Policy(DefaultScheduler(), KNOWN, placement=_all_in_slot(Slot("b", 6701)))
+    policy.answer(question(_running_on(1)))
+    # After a rebalance the topology has no slots, and the scheduler decides.
     answer, _ = policy.answer(question())
     assert len(answer["assign"][STORM_ID]) == 2
 
 
-def test_storms_own_scheduler_leaves_what_was_gathered_by_hand():
+def test_the_default_scheduler_keeps_a_topology_manually_moved_into_one_worker():
     spread = [["supervisor-1", 6700, [[1, 1], [2, 2], [3, 3]]], ["supervisor-2", 6700, [[4, 4], [5, 5]]]]
-    policy = Policy(DefaultScheduler(), KNOWN, install=_together(Slot("b", 6700)))
+    policy = Policy(DefaultScheduler(), KNOWN, install=_all_in_slot(Slot("b", 6700)))
     assert policy.answer(question(topology(present=spread)))[1].moved == ("chain",)
-    # The topology asks for two workers, but was put into one.
-    assert policy.answer(question(_held(2)))[1].moved == ()
-    assert policy.answer(question(_held(2)))[1].moved == ()
-    # Asked for three by a rebalance, it gets as many as there are executors for.
+    # The topology asks for two workers, but was moved into one.
+    assert policy.answer(question(_running_on(2)))[1].moved == ()
+    assert policy.answer(question(_running_on(2)))[1].moved == ()
+    # When a rebalance asks for three workers, it gets three.
     answer, _ = policy.answer(question(topology(workers=3)))
     assert len(answer["assign"][STORM_ID]) == 3
 
@@ -168,12 +170,12 @@ def _ask(path: Path, text: bytes) -> dict[str, Any]:
             return json.loads(lines.readline())
 
 
-def test_a_line_goes_in_and_a_line_comes_out(tmp_path: Path):
+def test_each_line_sent_to_the_socket_is_answered_by_one_line(tmp_path: Path):
     with Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)) as bridge:
         answer = _ask(bridge.path, json.dumps(question()).encode() + b"\n")
         assert len(answer["assign"][STORM_ID]) == 2
         assert "error" in _ask(bridge.path, b"what?\n")
-        # Somebody who says nothing does not keep others from asking.
+        # A client that sends nothing does not block other clients.
         with socket.socket(socket.AF_UNIX) as silent:
             silent.connect(str(bridge.path))
             assert _ask(bridge.path, json.dumps(question()).encode() + b"\n")["assign"]
@@ -181,7 +183,7 @@ def test_a_line_goes_in_and_a_line_comes_out(tmp_path: Path):
     assert not bridge.path.exists()
 
 
-def test_questions_at_one_time_are_answered_one_after_another(tmp_path: Path):
+def test_concurrent_requests_are_answered_one_at_a_time(tmp_path: Path):
     inside: list[int] = []
     most: list[int] = []
 
@@ -204,7 +206,7 @@ def test_questions_at_one_time_are_answered_one_after_another(tmp_path: Path):
     assert len(most) == 4
 
 
-def test_a_socket_that_nobody_serves_any_more_is_replaced(tmp_path: Path):
+def test_a_stale_socket_is_replaced(tmp_path: Path):
     left = socket.socket(socket.AF_UNIX)
     left.bind(str(tmp_path / "s"))
     left.close()
@@ -213,7 +215,7 @@ def test_a_socket_that_nobody_serves_any_more_is_replaced(tmp_path: Path):
         assert _ask(bridge.path, json.dumps(question()).encode() + b"\n")["assign"]
 
 
-def test_a_socket_that_is_served_is_refused(tmp_path: Path):
+def test_a_socket_in_use_is_refused(tmp_path: Path):
     with (
         Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)),
         pytest.raises(UserError, match="already answers at this socket"),
@@ -222,7 +224,7 @@ def test_a_socket_that_is_served_is_refused(tmp_path: Path):
         pass
 
 
-def test_a_file_in_the_way_is_left_alone(tmp_path: Path):
+def test_a_file_at_the_path_of_the_socket_is_left_alone(tmp_path: Path):
     (tmp_path / "s").write_text("mine")
     with (
         pytest.raises(UserError, match="not a socket exists there"),

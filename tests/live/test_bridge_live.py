@@ -1,4 +1,4 @@
-"""storm_lab's schedulers drive a real Nimbus, and nothing that they do halts it. Starts daemons."""
+"""Schedulers of storm_lab drive a real Nimbus, and none of their errors stops it. Starts daemons."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _plan(version: StormVersion, rate: float) -> TopologyPlan:
 
 
 class Moody(Scheduler[Any]):
-    """Does what its mood says."""
+    """Calls the function in ``mood``."""
 
     name = "moody"
     version = "1"
@@ -97,7 +97,7 @@ def _submit(stage: Stage, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.8", "1.2", "0.9.2"])
-def test_nimbus_survives_whatever_a_scheduler_does(version: str, tmp_path: Path):
+def test_nimbus_survives_errors_of_a_scheduler(version: str, tmp_path: Path):
     with open_stage(version, NODES) as stage:
         policy, storm = stage.bridge.policy, stage.storm
         moody = Moody()
@@ -108,14 +108,14 @@ def test_nimbus_survives_whatever_a_scheduler_does(version: str, tmp_path: Path)
             return stage.bridge.rounds[-1].problem if stage.bridge.rounds else ""
 
         def scheduled(words: str) -> bool:
-            # Storm before 1.0 keeps no status of what its scheduler says.
+            # Storm before 1.0 does not keep the status that its scheduler sets.
             return version.startswith("0.9") or words in storm.info("chain")["scheduled"]
 
         _submit(stage, tmp_path)
         _until("exception", lambda: "ZeroDivisionError" in problem())
         _until("status", lambda: scheduled("moody: ZeroDivisionError: what now"))
         assert storm.workers() == []
-        # A slot that is not there, then two topologies' worth of nonsense: nothing is placed, Nimbus lives.
+        # The slot does not exist: nothing is placed, and Nimbus keeps running.
         moody.mood = _in_one_slot(Slot("nowhere", 1))
         _until("refusal", lambda: "does not have" in problem())
         storm.check()
@@ -126,7 +126,7 @@ def test_nimbus_survives_whatever_a_scheduler_does(version: str, tmp_path: Path)
         # A running topology is moved without a rebalance command ...
         moody.mood = _in_one_slot(there)
         _until("move", lambda: _hosts(stage) == {(storm.address("n2"), 6701)})
-        # ... and stays where it is while the scheduler fails, and while nobody answers.
+        # ... and keeps its slots while the scheduler fails and while the bridge does not answer.
         moody.mood = _raises
         rounds = len(stage.bridge.rounds)
         _until("next round", lambda: len(stage.bridge.rounds) > rounds)
@@ -143,7 +143,7 @@ def test_nimbus_survives_whatever_a_scheduler_does(version: str, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_t_storm_gathers_a_chain_by_the_load_that_was_measured(tmp_path: Path):
+def test_t_storm_moves_a_chain_to_one_node_by_its_measured_load(tmp_path: Path):
     spec = EmulationSpec(
         NODES,
         RELEASES["2.8.3"].storm,
@@ -176,7 +176,7 @@ def test_t_storm_gathers_a_chain_by_the_load_that_was_measured(tmp_path: Path):
     last = {row["component"]: row["node"] for row in stays if row["end_ns"] is None}
     assert set(last) == {"spout", "bolt1", "bolt2", "__acker"}
     assert len(set(last.values())) == 1
-    # Tuples flow in the new place.
+    # Tuples flow after the move.
     moved = max(row["time_ns"] for row in assigned)
     assert any(
         row["outcome"] == "acked" and row["emit_ns"] > moved + 5e9 for row in run.table("roots").to_pylist()
@@ -184,7 +184,7 @@ def test_t_storm_gathers_a_chain_by_the_load_that_was_measured(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_knows_nothing_of_the_run_reads_it_from_nimbus(tmp_path: Path):
+def test_without_a_description_of_the_run_the_view_is_read_from_nimbus(tmp_path: Path):
     with open_stage("2.8", NODES) as stage:
         _submit(stage, tmp_path)
         stage.bridge.policy.known = Known(None)
@@ -198,7 +198,7 @@ def test_a_scheduler_that_knows_nothing_of_the_run_reads_it_from_nimbus(tmp_path
 
 
 def _readme_scheduler(tmp_path: Path) -> str:
-    """README's class in a file of its own, as README names it on the command line."""
+    """Write README's class to a file and return the FILE:CLASS argument of README's command."""
     text = (project_root() / "README.md").read_text(encoding="utf-8")
     code = next(
         part.split("```")[0] for part in text.split("```python\n") if "Scheduler[" in part.split("```")[0]
@@ -210,11 +210,11 @@ def _readme_scheduler(tmp_path: Path) -> str:
 
 
 @pytest.mark.slow
-def test_the_readmes_own_scheduler_drives_nimbus(tmp_path: Path):
+def test_the_scheduler_of_the_readme_drives_nimbus(tmp_path: Path):
     with open_stage("2.8", NODES) as stage:
         stage.bridge.policy.scheduler = scheduler_of(_readme_scheduler(tmp_path))
         _submit(stage, tmp_path)
-        # It fills a node before it opens the next.
+        # It fills one node before it uses the next.
         _until(
             "placement",
             lambda: _hosts(stage) == {(stage.storm.address("n1"), 6700), (stage.storm.address("n1"), 6701)},
@@ -228,7 +228,7 @@ def _storm_lab(*arguments: str) -> list[str]:
 
 
 def _submit_from_inside(place: Place, version: StormVersion, tmp_path: Path) -> None:
-    """Submit the chain to a cluster that was left running, as a program of one's own does."""
+    """Submit the chain to a running cluster as a user's own program does."""
     recording = Recording(tmp_path, time.monotonic_ns())
     plan = export_plan(_plan(version, 10.0), version, Machine(2000.0), recording, tmp_path / "plan")
     jar = player_jar(find_release(str(version)), lambda line: None)
@@ -241,7 +241,7 @@ def _submit_from_inside(place: Place, version: StormVersion, tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
 
 
-def test_the_commands_of_the_readme_have_nimbus_ask_the_class_of_a_file(tmp_path: Path):
+def test_the_readmes_commands_connect_nimbus_to_a_scheduler_class_in_a_file(tmp_path: Path):
     if why_no_namespaces() is not None:
         pytest.skip("hosts without a network of their own")
     socket = tmp_path / "nimbus"

@@ -1,4 +1,4 @@
-"""CPU quota and memory limit, on folders that look like the kernel's."""
+"""Control groups, with their CPU quota and memory limit, in folders laid out like the kernel's."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from storm_lab.live.cgroups import Group, GroupTree, Hierarchy, hierarchies, lif
 
 @pytest.fixture
 def version_1(tmp_path: Path) -> tuple[Path, Path]:
-    """Files that tell of three controllers of version 1, of which memory has this process in a group."""
+    """Write files that list three controllers of version 1; for memory, this process is in a group."""
     mounts, own = tmp_path / "mountinfo", tmp_path / "cgroup"
     lines, paths = [], []
     for number, name in enumerate(("cpu", "cpuacct", "memory")):
@@ -30,7 +30,7 @@ def group_1(version_1: tuple[Path, Path]) -> Group:
 
 @pytest.fixture
 def group_2(tmp_path: Path) -> Group:
-    """The group of a host in version 2, in a folder ``two`` like the kernel's."""
+    """The group of a host in version 2, in a folder ``two`` laid out like the kernel's."""
     own = tmp_path / "two" / "storm-lab-abc123"
     own.mkdir(parents=True)
     for folder in (tmp_path / "two", own):
@@ -44,14 +44,16 @@ def host_group(places: tuple[Hierarchy, ...]) -> Group:
     return tree.make_host("host1")
 
 
-def test_groups_of_version_1_are_made_below_our_own(version_1: tuple[Path, Path], tmp_path: Path):
+def test_version_1_groups_are_created_below_the_group_of_this_process(
+    version_1: tuple[Path, Path], tmp_path: Path
+):
     found = {name: place for place in hierarchies(*version_1) for name in place.controllers}
     assert {place.version for place in found.values()} == {1}
     assert found["memory"].folder == tmp_path / "sys" / "memory" / "mine"
     assert found["cpu"].folder == tmp_path / "sys" / "cpu"
 
 
-def test_a_group_that_a_container_hides_is_looked_for_at_the_mount(
+def test_the_mount_point_is_used_when_a_container_hides_the_group(
     version_1: tuple[Path, Path], tmp_path: Path
 ):
     mounts, own = version_1
@@ -61,11 +63,11 @@ def test_a_group_that_a_container_hides_is_looked_for_at_the_mount(
     }
 
 
-def test_no_mounts_no_groups(tmp_path: Path):
+def test_without_mounts_there_are_no_hierarchies(tmp_path: Path):
     assert hierarchies(tmp_path / "absent", tmp_path / "absent") == ()
 
 
-def test_quota_and_limit_of_version_1(group_1: Group, tmp_path: Path):
+def test_cpu_quota_and_memory_limit_in_version_1(group_1: Group, tmp_path: Path):
     group_1.limit_cpu(0.145)
     group_1.limit_memory(2048)
     group_1.weigh(1000)
@@ -78,7 +80,7 @@ def test_quota_and_limit_of_version_1(group_1: Group, tmp_path: Path):
     assert len(group_1.entrances) == 3
 
 
-def test_quota_and_limit_of_version_2(group_2: Group, tmp_path: Path):
+def test_cpu_quota_and_memory_limit_in_version_2(group_2: Group, tmp_path: Path):
     group_2.limit_cpu(1.5)
     group_2.limit_memory(512)
     group_2.weigh(1000)
@@ -92,13 +94,13 @@ def test_quota_and_limit_of_version_2(group_2: Group, tmp_path: Path):
     assert (folder / "cpu.max").read_text() == "150000 100000"
 
 
-def test_where_both_versions_are_mounted_the_first_has_the_controllers(tmp_path: Path):
+def test_version_1_controllers_are_used_where_both_versions_are_mounted(tmp_path: Path):
     first = Hierarchy(1, tmp_path / "cpu", frozenset({"cpu"}))
     second = Hierarchy(2, tmp_path / "unified", frozenset({"memory"}))
     assert GroupTree("abc123", [first, second]).controllers == {"cpu"}
 
 
-def test_use_of_cpu_in_either_version(group_1: Group, group_2: Group, tmp_path: Path):
+def test_cpu_use_is_read_in_either_version(group_1: Group, group_2: Group, tmp_path: Path):
     stat = tmp_path / "sys" / "cpu" / "storm-lab-abc123" / "host1" / "cpu.stat"
     stat.write_text("nr_periods 50\nnr_throttled 3\nthrottled_time 7000\n")
     (tmp_path / "sys" / "cpuacct" / "storm-lab-abc123" / "host1" / "cpuacct.usage").write_text("123456\n")
@@ -111,27 +113,27 @@ def test_use_of_cpu_in_either_version(group_1: Group, group_2: Group, tmp_path: 
     assert (use.cpu_ns, use.periods, use.throttled) == (123_000, 50, 3)
 
 
-def test_quotas_are_lifted_before_processes_are_to_end(group_1: Group, tmp_path: Path):
+def test_lifting_quotas_makes_cpu_unlimited(group_1: Group, tmp_path: Path):
     group_1.limit_cpu(0.1)
     lift_quotas(tmp_path / "sys" / "cpu" / "storm-lab-abc123")
     quota = tmp_path / "sys" / "cpu" / "storm-lab-abc123" / "host1" / "cpu.cfs_quota_us"
     assert quota.read_text() == "-1"
 
 
-def test_processes_that_were_too_large_are_counted(group_1: Group, tmp_path: Path):
+def test_processes_killed_for_lack_of_memory_are_counted(group_1: Group, tmp_path: Path):
     folder = tmp_path / "sys" / "memory" / "mine" / "storm-lab-abc123" / "host1"
     (folder / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
     assert group_1.memory_kills() == 2
 
 
-def test_members_are_found_in_all_groups_below(tmp_path: Path):
+def test_members_include_those_of_nested_groups(tmp_path: Path):
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "cgroup.procs").write_text("7\n3\n")
     (tmp_path / "a" / "b" / "cgroup.procs").write_text("5\n")
     assert members([tmp_path / "a", tmp_path / "absent"]) == [3, 5, 7]
 
 
-def test_a_tree_is_removed_from_its_leaves(tmp_path: Path):
+def test_a_tree_of_groups_is_removed_leaves_first(tmp_path: Path):
     (tmp_path / "a" / "b").mkdir(parents=True)
     assert remove_tree(tmp_path / "a")
     assert not (tmp_path / "a").exists()

@@ -1,4 +1,4 @@
-"""What belongs to a cluster is found and removed, and nothing else."""
+"""Cleaning up finds and removes everything that belongs to a cluster, and nothing else."""
 
 import os
 import signal
@@ -19,14 +19,14 @@ SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sle
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Folder of clusters that are the test's own, also for the programs that it starts."""
+    """Folder of this test's own clusters, also for the programs that it starts."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     return state_folder()
 
 
 @pytest.fixture
 def started() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Processes that the test has started; none outlives it."""
+    """Processes that the test has started; all are killed when it ends."""
     found: list[subprocess.Popen[bytes]] = []
     yield found
     for process in found:
@@ -45,8 +45,8 @@ def sleeper(started: list[subprocess.Popen[bytes]], token: str | None) -> subpro
     return process
 
 
-def killed_command() -> str:
-    """A cluster whose owner was killed; its token."""
+def token_of_killed_command() -> str:
+    """Make a cluster in a process that is then killed, and return the cluster's token."""
     script = (
         "import os, signal; from storm_lab.live.records import Place\n"
         "print(Place.make('2.8.3').record.token, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
@@ -56,14 +56,14 @@ def killed_command() -> str:
     return done.stdout.strip()
 
 
-def test_processes_are_told_by_their_mark(started: list[subprocess.Popen[bytes]]):
+def test_processes_are_found_by_their_mark(started: list[subprocess.Popen[bytes]]):
     mine, other = sleeper(started, "aaa111"), sleeper(started, "bbb222")
     assert marked("aaa111") == [mine.pid]
     assert marked("bbb222") == [other.pid]
     assert marked("ccc333") == []
 
 
-def test_only_what_belongs_to_the_cluster_is_ended(started: list[subprocess.Popen[bytes]], root: Path):
+def test_only_processes_of_the_cluster_are_killed(started: list[subprocess.Popen[bytes]], root: Path):
     place = Place.make("2.8.3")
     mine, other = sleeper(started, place.record.token), sleeper(started, None)
     assert processes_of(place.record) == [mine.pid]
@@ -73,7 +73,7 @@ def test_only_what_belongs_to_the_cluster_is_ended(started: list[subprocess.Pope
     assert not place.folder.exists()
 
 
-def test_a_process_that_starts_another_while_it_is_killed_takes_it_along(
+def test_child_processes_are_killed_with_their_parent(
     started: list[subprocess.Popen[bytes]],
 ):
     mother = (
@@ -95,7 +95,9 @@ def test_a_process_that_starts_another_while_it_is_killed_takes_it_along(
     assert marked("ddd444") == []
 
 
-def test_a_signal_never_reaches_a_process_that_is_another_by_now(started: list[subprocess.Popen[bytes]]):
+def test_a_signal_is_sent_only_if_the_pid_still_names_the_same_process(
+    started: list[subprocess.Popen[bytes]],
+):
     process = sleeper(started, None)
     assert not kill(process.pid, lambda pid: False)
     assert process.poll() is None
@@ -104,7 +106,7 @@ def test_a_signal_never_reaches_a_process_that_is_another_by_now(started: list[s
     assert not kill(process.pid, lambda pid: True)
 
 
-def test_a_cluster_whose_owner_lives_is_left_alone(root: Path):
+def test_a_cluster_whose_owner_is_running_is_left_alone(root: Path):
     place = Place.make("2.8.3")
     script = "from storm_lab.live.records import remove_orphans; print(len(remove_orphans(kept_too=True)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -113,17 +115,15 @@ def test_a_cluster_whose_owner_lives_is_left_alone(root: Path):
     place.remove()
 
 
-def test_a_killed_command_leaves_what_the_next_one_removes(
-    started: list[subprocess.Popen[bytes]], root: Path
-):
-    token = killed_command()
+def test_the_next_command_removes_what_a_killed_one_left(started: list[subprocess.Popen[bytes]], root: Path):
+    token = token_of_killed_command()
     process = sleeper(started, token)
     assert [record.token for record in remove_orphans()] == [token]
     assert process.wait() == -9
     assert list(root.iterdir()) == []
 
 
-def test_a_cluster_that_was_left_on_purpose_stays_until_it_is_asked_for(root: Path):
+def test_a_cluster_left_on_purpose_is_removed_only_on_request(root: Path):
     place = Place.make("2.8.3")
     place.release()
     assert remove_orphans() == []
@@ -131,7 +131,7 @@ def test_a_cluster_that_was_left_on_purpose_stays_until_it_is_asked_for(root: Pa
     assert list(places()) == []
 
 
-def test_after_a_restart_of_the_machine_only_files_are_left(
+def test_after_a_reboot_only_files_of_a_cluster_are_removed(
     started: list[subprocess.Popen[bytes]], root: Path
 ):
     place = Place.make("2.8.3")
@@ -142,7 +142,7 @@ def test_after_a_restart_of_the_machine_only_files_are_left(
     assert not place.folder.exists()
 
 
-def test_a_cluster_that_was_left_on_purpose_does_not_outlive_the_machines_restart(root: Path):
+def test_a_cluster_left_on_purpose_is_removed_after_a_reboot(root: Path):
     place = Place.make("2.8.3")
     place.note(boot="another")
     place.release()
@@ -150,7 +150,7 @@ def test_a_cluster_that_was_left_on_purpose_does_not_outlive_the_machines_restar
     assert list(root.iterdir()) == []
 
 
-def test_a_record_that_cannot_be_read_still_names_its_cluster(root: Path):
+def test_a_cluster_with_an_unreadable_record_is_still_removed(root: Path):
     place = Place.make("2.8.3")
     token = place.record.token
     (place.folder / "record.json").write_text("{")
@@ -159,7 +159,7 @@ def test_a_record_that_cannot_be_read_still_names_its_cluster(root: Path):
     assert list(root.iterdir()) == []
 
 
-def test_half_written_folders_elsewhere_go_with_the_cluster(root: Path, tmp_path: Path):
+def test_incomplete_run_folders_elsewhere_are_removed_with_the_cluster(root: Path, tmp_path: Path):
     place = Place.make("2.8.3")
     half = tmp_path / "runs" / ".partial-run-1"
     half.mkdir(parents=True)
@@ -171,8 +171,8 @@ def test_half_written_folders_elsewhere_go_with_the_cluster(root: Path, tmp_path
     assert list((tmp_path / "runs").iterdir()) == [whole]
 
 
-def test_a_second_ctrl_c_waits_for_the_clearing_up_whichever_thread_the_kernel_gives_it_to():
-    # Spark sets one of its own in a session that was here earlier; a shell's background job ignores it.
+def test_ctrl_c_is_deferred_until_cleaning_up_is_done_while_other_threads_run():
+    # Spark may have set a handler earlier in this session, and a shell's background job ignores SIGINT.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     over = threading.Event()
     other = threading.Thread(target=over.wait)
@@ -192,7 +192,7 @@ def test_a_second_ctrl_c_waits_for_the_clearing_up_whichever_thread_the_kernel_g
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()
 
 
-def test_start_times_are_on_the_clock_of_java(started: list[subprocess.Popen[bytes]]):
+def test_start_times_of_processes_are_on_the_monotonic_clock(started: list[subprocess.Popen[bytes]]):
     before = time.monotonic_ns()
     process = sleeper(started, None)
     tick = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
@@ -201,7 +201,7 @@ def test_start_times_are_on_the_clock_of_java(started: list[subprocess.Popen[byt
         started_ns(2**22 + 1)
 
 
-def test_a_listener_is_seen_at_its_address_only():
+def test_a_listening_port_is_found_only_at_its_address():
     import socket
 
     with socket.socket() as server:

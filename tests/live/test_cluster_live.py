@@ -1,4 +1,4 @@
-"""Real clusters of two generations: up, a topology, faults, down, and nothing left. Starts daemons."""
+"""Real clusters start, run a topology, suffer faults, stop and leave nothing behind. Starts daemons."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ CHAIN = Topology(
     ackers=1,
 )
 HOSTS = HostOptions(weight=10_000)
-"""The machine may be busy with other tests."""
+"""A high CPU weight, as the machine may be busy with other tests."""
 
 QUICK = ("2.8.3", "0.9.2-incubating")
-"""Versions that are started at every change; the others are no different in what is likely to break."""
+"""Versions that are tested at every change; the others are unlikely to fail in another way."""
 
 SECONDS = 300
-"""Longest wait for anything: a worker of 0.9 is missed after 30 s, and the machine may be busy."""
+"""Longest wait for anything: 0.9 notices a dead worker after 30 s, and the machine may be busy."""
 
 
 def wait(what: str, true: Callable[[], bool], storm: LiveStorm | None = None) -> None:
@@ -122,7 +122,7 @@ def test_every_release_runs_a_topology_and_leaves_nothing(version: str):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.8.3", "0.9.2"])
-def test_a_killed_worker_has_a_successor(version: str):
+def test_a_killed_worker_is_replaced(version: str):
     with LiveStorm(version, NODES, hosts=HOSTS) as storm:
         run_chain(storm)
         victim = storm.workers()[0]
@@ -153,7 +153,7 @@ def test_a_node_fails_and_comes_back():
             storm.mend_link(*pair)
         with pytest.raises(UserError, match=r"node = 'n9'.*there are: n1, n2"):
             storm.cut_link("n9")
-        # What faults leave behind goes before the next play.
+        # Effects of faults are undone before the next play.
         storm.lose_node("n1")
         storm.lose_node("n1")
         storm.cut_link("n2")
@@ -170,15 +170,15 @@ def test_a_node_fails_and_comes_back():
 
 
 @pytest.mark.slow
-def test_a_node_that_was_lost_with_a_topology_can_be_played_on_again():
-    """On its old disk a supervisor of 0.9 may halt over a file of the topology that it has just removed."""
+def test_a_node_lost_while_a_topology_ran_can_be_used_again():
+    """With its old disk, a supervisor of 0.9 may halt over a file of the topology that it just removed."""
     with LiveStorm("0.9.2", NODES, hosts=HOSTS) as storm:
         run_chain(storm)
         before = storm.supervisors()
         storm.lose_node("n2")
         storm.kill("chain")
         storm.restore_all()
-        # One of its own, on an empty disk; and nothing can be assigned to the one that was lost.
+        # The node has a new supervisor with an empty disk; nothing can be assigned to the lost one.
         (lost,) = before.keys() - storm.supervisors().keys()
         assert before[lost] == "n2"
         assert sorted(storm.supervisors().values()) == ["n1", "n2"]
@@ -187,7 +187,7 @@ def test_a_node_that_was_lost_with_a_topology_can_be_played_on_again():
 
 
 @pytest.mark.slow
-def test_links_that_are_cut_carry_nothing():
+def test_cut_links_carry_nothing():
     if why_no_namespaces() is not None:
         pytest.skip("hosts without links")
     with LiveStorm("0.9.2", NODES, hosts=HOSTS) as storm:
@@ -195,7 +195,7 @@ def test_links_that_are_cut_carry_nothing():
 
         def reaches(host: str) -> bool:
             script = f"exec 3<>/dev/tcp/{target}/6700"
-            # Nobody listens there yet: a host that is reached refuses at once.
+            # No process listens there yet: a reachable host refuses at once.
             done = subprocess.run(
                 storm.host(host).command(["timeout", "2", "bash", "-c", script]),
                 capture_output=True,
@@ -227,7 +227,7 @@ def test_plain_processes_listen_at_their_own_addresses_only():
 
 
 @pytest.mark.slow
-def test_a_node_has_the_cores_and_memory_of_its_description():
+def test_a_node_is_limited_to_the_cores_of_its_description():
     if why_no_namespaces() is not None or not hierarchies():
         pytest.skip("hosts without limits")
     with LiveStorm("0.9.2", NODES, hosts=HostOptions(cpu_scale=0.3, weight=10_000)) as storm:
@@ -240,7 +240,7 @@ def test_a_node_has_the_cores_and_memory_of_its_description():
         took = time.monotonic() - start
         after = host.cpu_use()
         assert before is not None and after is not None
-        # Never more than its quota, whatever else the machine does (and a period's grace).
+        # Never more than its quota (plus 0.1 s of wall time), whatever else the machine does.
         assert (after.cpu_ns - before.cpu_ns) / 1e9 <= host.cores * (took + 0.1)
         assert after.periods > before.periods
 
@@ -287,7 +287,7 @@ def test_ctrl_c_while_a_cluster_starts_leaves_nothing(seconds: float):
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.4, 3.0])
-def test_kill_9_at_any_moment_leaves_what_live_down_removes(seconds: float):
+def test_live_down_removes_a_cluster_whose_command_was_killed_at_any_moment(seconds: float):
     process = _command(UP_AND_WAIT)
     wait("the start", lambda: any(True for _ in places()) or process.poll() is not None)
     time.sleep(seconds)
@@ -302,7 +302,7 @@ def test_kill_9_at_any_moment_leaves_what_live_down_removes(seconds: float):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_a_scene_that_is_broken_off_leaves_no_run(number: signal.Signals, tmp_path: Path):
+def test_an_interrupted_scene_leaves_no_run(number: signal.Signals, tmp_path: Path):
     runs = tmp_path / "runs"
     main = "import sys; from storm_lab.cli import main; main(sys.argv[1:])"
     process = subprocess.Popen(
@@ -322,7 +322,7 @@ def test_a_scene_that_is_broken_off_leaves_no_run(number: signal.Signals, tmp_pa
         process.send_signal(number)
         process.communicate(timeout=60)
     finally:
-        # Of no effect on one that has ended; else its cluster ends with it.
+        # Has no effect on a process that has ended; otherwise its cluster ends with it.
         process.terminate()
         process.wait(timeout=60)
     if number == signal.SIGKILL:
@@ -332,8 +332,8 @@ def test_a_scene_that_is_broken_off_leaves_no_run(number: signal.Signals, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_daemon_that_ends_is_told_in_one_line(tmp_path: Path):
-    # No such class: Nimbus ends at its start.
+def test_a_daemon_that_ends_is_reported_in_one_line(tmp_path: Path):
+    # The class does not exist, so Nimbus ends while it starts.
     with pytest.raises(Exception, match=r"^nimbus on master has ended") as error:
         LiveStorm("2.8.3", NODES, settings={"storm.scheduler": "no.such.Scheduler"}).start()
     assert "\n" not in str(error.value)
@@ -346,11 +346,11 @@ def _is_marked(pid: int) -> bool:
         environment = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         return False
-    # Clusters of others may run at the same time: only those of this test's state count.
+    # Other clusters may run at the same time: only those in this test's state folder count.
     return f"{MARK}=".encode() in environment and str(state_folder()).encode() in environment
 
 
-def test_both_resolvers_bring_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_both_resolvers_fetch_identical_jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     brought = {}
     maven = maven_program()
     if maven is None:

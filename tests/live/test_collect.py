@@ -1,4 +1,4 @@
-"""A live run's records as a tuple log: two workers on two nodes, written by hand."""
+"""Collecting a live run's records into a tuple log: two workers on two nodes, written by hand."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ PLAN = TopologyPlan(
 
 
 def at(ms: float) -> int:
-    """Milliseconds of the run on CLOCK_MONOTONIC."""
+    """Convert milliseconds of the run to CLOCK_MONOTONIC."""
     return ORIGIN + round(ms * MS)
 
 
 def name(row: int, *, tracked: bool = True, task: int = 4, incarnation: int = 0) -> int:
-    """A root tuple's number as tuples carry it."""
+    """Return a root tuple's number as tuples carry it."""
     whole = task << 48 | incarnation << 40 | row
     return whole if tracked else whole - (1 << 63)
 
 
 class Files:
-    """Writes what workers write."""
+    """Writes the files that workers write."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -80,14 +80,14 @@ class Files:
         (self.folder / f"worker-{pid}-1.jsonl").write_text(text)
 
     def roots(self, *rows: tuple[float, float, int, int, int], incarnation: int = 0) -> None:
-        """Rows of emit and end in ms, line, attempt, outcome."""
+        """Write rows of emit and end in ms, line, attempt and outcome."""
         table = np.zeros(len(rows) + 3, ROOT_ROW)
         for place, (emit, end, line, attempt, outcome) in enumerate(rows):
             table[place] = (at(emit), at(end) if end else 0, line, attempt, outcome)
         (self.folder / f"roots-4-{incarnation}.bin").write_bytes(table.tobytes())
 
     def executions(self, task: int, *rows: tuple[float, float, int, int]) -> None:
-        """Rows of start and end in ms, root, source."""
+        """Write rows of start and end in ms, root and source."""
         table = np.zeros(len(rows) + 3, EXECUTION_ROW)
         for place, (start, end, root, source) in enumerate(rows):
             table[place] = (at(start), at(end), root, source, 0)
@@ -121,7 +121,7 @@ def window(start: float, end: float, **parts: Any) -> dict[str, Any]:
 
 
 def sample(ms: float, *pids: int, compiler_ms: float = 0.0, total_ms: float = 0.0, **hosts: float) -> Sample:
-    """A look: worker 11 is on n1, 22 on n2."""
+    """Return a sample of workers, of which 11 is on n1 and 22 on n2."""
     workers = tuple(
         WorkerSample(
             LiveWorker(Slot({11: "n1", 22: "n2"}.get(pid, "n1"), 6700), pid, "chain-1-17", at(1000)),
@@ -224,7 +224,7 @@ def test_root_tuples_have_their_times_and_outcomes(tmp_path: Path, files: Files)
     ]
 
 
-def test_executions_find_their_root_their_worker_and_how_far_they_came(tmp_path: Path, files: Files):
+def test_executions_have_their_root_worker_and_locality(tmp_path: Path, files: Files):
     rows = written(tmp_path, records(files.folder))["executions"]
     found = [
         (r["root_id"], r["component"], r["source_task"], r["worker"], r["node"], r["locality"]) for r in rows
@@ -236,11 +236,11 @@ def test_executions_find_their_root_their_worker_and_how_far_they_came(tmp_path:
         (-1, "bolt2", 2, 1, "n2", "rack"),
     ]
     assert (rows[0]["start_ns"], rows[0]["end_ns"]) == (2501 * MS, 2502 * MS)
-    # When a tuple entered a queue is not known.
+    # It is not known when a tuple entered a queue.
     assert {row["enqueue_ns"] for row in rows} == {None}
 
 
-def test_executors_are_placed_from_when_they_were_ready(tmp_path: Path, files: Files):
+def test_placements_start_when_their_executors_are_ready(tmp_path: Path, files: Files):
     rows = written(tmp_path, records(files.folder))["placements"]
     assert {
         (r["component"], r["worker"], r["node"], r["port"], r["start_ns"], r["end_ns"]) for r in rows
@@ -248,12 +248,12 @@ def test_executors_are_placed_from_when_they_were_ready(tmp_path: Path, files: F
         ("spout", 0, "n1", 6700, 2100 * MS, None),
         ("bolt1", 0, "n1", 6700, 2200 * MS, None),
         ("bolt2", 1, "n2", 6700, 2300 * MS, None),
-        # Its thread is there, so it is as ready as its worker.
+        # Its thread exists, so it counts as ready when its worker is.
         ("__acker", 1, "n2", 6700, 2300 * MS, None),
     }
 
 
-def test_counters_are_those_of_the_windows(tmp_path: Path, files: Files):
+def test_counters_are_read_from_the_windows_of_workers(tmp_path: Path, files: Files):
     rows = written(tmp_path, records(files.folder))["counts"]
     spout, bolt = sorted(rows, key=lambda row: -row["task"])
     assert (spout["emitted"], spout["acked"], spout["failed"]) == (3, 2, 1)
@@ -261,19 +261,19 @@ def test_counters_are_those_of_the_windows(tmp_path: Path, files: Files):
     assert (bolt["start_ns"], bolt["end_ns"]) == (1000 * MS, 3000 * MS)
 
 
-def test_time_inside_sampled_calls_stands_for_all(tmp_path: Path, files: Files):
+def test_execute_time_is_extrapolated_from_sampled_calls(tmp_path: Path, files: Files):
     rows = written(tmp_path, records(files.folder, sample_every=10))["counts"]
     assert max(row["execute_ns"] for row in rows) == 50 * MS
 
 
-def test_traffic_is_what_senders_have_counted(tmp_path: Path, files: Files):
+def test_traffic_is_what_the_senders_counted(tmp_path: Path, files: Files):
     rows = written(tmp_path, records(files.folder))["traffic"]
     assert [
         (r["source_component"], r["target_component"], r["locality"], r["tuples"], r["bytes"]) for r in rows
     ] == [("spout", "bolt1", "process", 3, 90), ("bolt1", "bolt2", "rack", 2, 60)]
 
 
-def test_cpu_is_told_apart_by_what_threads_do(tmp_path: Path, files: Files):
+def test_cpu_is_split_by_component_and_kind_of_thread(tmp_path: Path, files: Files):
     looks = (
         sample(1000, 11, 22),
         sample(3000, 11, 22, compiler_ms=8.0, total_ms=40.0, n1=100.0, n2=55.0),
@@ -287,16 +287,14 @@ def test_cpu_is_told_apart_by_what_threads_do(tmp_path: Path, files: Files):
         ("bolt1", "main"): 2.0,
         ("", "transfer"): 3.0,
         ("", "compiler"): 8.0,
-        # 1 of Java threads, and 12 of 30 that are neither those nor the compiler's.
+        # 1 ms of the main thread, and 12 of 30 ms that belong to no listed thread and not to the compiler.
         ("", "housekeeping"): 13.0,
     }
-    # What the node has used and its worker has not.
+    # CPU that the node has used outside its worker.
     assert {(r["node"], r["cpu_ms"]) for r in rows if r["worker"] == -1} == {("n1", 60.0), ("n2", 15.0)}
 
 
-def test_a_spout_that_died_leaves_lost_roots_and_its_successor_numbers_of_its_own(
-    tmp_path: Path, files: Files
-):
+def test_roots_of_a_dead_spout_are_lost_and_its_successor_uses_new_numbers(tmp_path: Path, files: Files):
     files.worker(33, 5000, opened(4, "spout", 6000, incarnation=1), opened(2, "bolt1", 6000, incarnation=1))
     files.roots((7000, 7001, 3, 0, 1), incarnation=1)
     looks = (sample(4000, 11, 22), sample(5500, 22, 33), sample(10_000, 22, 33))
@@ -314,7 +312,7 @@ def test_a_spout_that_died_leaves_lost_roots_and_its_successor_numbers_of_its_ow
     assert [r["subject"] for r in ended] == ["n1:6700"]
 
 
-def test_roots_that_were_sampled_have_multiples_of_the_rate_as_numbers(tmp_path: Path, files: Files):
+def test_numbers_of_sampled_roots_are_multiples_of_the_sampling_interval(tmp_path: Path, files: Files):
     files.worker(33, 5000, opened(4, "spout", 6000, incarnation=1))
     files.roots(*[(7000 + n, 7001 + n, n, 0, 1) for n in range(7)], incarnation=1)
     looks = (sample(4000, 11, 22), sample(5500, 22, 33), sample(10_000, 22, 33))
@@ -324,7 +322,7 @@ def test_roots_that_were_sampled_have_multiples_of_the_rate_as_numbers(tmp_path:
     assert [number % 3 == 0 for _, number in second] == [True, False, False, True, False, False, True]
 
 
-def test_what_happens_after_the_end_is_left_out(tmp_path: Path, files: Files):
+def test_events_after_the_end_of_the_run_are_left_out(tmp_path: Path, files: Files):
     what = records(files.folder, sample(2000, 11, 22), sample(2600, 11, 22), end_ns=at(2650))
     tables = written(tmp_path, what)
     assert [row["outcome"] for row in tables["roots"]] == ["acked", "pending"]
@@ -332,7 +330,7 @@ def test_what_happens_after_the_end_is_left_out(tmp_path: Path, files: Files):
     assert tables["counts"] == []
 
 
-def test_a_worker_with_ackers_only_runs_what_nimbus_gave_it(tmp_path: Path, files: Files):
+def test_executors_of_a_worker_without_records_come_from_the_assignment(tmp_path: Path, files: Files):
     (files.folder / "worker-22-1.jsonl").unlink()
     acker = executors_of(CHAIN, V2)[0]
     given = Assignment.of([(acker, Slot("n2", 6700))])
@@ -341,20 +339,20 @@ def test_a_worker_with_ackers_only_runs_what_nimbus_gave_it(tmp_path: Path, file
     assert (row["node"], row["start_ns"]) == ("n2", 1000 * MS)
 
 
-def test_workers_that_nobody_saw_are_found_by_their_supervisor(tmp_path: Path, files: Files):
+def test_the_node_of_a_worker_in_no_sample_comes_from_its_supervisor(tmp_path: Path, files: Files):
     files.worker(44, 1000, opened(3, "bolt2", 2000), supervisor="abc")
     looks = (sample(2000, 11, 22), sample(10_000, 11, 22))
     tables = written(tmp_path, records(files.folder, *looks, supervisors={"abc": "n2"}))
     assert {r["worker"] for r in tables["placements"] if r["node"] == "n2"} == {1, 2}
 
 
-def test_a_line_that_was_cut_off_is_passed_over(files: Files):
+def test_an_incomplete_line_is_skipped(files: Files):
     path = files.folder / "worker-11-1.jsonl"
     path.write_text(path.read_text() + '{"event":"window","start_ns":12')
     assert [len(worker.windows) for worker in read_workers(files.folder)] == [1, 1]
 
 
-def test_control_events_stand_in_order_of_time(tmp_path: Path, files: Files):
+def test_control_events_are_sorted_by_time(tmp_path: Path, files: Files):
     said = [Decision(0, "nimbus", "submit", "chain"), Decision(at(99_000) - ORIGIN, "fault", "late", "x")]
     rows = written(tmp_path, records(files.folder, decisions=said))["control"]
     assert [(row["time_ns"] // MS, row["actor"], row["action"]) for row in rows] == [
@@ -366,7 +364,7 @@ def test_control_events_stand_in_order_of_time(tmp_path: Path, files: Files):
     ]
 
 
-def test_a_run_says_what_its_hosts_had_from_window_to_window():
+def test_the_cpu_of_each_host_is_recorded_for_every_window():
     before = Sample(at(0), (), {"n1": CpuUse(0, 0, 0)}, 0, 0.0)
     worker = LiveWorker(Slot("n1", 6700), 11, "chain-1-17", at(0))
     after = Sample(

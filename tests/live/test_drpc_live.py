@@ -1,4 +1,4 @@
-"""Real Storm's DRPC server, alone in one process: which of a call's results answers it."""
+"""Real Storm's DRPC server, run alone in one process: which result answers a call."""
 
 import subprocess
 
@@ -27,7 +27,7 @@ CALL = """
 
 
 def test_a_call_is_answered_by_its_first_result_and_the_others_are_ignored(tmp_path):
-    """What `SourcePlan.first_result` plays, in 0.9.7, the version of N-Storm's experiments."""
+    """`SourcePlan.first_result` plays this as in 0.9.7, the version of N-Storm's experiments."""
     script = tmp_path / "call.clj"
     script.write_text(CALL)
     jars = ":".join(map(str, fetch_jars("0.9.7", lambda line: None)))

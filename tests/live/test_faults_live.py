@@ -1,4 +1,4 @@
-"""Faults and commands of a plan, carried out on real Storm and told in the log. Starts daemons."""
+"""Faults and commands of a plan, carried out on real Storm and recorded in the log. Starts daemons."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
 S = 1_000_000_000
 
 
-def test_a_fault_that_nobody_can_carry_out_is_refused():
+def test_a_fault_that_real_storm_cannot_carry_out_is_refused():
     with pytest.raises(UserError, match="slow-node"):
         check_faults(FaultPlan((SlowNode(1.0, "n1", 0.5),)))
 
 
 def test_commands_wait_for_a_topology_that_is_still_being_submitted(monkeypatch: pytest.MonkeyPatch):
     class Storm:
-        """Knows the topology from the third look on."""
+        """Lists the topology from the third poll on."""
 
-        looks = 0
+        polls = 0
         done: ClassVar[list[tuple[str, int]]] = []
 
         def topologies(self) -> dict[str, dict[str, str]]:
-            self.looks += 1
-            return {"chain": {}} if self.looks > 2 else {}
+            self.polls += 1
+            return {"chain": {}} if self.polls > 2 else {}
 
         def deactivate(self, name: str) -> None:
-            self.done.append((name, self.looks))
+            self.done.append((name, self.polls))
 
     storm = Storm()
     monkeypatch.setattr("storm_lab.live.timeline._POLL_SECONDS", 0.001)
@@ -56,8 +56,8 @@ def test_commands_wait_for_a_topology_that_is_still_being_submitted(monkeypatch:
 
 
 def played(version: str, duration_s: float, faults: tuple[Fault, ...], tmp_path: Path) -> Run:
-    """A chain whose middle bolt is on another node, played with faults."""
-    mhz = machine_mhz()  # once: on many machines it is never the same
+    """Play a chain whose middle bolt is on another node, with faults."""
+    mhz = machine_mhz()  # read once, as it varies on many machines
     spec = chain(
         RELEASES[version].storm,
         mhz,
@@ -76,8 +76,8 @@ def played(version: str, duration_s: float, faults: tuple[Fault, ...], tmp_path:
 
 @pytest.mark.live
 @pytest.mark.slow
-def test_a_killed_worker_comes_back_and_a_rebalance_gathers(tmp_path: Path):
-    # Roots that the kill loses have failed by 105 s; a spout that moves before forgets them.
+def test_a_killed_worker_comes_back_and_a_rebalance_leaves_one_worker(tmp_path: Path):
+    # Roots lost by the kill have failed by 105 s; a spout that moves earlier forgets them.
     faults = (KillWorker(45.0, "n2", 6700), RebalanceTopology(115.0, "chain", workers=1, wait_s=0.0))
     run = played("2.8.3", 165.0, faults, tmp_path)
     control = run.table("control").to_pylist()
@@ -102,7 +102,7 @@ def test_a_killed_worker_comes_back_and_a_rebalance_gathers(tmp_path: Path):
     assert len(last) == 1
     moved = [row for row in control if row["action"] == "assign" and row["time_ns"] > rebalanced]
     assert len(json.loads(moved[-1]["detail"])["workers"]) == 1
-    # What was sent to the dead worker is lost, and its roots fail by their time-out of 30 to 60 s.
+    # Tuples sent to the dead worker are lost, and their roots time out after 30 to 60 s.
     roots = run.table("roots").to_pylist()
     failed = [row for row in roots if row["outcome"] == "failed"]
     assert failed
@@ -112,7 +112,7 @@ def test_a_killed_worker_comes_back_and_a_rebalance_gathers(tmp_path: Path):
 
 @pytest.mark.live
 @pytest.mark.slow
-def test_a_node_that_is_lost_gives_its_executors_to_another(tmp_path: Path):
+def test_executors_of_a_lost_node_move_to_another_node(tmp_path: Path):
     run = played("1.2.4", 170.0, (KillNode(50.0, "n2"),), tmp_path)
     stays = run.table("placements").to_pylist()
     assert {row["node"] for row in stays if row["start_ns"] < 50 * S} == {"n1", "n2"}

@@ -31,21 +31,21 @@ def cluster(*cores: int, mhz: float = 2000.0) -> Cluster:
     return Cluster(tuple(Node(f"n{index}", cores=count, core_mhz=mhz) for index, count in enumerate(cores)))
 
 
-def test_a_node_gets_its_clock_of_the_machine(monkeypatch: pytest.MonkeyPatch):
+def test_a_nodes_quota_is_scaled_by_its_clock_relative_to_the_machines(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hosts, "machine_mhz", lambda: 4000.0)
     monkeypatch.setattr(hosts, "usable_cores", lambda: 8)
     quotas = cpu_quotas(cluster(1, 2), HostOptions())
     assert quotas == {"n0": 0.5, "n1": 1.0}
 
 
-def test_a_node_with_a_quota_gets_that_of_the_machine(monkeypatch: pytest.MonkeyPatch):
+def test_a_node_with_a_cpu_quota_of_its_own_keeps_it(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hosts, "machine_mhz", lambda: 2000.0)
     monkeypatch.setattr(hosts, "usable_cores", lambda: 8)
     held = Cluster((Node("n0", cores=4, core_mhz=2000.0, cpu_quota=0.5),))
     assert cpu_quotas(held, HostOptions()) == {"n0": 0.5}
 
 
-def test_nodes_that_do_not_fit_are_all_scaled_alike(monkeypatch: pytest.MonkeyPatch):
+def test_nodes_that_exceed_the_machine_are_scaled_by_one_factor(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hosts, "machine_mhz", lambda: 2000.0)
     monkeypatch.setattr(hosts, "usable_cores", lambda: 2)
     quotas = cpu_quotas(cluster(1, 1, 1, 3), HostOptions())
@@ -53,7 +53,7 @@ def test_nodes_that_do_not_fit_are_all_scaled_alike(monkeypatch: pytest.MonkeyPa
     assert cpu_quotas(cluster(1), HostOptions(cpu_scale=0.145)) == pytest.approx({"n0": 0.145})
 
 
-def test_the_cores_are_those_that_this_process_may_use(place: Place, monkeypatch: pytest.MonkeyPatch):
+def test_only_cores_that_this_process_may_use_are_shared_out(place: Place, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hosts, "machine_mhz", lambda: 2000.0)
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
@@ -73,7 +73,7 @@ def test_the_cores_are_those_that_this_process_may_use(place: Place, monkeypatch
     assert made.host("n1").cores == pytest.approx(1.2)
 
 
-def test_who_is_pinned_runs_on_its_own_cores_only():
+def test_a_pinned_host_runs_on_its_own_cores_only():
     assert Host("n0", "10.77.0.2", own_cores=(1, 3)).command(["java"]) == [
         "taskset", "--cpu-list", "1,3", "java",
     ]  # fmt: skip
@@ -81,27 +81,27 @@ def test_who_is_pinned_runs_on_its_own_cores_only():
 
 @pytest.mark.parametrize("field", ["latency_us", "rack_latency_us"])
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
-def test_latencies_that_no_link_has_are_refused_with_their_range(field: str, value: float):
+def test_invalid_latencies_are_refused_with_the_valid_range(field: str, value: float):
     options = replace(HostOptions(), **{field: value})
     with pytest.raises(UserError, match=f"^{field} = {value}: .*; give 0 to 1000000 us"):
         check_hosts(cluster(1), options)
 
 
-def test_more_cores_than_the_machine_has_are_not_pinned(monkeypatch: pytest.MonkeyPatch):
+def test_pinning_more_cores_than_the_machine_has_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hosts, "usable_cores", lambda: 2)
     check_hosts(cluster(1, 1), HostOptions(pinned=True))
     with pytest.raises(UserError, match=r"cores of all nodes = 3: only 2 cores of this machine can be"):
         check_hosts(cluster(1, 2), HostOptions(pinned=True))
 
 
-def test_the_clock_is_the_kernels(tmp_path: Path):
+def test_the_machines_clock_is_read_from_cpuinfo(tmp_path: Path):
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("cpu MHz\t\t: 2596.1\nmodel name\t: x\ncpu MHz\t\t: 2600.0\n")
     assert machine_mhz(cpuinfo) == 2600.0
     assert machine_mhz(tmp_path / "absent") == 2000.0
 
 
-def test_hosts_on_loopback_have_addresses_of_their_own_and_say_what_is_missing(place: Place):
+def test_loopback_hosts_have_their_own_addresses_and_report_what_is_missing(place: Place):
     made = make_hosts(place, cluster(1, 1), HostOptions(kind="loopback"))
     made.make()
     addresses = [made.host(name).address for name in (MASTER, "n0", "n1")]
@@ -114,7 +114,7 @@ def test_hosts_on_loopback_have_addresses_of_their_own_and_say_what_is_missing(p
         made.set_link("n0", None, up=False)
 
 
-def test_a_port_that_another_program_has_everywhere_is_named(place: Place):
+def test_a_port_that_another_program_uses_at_all_addresses_is_refused(place: Place):
     with socket.socket() as server:
         server.bind(("0.0.0.0", 0))
         server.listen()
@@ -124,7 +124,7 @@ def test_a_port_that_another_program_has_everywhere_is_named(place: Place):
             make_hosts(place, busy, HostOptions(kind="loopback")).make()
 
 
-def test_quotas_are_handed_out_in_small_slices_as_long_as_the_cluster_is_there(
+def test_quotas_use_small_slices_while_the_cluster_exists(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     file = tmp_path / "slice"
@@ -139,7 +139,7 @@ def test_quotas_are_handed_out_in_small_slices_as_long_as_the_cluster_is_there(
     assert slice_us(file) == 5000
     held.apply_quotas()
     assert slice_us(file) == SLICE_US
-    # A second cluster meets small slices, which are not its own to set back.
+    # A second cluster finds small slices and must not reset them.
     other = Place.make("2.8.3")
     second = kinds._NamespaceHosts(other, cluster(1), HostOptions())
     second._hosts = held._hosts
@@ -150,7 +150,7 @@ def test_quotas_are_handed_out_in_small_slices_as_long_as_the_cluster_is_there(
     assert slice_us(file) == 5000
 
 
-def test_slices_that_may_not_be_changed_stay_as_they_are(tmp_path: Path):
+def test_a_slice_file_that_is_missing_or_cannot_be_written_is_tolerated(tmp_path: Path):
     assert slice_us(tmp_path / "absent") is None
     assert not set_slice(500, tmp_path / "no-folder" / "slice")
 
@@ -163,7 +163,9 @@ def test_two_clusters_on_loopback_never_share_an_address(place: Place):
     assert first.host("n0").address != second.host("n0").address
 
 
-def test_without_rights_a_cluster_falls_back_and_says_why(place: Place, monkeypatch: pytest.MonkeyPatch):
+def test_without_network_namespaces_a_cluster_falls_back_and_says_why(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(kinds, "why_no_namespaces", lambda: "Operation not permitted")
     made = make_hosts(place, cluster(1), HostOptions())
     assert "network namespaces cannot be created: Operation not permitted" in made.unrealised[0]
@@ -187,7 +189,7 @@ def test_a_cluster_that_cannot_be_realised_is_refused(
         check_hosts(Cluster(nodes), options)
 
 
-def test_a_program_enters_its_groups_before_it_becomes_itself(tmp_path: Path):
+def test_a_program_joins_its_control_groups_before_it_starts(tmp_path: Path):
     class Entrances:
         entrances = (tmp_path / "one", tmp_path / "two")
 

@@ -1,4 +1,4 @@
-"""Jars are fetched when asked for, whole or not at all, and checked at every use."""
+"""Jars are fetched on demand, completely or not at all, and checked at every use."""
 
 import hashlib
 from collections.abc import Callable
@@ -18,15 +18,15 @@ ONE = Jar("org.example", "one", "1.0", hashlib.sha256(CONTENT).hexdigest(), len(
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and a lock of one jar that the test's own resolver brings."""
+    """An empty cache, and a lock of one jar that the test's own resolver provides."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(jars, "jars_of", lambda lock: (ONE,))
     monkeypatch.setattr(jars, "maven_program", lambda: "mvn")
     return tmp_path / "storm_lab" / "live"
 
 
-def bring(monkeypatch: pytest.MonkeyPatch, content: bytes) -> list[str]:
-    """Let the resolver bring this; the lines that were said."""
+def stub_maven(monkeypatch: pytest.MonkeyPatch, content: bytes) -> list[str]:
+    """Let Maven deliver ``content`` for every jar; return the list of reported lines."""
     said: list[str] = []
 
     def run(wanted: tuple[Jar, ...], folder: Path) -> None:
@@ -39,42 +39,42 @@ def bring(monkeypatch: pytest.MonkeyPatch, content: bytes) -> list[str]:
 
 
 @pytest.mark.parametrize("lock", [*RELEASES, "ecj"])
-def test_every_lock_lists_jars_once_with_their_sums(lock: str):
+def test_every_lock_lists_each_jar_once_with_its_checksum(lock: str):
     listed = jars_of(lock)
     assert len({jar.file_name for jar in listed}) == len(listed) > 0
     assert all(len(jar.sha256) == 64 and jar.bytes > 1000 for jar in listed)
 
 
 @pytest.mark.parametrize("version", RELEASES)
-def test_nobody_brings_rocksdb(version: str):
+def test_rocksdb_jars_are_left_out(version: str):
     assert not [jar for jar in jars_of(version) if "rocksdb" in jar.artifact]
 
 
-def test_one_line_says_what_comes_and_how_large_it_is(cache: Path, monkeypatch: pytest.MonkeyPatch):
-    said = bring(monkeypatch, CONTENT)
+def test_a_fetch_is_announced_in_one_line_with_its_size(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    said = stub_maven(monkeypatch, CONTENT)
     paths = fetch_jars("2.8.3", said.append)
     assert said == [f"fetching 1 jars of 2.8.3, 0 MB, with Maven into {cache / '2.8.3'}"]
     assert [path.read_bytes() for path in paths] == [CONTENT]
     assert (cache / "2.8.3" / "SHA256SUMS").read_text() == f"{ONE.sha256}  one-1.0.jar\n"
 
 
-def test_what_is_there_is_not_fetched_again(cache: Path, monkeypatch: pytest.MonkeyPatch):
-    said = bring(monkeypatch, CONTENT)
+def test_cached_jars_are_not_fetched_again(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    said = stub_maven(monkeypatch, CONTENT)
     fetch_jars("2.8.3", said.append)
     fetch_jars("2.8.3", said.append)
     assert len(said) == 1
 
 
-def test_another_jar_than_the_expected_one_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch):
-    said = bring(monkeypatch, b"something else")
+def test_a_jar_with_an_unexpected_checksum_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    said = stub_maven(monkeypatch, b"something else")
     with pytest.raises(UserError, match="not the expected jar"):
         fetch_jars("2.8.3", said.append)
     assert not (cache / "2.8.3").exists()
     assert not list(cache.glob(".draft-*"))
 
 
-def test_a_jar_that_has_changed_in_the_cache_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch):
-    said = bring(monkeypatch, CONTENT)
+def test_a_changed_or_missing_jar_in_the_cache_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    said = stub_maven(monkeypatch, CONTENT)
     (jar,) = fetch_jars("2.8.3", said.append)
     jar.write_bytes(b"changed")
     with pytest.raises(UserError, match=r"not the expected jar.*remove the folder"):
@@ -84,9 +84,7 @@ def test_a_jar_that_has_changed_in_the_cache_is_refused(cache: Path, monkeypatch
         ready_jars("2.8.3")
 
 
-def test_an_interrupted_fetch_leaves_nothing_that_reads_as_whole(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_interrupted_fetch_is_not_taken_for_a_complete_one(cache: Path, monkeypatch: pytest.MonkeyPatch):
     def stop(wanted: tuple[Jar, ...], folder: Path) -> None:
         (folder / wanted[0].file_name).write_bytes(CONTENT)
         raise KeyboardInterrupt
@@ -95,14 +93,14 @@ def test_an_interrupted_fetch_leaves_nothing_that_reads_as_whole(
     with pytest.raises(KeyboardInterrupt):
         fetch_jars("2.8.3", lambda line: None)
     assert not jars.is_fetched("2.8.3")
-    # One that was killed could not even remove its draft: the next one does.
+    # A killed fetch could not remove its draft: the next one does.
     (cache / ".draft-2.8.3-killed").mkdir()
-    said = bring(monkeypatch, CONTENT)
+    said = stub_maven(monkeypatch, CONTENT)
     fetch_jars("2.8.3", said.append)
     assert sorted(path.name for path in cache.iterdir()) == [".lock", "2.8.3"]
 
 
-def test_maven_comes_before_ivy_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_maven_is_found_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     maven = tmp_path / "mvn"
     maven.write_text("#!/bin/sh\n")
     maven.chmod(0o755)
@@ -112,7 +110,7 @@ def test_maven_comes_before_ivy_where_it_is_installed(tmp_path: Path, monkeypatc
     assert jars.maven_program() is None
 
 
-def test_what_the_resolver_says_of_a_failure_is_one_line(
+def test_the_resolvers_reason_for_a_failure_is_reported(
     cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     maven = tmp_path / "bin" / "mvn"
@@ -126,7 +124,7 @@ def test_what_the_resolver_says_of_a_failure_is_one_line(
     assert not list(cache.glob(".draft-*"))
 
 
-def test_what_ivy_says_is_told_without_its_headings():
+def test_errors_of_ivy_are_reported_without_headings():
     said = ":: problems summary ::\n:::: ERRORS\n\tServer access error at url http://x/one.jar (refused)\n"
     assert jars._reason(said) == "Server access error at url http://x/one.jar (refused)"
     assert jars._reason(":: problems summary ::\n") == "no reason given"
@@ -136,8 +134,8 @@ MIRROR = "<mirrors><mirror><mirrorOf>{}</mirrorOf><url>{}</url></mirror></mirror
 
 
 @pytest.fixture
-def settle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Gives the user these settings of Maven."""
+def write_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Return a function that writes the user's Maven settings."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("DEFAULT_ARTIFACT_REPOSITORY", raising=False)
     (tmp_path / ".m2").mkdir()
@@ -160,42 +158,46 @@ def settle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], N
         ("", None),
     ],
 )
-def test_the_other_resolver_takes_the_mirror_of_mavens_settings(
-    settle: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, text: str, expected: str | None
+def test_ivy_uses_the_mirror_of_mavens_settings(
+    write_settings: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, text: str, expected: str | None
 ):
-    settle(text)
+    write_settings(text)
     monkeypatch.setenv("PLACE", "https://place.example")
     assert central_of() == expected
     monkeypatch.setenv("DEFAULT_ARTIFACT_REPOSITORY", "https://spark.example")
     assert central_of() == "https://spark.example"
 
 
-def test_a_mirror_that_names_central_counts_before_one_for_everything(settle: Callable[[str], None]):
-    settle(MIRROR.format("*", "https://all") + MIRROR.format("central", "https://one"))
+def test_a_mirror_of_central_takes_precedence_over_a_mirror_of_everything(
+    write_settings: Callable[[str], None],
+):
+    write_settings(MIRROR.format("*", "https://all") + MIRROR.format("central", "https://one"))
     assert central_of() == "https://one"
 
 
-def test_a_repository_of_an_active_profile_stands_in_for_central(settle: Callable[[str], None]):
+def test_a_repository_of_an_active_profile_replaces_central(write_settings: Callable[[str], None]):
     repository = (
         "<repositories><repository><id>central</id><url>https://own</url></repository></repositories>"
     )
     profile = f"<profiles><profile><id>work</id>{repository}</profile></profiles>"
     active = "<activeProfiles><activeProfile>work</activeProfile></activeProfiles>"
-    settle(profile + active)
+    write_settings(profile + active)
     assert central_of() == "https://own"
-    settle(profile)
+    write_settings(profile)
     assert central_of() is None
 
 
-def test_the_local_repository_is_where_mavens_settings_have_it(settle: Callable[[str], None], tmp_path: Path):
-    settle("<localRepository>${user.home}/jars</localRepository>")
+def test_the_local_repository_is_read_from_mavens_settings(
+    write_settings: Callable[[str], None], tmp_path: Path
+):
+    write_settings("<localRepository>${user.home}/jars</localRepository>")
     assert local_repository() == tmp_path / "jars"
     (tmp_path / ".m2" / "settings.xml").write_text("<settings")
     assert local_repository() == tmp_path / ".m2" / "repository"
     assert central_of() is None
 
 
-def test_without_a_mirror_ivy_goes_to_its_own_default(
+def test_without_a_mirror_ivy_uses_its_default_repository(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     written: list[str] = []
@@ -214,5 +216,5 @@ def test_without_a_mirror_ivy_goes_to_its_own_default(
     with pytest.raises(UserError, match="enough"):
         fetch_jars("2.8.3", lambda line: None)
     own, mirrored = written
-    assert own.count("root=") == 1  # the local repository alone
+    assert own.count("root=") == 1  # only the local repository
     assert 'root="https://own.example"' in mirrored

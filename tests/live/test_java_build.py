@@ -1,4 +1,4 @@
-"""One set of Java sources for all generations of Storm."""
+"""Adapting one set of Java sources to all generations of Storm."""
 
 from dataclasses import replace
 
@@ -28,37 +28,37 @@ def _kept(version: str) -> list[str]:
     return [line for line in text.splitlines()[2:] if line]
 
 
-def test_lines_between_marks_are_left_out_where_their_condition_does_not_hold():
+def test_conditional_lines_are_left_out_where_their_condition_does_not_hold():
     assert _kept("2.8.3") == ["from one on", "always"]
     assert _kept("1.2.4") == ["from one on", "only one", "always"]
     assert _kept("0.9.2") == ["before one", "always"]
 
 
-def test_the_version_of_a_mark_itself_belongs_to_from():
+def test_from_includes_its_version_and_before_excludes_it():
     assert "from one on" in _kept("1.0.0")
     assert "only one" not in _kept("2.0.0")
 
 
-def test_lines_keep_their_numbers_so_that_the_compiler_names_the_right_ones():
+def test_lines_keep_their_numbers_for_messages_of_the_compiler():
     text = adapted_to(_TEXT, find_release("0.9.2"))
     assert text.count("\n") == _TEXT.count("\n")
     assert text.splitlines().index("always") == _TEXT.splitlines().index("always")
 
 
-def test_packages_become_those_of_the_release():
+def test_packages_are_renamed_to_those_of_the_release():
     text = adapted_to(_TEXT, find_release("0.9.2"))
     assert "import backtype.storm.task.TopologyContext;" in text
     assert "import org.json.simple.JSONValue;" in text
 
 
 @pytest.mark.parametrize("text", ["//@ from 1.0\n", "//@ end\n"])
-def test_a_block_that_is_not_closed_or_closed_twice_is_an_error(text: str):
+def test_an_unbalanced_block_is_an_error(text: str):
     with pytest.raises(ValueError, match="end"):
         adapted_to(text, find_release("1.2.4"))
 
 
 @pytest.mark.parametrize("release", RELEASES.values(), ids=lambda release: release.version)
-def test_all_sources_of_the_player_can_be_fitted(release: Release):
+def test_all_sources_of_the_player_can_be_adapted_to_every_release(release: Release):
     sources = read_sources("stormlab")
     assert "stormlab/TraceBolt.java" in sources
     others = {"org.apache.storm", "net.minidev.json"} - {release.package, release.json_package}

@@ -1,4 +1,4 @@
-"""How long a message takes between hosts, measured with two small programs."""
+"""Measuring with two small programs how long a message takes between hosts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HERE = Host("a", "127.0.0.1")
 
 @dataclass
 class PlainStorm:
-    """As much of a running cluster as the measurement asks for: hosts that are addresses."""
+    """The part of a running cluster that the measurement needs: hosts that are addresses."""
 
     cluster: Cluster
     token: str = "abcdef"
@@ -43,18 +43,18 @@ with socket.create_server(("127.0.0.1", 0)) as listening:
 
 
 class Far(Host):
-    """A host on which whoever is asked answers after a known time."""
+    """A host whose server answers after a known time."""
 
     def command(self, program: Sequence[str]) -> list[str]:
         return [sys.executable, "-c", LATE]
 
 
 def least_us(there: Host) -> float:
-    """Of three measurements the least: on a busy machine the two programs may share a core."""
+    """Return the least of three measurements: on a busy machine the two programs may share a core."""
     return min(one_way_us(HERE, there, "abcdef") for _ in range(3))
 
 
-def test_a_message_takes_half_of_the_time_after_which_the_answer_comes() -> None:
+def test_a_message_takes_half_of_the_round_trip_time() -> None:
     assert 0.5 <= least_us(Far("far", "127.0.0.1")) / (1e6 * ANSWER_S) < 0.9
 
 
@@ -62,7 +62,7 @@ def test_a_message_on_loopback_takes_microseconds() -> None:
     assert 0.5 < least_us(HERE) < 1e6 * ANSWER_S / 20
 
 
-def test_two_nodes_have_a_link_between_them_and_one_has_none() -> None:
+def test_a_link_between_nodes_is_measured_only_if_there_are_two() -> None:
     both = measure_links(PlainStorm(Cluster((Node("a"), Node("b")))))  # type: ignore[arg-type]
     alone = measure_links(PlainStorm(Cluster((Node("a"),))))  # type: ignore[arg-type]
     assert set(both) == {"lan_us", "loopback_us"}
@@ -79,10 +79,10 @@ def recorded(**conditions: float) -> SimpleNamespace:
     return SimpleNamespace(run=SimpleNamespace(manifest=SimpleNamespace(conditions=conditions)))
 
 
-def test_calibration_takes_the_links_that_plays_have_measured() -> None:
+def test_calibration_uses_the_link_times_measured_by_plays() -> None:
     found = links_of([recorded(lan_us=7.0, loopback_us=5.0), recorded(lan_us=9.0), recorded()])  # type: ignore[list-item]
     assert found == {"lan_us": 8.0, "loopback_us": 5.0}
 
 
-def test_older_recordings_without_links_get_the_first_machines() -> None:
+def test_recordings_without_link_times_get_those_of_the_first_machine() -> None:
     assert links_of([recorded()]) == {"lan_us": 11.0, "loopback_us": 9.0}  # type: ignore[list-item]

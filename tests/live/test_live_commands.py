@@ -1,4 +1,4 @@
-"""The command ``storm-lab live``: mistakes are one line, and nothing is fetched or started for them."""
+"""The command ``storm-lab live``: a mistake is reported in one line, and nothing is fetched or started."""
 
 import re
 import signal
@@ -18,7 +18,7 @@ Answer = tuple[int, str, str]
 def storm_lab(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Answer]:
-    """Run the program in this process, with a cache and a state of its own."""
+    """Run the program in this process, with its own cache and state folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
@@ -79,14 +79,16 @@ def test_every_help_page_shows_examples(storm_lab: Callable[..., Answer], comman
         ),
     ],
 )
-def test_a_mistake_is_one_line(storm_lab: Callable[..., Answer], arguments: tuple[str, ...], line: str):
+def test_a_mistake_is_reported_in_one_line(
+    storm_lab: Callable[..., Answer], arguments: tuple[str, ...], line: str
+):
     status, out, err = storm_lab(*arguments)
     assert (status, out) == (2, "")
     assert err.startswith(f"storm-lab: {line}")
     assert err.count("\n") == 1
 
 
-def test_no_java_is_said_before_anything_is_fetched(
+def test_a_missing_java_is_reported_before_anything_is_fetched(
     storm_lab: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("PATH", "/nowhere")
@@ -97,7 +99,7 @@ def test_no_java_is_said_before_anything_is_fetched(
     assert "no Java 17 or newer was found" in err
 
 
-def test_folders_that_storm_cannot_be_told_are_refused(
+def test_a_state_folder_with_a_space_in_its_path_is_refused(
     storm_lab: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "my state"))
@@ -122,7 +124,7 @@ def test_down_with_no_cluster_says_so(storm_lab: Callable[..., Answer]):
     assert storm_lab("down") == (0, "no clusters\n", "")
 
 
-def test_down_ends_what_was_left_running_and_what_a_killed_command_left(storm_lab: Callable[..., Answer]):
+def test_down_removes_clusters_left_running_and_those_of_killed_commands(storm_lab: Callable[..., Answer]):
     kept, lost, busy = Place.make("2.8.3"), Place.make("0.9.7"), Place.make("1.2.4")
     kept.release()
     lost.disown()

@@ -1,4 +1,4 @@
-"""The pipeline reads live runs as it reads the emulator's."""
+"""The metrics pipeline reads live runs as it reads the emulator's."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def test_metrics_of_all_tables_of_the_log_are_computed(tables: MetricTables):
     assert (latency["tuples"], latency["complete_p50_ms"]) == (1, 4.0)
     cpu = tables.component_cpu_60s
     assert cpu[cpu["component"] == "bolt1"]["cores_used"].iloc[0] == pytest.approx(0.002 / 10)
-    # Executions have a time in the executor; how long they waited before it is not known.
+    # The time of an execution is known; how long its tuple waited before it is not.
     times = tables.execution_times_60s.set_index("component")
     assert times.loc["bolt1", "execute_mean_ms"] == 1.0
     assert times["wait_mean_ms"].isna().all()

@@ -1,4 +1,4 @@
-"""The file of a machine's constants: read whole or refused by name."""
+"""The file of a machine's constants is read completely or refused with a reason."""
 
 import json
 
@@ -20,20 +20,20 @@ def _file(path, **changes):
     return path
 
 
-def test_what_is_written_is_read(tmp_path):
+def test_written_constants_are_read_back_unchanged(tmp_path):
     made = MachineConstants({"0.9": {"wake_us": 40.0}}, {"0.9": ("x",)}, {"cores": 2})
     made.write(tmp_path / "c.json")
     assert read_constants(tmp_path / "c.json") == made
 
 
-def test_constants_hold_for_their_generation_and_the_nearest(tmp_path):
+def test_constants_apply_to_their_generation_and_to_those_nearest_to_it(tmp_path):
     found = read_constants(_file(tmp_path / "c.json"))
     assert found.cost(StormVersion((2, 8, 3))).wake_us == 44.0
     assert found.cost(StormVersion((1, 2, 4))).wake_us == 44.0
     assert read_costs(tmp_path, tmp_path / "c.json")["2.8"].wake_us == 44.0
 
 
-def test_code_of_the_first_compiler_has_constants_of_its_own_that_no_version_gets(tmp_path):
+def test_constants_of_code_compiled_by_c1_alone_apply_to_no_version(tmp_path):
     parts = {
         "0.9": {"constants": {"reference_mhz": 1000.0}},
         "0.9-c1": {"constants": {"reference_mhz": 2000.0}},
@@ -44,7 +44,7 @@ def test_code_of_the_first_compiler_has_constants_of_its_own_that_no_version_get
     assert {found.cost(StormVersion(parts)).reference_mhz for parts in ((0, 9, 2), (2, 8, 3))} == {1000.0}
 
 
-def test_without_a_file_the_cost_model_stands(tmp_path):
+def test_without_a_file_no_costs_are_read(tmp_path):
     assert read_costs(tmp_path) == {}
     assert CostModel().wake_us > 0
 
@@ -60,12 +60,12 @@ def test_without_a_file_the_cost_model_stands(tmp_path):
         ({"generations": {"new": {"constants": {}}}}, "new"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_in_one_line(tmp_path, changes, word):
+def test_an_invalid_file_is_refused_in_one_line(tmp_path, changes, word):
     with pytest.raises(UserError, match=word) as caught:
         read_constants(_file(tmp_path / "c.json", **changes))
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_a_missing_file_is_refused_with_the_command_that_creates_it(tmp_path):
     with pytest.raises(UserError, match="calibrate --live"):
         read_constants(tmp_path / "none.json")

@@ -1,4 +1,4 @@
-"""What is read from a run's log, by hand: rates, CPU a tuple, percentiles, silences."""
+"""Measures read from a run's log, checked by hand: rates, CPU per tuple, percentiles, silences."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _run(
     workers: int = 1,
     ready_s: float = 2.0,
 ):
-    """20 s of 100 tuples/s, each 2 ms, with 30 us of CPU; silent for a while; some windows starved."""
+    """Write 20 s of 100 tuples/s, each 2 ms, with 30 us of CPU; silent for a while; some windows starved."""
     identity = RunIdentity("t", "t", {"mhz": MHZ}, 1, "2.8.3", "c", "l", {}, runtime=runtime)
     with RunWriter(folder, identity) as log:
         executors = [("bolt1", 2), ("bolt2", 3), ("spout", 4), ("__acker", 1)]
@@ -195,46 +195,48 @@ def _scene(*measures: Measure, from_s: float = 4.0, to_s: float = 12.0, **more) 
 
 
 @pytest.mark.parametrize("runtime", ["live", "emulator"])
-def test_rates_cpu_and_percentiles_by_hand(tmp_path, runtime):
-    look = RunTables(_run(tmp_path / "run", runtime=runtime), SPEC, MHZ)
+def test_rates_cpu_and_percentiles_match_values_computed_by_hand(tmp_path, runtime):
+    tables = RunTables(_run(tmp_path / "run", runtime=runtime), SPEC, MHZ)
     scene = _scene(Measure.THROUGHPUT)
-    assert look.measure(scene, Measure.THROUGHPUT).value == pytest.approx(100.0, abs=0.5)
-    # The compiler's half a core is nobody's.
-    assert look.measure(scene, Measure.CPU).value == pytest.approx(30.0, rel=0.01)
-    assert look.measure(scene, Measure.P50).value == 2.0
-    assert look.measure(scene, Measure.P95).value == 9.0
-    assert look.measure(scene, Measure.SPREAD).value == 2.0
+    assert tables.measure(scene, Measure.THROUGHPUT).value == pytest.approx(100.0, abs=0.5)
+    # The compiler's half a core is not counted.
+    assert tables.measure(scene, Measure.CPU).value == pytest.approx(30.0, rel=0.01)
+    assert tables.measure(scene, Measure.P50).value == 2.0
+    assert tables.measure(scene, Measure.P95).value == 9.0
+    assert tables.measure(scene, Measure.SPREAD).value == 2.0
 
 
-def test_cpu_is_told_by_kind_of_thread(tmp_path):
+def test_cpu_is_broken_down_by_kind_of_thread(tmp_path):
     more = {"network": np.full(20, 1.5), "receive": np.full(20, 0.5), "compiler": np.full(20, 9.0)}
-    look = RunTables(_run(tmp_path / "run", more_cpu=more), SPEC, MHZ)
-    # 3 ms a second are the main thread's, 2 those that read from the network; 100 tuples a second.
-    told = look.cpu_by_thread(_scene(Measure.CPU))
+    tables = RunTables(_run(tmp_path / "run", more_cpu=more), SPEC, MHZ)
+    # Per second, the main thread uses 3 ms and threads that read from the network 2 ms, for 100 tuples.
+    told = tables.cpu_by_thread(_scene(Measure.CPU))
     assert told == pytest.approx({"main": 30.0, "receive": 20.0}, rel=0.01)
-    assert sum(told.values()) == pytest.approx(look.measure(_scene(), Measure.CPU).value)
-    assert look.cpu_by_thread(_scene(from_s=30.0, to_s=40.0)) == {}
+    assert sum(told.values()) == pytest.approx(tables.measure(_scene(), Measure.CPU).value)
+    assert tables.cpu_by_thread(_scene(from_s=30.0, to_s=40.0)) == {}
 
 
-def test_cpu_of_the_emulator_is_told_in_cores_of_the_machine(tmp_path):
+def test_cpu_of_the_emulator_is_scaled_to_the_machines_clock(tmp_path):
     # Its nodes have 2,000 MHz; on a machine of 4,000 the same work takes half as long.
-    look = RunTables(_run(tmp_path / "run", runtime="emulator"), SPEC, 2 * MHZ)
-    assert look.measure(_scene(), Measure.CPU).value == pytest.approx(15.0, rel=0.01)
+    tables = RunTables(_run(tmp_path / "run", runtime="emulator"), SPEC, 2 * MHZ)
+    assert tables.measure(_scene(), Measure.CPU).value == pytest.approx(15.0, rel=0.01)
 
 
-def test_compilers_of_busy_workers_are_told_in_seconds(tmp_path):
-    # Half of a core for 20 s; 17 s of 100 tuples/s have gone by.
-    look = RunTables(_run(tmp_path / "run"), SPEC, MHZ)
-    assert look.compiler_seconds(1700) == [10.0]
-    assert look.compiler_seconds(1701) == []
-    assert compiler_seconds([look]) is None
+def test_compiler_time_of_busy_workers_is_given_in_seconds(tmp_path):
+    # Half a core for 20 s; 1,700 tuples, as the spout emits for 17 s.
+    tables = RunTables(_run(tmp_path / "run"), SPEC, MHZ)
+    assert tables.compiler_seconds(1700) == [10.0]
+    assert tables.compiler_seconds(1701) == []
+    assert compiler_seconds([tables]) is None
 
 
-def test_housekeeping_is_told_in_cores_of_a_worker(tmp_path):
+def test_housekeeping_is_measured_in_cores_per_worker(tmp_path):
     # 12 ms in each second of the scene, and none before.
     own = {"housekeeping": np.where(np.arange(20) < 4, 0.0, 12.0)}
-    look = RunTables(_run(tmp_path / "run", more_cpu=own), SPEC, MHZ)
-    assert look.housekeeping_shares([_scene(), _scene(from_s=2.0, to_s=6.0)]) == pytest.approx([0.012, 0.006])
+    tables = RunTables(_run(tmp_path / "run", more_cpu=own), SPEC, MHZ)
+    assert tables.housekeeping_shares([_scene(), _scene(from_s=2.0, to_s=6.0)]) == pytest.approx(
+        [0.012, 0.006]
+    )
     starved = RunTables(_run(tmp_path / "starved", more_cpu=own, starved=range(4, 10)), SPEC, MHZ)
     assert starved.housekeeping_shares([_scene()]) == []
     assert RunTables(_run(tmp_path / "none"), SPEC, MHZ).housekeeping_shares([_scene()]) == []
@@ -251,45 +253,43 @@ def test_housekeeping_of_workers_with_connections_can_be_left_out(tmp_path):
     assert two.housekeeping_shares([_scene()], alone=True) == []
 
 
-def test_windows_in_which_the_hosts_starved_do_not_count(tmp_path):
-    look = RunTables(_run(tmp_path / "run", starved=range(4, 10)), SPEC, MHZ)
+def test_windows_in_which_hosts_starved_are_left_out(tmp_path):
+    tables = RunTables(_run(tmp_path / "run", starved=range(4, 10)), SPEC, MHZ)
     # Two of eight seconds are left: too few.
-    assert look.measure(_scene(), Measure.THROUGHPUT) is None
-    assert "fewer than 3 seconds" in look.missing(_scene(), Measure.THROUGHPUT)
-    look = RunTables(_run(tmp_path / "other", starved=(4, 5)), SPEC, MHZ)
-    assert look.measure(_scene(), Measure.THROUGHPUT).count == 6
+    assert tables.measure(_scene(), Measure.THROUGHPUT) is None
+    assert "fewer than 3 seconds" in tables.missing(_scene(), Measure.THROUGHPUT)
+    tables = RunTables(_run(tmp_path / "other", starved=(4, 5)), SPEC, MHZ)
+    assert tables.measure(_scene(), Measure.THROUGHPUT).count == 6
 
 
 @pytest.mark.parametrize(
     ("case", "counts"),
     [
-        # Two hosts of a core each use both cores.
+        # Two hosts with a quota of 0.9 cores each use both cores.
         ({"used_cores": (0.9, 0.9), "quota_cores": 0.9}, True),
-        # Without quotas each should have had both.
+        # Without quotas, each host is due both cores.
         ({"used_cores": (0.9, 0.9)}, False),
         ({"used_cores": (1.8, 0.1)}, True),
-        # Threads that wake up together wait for each other on a machine that idles.
+        # Threads that wake up together wait for each other even on an idle machine.
         ({"used_cores": (0.6, 0.6), "busy_cores": 1.2}, True),
     ],
 )
-def test_hosts_starve_where_the_machine_is_full_and_they_have_not_had_what_they_are_due(
-    tmp_path, case, counts
-):
-    look = RunTables(_run(tmp_path / "run", starved=range(20), **case), SPEC, MHZ)
-    assert (look.measure(_scene(), Measure.THROUGHPUT) is not None) is counts
+def test_hosts_starve_if_the_machine_is_full_and_they_get_less_than_they_are_due(tmp_path, case, counts):
+    tables = RunTables(_run(tmp_path / "run", starved=range(20), **case), SPEC, MHZ)
+    assert (tables.measure(_scene(), Measure.THROUGHPUT) is not None) is counts
 
 
-def test_a_stretch_counts_from_when_its_workers_are_ready(tmp_path):
-    look = RunTables(_run(tmp_path / "run"), SPEC, MHZ)
-    assert look.measure(_scene(from_s=0.0, to_s=12.0), Measure.THROUGHPUT).count == 5
-    assert look.measure(_scene(from_s=0.0, to_s=4.0), Measure.THROUGHPUT) is None
-    assert look.missing(_scene(from_s=0.0, to_s=4.0), Measure.CPU) == "its workers were ready too late"
-    assert look.missing(_scene(), Measure.CPU) == ""
+def test_a_scene_is_measured_from_when_its_workers_are_ready(tmp_path):
+    tables = RunTables(_run(tmp_path / "run"), SPEC, MHZ)
+    assert tables.measure(_scene(from_s=0.0, to_s=12.0), Measure.THROUGHPUT).count == 5
+    assert tables.measure(_scene(from_s=0.0, to_s=4.0), Measure.THROUGHPUT) is None
+    assert tables.missing(_scene(from_s=0.0, to_s=4.0), Measure.CPU) == "its workers were ready too late"
+    assert tables.missing(_scene(), Measure.CPU) == ""
 
 
 @pytest.mark.parametrize(("fresh", "predicted"), [(True, 100.0), (False, None)])
-def test_saturated_workers_are_compared_at_one_age(tmp_path, fresh, predicted):
-    # Live workers come at 8 s and count from 13 s on, at an age of 5 to 8 s: the emulator's at 7 to 10 s.
+def test_saturated_workers_are_compared_at_the_same_age(tmp_path, fresh, predicted):
+    # Live workers are ready at 8 s and count from 13 s on, at ages of 5 to 8 s: the emulator's at 7 to 10 s.
     live = RunTables(_run(tmp_path / "live", ready_s=8.0, silent=(18.0, 19.0)), SPEC, MHZ)
     played = RunTables(_run(tmp_path / "played", runtime="emulator", silent=(10.0, 16.0)), SPEC, MHZ)
     scene = _scene(Measure.THROUGHPUT, from_s=10.0, to_s=16.0, fresh=fresh)
@@ -299,7 +299,7 @@ def test_saturated_workers_are_compared_at_one_age(tmp_path, fresh, predicted):
     assert (said.predicted and said.predicted.value) == predicted
 
 
-def test_workers_that_come_sooner_on_real_storm_are_compared_as_they_are(tmp_path):
+def test_workers_that_start_earlier_on_real_storm_are_compared_without_a_shift(tmp_path):
     live = RunTables(_run(tmp_path / "live", ready_s=2.0, silent=(18.0, 19.0)), SPEC, MHZ)
     played = RunTables(
         _run(tmp_path / "played", runtime="emulator", ready_s=8.0, silent=(16.0, 20.0)), SPEC, MHZ
@@ -309,22 +309,22 @@ def test_workers_that_come_sooner_on_real_storm_are_compared_as_they_are(tmp_pat
     assert row.compared[0].predicted.value == 100.0
 
 
-def test_times_of_the_control_plane_by_hand(tmp_path):
-    look = RunTables(_run(tmp_path / "run", silent=(12.0, 15.0)), SPEC, MHZ)
+def test_times_of_the_control_plane_match_values_computed_by_hand(tmp_path):
+    tables = RunTables(_run(tmp_path / "run", silent=(12.0, 15.0)), SPEC, MHZ)
     start = _scene(effect=Effect.READY, from_s=0.0)
     # Submitted after 1 s; the first root tuple takes 9 ms from time 0.
-    assert look.measure(start, Measure.CONTROL).value == pytest.approx(-0.991)
+    assert tables.measure(start, Measure.CONTROL).value == pytest.approx(-0.991)
     crash = _scene(effect=Effect.RELAUNCH, slot="n1:6700")
-    assert look.measure(crash, Measure.CONTROL).value == 2.0
+    assert tables.measure(crash, Measure.CONTROL).value == 2.0
     silence = _scene(effect=Effect.RESUME, from_s=11.0, to_s=20.0)
-    assert look.measure(silence, Measure.CONTROL).value == pytest.approx(3.01, abs=0.02)
-    # One that is not over when the scene ends is no time.
+    assert tables.measure(silence, Measure.CONTROL).value == pytest.approx(3.01, abs=0.02)
+    # A silence that is not over when the scene ends has no duration.
     cut = _scene(effect=Effect.RESUME, from_s=11.0, to_s=14.0)
-    assert look.measure(cut, Measure.CONTROL) is None
-    assert look.missing(cut, Measure.CONTROL) == "the effect was not observed"
+    assert tables.measure(cut, Measure.CONTROL) is None
+    assert tables.missing(cut, Measure.CONTROL) == "the effect was not observed"
 
 
-def test_a_thinned_run_is_a_run_and_says_the_same(tmp_path):
+def test_a_thinned_run_is_valid_and_yields_the_same_measures(tmp_path):
     run = _run(tmp_path / "run")
     spread = _scene(Measure.SPREAD)
     thin(run, tmp_path / "thin", executions_measured([spread], SPEC), roots_measured([_scene(Measure.P50)]))
@@ -334,7 +334,7 @@ def test_a_thinned_run_is_a_run_and_says_the_same(tmp_path):
     one, other = RunTables(run, SPEC, MHZ), RunTables(again, SPEC, MHZ)
     for measure in (Measure.THROUGHPUT, Measure.CPU, Measure.P50, Measure.P95, Measure.SPREAD):
         assert one.measure(_scene(), measure) == other.measure(_scene(), measure)
-    # Executions that no scene looks at are left out; a silence looks at the sinks'.
+    # Executions that no scene measures are left out; a silence is measured at the sinks.
     assert executions_measured([_scene(Measure.P50)], SPEC) == frozenset()
     assert executions_measured([_scene(effect=Effect.RESUME)], SPEC) == {("chain", "bolt2")}
     thin(run, tmp_path / "thinner", (), ())
@@ -342,7 +342,7 @@ def test_a_thinned_run_is_a_run_and_says_the_same(tmp_path):
     assert less.measure(spread, Measure.SPREAD) is None
     assert less.measure(_scene(), Measure.P50) is None
     assert less.measure(_scene(), Measure.THROUGHPUT) == one.measure(_scene(), Measure.THROUGHPUT)
-    # Root tuples are kept where latencies are measured, or a start.
+    # Root tuples are kept where latencies or starts are measured.
     assert roots_measured([_scene(Measure.THROUGHPUT)]) == frozenset()
     assert roots_measured([_scene(Measure.CONTROL, effect=Effect.READY)]) == {"chain"}
 
@@ -375,7 +375,7 @@ def test_the_document_has_the_keys_that_programs_read():
     json.dumps(found, allow_nan=False)
 
 
-def test_tables_hold_what_the_document_holds():
+def test_tables_match_the_document():
     assert scenes_table(_trust())["factor"].round(2).tolist() == [1.1, 1.25, 1.0]
     latency = factors_table(_trust()).set_index("median factor of").loc["complete latency"]
     assert latency.tolist() == [1.25, 1.175, 2, 1.0, 1]
@@ -393,8 +393,8 @@ def test_tables_hold_what_the_document_holds():
         (None, False),
     ],
 )
-def test_a_measurement_that_says_too_little_counts_in_neither_half(half, measured, usable):
-    # However well the emulator does on it.
+def test_a_measurement_that_is_too_imprecise_counts_in_neither_half(half, measured, usable):
+    # However close the emulator's value is.
     each = Compared(Measure.CPU, measured, _measured(10.0), "" if measured else "no good seconds")
     assert (not each.unusable, each.factor is not None) == (usable, usable)
     trust = Trust((Row("a@2.8", "light", "2.8", half, (each,)),), ())
@@ -409,7 +409,7 @@ def test_a_measurement_that_says_too_little_counts_in_neither_half(half, measure
         assert "no good seconds" in text
 
 
-def test_the_table_of_threads_has_a_row_for_each_scene_that_tells_them():
+def test_the_table_of_threads_has_a_row_for_each_scene_with_cpu_by_thread():
     cpu = (Compared(Measure.CPU, _measured(140.0), _measured(120.0)),)
     threads = {"main": (75.2, 70.9), "housekeeping": (5.0, 44.0)}
     told = Row("a@0.9", "light", "0.9", Half.PREDICTED, cpu, "m", threads)
@@ -428,7 +428,7 @@ def test_the_text_names_sitting_scene_interval_and_factor():
     assert any(str(WIDEST)[0] in line and "unusable" in line for line in lines)
 
 
-def test_several_plays_count_as_one_with_their_scatter():
+def test_several_plays_are_pooled_with_their_scatter():
     both = pooled([_measured(10.0, 1.0), _measured(14.0, 1.0)])
     assert (both.value, both.low, both.high) == (12.0, 10.0, 14.0)
     assert pooled([]) is None
@@ -437,17 +437,17 @@ def test_several_plays_count_as_one_with_their_scatter():
 @pytest.mark.parametrize(
     ("first", "second", "agrees"),
     [
-        # The second day's machine is twice as fast; each day one worker a host does a fifth more.
+        # The machine of the second play is twice as fast; in both, one worker per host does a fifth more.
         ([(100, 5), (200, 10)], [(120, 5), (240, 10)], True),
         ([(120, 5), (240, 10)], [(100, 5), (200, 10)], False),
-        # One play does not tell, or tells the other side.
+        # One play is inconclusive, or shows the opposite order.
         ([(100, 5), (200, 30)], [(120, 5), (240, 30)], None),
         ([(100, 5), (240, 10)], [(120, 5), (200, 10)], None),
-        # Or has no measure.
+        # One play has no measure.
         ([(100, 5), None], [(120, 5), (240, 10)], None),
     ],
 )
-def test_real_storm_tells_an_order_if_each_play_does_to_the_same_side(first, second, agrees):
+def test_real_storm_shows_an_order_only_if_every_play_shows_the_same_one(first, second, agrees):
     def row(name, plays, predicted):
         told = tuple(None if each is None else _measured(*map(float, each)) for each in plays)
         both = Compared(Measure.THROUGHPUT, pooled(told), _measured(predicted), plays=told)
@@ -459,6 +459,6 @@ def test_real_storm_tells_an_order_if_each_play_does_to_the_same_side(first, sec
     assert next(each.agrees for each in found if (each.one, each.other) == names) is agrees
 
 
-def test_a_factor_needs_both_sides():
+def test_a_factor_needs_a_measured_and_a_predicted_value():
     assert Compared(Measure.P50, _measured(2.0), None).factor is None
     assert Compared(Measure.P50, _measured(2.0), _measured(1.0)).factor == 2.0

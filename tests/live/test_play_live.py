@@ -1,4 +1,4 @@
-"""Topologies of the package on real Storm: what arrives is what the trace says. Starts daemons."""
+"""Topologies on real Storm: the tuples that arrive are those of the trace. Starts daemons."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _play(version: str, tmp_path: Path) -> tuple[Run, WorkloadTrace, Topology, S
 def _expected(
     trace: WorkloadTrace, topology: Topology, version: StormVersion, line: int
 ) -> Counter[tuple[str, int]]:
-    """How often each component's tasks execute a line's tuples; task -1 where the grouping leaves it open."""
+    """Count how often a component's tasks execute a line's tuples; task -1 if the grouping leaves it open."""
     tasks: dict[str, list[int]] = {}
     for executor in executors_of(topology, version):
         tasks.setdefault(executor.component, []).extend(executor.tasks)
@@ -212,7 +212,7 @@ def test_every_tuple_goes_where_its_grouping_sends_it(version: str, tmp_path: Pa
     assert len(roots) in range(1799, 1803)
 
 
-def test_partial_key_uses_both_candidates_of_a_key_equally(tmp_path: Path):
+def test_partial_key_sends_the_tuples_of_a_key_to_its_two_candidates_only(tmp_path: Path):
     run, trace, topology, storm = _play("2.8", tmp_path)
     line_of = {row["root_id"]: (row["line"], row["spout_task"]) for row in run.table("roots").to_pylist()}
     used: dict[tuple[int, int], Counter[int]] = {}

@@ -1,4 +1,4 @@
-"""What a worker's Java threads do, by their names in three generations of Storm."""
+"""The purpose of a worker's Java threads, found by their names in three generations of Storm."""
 
 from storm_lab.live.player_files import OpenedTask, ThreadUse, thread_uses
 from storm_lab.model import Executor
@@ -13,7 +13,7 @@ def _uses(*names: str, tasks: tuple[OpenedTask, ...] = ()) -> list[ThreadUse]:
     return [uses[key] for key in range(len(names))]
 
 
-def test_2_8_executors_carry_their_tasks():
+def test_names_of_2_8_executor_threads_carry_their_tasks():
     assert _uses(
         "Thread-16-bolt1-executor[2, 2]",
         "Thread-16-__acker-executor[1, 1]",
@@ -35,7 +35,7 @@ def test_2_8_executors_carry_their_tasks():
     ]
 
 
-def test_1_2_executors_have_a_sender_each():
+def test_each_1_2_executor_has_a_sender_thread():
     assert _uses(
         "Thread-5-bolt1-executor[2 2]",
         "Thread-4-disruptor-executor[2 2]-send-queue",
@@ -44,7 +44,7 @@ def test_1_2_executors_have_a_sender_each():
     ) == [ThreadUse("main", 2), ThreadUse("send", 2), ThreadUse("transfer", -1), ThreadUse("receive", -1)]
 
 
-def test_0_9_executors_are_known_by_the_sender_started_before_them():
+def test_0_9_executors_are_recognised_by_the_sender_started_before_them():
     assert _uses(
         "Thread-9-disruptor-executor[3 4]-send-queue",
         "Thread-10-__acker",
@@ -60,6 +60,6 @@ def test_0_9_executors_are_known_by_the_sender_started_before_them():
     ]
 
 
-def test_a_thread_that_has_said_whose_it_is_is_believed_first():
+def test_the_thread_that_a_task_reports_takes_precedence_over_thread_names():
     said = OpenedTask(3, 0, 0, None, thread=0)
     assert _uses("Thread-9-spout", tasks=(said,)) == [ThreadUse("main", 3)]

@@ -1,4 +1,4 @@
-"""Nimbus's requests as views."""
+"""Scheduling views that are read from Nimbus's requests."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_known_machines_and_topologies_keep_their_names_and_order():
     assert [c.id for c in view.topologies[0].components] == ["spout", "bolt"]
 
 
-def test_answers_find_back_to_storms_own_ids():
+def test_names_are_mapped_back_to_ids_of_storm():
     request = read_request(question(), KNOWN)
     assert request.storm_id == {"chain": "chain-1-1700000000"}
     assert request.supervisor == {"a": "supervisor-1", "b": "supervisor-2"}
@@ -41,7 +41,7 @@ def test_the_present_assignment_is_read_by_executors():
     assert len(view.present.slots) == 5
 
 
-def test_slots_that_nimbus_hides_are_dead():
+def test_slots_that_nimbus_does_not_list_are_dead():
     asked = question()
     asked["nodes"][0]["ports"] = [6701]
     view = read_request(asked, KNOWN).view
@@ -49,7 +49,7 @@ def test_slots_that_nimbus_hides_are_dead():
     assert Slot("a", 6700) not in view.usable_slots
 
 
-def test_a_node_that_nimbus_does_not_name_is_absent():
+def test_a_node_that_nimbus_does_not_list_is_absent():
     view = read_request(question(nodes=1), KNOWN).view
     assert [n.id for n in view.cluster.nodes] == ["a"]
 
@@ -64,17 +64,17 @@ def test_a_rebalance_changes_workers_and_executors():
     assert Executor("chain", 2, 3, "bolt") in view.executors["chain"]
 
 
-def test_executors_that_do_not_follow_from_the_description_leave_the_topology_out():
+def test_a_topology_whose_executors_contradict_its_description_is_left_out():
     odd = [row if row[0] != 1 else [1, 1, "__mine"] for row in EXECUTORS]
     held = [["supervisor-1", 6700, [[1, 1]]]]
     request = read_request(question(topology(executors=odd, present=held)), KNOWN)
     assert request.view.topologies == ()
     assert "differ from its description" in request.left_out["chain-1-1700000000"]
-    # Its worker runs on, so nobody else may have its slot.
+    # Its worker keeps running, so no other topology may have its slot.
     assert Slot("a", 6700) in request.view.dead_slots
 
 
-def test_strangers_are_described_by_what_nimbus_tells():
+def test_unknown_nodes_and_topologies_are_described_from_the_request():
     view = read_request(question(), Known(None)).view
     assert view.version == StormVersion((2, 8, 3))
     first = view.cluster.nodes[0]
@@ -114,7 +114,7 @@ def test_bolts_that_storm_adds_have_tasks_like_any_other():
     assert not view.topologies[0].component("__eventlogger").is_spout
 
 
-def test_a_version_before_one_must_be_named():
+def test_the_version_must_be_given_if_the_request_does_not_name_it():
     asked = question()
     del asked["storm"]
     with pytest.raises(ValueError, match="give --storm-version"):
@@ -124,6 +124,6 @@ def test_a_version_before_one_must_be_named():
 @pytest.mark.parametrize(
     "broken", [{}, {"format": 2}, {"format": 1}, {"format": 1, "nodes": 3, "topologies": []}]
 )
-def test_what_is_no_request_is_refused(broken: dict):
+def test_an_invalid_request_is_refused(broken: dict):
     with pytest.raises(ValueError, match="request"):
         read_request(broken, KNOWN)

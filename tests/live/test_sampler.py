@@ -1,4 +1,4 @@
-"""CPU of processes by kind of thread, over the ends of threads."""
+"""CPU of processes by kind of thread, also of threads that have ended."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ def _thread(proc: Path, number: int, name: str, used_ns: int) -> None:
     (folder / "schedstat").write_text(f"{used_ns} 5 6\n")
 
 
-def test_compiler_and_collector_are_told_from_the_rest(tmp_path: Path):
+def test_cpu_of_compiler_and_collector_is_counted_separately(tmp_path: Path):
     _thread(tmp_path, 1, "java", 100)
     _thread(tmp_path, 2, "C2 CompilerThre", 30)
     _thread(tmp_path, 3, "C1 CompilerThre", 20)
@@ -20,19 +20,19 @@ def test_compiler_and_collector_are_told_from_the_rest(tmp_path: Path):
     assert ProcessSampler(7, tmp_path).sample() == (157, 50, 7)
 
 
-def test_time_that_threads_wait_for_a_core_is_told(tmp_path: Path):
+def test_time_that_threads_wait_for_a_core_is_measured(tmp_path: Path):
     _thread(tmp_path, 1, "java", 100)
     _thread(tmp_path, 2, "java", 30)
     process = ProcessSampler(7, tmp_path)
     process.sample()
-    # Five of each thread; a second look adds what has come since.
+    # 5 ns for each thread; a second sample adds the increase since.
     assert process.waited_ns == 10
     (tmp_path / "7" / "task" / "2" / "schedstat").write_text("30 25 6\n")
     process.sample()
     assert process.waited_ns == 30
 
 
-def test_what_a_thread_has_used_stays_when_it_ends(tmp_path: Path):
+def test_cpu_of_ended_threads_is_kept(tmp_path: Path):
     _thread(tmp_path, 1, "java", 100)
     _thread(tmp_path, 2, "C2 CompilerThre", 30)
     process = ProcessSampler(7, tmp_path)
@@ -45,7 +45,7 @@ def test_what_a_thread_has_used_stays_when_it_ends(tmp_path: Path):
     assert process.sample() == (184, 34, 0)
 
 
-def test_a_process_that_is_gone_keeps_its_sums(tmp_path: Path):
+def test_a_process_that_does_not_exist_has_used_no_cpu(tmp_path: Path):
     _thread(tmp_path, 1, "java", 100)
     process = ProcessSampler(7, tmp_path)
     assert process.sample() == (100, 0, 0)
@@ -53,7 +53,7 @@ def test_a_process_that_is_gone_keeps_its_sums(tmp_path: Path):
     assert process.sample() == (0, 0, 0)
 
 
-def test_the_machine_is_busy_with_all_but_idling_and_waiting(tmp_path: Path):
+def test_busy_time_is_all_time_but_idle_and_iowait(tmp_path: Path):
     stat = tmp_path / "stat"
     stat.write_text("cpu  1 2 3 1000 2000 4 5 0 0 0\ncpu0 0 0 0 0\n")
     tick = busy_ns(stat) // 15

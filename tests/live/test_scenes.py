@@ -1,4 +1,4 @@
-"""Scenes are descriptions that the emulator plays as well as real Storm."""
+"""Scenes are descriptions that both the emulator and real Storm can play."""
 
 from dataclasses import replace
 
@@ -18,14 +18,14 @@ VERSIONS = [release.storm for release in RELEASES.values()]
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)
 @pytest.mark.parametrize("name", SCENES)
-def test_every_scene_describes_a_run_that_both_can_play(name: str, version: StormVersion):
+def test_every_scene_describes_a_run_that_both_runtimes_can_play(name: str, version: StormVersion):
     spec = SCENES[name].describe(version, MHZ)
     check_spec(spec)
     check_live(spec, scene_cluster(MHZ))
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_the_same_scene_is_the_same_description(name: str):
+def test_describing_a_scene_twice_gives_the_same_description(name: str):
     one, other = (SCENES[name].describe(VERSIONS[0], MHZ) for _ in range(2))
     assert one.topologies[0].trace.digest == other.topologies[0].trace.digest
     assert one.placement == other.placement
@@ -39,7 +39,7 @@ def test_light_load_is_placed_as_its_title_says():
     assert slots == {"spout": HERE, "bolt1": NEXT_NODE, "bolt2": HERE, ACKER: HERE}
 
 
-def test_executors_of_a_component_are_dealt_to_its_slots_in_turn():
+def test_executors_of_a_component_are_assigned_to_its_slots_in_turn():
     spec = find_scene("light-1w").describe(VERSIONS[0], MHZ)
     topology = spec.topologies[0].topology
     wide = replace(
@@ -52,12 +52,12 @@ def test_executors_of_a_component_are_dealt_to_its_slots_in_turn():
     assert spouts == [a, b, a]
 
 
-def test_a_scene_that_is_not_there_is_named_with_those_that_are():
+def test_the_error_for_an_unknown_scene_names_known_ones():
     with pytest.raises(UserError, match="light-1w"):
         find_scene("light-9w")
 
 
-def test_what_cannot_be_played_live_is_refused_before_anything_starts():
+def test_a_run_that_cannot_be_played_live_is_refused():
     spec = find_scene("light-1w").describe(VERSIONS[0], MHZ)
     with pytest.raises(UserError, match="services"):
         check_live(replace(spec, services=(RandomMoves("chain", 1),)), scene_cluster(MHZ))

@@ -1,4 +1,4 @@
-"""Services of the emulator beside a live cluster: they hear samples of what real workers wrote."""
+"""The emulator's services on a live cluster: they receive samples of what real workers wrote."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from tests.live.test_collect import CHAIN, PLAN, Files, opened
 
 
 @dataclass(frozen=True)
-class Heard:
-    """A service that keeps the samples that it hears."""
+class SampleKeeper:
+    """A service that keeps the samples that it receives."""
 
     samples: list[Any] = field(default_factory=list)
     first: threading.Event = field(default_factory=threading.Event)
@@ -38,8 +38,8 @@ class Heard:
         self.first.set()
 
 
-def test_a_service_hears_a_sample_each_window_even_without_workers():
-    heard = Heard()
+def test_a_service_receives_samples_even_without_workers():
+    heard = SampleKeeper()
     whole = SITTINGS["calibration"].describe(V2_8_8, 2000.0)
     spec = replace(whole, topologies=(), services=(heard,), window_s=0.05)
     policy = Policy(DefaultScheduler(), Known(V2_8_8, spec.cluster))
@@ -48,7 +48,7 @@ def test_a_service_hears_a_sample_each_window_even_without_workers():
     assert heard.samples[0].traffic == {}
 
 
-def test_a_generator_starts_its_clock_when_a_topologys_workers_are_ready(tmp_path: Path):
+def test_a_schedule_generator_starts_its_clock_when_all_workers_are_ready(tmp_path: Path):
     slot = Slot("n1", 6700)
     whole = SITTINGS["calibration"].describe(V2_8_8, 2000.0)
     spec = replace(whole, topologies=(PLAN,), services=(OnlineScheduling(DefaultScheduler()),), window_s=0.05)

@@ -1,4 +1,4 @@
-"""What starting a worker's JVM took on real Storm: by hand, and in recorded runs."""
+"""CPU that starting a worker's JVM took on real Storm, computed by hand and for recorded runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FITTED_ON = ("bare", "calls", "waiting", "light", "flood", "load")
 
 
 def live_run(folder: Path, ready_s: dict[int, float], windows: list[tuple[int, float, float, float]]) -> Run:
-    """A run with workers that are ready at these times, and CPU: worker, start, end and seconds of each."""
+    """Write a run: when workers are ready, and windows of worker, start, end and CPU seconds."""
     identity = RunIdentity("t", "t", {"mhz": 2000.0}, 1, "0.9.2", "c", "l", {}, runtime="live")
     with RunWriter(folder, identity) as log:
         log.append(
@@ -55,8 +55,8 @@ def live_run(folder: Path, ready_s: dict[int, float], windows: list[tuple[int, f
     return open_run(folder)
 
 
-def test_cpu_counts_until_a_worker_is_ready_and_no_longer(tmp_path: Path):
-    """The first: 1.5 s of CPU by 5 s, and half of the 0.8 s in the second after. The other is never ready."""
+def test_start_cpu_is_counted_until_the_worker_is_ready(tmp_path: Path):
+    """Worker 0 uses 1.5 s by 5 s, and half of the 0.8 s in the next second. Worker 1 is never ready."""
     run = live_run(
         tmp_path / "run",
         {0: 5.5},
@@ -65,7 +65,7 @@ def test_cpu_counts_until_a_worker_is_ready_and_no_longer(tmp_path: Path):
     assert start_cpu_s(run) == pytest.approx([1.9])
 
 
-def test_a_worker_of_which_no_cpu_was_logged_tells_nothing(tmp_path: Path):
+def test_a_worker_without_logged_cpu_is_left_out(tmp_path: Path):
     assert start_cpu_s(live_run(tmp_path / "run", {1: 5.0}, [(0, 1.0, 5.0, 1.5)])) == []
 
 
@@ -82,8 +82,8 @@ def recorded(machine: str, sitting: str) -> list[Recorded]:
     return found
 
 
-def test_the_emulator_starts_jvms_as_the_play_did_that_it_is_compared_with():
-    """One of four floods is of a day on which starts took half as much again, and tuples a sixth."""
+def test_an_emulated_jvm_start_costs_what_the_compared_play_measured():
+    """One of four floods is of a day on which starts took half as much again, and tuples a sixth more."""
     flood = recorded("amd-epyc", "flood")
     cost = costs_of(flood, records_folder() / "amd-epyc")[""]["0.9"]
     told = [with_measured_jvm_start(cost, [each]).jvm_start_cpu_s for each in flood]
@@ -92,15 +92,15 @@ def test_the_emulator_starts_jvms_as_the_play_did_that_it_is_compared_with():
     assert with_measured_jvm_start(cost, flood).jvm_start_cpu_s == pytest.approx(sum(told) / 4)
 
 
-def test_the_constant_of_a_machine_is_the_median_of_what_it_is_calibrated_on():
-    """Half of the calibrating sittings take less, and half more."""
+def test_the_jvm_start_constant_is_the_median_of_the_calibrating_plays():
+    """Half of the calibrating plays take less, and half more."""
     own = [each for name in FITTED_ON for each in recorded("amd-epyc", name)]
     cost = costs_of(own, records_folder() / "amd-epyc")[""]["0.9"]
     took = sorted(with_measured_jvm_start(cost, [each]).jvm_start_cpu_s for each in own)
     assert cost.jvm_start_cpu_s == pytest.approx(median(took), rel=0.01)
 
 
-def test_under_the_first_compiler_alone_a_start_takes_half_of_the_cpu():
+def test_with_the_c1_compiler_alone_a_start_takes_half_of_the_cpu():
     for machine in ("amd-epyc", "amd-epyc-2445"):
         both, first = (
             fmean(each.start_cpu_s or 0.0 for each in recorded(machine, name)) for name in ("bare", "bare-c1")
@@ -108,6 +108,6 @@ def test_under_the_first_compiler_alone_a_start_takes_half_of_the_cpu():
         assert first / both == pytest.approx(0.5, abs=0.05)
 
 
-def test_where_no_worker_started_costs_are_as_they_are(tmp_path: Path):
+def test_costs_are_unchanged_if_no_worker_started(tmp_path: Path):
     play = replace(recorded("amd-epyc", "bare")[0], run=live_run(tmp_path / "run", {1: 5.0}, []))
     assert with_measured_jvm_start(CostModel(), [play]) == CostModel()

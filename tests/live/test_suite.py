@@ -1,4 +1,4 @@
-"""The suite: sittings that both runtimes can play, scenes by a rule that nobody can bend afterwards."""
+"""The suite: sittings that both runtimes can play, and scenes whose half follows from their name."""
 
 from collections import Counter
 
@@ -21,7 +21,7 @@ NAMES = [f"{sitting.name}-{release.generation}" for sitting, release in PLAYS]
 
 
 def all_scenes(*, in_suite: bool = False) -> dict[str, tuple[Sitting, Release, Scene]]:
-    """All scenes by their full name, ``NAME@GENERATION``; with ``in_suite`` those of the suite."""
+    """Return all scenes by full name, ``NAME@GENERATION``; with ``in_suite`` only those of the suite."""
     return {
         f"{scene.name}@{release.generation}": (sitting, release, scene)
         for sitting, release in PLAYS
@@ -30,7 +30,7 @@ def all_scenes(*, in_suite: bool = False) -> dict[str, tuple[Sitting, Release, S
     }
 
 
-def test_there_are_forty_scenes_over_three_generations():
+def test_the_suite_has_at_least_forty_scenes_over_three_generations():
     scenes = all_scenes(in_suite=True)
     assert len(scenes) >= 40
     generations = Counter(name.rpartition("@")[2] for name in scenes)
@@ -38,7 +38,7 @@ def test_there_are_forty_scenes_over_three_generations():
     assert min(generations["0.9"], generations["2.8"]) >= 20
 
 
-def test_the_suite_plays_forty_scenes_of_both_generations_in_35_minutes():
+def test_the_suite_plays_forty_scenes_of_two_generations_in_35_minutes():
     chosen = plays(None, None, 1)
     scenes = [scene for play in chosen for scene in play.sitting.scenes(play.release.storm)]
     seconds = sum(play.sitting.describe(play.release.storm, MHZ).duration_s for play in chosen)
@@ -53,7 +53,7 @@ def test_the_suite_plays_forty_scenes_of_both_generations_in_35_minutes():
     assert seconds + starts_s < 35 * 60
 
 
-def test_a_machine_is_calibrated_in_five_minutes_on_scenes_that_the_suite_has():
+def test_the_calibration_sitting_is_short_and_measures_scenes_of_the_suite():
     sitting = find_sitting(CALIBRATION)
     others = {scene.name: scene for _, _, scene in all_scenes(in_suite=True).values()}
     for release in releases_of(sitting):
@@ -64,14 +64,14 @@ def test_a_machine_is_calibrated_in_five_minutes_on_scenes_that_the_suite_has():
 
 
 @pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
-def test_both_runtimes_can_play_a_sitting(sitting, release):
+def test_both_runtimes_can_play_every_sitting(sitting, release):
     spec = sitting.describe(release.storm, MHZ)
     check_spec(spec)
     check_live(spec, spec.cluster)
 
 
 @pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
-def test_scenes_lie_within_their_sitting_and_name_its_topologies(sitting, release):
+def test_scenes_fit_within_their_sitting_and_name_its_topologies(sitting, release):
     spec = sitting.describe(release.storm, MHZ)
     topologies = {plan.topology.id for plan in spec.topologies}
     scenes = sitting.scenes(release.storm)
@@ -86,12 +86,12 @@ def test_scenes_lie_within_their_sitting_and_name_its_topologies(sitting, releas
             assert scene.to_s - scene.from_s == 10
 
 
-def test_the_emulator_plays_what_the_players_clock_takes_as_well():
+def test_the_emulator_adds_the_cost_of_the_players_clock():
     release = find_release("2.8")
     described = find_sitting("flood").describe(release.storm, MHZ)
     for plan, played in zip(described.topologies, as_played(described, CostModel()).topologies, strict=True):
         before, after = plan.trace.records["cpu_ns"], played.trace.records["cpu_ns"]
-        # Calls of no work, of 20 us and of 200 us; the player watches those from 20 us on.
+        # Calls take 0, 20 or 200 us; the player reads its clock in those of at least 20 us.
         assert set(before) <= {0, 20_000, 200_000}
         assert set(after - before) == {0, 2_200}
         assert (after[before == 0] == 0).all()
@@ -102,22 +102,20 @@ def test_the_emulator_plays_what_the_players_clock_takes_as_well():
     ("sitting", "cores"),
     [("control", 1.76), ("light", 1.76), ("flood", 2.0), ("linear", 2.0), ("logged", None)],
 )
-def test_nodes_share_the_cores_of_the_machine_unless_each_has_one_of_its_own(
-    sitting: str, cores: float | None
-):
-    """Free nodes get what a whole cluster may use; held ones have quotas, and compete for all there is."""
+def test_nodes_share_the_cores_of_the_machine_unless_each_has_its_own_core(sitting: str, cores: float | None):
+    """Nodes without quotas share what a cluster may use; nodes with quotas compete for all cores."""
     described = find_sitting(sitting).describe(find_release("0.9").storm, 2500.0)
     assert described.cluster.shared_cores == cores
 
 
 @pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
-def test_a_further_worker_of_a_host_makes_nothing_dearer(sitting, release):
+def test_another_worker_on_a_host_does_not_raise_costs(sitting, release):
     spec = sitting.describe(release.storm, MHZ)
     assert {spec.cost.cache_sharing_factor(node, 5) for node in spec.cluster.nodes} == {1.0}
 
 
 @pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
-def test_no_two_workers_share_a_slot(sitting, release):
+def test_no_two_topologies_share_a_slot(sitting, release):
     spec = sitting.describe(release.storm, MHZ)
     owners = {}
     for executor, slot in spec.placement.slots.items():
@@ -125,8 +123,8 @@ def test_no_two_workers_share_a_slot(sitting, release):
 
 
 @pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
-def test_nobody_floods_while_others_are_measured(sitting, release):
-    # What is saturated is killed at the end of its stretch.
+def test_no_saturated_topology_runs_while_others_are_measured(sitting, release):
+    # Saturated topologies are killed at the end of their scene.
     spec = sitting.describe(release.storm, MHZ)
     killed = {fault.topology: fault.at_s for fault in spec.faults.faults if isinstance(fault, KillTopology)}
     for scene in sitting.scenes(release.storm):
@@ -136,7 +134,7 @@ def test_nobody_floods_while_others_are_measured(sitting, release):
             if not saturated or plan.topology.id in scene.topologies:
                 continue
             assert end_s is not None
-            beside = {scene.to_s} == {end_s}  # measured side by side, on nodes of their own
+            beside = {scene.to_s} == {end_s}  # measured side by side, each on its own nodes
             assert beside or end_s <= scene.from_s or plan.submit_s >= scene.to_s
 
 
@@ -163,7 +161,7 @@ def test_versions_of_a_scene_are_in_the_same_half():
         assert halves.setdefault(scene.name, half_of(scene.name)) is half_of(scene.name)
 
 
-def test_r_storms_placements_are_those_of_its_scheduler_and_of_storms():
+def test_placements_of_the_linear_sitting_have_the_expected_workers():
     spec = find_sitting("linear").describe(releases_of(find_sitting("linear"))[0].storm, MHZ)
     workers = {
         plan.topology.id: spec.placement.of_topology(plan.topology.id).workers() for plan in spec.topologies
@@ -176,12 +174,12 @@ def test_r_storms_placements_are_those_of_its_scheduler_and_of_storms():
         assert max(nodes.values()) == (2 if name == "linear-even-12" else 1)
 
 
-def test_a_sitting_that_is_not_there_is_named_with_those_that_are():
+def test_the_error_for_an_unknown_sitting_names_known_ones():
     with pytest.raises(UserError, match="light"):
         find_sitting("lihgt")
 
 
-def test_the_same_sitting_is_the_same_description():
+def test_describing_a_sitting_twice_gives_the_same_description():
     for sitting, release in PLAYS[:2]:
         one, other = (sitting.describe(release.storm, MHZ) for _ in range(2))
         assert (one.placement, one.faults, one.cluster) == (other.placement, other.faults, other.cluster)

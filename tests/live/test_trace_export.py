@@ -83,18 +83,18 @@ def _export(tmp_path: Path, topology: Topology | None = None, source: SourcePlan
     return plan, folder, json.loads((folder / "plan.json").read_text())
 
 
-def test_costs_are_those_of_this_machine(tmp_path: Path):
+def test_costs_are_scaled_to_the_machines_clock(tmp_path: Path):
     plan, folder, _ = _export(tmp_path)
     rows = np.frombuffer((folder / "records.bin").read_bytes(), "<i8").reshape(-1, 5)
     # The trace's clock is 2,000 MHz and the machine's 4,000: half the time.
     assert rows[:, 0].tolist() == (plan.trace.records["cpu_ns"] // 2).tolist()
     assert rows[0, 0] == 5_000
-    # What a server takes does not depend on the machine.
+    # The time that a server takes does not depend on the machine.
     split = plan.trace.emissions["first_record"][0]
     assert rows[split, 1] == 7_000
 
 
-def test_records_and_emissions_stand_as_the_player_reads_them(tmp_path: Path):
+def test_records_and_emissions_are_written_in_the_layout_of_the_player(tmp_path: Path):
     plan, folder, _ = _export(tmp_path)
     content = (folder / "records.bin").read_bytes()
     assert len(content) == 40 * len(plan.trace.records)
@@ -109,7 +109,7 @@ def test_records_and_emissions_stand_as_the_player_reads_them(tmp_path: Path):
 
 
 @pytest.mark.parametrize("size", [20, 40, 63, 64, 80, 100, 200, 5000])
-def test_the_text_brings_a_tuple_to_its_recorded_size(tmp_path: Path, size: int):
+def test_a_tuple_is_padded_with_text_to_its_recorded_size(tmp_path: Path, size: int):
     class Sized(_Words):
         def next_tuple(self, record, emit):
             emit(*record, size=size)
@@ -124,7 +124,7 @@ def test_the_text_brings_a_tuple_to_its_recorded_size(tmp_path: Path, size: int)
     assert abs(wire - size) <= 2
 
 
-def test_a_stream_carries_a_key_for_each_subscription_that_groups_by_one(tmp_path: Path):
+def test_a_stream_carries_a_key_for_each_subscription_that_groups_by_a_key(tmp_path: Path):
     _, _, fields = _export(tmp_path)
     split = next(c for c in fields["components"] if c["id"] == "split")
     assert split["outputs"][0]["keys"] == [{"position": 0, "two": False}]
@@ -135,7 +135,7 @@ def test_a_stream_carries_a_key_for_each_subscription_that_groups_by_one(tmp_pat
     assert tap["inputs"][0]["position"] == 1
 
 
-def test_a_partial_key_has_two_candidates_behind_the_three_fixed_values(tmp_path: Path):
+def test_a_partial_key_has_two_candidates_after_the_three_fixed_values(tmp_path: Path):
     _, _, fields = _export(tmp_path, _topology(Grouping.PARTIAL_KEY))
     split = next(c for c in fields["components"] if c["id"] == "split")
     assert split["outputs"][0]["keys"] == [{"position": 0, "two": True}]
@@ -143,7 +143,7 @@ def test_a_partial_key_has_two_candidates_behind_the_three_fixed_values(tmp_path
     assert count["inputs"][0]["place"] == 3
 
 
-def test_settings_are_storms_own_keys_with_whole_numbers(tmp_path: Path):
+def test_settings_use_keys_of_storm_and_integers(tmp_path: Path):
     settings = topology_settings(_topology(**{"topology.executor.receive.buffer.size": 1024.0}), V2)
     assert settings == {
         "topology.workers": 2,
@@ -155,18 +155,18 @@ def test_settings_are_storms_own_keys_with_whole_numbers(tmp_path: Path):
     assert isinstance(settings["topology.executor.receive.buffer.size"], int)
 
 
-def test_a_name_that_storm_refuses_is_mended():
+def test_characters_that_storm_refuses_in_names_are_replaced():
     assert storm_name(_topology()) == "word_count"
 
 
-def test_tasks_are_counted_with_ackers(tmp_path: Path):
+def test_the_number_of_tasks_includes_ackers(tmp_path: Path):
     _, _, fields = _export(tmp_path)
     # 2 ackers, 3 count, 2 lines, 1 split, 1 tap.
     assert fields["tasks"] == 9
 
 
 def _due(queue: Path, line: int) -> int:
-    """When a line is there, by the rule of LineSource.java."""
+    """Return when a line becomes available, by the rule of LineSource.java."""
     content = queue.read_bytes()
     (steps,) = struct.unpack_from("<q", content, 64)
     rows = [struct.unpack_from("<qqq", content, 128 + 24 * i) for i in range(steps)]
@@ -177,19 +177,19 @@ def _due(queue: Path, line: int) -> int:
     return start + ahead * (gap >> 10) + ((ahead * (gap & 1023)) >> 10)
 
 
-def test_lines_come_at_their_rate_from_the_start(tmp_path: Path):
+def test_lines_arrive_at_their_rate_from_the_start(tmp_path: Path):
     _, folder, _ = _export(tmp_path)
     queue = queue_path(folder, "lines")
     assert [_due(queue, n) - ORIGIN for n in (0, 1, 2500)] == [0, 1_000_000, 2_500_000_000]
 
 
-def test_a_rate_that_is_no_whole_number_of_nanoseconds_does_not_drift(tmp_path: Path):
+def test_an_interval_that_is_not_a_whole_number_of_nanoseconds_does_not_drift(tmp_path: Path):
     _, folder, _ = _export(tmp_path, source=SourcePlan(SourceKind.RATE, rate_per_s=300_000.0))
-    # 3,333.33... ns from line to line; 1024ths are kept.
+    # Lines are 3,333.33... ns apart; 1024ths of a nanosecond are kept.
     assert abs(_due(queue_path(folder, "lines"), 3_000_000) - ORIGIN - 10_000_000_000) < 1_000_000
 
 
-def test_another_rate_keeps_the_lines_that_wait(tmp_path: Path):
+def test_a_change_of_rate_keeps_the_waiting_lines(tmp_path: Path):
     _, folder, _ = _export(tmp_path)
     queue = queue_path(folder, "lines")
     change = ORIGIN + 2_000_000_000
@@ -214,7 +214,7 @@ def test_a_log_with_stored_offsets_is_refused(tmp_path: Path):
         _export(tmp_path, source=source)
 
 
-def test_times_that_storm_counts_in_seconds_must_be_whole(tmp_path: Path):
+def test_times_that_storm_counts_in_seconds_must_be_whole_seconds(tmp_path: Path):
     topology = Topology("t", _topology().components, message_timeout_s=1.5)
     with pytest.raises(UserError, match="whole seconds"):
         topology_settings(topology, V2)

@@ -1,4 +1,4 @@
-"""Recorded runs of real Storm and what the emulator says of the same scenes. Starts no daemons."""
+"""Recorded runs of real Storm compared with the emulator on the same scenes. Starts no daemons."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def record(tmp_path: Path) -> Path:
     return copy
 
 
-def test_recorded_runs_are_whole_and_of_the_sittings_as_they_are_described():
+def test_recorded_runs_are_complete_and_match_their_sittings():
     found = recorded_runs(RECORDS)
     assert {each.generation for each in found} == {"0.9", "1.2", "2.8"}
     assert {each.machine for each in found} == {path.name for path in RECORDS.iterdir()}
@@ -43,7 +43,7 @@ def test_recorded_runs_are_whole_and_of_the_sittings_as_they_are_described():
         assert each.run.manifest.identity.runtime == "live"
         conditions = each.run.manifest.conditions
         assert conditions["cores"] >= 1
-        # A machine at its limit takes a sample late, never one too many.
+        # A machine at its limit may take samples late, but never too many.
         seconds = each.run.manifest.duration_ns / 1e9
         assert seconds / 4 <= len(conditions["windows"]["end_s"]) <= seconds + 2
 
@@ -53,18 +53,18 @@ def test_recorded_runs_are_small():
     assert size < 14e6
 
 
-def test_recorded_runs_tell_what_happened_in_most_of_their_scenes():
+def test_recorded_runs_yield_measures_for_at_least_thirty_scenes():
     told = set()
     for each in recorded_runs(RECORDS):
-        look = each.tables()
+        run_tables = each.tables()
         for scene in each.sitting.scenes(release_of(each.sitting, each.generation).storm):
-            if any(look.measure(scene, what) is not None for what in scene.measures):
+            if any(run_tables.measure(scene, what) is not None for what in scene.measures):
                 told.add((scene.name, each.generation))
     assert len(told) >= 30
 
 
 def test_a_recorded_run_is_compared_with_the_version_that_it_was_recorded_on():
-    """0.9.2 and 0.9.7 are of one generation and differ: a sender of 0.9.2 ends itself, one of 0.9.7 drops."""
+    """0.9.2 and 0.9.7 are of one generation but differ: a sender of 0.9.2 ends itself, one of 0.9.7 drops."""
     told = {}
     for each in recorded_runs(RECORDS):
         told[each.run.manifest.identity.storm_version] = str(each.tables().spec.version)
@@ -76,20 +76,20 @@ def test_every_machine_has_its_constants_beside_its_records():
     costs = costs_of(recorded, RECORDS)
     assert len(costs) >= 2
     for machine, own in costs.items():
-        # Code that the first compiler alone has worked on has some where such sittings were recorded.
+        # Constants of code compiled by C1 alone exist where such sittings were recorded.
         played = {each.sitting.code_of(each.generation) for each in recorded if each.machine == machine}
         assert set(own) == played
-    # Each its own, not one file for all.
+    # Each machine has constants of its own.
     fitted = [own["0.9"] for own in costs.values()]
     assert all(one != other for one, other in pairwise(fitted))
 
 
-def test_constants_are_fitted_to_one_machine(tmp_path: Path):
+def test_calibrating_on_records_of_several_machines_is_refused(tmp_path: Path):
     with pytest.raises(UserError, match=r"name the folder of one: .*intel-xeon"):
         calibrate_live(("2.8",), RECORDS, tmp_path / "mine.json")
 
 
-def test_records_may_lie_in_the_folder_itself_or_in_folders_of_machines(record: Path, tmp_path: Path):
+def test_records_are_found_in_the_folder_itself_or_in_folders_of_machines(record: Path, tmp_path: Path):
     (alone,) = recorded_runs(record.parent)
     assert alone.machine == ""
     shutil.copytree(record.parent, tmp_path / "several" / "mine")
@@ -118,18 +118,18 @@ def test_a_damaged_record_is_named(record: Path):
         recorded_runs(record.parent)
 
 
-def test_a_half_written_record_is_not_read(record: Path):
+def test_an_incomplete_record_is_not_read(record: Path):
     (record / "manifest.json").unlink()
     with pytest.raises(UserError, match="no recorded runs"):
         recorded_runs(record.parent)
 
 
-def test_a_folder_without_records_is_named(tmp_path: Path):
+def test_a_folder_without_records_is_refused_with_the_command_to_record(tmp_path: Path):
     with pytest.raises(UserError, match="storm-lab live record"):
         recorded_runs(tmp_path)
 
 
-def test_another_run_is_no_record(tmp_path: Path):
+def test_a_run_of_another_experiment_is_refused(tmp_path: Path):
     identity = RunIdentity("else", "light", {"mhz": 1.0}, 1, "2.8.3", "", "", {}, runtime="live")
     with RunWriter(tmp_path / "x", identity) as log:
         log.append(
@@ -180,8 +180,8 @@ def test_every_sitting_is_played_on_its_own_generations():
 
 
 @pytest.mark.slow
-def test_the_emulator_is_near_the_recorded_runs():
-    # Goals, not what was measured; docs/live-suite.md has that, and what is missed.
+def test_the_emulator_is_close_to_the_recorded_runs():
+    # These are goals; docs/live-suite.md has the measured values and the goals that are missed.
     found = recorded_runs(RECORDS)
     compared = compare(found, costs_of(found, RECORDS), seeds=(1,))
     document = json.loads(json.dumps(compared.document(), allow_nan=False))
@@ -207,20 +207,20 @@ def test_the_emulator_is_near_the_recorded_runs():
         ("intel-xeon", "2.8"),
     ],
 )
-def test_compilers_take_what_they_were_measured_to_take(machine: str, generation: str):
+def test_emulated_compilers_take_as_much_cpu_as_recorded_ones(machine: str, generation: str):
     found = recorded_runs(RECORDS / machine)
     cost = costs_of(found, RECORDS / machine)[""][generation]
     floods = [each for each in found if (each.sitting.name, each.generation) == ("flood", generation)]
     recorded = compiler_seconds([each.tables() for each in floods])
-    with emulated(floods[0].sitting, generation, floods[0].mhz, 1, cost) as look:
-        played = compiler_seconds([look])
+    with emulated(floods[0].sitting, generation, floods[0].mhz, 1, cost) as run_tables:
+        played = compiler_seconds([run_tables])
     assert recorded is not None
-    # Not all that is hot when a flood ends has been compiled in either.
+    # In neither case is all hot code compiled when a flood ends.
     assert played == pytest.approx(recorded, rel=0.3)
 
 
 def start_s(run: Run) -> list[float]:
-    """How long each worker's start took, from the launch of its process until it was ready."""
+    """Return how long each worker's start took, from the launch of its process until it was ready."""
     rows = run.table("control", ("time_ns", "action", "subject")).to_pandas().sort_values("time_ns")
     launched: dict[str, int] = {}
     found = []
@@ -253,24 +253,24 @@ def start_s(run: Run) -> list[float]:
         ),
     ],
 )
-def test_workers_are_ready_about_as_soon_as_real_ones(
+def test_emulated_workers_are_ready_about_as_soon_as_real_ones(
     machine: str, generation: str, sittings: tuple[str, ...]
 ):
-    """Alone on a part of a core, with eleven others, or on two nodes that share the cores of one machine."""
+    """Workers start alone on part of a core, with eleven others, or on two nodes that share all cores."""
     found = [each for each in recorded_runs(RECORDS / machine) if each.generation == generation]
     costs = costs_of(found, RECORDS / machine)[""]
     for sitting in sittings:
         own = [each for each in found if each.sitting.name == sitting]
         cost = with_measured_jvm_start(costs[own[0].sitting.code_of(generation)], own)
-        with emulated(own[0].sitting, generation, own[0].mhz, 1, cost) as look:
-            played = median(start_s(look.run))
+        with emulated(own[0].sitting, generation, own[0].mhz, 1, cost) as run_tables:
+            played = median(start_s(run_tables.run))
         recorded = median([took for each in own for took in start_s(each.run)])
         assert 0.7 < played / recorded < 1.35, sitting
 
 
 @pytest.mark.live
 @pytest.mark.slow
-def test_a_sitting_that_is_recorded_is_read(tmp_path: Path):
+def test_a_newly_recorded_sitting_can_be_read(tmp_path: Path):
     from storm_lab.runs.live_record import record as record_plays
 
     told: list[str] = []
@@ -282,12 +282,12 @@ def test_a_sitting_that_is_recorded_is_read(tmp_path: Path):
     (each,) = recorded_runs(tmp_path)
     assert [each.run.folder] == paths
     assert set(told) == {"waiting-2.8-1"}
-    look: RunTables = each.tables()
+    run_tables: RunTables = each.tables()
     near, far, _ = each.sitting.scenes(find_release("2.8").storm)
-    rates = [look.measure(scene, near.measures[0]) for scene in (near, far)]
+    rates = [run_tables.measure(scene, near.measures[0]) for scene in (near, far)]
     assert rates[0] is not None
     if rates[1] is None:
-        # On a slow machine threads of two nodes wait for a core in nearly every second: that is said instead.
-        assert look.missing(far, near.measures[0]).startswith("fewer than 3 seconds")
+        # On a slow machine, threads of two nodes wait for a core in nearly every second: this is reported.
+        assert run_tables.missing(far, near.measures[0]).startswith("fewer than 3 seconds")
     else:
         assert rates[0].value > rates[1].value

@@ -1,4 +1,4 @@
-"""Load as the monitors read it from running workers, in a folder written by hand."""
+"""Load that the monitors read from files of running workers, here written by hand."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ def _first(**parts):
     return window(1000, 2000, **parts)
 
 
-def test_windows_are_told_once(tail: WorkerTail, tmp_path: Path):
+def test_each_window_is_returned_once(tail: WorkerTail, tmp_path: Path):
     files = Files(tmp_path)
     lines = [opened(2, "bolt1", 1500), _first()]
     files.worker(11, 1000, *lines)
@@ -32,7 +32,7 @@ def test_windows_are_told_once(tail: WorkerTail, tmp_path: Path):
     assert [each.start_ns for _, each in tail.read_new()] == [window(2000, 3000)["start_ns"]]
 
 
-def test_a_line_that_is_being_written_is_read_when_it_is_whole(tail: WorkerTail, tmp_path: Path):
+def test_an_incomplete_line_is_read_once_it_is_complete(tail: WorkerTail, tmp_path: Path):
     files = Files(tmp_path)
     files.worker(11, 1000, opened(2, "bolt1", 1500), _first())
     path = tmp_path / "worker-11-1.jsonl"
@@ -43,7 +43,7 @@ def test_a_line_that_is_being_written_is_read_when_it_is_whole(tail: WorkerTail,
     assert len(tail.read_new()) == 1
 
 
-def test_cpu_is_that_of_executors_own_threads(tail: WorkerTail, tmp_path: Path):
+def test_cpu_of_executors_is_that_of_their_own_threads(tail: WorkerTail, tmp_path: Path):
     threads = [
         [102, "Thread-8-bolt1-executor[2, 2]", 2 * MS],
         [9, "Thread-9-__acker-executor[1, 1]", 3 * MS],
@@ -54,7 +54,7 @@ def test_cpu_is_that_of_executors_own_threads(tail: WorkerTail, tmp_path: Path):
     assert tail.cpu(*pair) == {BOLT1: 2 * MS, ACKER: 3 * MS}
 
 
-def test_acks_are_dealt_to_ackers_in_equal_parts(tmp_path: Path):
+def test_acks_are_divided_equally_among_ackers(tmp_path: Path):
     # Tasks: __acker 1 and 2, bolt 3, spout 4.
     components = (Component("spout"), Component("bolt", inputs=(Subscription("spout"),)))
     tail = WorkerTail(replace(PLAN, topology=Topology("t", components, ackers=2)), V2, tmp_path)
@@ -73,7 +73,7 @@ def test_acks_are_dealt_to_ackers_in_equal_parts(tmp_path: Path):
     assert tail.failed(one) == 2
 
 
-def test_all_are_ready_when_each_has_opened_in_its_own_slot(tail: WorkerTail, tmp_path: Path):
+def test_executors_are_ready_when_each_has_opened_in_its_assigned_slot(tail: WorkerTail, tmp_path: Path):
     files = Files(tmp_path)
     here, there = Slot("n1", 6700), Slot("n2", 6700)
     wanted = {SPOUT: here, BOLT1: here, BOLT2: there, ACKER: there}
