@@ -1,6 +1,6 @@
-"""Flux files in the shapes that are met, written by hand for these tests.
+"""Flux files of many shapes, as they occur in practice, written by hand for these tests.
 
-Each shape is a YAML text and what is expected of it: whether it can be played, its components with their
+Each shape is a YAML text with its expected result: whether it can be played, its components with their
 executors, and texts that must be among what could not be used.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Shape:
-    """A Flux file and what comes of it; ``executors`` of the components that are played, in order."""
+    """A Flux file and its expected result; ``executors`` of the components that are played, in order."""
 
     text: str
     executors: dict[str, int] = field(default_factory=dict)
@@ -31,7 +31,7 @@ _PLAYED = {"lines": 1, "split": 2}
 
 SHAPES: dict[str, Shape] = {
     "shortest": Shape(_CHAIN, _PLAYED),
-    "with a document's mark, comments and settings": Shape(
+    "with a document marker, comments and settings": Shape(
         f"""# first
 ---
 name: "named"   # then
@@ -71,7 +71,7 @@ components:
 {_CHAIN}""",
         _PLAYED,
     ),
-    "a reference to nobody": Shape(
+    "a reference to an unknown component": Shape(
         f"""
 components:
   - {{id: a, className: demo.A, constructorArgs: [ref: b]}}
@@ -86,7 +86,7 @@ components:
 {_CHAIN}""",
         _PLAYED,
     ),
-    "shells with fields and named streams": Shape(
+    "shell components with fields and named streams": Shape(
         """
 spouts:
   - id: lines
@@ -118,7 +118,7 @@ streams:
 """,
         {"lines": 2, "split": 1, "count": 3},
     ),
-    "a shell's stream that it does not declare": Shape(
+    "a stream that a shell component does not declare": Shape(
         """
 spouts:
   - {id: lines, className: flux.FluxShellSpout, constructorArgs: [[node, l.js], [line]]}
@@ -129,7 +129,7 @@ streams:
 """,
         missing=("lines.other: the stream is not declared; declared are: default",),
     ),
-    "a field that a shell does not declare": Shape(
+    "a field that a shell component does not declare": Shape(
         """
 spouts:
   - {id: lines, className: flux.FluxShellSpout, constructorArgs: [[node, l.js], [line]]}
@@ -208,7 +208,7 @@ streams:
 """,
         {"s": 1, "a": 3},
     ),
-    "a crawler with a status stream of every step": Shape(
+    "a crawler with a status stream from every step": Shape(
         """
 name: crawl
 includes:
@@ -248,14 +248,14 @@ topologySource:
 """,
         missing=("Java code, demo.Existing.build, which is not run",),
     ),
-    "Trident through a source": Shape(
+    "Trident through a topology source": Shape(
         "topologySource: {className: demo.Trident, configMethods: [{name: with, args: [1]}]}",
         missing=("demo.Trident.getTopology",),
     ),
-    "a source beside components, which Flux refuses": Shape(
+    "a topology source beside components, which Flux refuses": Shape(
         f"topologySource: {{className: demo.Existing}}\n{_CHAIN}", missing=("demo.Existing",)
     ),
-    "hooks of workers": Shape(
+    "worker hooks": Shape(
         f"{_CHAIN}\nworkerHooks:\n  - {{id: hook, className: demo.Hook}}\n",
         _PLAYED,
         says=("the worker hook demo.Hook",),
@@ -313,12 +313,12 @@ streams:
 """,
         missing=("one record leads to more than 200000 calls",),
     ),
-    "a bolt that nobody feeds": Shape(
+    "a bolt without inputs": Shape(
         _CHAIN.replace("streams:", "  - {id: idle, className: demo.Idle}\nstreams:"),
         _PLAYED,
         says=("bolt 'idle': it has no input",),
     ),
-    "bolts behind one that nobody feeds": Shape(
+    "bolts downstream of one without inputs": Shape(
         _CHAIN.replace(
             "streams:",
             "  - {id: idle, className: demo.Idle}\n  - {id: behind, className: demo.Idle}\nstreams:\n"
@@ -331,12 +331,12 @@ streams:
             "split's subscription to behind.more: that bolt is left out",
         ),
     ),
-    "settings alone": Shape("config: {topology.workers: 2}\n", missing=("a spout: there is none",)),
-    "a stream to nobody": Shape(
+    "only settings": Shape("config: {topology.workers: 2}\n", missing=("a spout: there is none",)),
+    "a stream to an unknown bolt": Shape(
         f"{_CHAIN}  - {{from: split, to: nobody, grouping: {{type: SHUFFLE}}}}\n",
         missing=("the stream to 'nobody': there is no such bolt; there are: lines, split",),
     ),
-    "a stream from nobody": Shape(
+    "a stream from an unknown component": Shape(
         f"{_CHAIN}  - {{from: nobody, to: split, grouping: {{type: SHUFFLE}}}}\n",
         missing=("split's subscription to nobody.default: there is no such component",),
     ),
@@ -360,7 +360,7 @@ streams:
         {"s": 3, "a": 3, "b": 1},
         says=("the key 'defaults'",),
     ),
-    "classes of before Apache": Shape(
+    "classes from before Apache": Shape(
         """
 spouts: [{id: s, className: backtype.storm.testing.TestWordSpout}]
 bolts: [{id: a, className: org.apache.storm.flux.wrappers.bolts.LogInfoBolt}]
@@ -368,10 +368,8 @@ streams: [{from: s, to: a, grouping: {type: SHUFFLE}}]
 """,
         {"s": 1, "a": 1},
     ),
-    "sections with nothing in them": Shape(
-        f"components:\nincludes:\nworkerHooks:\nconfig:\n{_CHAIN}", _PLAYED
-    ),
-    "numbers as texts": Shape(
+    "empty sections": Shape(f"components:\nincludes:\nworkerHooks:\nconfig:\n{_CHAIN}", _PLAYED),
+    "numbers written as strings": Shape(
         """
 config: {topology.workers: "4"}
 spouts: [{id: s, className: demo.S, parallelism: "2"}]
@@ -405,15 +403,15 @@ streams: [{from: s, to: a}]
         {"s": 1, "a": 1},
         says=("a stream without a grouping",),
     ),
-    "keys that Flux has not": Shape(
+    "keys that Flux does not have": Shape(
         f"{_CHAIN}\nsomething: {{else: 1}}\n", _PLAYED, says=("the key 'something'",)
     ),
-    "a parallelism that is none": Shape(
+    "an invalid parallelism": Shape(
         _CHAIN.replace("parallelism: 2", "parallelism: many"),
         {"lines": 1, "split": 1},
         says=("parallelism of split: 'many' is not a whole number",),
     ),
-    "a spout alone": Shape("spouts: [{id: s, className: demo.S, parallelism: 2}]", {"s": 2}),
+    "only a spout": Shape("spouts: [{id: s, className: demo.S, parallelism: 2}]", {"s": 2}),
     "bolts without a spout": Shape(
         """
 bolts: [{id: a, className: demo.A}, {id: b, className: demo.B}]
@@ -421,7 +419,7 @@ streams: [{from: a, to: b, grouping: {type: SHUFFLE}}]
 """,
         missing=("a spout: there is none",),
     ),
-    "lists where there should be mappings": Shape(
+    "mappings and values where lists and mappings are expected": Shape(
         "spouts: {id: s, className: demo.S}\nbolts: [{id: a, className: demo.A}]\nincludes: [1, [2]]",
         says=("spouts: it is not a list", "it does not name a file"),
         missing=("a spout",),

@@ -1,4 +1,4 @@
-"""Importing texts in tests."""
+"""Helpers that import texts in tests."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from storm_lab.workloads.importers.importing import import_topology
 
 
 def import_text(folder: Path, text: str, name: str = "topology.yaml", **options: object) -> Imported:
-    """Write a text into a file and import it."""
+    """Write a text to a file and import it."""
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return import_topology(path, **options)  # type: ignore[arg-type]
 
 
 def overlay_of(folder: Path, text: str, name: str = "overlay.yaml") -> Path:
-    """An overlay file."""
+    """Write an overlay file."""
     path = folder / name
     path.write_text(f"storm_lab: overlay/1\n{text}", encoding="utf-8")
     return path
 
 
-def said(imported: Imported) -> str:
-    """All that an import says of what it could not use."""
+def unusable_text(imported: Imported) -> str:
+    """Return all that an import reports as unusable, one item per line."""
     return "\n".join(str(item) for item in imported.unusable)
 
 
 def assumptions(imported: Imported) -> set[tuple[str, str]]:
-    """Whose figures, and which, were assumed."""
+    """Return the assumed figures, each with its component."""
     return {(item.component, item.what) for item in imported.assumed}
 
 
 def ready(imported: Imported) -> Playable:
-    """The playable topology, with what is missing as the failure."""
-    assert imported.playable is not None, said(imported)
+    """Return the playable topology; fail with what is missing if there is none."""
+    assert imported.playable is not None, unusable_text(imported)
     return imported.playable
 
 
 def executions(playable: Playable) -> dict[str, int]:
-    """How often each component is called in the trace."""
+    """Return how often each component is called in the trace."""
     trace = playable.trace()
     counts = dict.fromkeys((c.id for c in playable.topology.components), 0)
     for spout, records in trace.sources.items():

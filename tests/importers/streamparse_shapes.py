@@ -1,6 +1,6 @@
-"""streamparse projects in the shapes that are met, written by hand for these tests.
+"""streamparse projects of many shapes, as they occur in practice, written by hand for these tests.
 
-Each is a folder of files with what is expected of it: its components with their executors, which of them run,
+Each is a folder of files with its expected result: its components with their executors, which of them run,
 and texts that must be among what could not be used when it is run.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Project:
-    """A project and what comes of it; ``runs`` are the components whose own code is played."""
+    """A project and its expected result; ``runs`` are the components whose own code is played."""
 
     files: dict[str, str]
     executors: dict[str, int] = field(default_factory=dict)
@@ -22,7 +22,7 @@ class Project:
     text_missing: str = ""
 
     def write(self, folder: Path) -> Path:
-        """Write the files; returns the project's folder."""
+        """Write the files and return the project's folder."""
         for name, text in self.files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ class End(Bolt):
 
 
 def one_file(text: str, **expected: object) -> Project:
-    """A project whose topology file holds everything, behind `HEAD`."""
+    """Return a project whose topology file holds everything, after `HEAD`."""
     files = {"config.json": CONFIG, "topologies/wc.py": HEAD + text}
     return Project(files, **expected)  # type: ignore[arg-type]
 
@@ -261,7 +261,7 @@ class T(Topology):
         runs=("s", "batch", "end"),
         says=("played as a tick every 2 s that does", "acks tuples later, or never"),
     ),
-    "batches by a timer of their own, and ticks of a whole topology": one_file(
+    "batches by their own timer, and ticks of all bolts": one_file(
         WORDS
         + """
 
@@ -332,7 +332,7 @@ class T(Topology):
         runs=("s", "fails"),
         says=("350 of 1000 calls of fails", "raised ValueError: no ones, please"),
     ),
-    "a store that is out of reach": one_file(
+    "a store that cannot be reached": one_file(
         WORDS
         + COUNT
         + """
@@ -380,7 +380,7 @@ class T(Topology):
             "running after: what it reads could not be run",
         ),
     ),
-    "a module that is optional": one_file(
+    "an optional module": one_file(
         WORDS.replace(
             "from itertools import cycle",
             "try:\n    import nothere as json\nexcept ImportError:\n    import json\n"
@@ -392,7 +392,7 @@ class T(Topology):
         executors={"s": 1, "end": 1},
         runs=("s", "end"),
     ),
-    "Java on both sides": one_file(
+    "Java components before and after Python": one_file(
         """
 class Mid(Bolt):
     outputs = ["word"]
@@ -475,7 +475,7 @@ class T(Topology):
             "500 of 1000 calls of careless",
         ),
     ),
-    "a source with an end, and one that is empty": one_file(
+    "a finite source and an empty one": one_file(
         """
 class Lines(Spout):
     outputs = ["line"]
@@ -507,7 +507,7 @@ class T(Topology):
             "running both: what it reads could not be run",
         ),
     ),
-    "a loop by the id of a stream": one_file(
+    "a loop through the id of a stream": one_file(
         """
 from streamparse import Bolt, Spout, Stream, Topology
 from streamparse.thrift import GlobalStreamId
@@ -538,7 +538,7 @@ class T(Topology):
         runs=("s", "work"),
         text_missing="one record leads to more than",
     ),
-    "Clojure, and modules of before version 3": Project(
+    "Clojure, and modules from before version 3": Project(
         {
             "config.json": CONFIG,
             "src/bolts/__init__.py": "",
@@ -595,7 +595,7 @@ class T(Topology):
         {"s": 1, "t": 1, "all": 1, "many": 1, "java": 2},
         says=("s, a spout-spec: only its place",),
     ),
-    "Clojure that is not whole": Project(
+    "incomplete Clojure": Project(
         {"topologies/wc.clj": '(defn wc [options] [{"s" (python-spout-spec options "a.B" ["x"])}'},
         missing="it is not Clojure: line 1: a [ without its end",
         text_missing="it is not Clojure: line 1: a [ without its end",
@@ -622,7 +622,7 @@ class T(Topology):
         missing="no class of it is a Topology",
         text_missing="no class of it is a Topology",
     ),
-    "what reading alone cannot know": one_file(
+    "values that are known only by running the code": one_file(
         """
 import os
 

@@ -1,4 +1,4 @@
-"""Files are data: nothing of them is run, and size, depth and aliases have bounds."""
+"""Imported files are data: nothing in them is run, and size, depth and aliases are bounded."""
 
 import json
 from pathlib import Path
@@ -31,12 +31,12 @@ def test_a_part_knows_its_line_and_its_path_of_keys() -> None:
     assert part.at(("a", 7, "c")).place.key == "a"
 
 
-def test_plain_scalars_are_numbers_truths_and_texts_as_yaml_has_them() -> None:
+def test_plain_scalars_become_numbers_booleans_and_strings_as_in_yaml() -> None:
     part = read("[1, 1.5, true, no, null, '1', 2020-01-02, 12:30, .inf, 0x10, 1_000]")
     assert part.plain() == [1, 1.5, True, False, None, "1", "2020-01-02", 750, float("inf"), 16, 1000]
 
 
-def test_what_is_like_a_number_but_is_none_stays_a_text() -> None:
+def test_scalars_that_only_look_like_numbers_or_dates_stay_strings() -> None:
     assert read("[2020-99-99, !!int x, !!float y, 0b12]").plain() == ["2020-99-99", "x", "y", "0b12"]
 
 
@@ -46,7 +46,7 @@ def test_aliases_and_merges_are_followed() -> None:
     assert part.plain()["list"] == [{"x": 1, "y": 2}] * 2
 
 
-def test_a_billion_laughs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_billion_laughs_attack_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "MOST_PARTS", 5000)
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
@@ -54,7 +54,7 @@ def test_a_billion_laughs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         read("\n".join(lines))
 
 
-def test_a_document_inside_itself_is_refused() -> None:
+def test_a_document_that_contains_itself_is_refused() -> None:
     for text in ("&a [*a]", "&a {b: *a}", "&a {<<: *a, b: 1}"):
         with pytest.raises(UserError, match="levels deep"):
             read(text)
@@ -81,14 +81,14 @@ def test_several_documents_are_refused() -> None:
         read("a: 1\n---\nb: 2\n")
 
 
-def test_tags_of_classes_are_ignored_and_told() -> None:
+def test_tags_of_classes_are_ignored_and_reported() -> None:
     notes = Notes()
     part = read("a: !!python/object/apply:os.system ['true']\nb: !mine {c: 1}\n", notes)
     assert part.plain() == {"a": ["true"], "b": {"c": 1}}
     assert ["python/object" in item.what for item in notes.unusable] == [True, False]
 
 
-def test_a_key_that_is_given_twice_counts_last_and_is_told() -> None:
+def test_the_last_of_two_equal_keys_counts_and_the_duplicate_is_reported() -> None:
     notes = Notes()
     assert read("a: 1\nb: 0\na: 2\n", notes).plain() == {"a": 2, "b": 0}
     assert [str(item.place) for item in notes.unusable] == ["x.yaml:3"]
@@ -104,13 +104,13 @@ def test_a_key_that_is_given_twice_counts_last_and_is_told() -> None:
         ("\x00", "is not YAML"),
     ],
 )
-def test_what_is_not_yaml_is_one_line_with_the_line_of_it(text: str, says: str) -> None:
+def test_invalid_yaml_is_refused_in_one_line(text: str, says: str) -> None:
     with pytest.raises(UserError, match=says) as error:
         read(text)
     assert "\n" not in str(error.value)
 
 
-def test_halves_of_surrogate_pairs_can_be_printed() -> None:
+def test_lone_surrogates_can_be_printed() -> None:
     part = json_part('{"a\\ud800": "b\\udfff"}', "x.json")
     assert json.dumps(part.plain()).encode()
     assert str(part.plain()).encode()
@@ -120,7 +120,7 @@ def test_halves_of_surrogate_pairs_can_be_printed() -> None:
     ("content", "says"),
     [(b"\xff\xfe\x00", "UTF-8"), (b"x" * 200, "too large")],
 )
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes, says: str) -> None:
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes, says: str) -> None:
     path = tmp_path / "x.yaml"
     path.write_bytes(content)
     with pytest.raises(UserError, match=says):
@@ -132,7 +132,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes, say
 
 
 @given(st.text(alphabet="ab:-[]{}&*!|>'\"#, \n\t<%@`0?~", max_size=60))
-def test_any_text_is_a_document_or_one_line(text: str) -> None:
+def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
     for reader in (lambda: read(text), lambda: json_part(text, "x.json")):
         try:
             assert isinstance(reader(), Part)
@@ -147,7 +147,7 @@ def test_any_text_is_a_document_or_one_line(text: str) -> None:
         max_leaves=20,
     )
 )
-def test_json_is_read_back_as_it_is(value: object) -> None:
+def test_json_is_read_unchanged(value: object) -> None:
     text = json.dumps(value)
     if "\\ud" not in text:
         assert json.dumps(json_part(text, "x.json").plain()) == text

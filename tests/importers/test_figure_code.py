@@ -1,4 +1,4 @@
-"""User code made of figures does on the average what the figures say, the same on every machine."""
+"""User code made from figures matches them on average, and is the same on every machine."""
 
 from collections import Counter
 
@@ -18,7 +18,7 @@ SPOUT = Component("s", outputs={"default": ("word", "other")})
 
 
 def emitted(spout: StatedSpout) -> list[tuple[object, ...]]:
-    """What a spout emits in a pass."""
+    """Return what a spout emits in one pass."""
     found: list[tuple[object, ...]] = []
 
     def emit(
@@ -32,7 +32,7 @@ def emitted(spout: StatedSpout) -> list[tuple[object, ...]]:
 
 
 def words(keys: Keys, calls: int = 4000) -> Counter[object]:
-    """How often each key is emitted."""
+    """Return how often each key is emitted."""
     figures = Figures(Spread(1.0), {"default": Emits(1.0, 10, {"word": keys})})
     return Counter(values[0] for _, values, _, _ in emitted(StatedSpout(SPOUT, figures, calls)))  # type: ignore[index]
 
@@ -43,7 +43,7 @@ def test_fractions_are_carried_from_call_to_call(per_call: float, calls: int) ->
     assert abs(len(emitted(StatedSpout(SPOUT, figures, calls))) - per_call * calls) < 1
 
 
-def test_fields_that_no_grouping_looks_at_are_constant() -> None:
+def test_fields_that_no_grouping_uses_are_constant() -> None:
     figures = Figures(Spread(1.0), {"default": Emits(1.0, 77, {"word": Keys(3)})})
     found = emitted(StatedSpout(SPOUT, figures, 50))
     assert {values[1] for _, values, _, _ in found} == {"other"}  # type: ignore[index]
@@ -51,13 +51,13 @@ def test_fields_that_no_grouping_looks_at_are_constant() -> None:
     assert {values[0] for _, values, _, _ in found} == {"word-0", "word-1", "word-2"}  # type: ignore[index]
 
 
-def test_uniform_keys_are_alike() -> None:
+def test_uniform_keys_are_about_equally_frequent() -> None:
     counts = words(Keys(4))
     assert len(counts) == 4
     assert max(counts.values()) < 1.2 * min(counts.values())
 
 
-def test_zipf_keys_fall_with_their_rank() -> None:
+def test_the_frequency_of_zipf_keys_falls_with_their_rank() -> None:
     counts = words(Keys(100, KeyShape.ZIPF, 1.0))
     # The first key's share is 1 / H(100), the second's half of it.
     harmonic = sum(1 / rank for rank in range(1, 101))
@@ -68,11 +68,11 @@ def test_zipf_keys_fall_with_their_rank() -> None:
 def test_half_normal_keys_are_those_of_storms_load_generator() -> None:
     counts = words(Keys(2048, KeyShape.HALF_NORMAL), calls=8000)
     below = sum(count for key, count in counts.items() if int(str(key)[5:]) < 2048 / 5)
-    # Within one standard deviation on both sides lie 68.3 % of a normal distribution.
+    # 68.3 % of a normal distribution is within one standard deviation of its mean.
     assert below / 8000 == pytest.approx(0.683, abs=0.02)
 
 
-def test_costs_keep_to_their_spread() -> None:
+def test_costs_have_the_mean_and_bounds_of_their_spread() -> None:
     figures = Figures(Spread(100.0, 25.0, 60.0, 140.0))
     bolt = StatedBolt(Component("b"), figures)
     costs = [bolt.cost(Values.of((), "s", "default")).cpu_us for _ in range(4000)]
@@ -81,7 +81,7 @@ def test_costs_keep_to_their_spread() -> None:
     assert max(costs) == 140.0
 
 
-def test_a_cost_may_depend_on_where_the_tuple_comes_from() -> None:
+def test_a_cost_may_depend_on_the_source_of_the_tuple() -> None:
     figures = Figures(Spread(1.0), input_cost_us={("a", "default"): Spread(5.0)}, server="db", server_us=9.0)
     bolt = StatedBolt(Component("b"), figures)
     assert bolt.cost(Values.of((), "a", "default")).cpu_us == 5.0
@@ -90,7 +90,7 @@ def test_a_cost_may_depend_on_where_the_tuple_comes_from() -> None:
 
 
 def trace() -> WorkloadTrace:
-    """A topology with keys, a direct stream and ticks."""
+    """Build the trace of a topology with keys, a direct stream and ticks."""
     topology = Topology(
         "t",
         (

@@ -1,4 +1,4 @@
-"""Flux files: all their shapes end in a playable topology or in a list of what is missing."""
+"""Flux files of every shape yield a playable topology or a list of what is missing."""
 
 from pathlib import Path
 
@@ -16,16 +16,16 @@ from tests.importers.reading import (
     import_text,
     overlay_of,
     ready,
-    said,
+    unusable_text,
 )
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_a_shape_is_playable_or_says_what_is_missing(tmp_path: Path, shape: Shape) -> None:
+def test_a_shape_is_playable_or_reports_what_is_missing(tmp_path: Path, shape: Shape) -> None:
     imported = import_text(tmp_path, shape.text)
     assert imported.format == "Flux"
     for text in shape.says:
-        assert text in said(imported)
+        assert text in unusable_text(imported)
     if shape.missing:
         assert imported.playable is None
         missing = "\n".join(map(str, imported.missing))
@@ -41,9 +41,9 @@ def test_there_are_at_least_two_dozen_shapes() -> None:
     assert len(SHAPES) >= 24
 
 
-def test_settings_of_storm_are_the_topologys(tmp_path: Path) -> None:
+def test_settings_of_storm_become_those_of_the_topology(tmp_path: Path) -> None:
     topology = ready(
-        import_text(tmp_path, SHAPES["with a document's mark, comments and settings"].text)
+        import_text(tmp_path, SHAPES["with a document marker, comments and settings"].text)
     ).topology
     assert (topology.id, topology.workers, topology.ackers) == ("named", 3, 2)
     assert (topology.max_spout_pending, topology.message_timeout_s) == (500, 60.0)
@@ -66,7 +66,7 @@ def test_settings_that_the_emulator_plays_are_kept_and_those_of_other_versions_a
 
 
 def test_groupings_streams_and_fields_are_those_of_the_file(tmp_path: Path) -> None:
-    playable = ready(import_text(tmp_path, SHAPES["shells with fields and named streams"].text))
+    playable = ready(import_text(tmp_path, SHAPES["shell components with fields and named streams"].text))
     topology = playable.topology
     assert topology.component("split").outputs == {"default": ("word", "length"), "long": ("word",)}
     assert topology.component("split").inputs == (Subscription("lines", grouping=Grouping.LOCAL_OR_SHUFFLE),)
@@ -77,7 +77,7 @@ def test_groupings_streams_and_fields_are_those_of_the_file(tmp_path: Path) -> N
     assert topology.component("split").tick_seconds == 5.0
 
 
-def test_fields_that_no_file_names_are_those_that_groupings_name(tmp_path: Path) -> None:
+def test_undeclared_fields_are_those_that_groupings_use(tmp_path: Path) -> None:
     playable = ready(import_text(tmp_path, SHAPES["a join of two spouts"].text))
     assert playable.topology.component("left").outputs == {"default": ("id", "day")}
     assert playable.topology.component("right").outputs == {"default": ("id",)}
@@ -90,7 +90,7 @@ def test_the_last_of_two_subscriptions_to_a_stream_counts(tmp_path: Path) -> Non
     )
 
 
-def test_tasks_and_loads_are_read_and_minus_one_is_none(tmp_path: Path) -> None:
+def test_tasks_and_loads_are_read_and_minus_one_means_not_set(tmp_path: Path) -> None:
     topology = ready(import_text(tmp_path, SHAPES["tasks and loads, some of them not set"].text)).topology
     assert topology.component("s").task_count == 5
     assert topology.component("s").resources == Resources(50.0, 100.0, 10.0)
@@ -98,14 +98,14 @@ def test_tasks_and_loads_are_read_and_minus_one_is_none(tmp_path: Path) -> None:
     assert topology.component("b").task_count == 4
 
 
-def test_most_tasks_cap_executors(tmp_path: Path) -> None:
+def test_the_maximum_task_parallelism_caps_executors(tmp_path: Path) -> None:
     text = "config: {topology.max.task.parallelism: 3}\n" + SHAPES["a diamond"].text
     topology = ready(import_text(tmp_path, text)).topology
     assert topology.component("d").executors == 3
     assert topology.component("b").executors == 2
 
 
-def test_every_default_is_told(tmp_path: Path) -> None:
+def test_every_default_is_reported(tmp_path: Path) -> None:
     imported = import_text(tmp_path, SHAPES["shortest"].text)
     assert assumptions(imported) == {
         ("lines", "cost of a call"),
@@ -119,7 +119,7 @@ def test_every_default_is_told(tmp_path: Path) -> None:
     }
 
 
-def test_an_overlay_says_what_flux_does_not(tmp_path: Path) -> None:
+def test_an_overlay_gives_what_flux_does_not(tmp_path: Path) -> None:
     overlay = overlay_of(
         tmp_path,
         """
@@ -140,16 +140,16 @@ components:
     assert set(playable.trace().emissions["bytes"]) == {60}
 
 
-def test_a_loop_is_played_once_somebody_says_what_goes_round(tmp_path: Path) -> None:
+def test_a_loop_is_playable_once_an_overlay_limits_its_tuples(tmp_path: Path) -> None:
     overlay = overlay_of(tmp_path, "components: {b: {emits: {default: 0.25}}}")
     playable = ready(import_text(tmp_path, SHAPES["a loop"].text, overlay=overlay))
     counts = executions(playable)
-    # Of every record a gets 1 / (1 - 0.25) tuples.
+    # For every record, a gets 1 / (1 - 0.25) tuples.
     assert counts["a"] == pytest.approx(counts["s"] * 4 / 3, rel=0.01)
 
 
-def test_classes_of_before_apache_are_played_as_storm_0_10(tmp_path: Path) -> None:
-    playable = ready(import_text(tmp_path, SHAPES["classes of before Apache"].text))
+def test_classes_from_before_apache_are_played_on_storm_0_10(tmp_path: Path) -> None:
+    playable = ready(import_text(tmp_path, SHAPES["classes from before Apache"].text))
     assert playable.version == StormVersion((0, 10, 2))
 
 
@@ -177,7 +177,7 @@ includes: [{{resource: false, file: "src/main/resources/other.yaml", override: {
     assert imported.files == ("topology.yaml", "other.yaml")
 
 
-def test_only_what_lies_below_the_file_is_included(tmp_path: Path) -> None:
+def test_only_files_below_the_folder_of_the_topology_are_included(tmp_path: Path) -> None:
     (tmp_path / "secret.yaml").write_text("name: secret\n")
     inner = tmp_path / "inner"
     inner.mkdir()
@@ -186,14 +186,14 @@ def test_only_what_lies_below_the_file_is_included(tmp_path: Path) -> None:
         text = f"includes: [{{resource: false, file: {name!r}}}]\n{SHAPES['shortest'].text}"
         imported = import_text(inner, text)
         assert imported.name == "topology"
-        assert "it is not beside this file" in said(imported)
+        assert "it is not beside this file" in unusable_text(imported)
 
 
-def test_includes_of_an_include_are_not_followed_as_in_flux(tmp_path: Path) -> None:
+def test_nested_includes_are_not_followed_as_in_flux(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("includes: [{file: topology.yaml}]\n")
     imported = import_text(tmp_path, f"includes: [{{file: a.yaml}}]\n{SHAPES['shortest'].text}")
     assert ready(imported)
-    assert "Flux does not follow them" in said(imported)
+    assert "Flux does not follow them" in unusable_text(imported)
 
 
 VARIABLES = """
@@ -208,7 +208,7 @@ streams:
 """
 
 
-def test_variables_come_from_properties_and_if_asked_for_from_the_environment(tmp_path: Path) -> None:
+def test_variables_come_from_properties_and_on_request_from_the_environment(tmp_path: Path) -> None:
     properties = tmp_path / "dev.properties"
     properties.write_text('# mine\nname = wc\nworkers: 4\npar 3\nbolt=spl\\\n  it\nlist = ["a", "word"]\n')
     path = tmp_path / "t.yaml"
@@ -218,20 +218,20 @@ def test_variables_come_from_properties_and_if_asked_for_from_the_environment(tm
     assert (topology.id, topology.workers) == ("wc", 4)
     assert topology.component("lines").executors == 3
     assert topology.component("split-1").inputs[0].fields == ("word",)
-    assert "ENV-PLACE" not in said(imported)
-    assert "${ENV-PLACE}: variables of the environment are taken only if asked for" in said(
+    assert "ENV-PLACE" not in unusable_text(imported)
+    assert "${ENV-PLACE}: variables of the environment are taken only if asked for" in unusable_text(
         import_topology(path, properties)
     )
 
 
-def test_variables_that_nobody_gives_are_told_and_play_as_one(tmp_path: Path) -> None:
+def test_variables_without_a_value_are_reported_and_a_parallelism_becomes_one(tmp_path: Path) -> None:
     imported = import_text(tmp_path, VARIABLES)
     playable = ready(imported)
     assert playable.topology.id == "${name}"
     assert [c.id for c in playable.topology.components] == ["lines", "${bolt}-1"]
     assert playable.topology.component("lines").executors == 1
     assert ("lines", "parallelism") in assumptions(imported)
-    assert "topology.yaml:2: ${name}: no properties file gives it a value" in said(imported)
+    assert "topology.yaml:2: ${name}: no properties file gives it a value" in unusable_text(imported)
 
 
 def test_an_overlay_may_give_variables(tmp_path: Path) -> None:
@@ -253,9 +253,9 @@ def test_properties_are_read_as_java_reads_them() -> None:
     }
 
 
-def test_an_include_is_named_as_it_stands_in_the_file(tmp_path: Path) -> None:
+def test_an_include_is_reported_as_written_in_the_file(tmp_path: Path) -> None:
     text = "includes: [{file: '${ENV-FOLDER}/conf.yaml'}]\nspouts: [{id: s, className: demo.S}]\n"
-    assert "the include ${ENV-FOLDER}/conf.yaml: it is not beside this file" in said(
+    assert "the include ${ENV-FOLDER}/conf.yaml: it is not beside this file" in unusable_text(
         import_text(tmp_path, text)
     )
 
@@ -272,7 +272,7 @@ def test_a_file_that_includes_itself_is_read_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["backtype.storm.testing.TestWordSpout", "storm.kafka.KafkaSpout"])
-def test_packages_that_storm_had_before_1_0_tell_its_version(tmp_path: Path, name: str) -> None:
+def test_package_names_from_before_1_0_determine_the_version(tmp_path: Path, name: str) -> None:
     text = f"spouts: [{{id: s, className: {name}}}]\n"
     assert ready(import_text(tmp_path, text)).version == StormVersion((0, 10, 2))
 
@@ -284,21 +284,21 @@ def test_packages_that_storm_had_before_1_0_tell_its_version(tmp_path: Path, nam
         ("demo.S", "not stated; give storm_version"),
     ],
 )
-def test_only_names_of_classes_that_decide_the_version_are_its_reason(
+def test_class_names_are_the_reason_for_a_version_only_if_they_determine_it(
     tmp_path: Path, name: str, reason: str
 ) -> None:
     found = import_text(tmp_path, f"spouts: [{{id: s, className: {name}}}]\n")
     assert [item.reason for item in found.assumed if item.what == "Storm's version"] == [reason]
 
 
-def test_a_file_that_is_no_yaml_is_one_line(tmp_path: Path) -> None:
-    # Met in the wild: a grouping that is not indented below its key.
+def test_a_file_that_is_not_yaml_is_refused_with_its_line(tmp_path: Path) -> None:
+    # Found in practice: a grouping that is not indented below its key.
     text = "streams:\n  - from: a\n    to: b\n      type: SHUFFLE\n"
     with pytest.raises(UserError, match=r"topology.yaml.*not YAML.*line 4"):
         import_text(tmp_path, text)
 
 
-def test_a_yaml_of_something_else_is_refused_with_what_is_read(tmp_path: Path) -> None:
+def test_other_yaml_is_refused_with_the_formats_that_can_be_read(tmp_path: Path) -> None:
     for text in ("", "a: 1", "[1, 2]", "just text"):
         with pytest.raises(UserError, match="of none of the formats; give Flux YAML, storm-loadgen"):
             import_text(tmp_path, text)

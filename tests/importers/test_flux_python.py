@@ -1,11 +1,11 @@
-"""Python components of a Flux file run over their input, with the interface of storm.py."""
+"""Python components of a Flux file are run over their input, with the interface of storm.py."""
 
 from pathlib import Path
 
 import pytest
 
 from storm_lab.workloads.importers.importing import import_topology
-from tests.importers.reading import executions, overlay_of, ready, said
+from tests.importers.reading import executions, overlay_of, ready, unusable_text
 
 SPLIT = """
 import storm
@@ -107,7 +107,7 @@ def project(tmp_path: Path) -> Path:
     return path
 
 
-def test_scripts_run_over_what_their_spout_emits(project: Path) -> None:
+def test_scripts_are_run_over_what_their_spout_emits(project: Path) -> None:
     imported = import_topology(project, run_python=True)
     playable = ready(imported)
     assert playable.calls is not None
@@ -116,25 +116,25 @@ def test_scripts_run_over_what_their_spout_emits(project: Path) -> None:
     counts = executions(playable)
     assert counts["lines"] == counts["split"] == 1000
     assert 4 * 1000 < counts["count"] < 6 * 1000
-    # What Java does stays a matter of figures.
-    assert "running log: it is not Python: it is Java" in said(imported)
-    assert "of count: they failed their tuples" in said(imported)
+    # Java components are played by their figures.
+    assert "running log: it is not Python: it is Java" in unusable_text(imported)
+    assert "of count: they failed their tuples" in unusable_text(imported)
     assert playable.topology.component("count").tick_seconds == 2.0
     tick = playable.calls.ticks["count"].emits
     assert [(emit.stream, emit.values[0]) for emit in tick] == [("totals", "total")]
 
 
-def test_nothing_runs_unless_it_is_asked_for(project: Path) -> None:
+def test_nothing_is_run_unless_requested(project: Path) -> None:
     assert ready(import_topology(project)).calls is None
 
 
-def test_records_stand_in_for_a_spout_in_java(project: Path, tmp_path: Path) -> None:
+def test_given_records_replace_a_spout_in_java(project: Path, tmp_path: Path) -> None:
     text = FLUX.replace("org.apache.storm.flux.wrappers.spouts.FluxShellSpout", "demo.KafkaSpout")
     text = text.replace('    constructorArgs: [["python3", "lines.py"], ["line"]]\n', "")
     project.write_text(text)
     imported = import_topology(project, run_python=True)
     assert ready(imported).calls is None
-    assert "running split: what it reads could not be run" in said(imported)
+    assert "running split: what it reads could not be run" in unusable_text(imported)
     (tmp_path / "book.txt").write_text("the cow\njumped over the moon\n")
     overlay = overlay_of(tmp_path, "components: {lines: {records: book.txt}}")
     playable = ready(import_topology(project, run_python=True, overlay=overlay))
@@ -143,10 +143,10 @@ def test_records_stand_in_for_a_spout_in_java(project: Path, tmp_path: Path) -> 
     assert executions(playable)["count"] == 6
 
 
-def test_scripts_that_are_not_there_are_told(project: Path, tmp_path: Path) -> None:
+def test_missing_scripts_are_reported(project: Path, tmp_path: Path) -> None:
     (tmp_path / "resources" / "count.py").unlink()
     imported = import_topology(project, run_python=True)
-    assert "running count: /usr/bin/python3 -u count.py: no Python of this name" in said(imported)
+    assert "running count: /usr/bin/python3 -u count.py: no Python of this name" in unusable_text(imported)
     assert ready(imported).calls.components == {"lines", "split"}  # type: ignore[union-attr]
 
 
@@ -187,4 +187,6 @@ def test_a_partial_key_grouping_is_run_with_one_task_per_key(
     project.write_text(text)
     imported = import_topology(project, run_python=True)
     ready(imported)
-    assert ("partial-key grouping to count: run with one task per key, not two" in said(imported)) == noted
+    assert (
+        "partial-key grouping to count: run with one task per key, not two" in unusable_text(imported)
+    ) == noted

@@ -1,4 +1,4 @@
-"""Whatever a file holds, importing it ends in a result or in one line: never in a traceback."""
+"""Importing any file ends in a result or a one-line error, never in a traceback."""
 
 import copy
 import json
@@ -18,7 +18,7 @@ from storm_lab.workloads.importers.report import report_json, report_text
 from tests.importers.flux_shapes import SHAPES
 from tests.importers.streamparse_shapes import PROJECTS
 from tests.importers.test_loadgen import CAPTURED
-from tests.importers.test_plain import WHOLE
+from tests.importers.test_plain import COMPLETE
 from tests.importers.ui_pages import METRICS, PAGES
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -60,7 +60,7 @@ JUNK = st.one_of(
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Paths to everything in a document."""
+    """Return the paths to all values in a document."""
     found = [path] if path else []
     entries = (
         value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -72,7 +72,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @st.composite
 def damaged(draw: st.DrawFn, documents: list[Any]) -> Any:
-    """A document with some of its values replaced, deleted, doubled, or put elsewhere."""
+    """Draw a document in which some values are replaced, deleted, doubled or renamed."""
     document = copy.deepcopy(draw(st.sampled_from(documents)))
     for _ in range(draw(st.integers(1, 4))):
         places = _places(document)
@@ -94,8 +94,8 @@ def damaged(draw: st.DrawFn, documents: list[Any]) -> Any:
     return document
 
 
-def outcome(path: Path, **options: Any) -> None:
-    """Import, and say it in both ways; a refusal is one line."""
+def check_import(path: Path, **options: Any) -> None:
+    """Import a file and make both reports; an error must be one line."""
     try:
         imported = import_topology(path, **options)
     except UserError as error:
@@ -107,35 +107,35 @@ def outcome(path: Path, **options: Any) -> None:
 
 
 FLUX = [yaml.safe_load(shape.text) for shape in SHAPES.values()]
-PLAIN = [yaml.safe_load(WHOLE)]
+PLAIN = [yaml.safe_load(COMPLETE)]
 LOADGEN = [yaml.safe_load(CAPTURED)]
 
 
 @QUICK
 @given(damaged(FLUX + LOADGEN + PLAIN))
-def test_damaged_yaml(tmp_path: Path, document: Any) -> None:
+def test_damaged_yaml_is_read_or_refused_in_one_line(tmp_path: Path, document: Any) -> None:
     path = tmp_path / "t.yaml"
     path.write_text(yaml.safe_dump(document), encoding="utf-8", errors="replace")
-    outcome(path)
+    check_import(path)
 
 
 @QUICK
 @given(damaged(FLUX + LOADGEN + PLAIN + [*PAGES.values(), METRICS]))
-def test_damaged_json(tmp_path: Path, document: Any) -> None:
+def test_damaged_json_is_read_or_refused_in_one_line(tmp_path: Path, document: Any) -> None:
     path = tmp_path / "t.json"
     path.write_text(json.dumps(document))
-    outcome(path)
+    check_import(path)
 
 
 @QUICK
 @given(st.data())
-def test_damaged_pages_together(tmp_path: Path, data: st.DataObject) -> None:
+def test_damaged_pages_are_read_together_or_refused_in_one_line(tmp_path: Path, data: st.DataObject) -> None:
     folder = tmp_path / "pages"
     folder.mkdir(exist_ok=True)
     for name, page in PAGES.items():
         found = data.draw(damaged([page])) if data.draw(st.booleans()) else page
         (folder / name).write_text(json.dumps(found))
-    outcome(folder)
+    check_import(folder)
 
 
 @QUICK
@@ -145,10 +145,10 @@ def test_damaged_pages_together(tmp_path: Path, data: st.DataObject) -> None:
         lambda shape: st.integers(0, len(shape.text)).map(lambda cut: shape.text[:cut])
     )
 )
-def test_texts_that_are_cut_off(tmp_path: Path, text: str) -> None:
+def test_truncated_texts_are_read_or_refused_in_one_line(tmp_path: Path, text: str) -> None:
     path = tmp_path / "t.yaml"
     path.write_text(text)
-    outcome(path)
+    check_import(path)
 
 
 OVERLAY = {
@@ -170,13 +170,13 @@ OVERLAY = {
 
 @QUICK
 @given(damaged([OVERLAY]))
-def test_damaged_overlays(tmp_path: Path, document: Any) -> None:
+def test_damaged_overlays_are_read_or_refused_in_one_line(tmp_path: Path, document: Any) -> None:
     (tmp_path / "w.txt").write_text("the\ncow\n")
     path = tmp_path / "t.yaml"
     path.write_text(SHAPES["a diamond"].text)
     overlay = tmp_path / "o.yaml"
     overlay.write_text(yaml.safe_dump(document), encoding="utf-8", errors="replace")
-    outcome(path, overlay=overlay)
+    check_import(path, overlay=overlay)
 
 
 NODES = {
@@ -192,7 +192,7 @@ NODES = {
 
 @QUICK
 @given(damaged([NODES, {"storm_lab": "machines/1", "testbed": "nstorm"}]))
-def test_damaged_machines(document: Any) -> None:
+def test_damaged_machines_are_read_or_refused_in_one_line(document: Any) -> None:
     try:
         read_machines(yaml.safe_dump(document), "m.yaml")
     except UserError as error:
@@ -209,7 +209,9 @@ SOURCES = [
 
 @QUICK
 @given(st.data())
-def test_damaged_topologies_of_streamparse(tmp_path: Path, data: st.DataObject) -> None:
+def test_damaged_streamparse_topologies_are_read_or_refused_in_one_line(
+    tmp_path: Path, data: st.DataObject
+) -> None:
     suffix, text = data.draw(st.sampled_from(SOURCES))
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text)))
@@ -217,4 +219,4 @@ def test_damaged_topologies_of_streamparse(tmp_path: Path, data: st.DataObject) 
         text = text[:start] + data.draw(st.text(alphabet="()[]{}:\"'=., \n#;abT1", max_size=4)) + text[end:]
     path = tmp_path / f"wc{suffix}"
     path.write_text(text)
-    outcome(path)
+    check_import(path)

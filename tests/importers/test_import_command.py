@@ -26,7 +26,7 @@ def flux(folder: Path, shape: str = "a diamond") -> Path:
     return path
 
 
-def test_it_prints_what_was_read_assumed_and_left_out(tmp_path: Path) -> None:
+def test_the_command_prints_what_was_read_assumed_and_left_out(tmp_path: Path) -> None:
     path = flux(tmp_path, "a custom grouping")
     result = run(path, "--machines", "nstorm")
     assert result.exit_code == 0
@@ -40,7 +40,7 @@ def test_it_prints_what_was_read_assumed_and_left_out(tmp_path: Path) -> None:
     assert text.endswith("Playable.\n")
 
 
-def test_it_ends_with_1_when_something_is_missing(tmp_path: Path) -> None:
+def test_the_exit_status_is_1_if_something_is_missing(tmp_path: Path) -> None:
     out = tmp_path / "out.yaml"
     result = run(flux(tmp_path, "a topology that Java builds"), "--out", out)
     assert result.exit_code == 1
@@ -49,7 +49,7 @@ def test_it_ends_with_1_when_something_is_missing(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_json_says_the_same_to_programs(tmp_path: Path) -> None:
+def test_json_reports_the_same_content(tmp_path: Path) -> None:
     result = run(flux(tmp_path, "a custom grouping"), "--json")
     report = json.loads(result.output)
     assert report["playable"] is True
@@ -71,7 +71,7 @@ def test_json_says_the_same_to_programs(tmp_path: Path) -> None:
     assert (report["playable"], report["components"]) == (False, [])
 
 
-def test_what_it_writes_can_be_imported(tmp_path: Path) -> None:
+def test_the_written_file_can_be_imported_again(tmp_path: Path) -> None:
     out = tmp_path / "out.yaml"
     overlay = overlay_of(tmp_path, "components: {s: {rate_per_s: 5}}")
     result = run(flux(tmp_path), "--out", out, "--overlay", overlay)
@@ -82,7 +82,7 @@ def test_what_it_writes_can_be_imported(tmp_path: Path) -> None:
     assert "  spout s: 1 executor; 5 records/s;" in again.output
 
 
-def test_python_runs_only_if_asked_for_and_is_said_to_be_their_code(tmp_path: Path) -> None:
+def test_python_is_run_only_on_request_and_announced_as_the_projects_own_code(tmp_path: Path) -> None:
     project = PROJECTS["word count"].write(tmp_path)
     assert "its own code" not in run(project).output
     assert "with --run-python its spouts and bolts would run" in run(project).output
@@ -105,7 +105,7 @@ def test_python_runs_only_if_asked_for_and_is_said_to_be_their_code(tmp_path: Pa
         (["."], "is neither a streamparse project .* nor one of pages"),
     ],
 )
-def test_what_a_user_did_wrong_is_one_line(
+def test_a_mistake_is_reported_as_a_user_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
 ) -> None:
     flux(tmp_path)
@@ -117,7 +117,7 @@ def test_what_a_user_did_wrong_is_one_line(
         raise result.exception
 
 
-def test_the_program_knows_the_command(tmp_path: Path) -> None:
+def test_storm_lab_has_the_import_command(tmp_path: Path) -> None:
     code = "import sys; from storm_lab.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", code, "import"]
     found = subprocess.run([*command, str(flux(tmp_path))], capture_output=True, text=True, check=False)
@@ -127,6 +127,6 @@ def test_the_program_knows_the_command(tmp_path: Path) -> None:
     assert found.stderr.count("\n") == 1
 
 
-def test_nothing_given_is_told() -> None:
+def test_importing_nothing_is_refused() -> None:
     with pytest.raises(UserError, match="no source is given"):
         import_topology()

@@ -62,7 +62,7 @@ def test_names_and_defaults_of_the_page_are_those_of_the_code() -> None:
         assert name in named or name.startswith("mfstorm-") or name == "m5.xlarge" or name == "m5.2xlarge"
 
 
-def test_json_of_the_page_is_json() -> None:
+def test_json_of_the_page_is_valid() -> None:
     for name, text in FILES:
         if name.endswith(".json"):
             json.loads(text)

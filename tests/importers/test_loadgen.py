@@ -1,4 +1,4 @@
-"""storm-loadgen: captured rates and latencies become rates of spouts, tuples a call and costs."""
+"""storm-loadgen: captured rates and latencies become rates of spouts, tuples per call and costs."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from storm_lab.model import Grouping
 from storm_lab.workloads.importers import export_loadgen, import_topology
 from storm_lab.workloads.importers.figures import Keys, KeyShape, Spread
 from storm_lab.workloads.importers.loadgen import loadgen_document
-from tests.importers.reading import assumptions, executions, import_text, overlay_of, ready, said
-from tests.importers.test_plain import WHOLE
+from tests.importers.reading import assumptions, executions, import_text, overlay_of, ready, unusable_text
+from tests.importers.test_plain import COMPLETE
 
 CAPTURED = """
 name: wc
@@ -41,12 +41,12 @@ streams:
 """
 
 
-def test_rates_become_tuples_a_call(tmp_path: Path) -> None:
+def test_rates_become_tuples_per_call(tmp_path: Path) -> None:
     imported = import_text(tmp_path, CAPTURED)
     assert imported.format == "storm-loadgen"
     playable = ready(imported)
     topology = playable.topology
-    # Five executors, each 100 + 25 tuples a second.
+    # Five executors, each 100 + 25 tuples per second.
     assert playable.sources["spout"].rate_per_s == 625.0
     emits = playable.figures["spout"].emits
     assert (emits["default"].per_call, emits["rare"].per_call) == (0.8, 0.2)
@@ -69,11 +69,11 @@ def test_latencies_become_costs_of_each_input(tmp_path: Path) -> None:
         ("split", "default"): Spread(200.0),
         ("spout", "rare"): Spread(1000.0),
     }
-    # Without a distribution it is zero, to the load generator too.
+    # Without a distribution the cost is zero, as in the load generator.
     assert playable.figures["watch"].input_cost_us == {("split", "default"): Spread(0.0)}
 
 
-def test_groupings_are_on_its_key_with_its_spread(tmp_path: Path) -> None:
+def test_groupings_use_the_load_generators_key_and_its_distribution(tmp_path: Path) -> None:
     playable = ready(import_text(tmp_path, CAPTURED))
     count = playable.topology.component("count")
     assert [(item.grouping, item.fields) for item in count.inputs] == [
@@ -86,7 +86,7 @@ def test_groupings_are_on_its_key_with_its_spread(tmp_path: Path) -> None:
     assert playable.figures["split"].emits["default"].keys == {"key": Keys(2048, KeyShape.HALF_NORMAL)}
 
 
-def test_what_is_not_played_and_what_is_assumed_is_told(tmp_path: Path) -> None:
+def test_unplayed_features_and_assumptions_are_reported(tmp_path: Path) -> None:
     imported = import_text(tmp_path, CAPTURED)
     for text in (
         "slowExecutorPattern of split",
@@ -94,7 +94,7 @@ def test_what_is_not_played_and_what_is_assumed_is_told(tmp_path: Path) -> None:
         "the spread of rates",
         "topology.worker.childopts",
     ):
-        assert text in said(imported)
+        assert text in unusable_text(imported)
     assert ("spout", "cost of a call") in assumptions(imported)
     assert any("clock" in what for _, what in assumptions(imported))
 
@@ -110,13 +110,13 @@ def test_the_clock_of_the_cluster_scales_the_costs(tmp_path: Path) -> None:
     assert ready(imported).figures["count"].input_cost_us[("split", "default")] == Spread(400.0)
 
 
-def test_a_bolt_that_emits_of_nothing_is_told(tmp_path: Path) -> None:
+def test_a_bolt_that_emits_without_input_is_reported(tmp_path: Path) -> None:
     text = CAPTURED.replace("rate: {mean: 100.0, stddev: 25.0, min: 0.0, max: 500.0}", "rate: {mean: 0}")
     imported = import_text(tmp_path, text)
-    assert "split.default, 4000 tuples/s: nothing arrives" in said(imported)
+    assert "split.default, 4000 tuples/s: nothing arrives" in unusable_text(imported)
 
 
-def test_what_was_captured_is_written_and_read_back_the_same(tmp_path: Path) -> None:
+def test_a_captured_topology_survives_export_and_import(tmp_path: Path) -> None:
     playable = ready(import_text(tmp_path, CAPTURED))
     out = tmp_path / "out.yaml"
     lost = export_loadgen(playable, out)
@@ -134,8 +134,8 @@ def test_what_was_captured_is_written_and_read_back_the_same(tmp_path: Path) -> 
             assert found.input_cost_us[source].stddev == pytest.approx(cost.stddev)
 
 
-def test_what_the_load_generator_has_no_place_for_is_told(tmp_path: Path) -> None:
-    playable = ready(import_text(tmp_path, WHOLE))
+def test_what_the_load_generators_format_cannot_hold_is_reported(tmp_path: Path) -> None:
+    playable = ready(import_text(tmp_path, COMPLETE))
     document, lost = loadgen_document(playable)
     assert {item.split(":")[0] for item in lost} == {
         "sizes of tuples",
@@ -150,7 +150,7 @@ def test_what_the_load_generator_has_no_place_for_is_told(tmp_path: Path) -> Non
     assert document["config"]["topology.debug"] is False
 
 
-def test_rates_of_a_loop_and_of_copies_to_all_are_those_that_flow(tmp_path: Path) -> None:
+def test_exported_rates_account_for_loops_and_all_groupings(tmp_path: Path) -> None:
     text = """
 storm_lab: topology/1
 name: loop
@@ -180,4 +180,4 @@ components:
 def test_a_spread_of_rates_is_noted_only_if_there_is_one(tmp_path: Path, stddev: float, noted: bool) -> None:
     rate = f"{{mean: 10.0, stddev: {stddev}}}"
     text = f"spouts: [{{id: s, parallelism: 1, streams: [{{streamId: default, rate: {rate}}}]}}]\n"
-    assert ("the spread of rates" in said(import_text(tmp_path, text))) == noted
+    assert ("the spread of rates" in unusable_text(import_text(tmp_path, text))) == noted

@@ -37,7 +37,7 @@ links: {between_racks_us: 500, rack_uplink_mbps: 2000}
     assert nodes[0].ports == (6700, 6701)
     assert nodes[12].ports == (7000, 7100)
     assert found.cluster.racks == ("a", "b")
-    # Speed counts 2.0 GHz cores; an offer is what the machine has.
+    # Speed is relative to 2.0 GHz cores; by default a node offers all that it has.
     assert nodes[12].core_mhz == 3000.0
     assert nodes[12].offer == Resources(cpu_points=1600.0, memory_mb=65536.0)
     assert found.links == Links(inter_rack_us=500.0, uplink_mbps=2000.0)
@@ -70,7 +70,7 @@ def test_containers_on_one_machine_share_its_cores() -> None:
         read_machines(f"storm_lab: machines/1\n{nodes}\nshared_cores: 0", "m.yaml")
 
 
-def test_nodes_that_share_cores_have_one_thread_a_core() -> None:
+def test_nodes_that_share_cores_must_have_one_thread_per_core() -> None:
     text = "storm_lab: machines/1\nnodes: [{name: a, type: m5.xlarge, threads_per_core: 2}]\nshared_cores: 2"
     with pytest.raises(UserError, match=r"threads_per_core = 2: .*, unlike 'a'; count each thread as a core"):
         read_machines(text, "m.yaml")
@@ -81,7 +81,7 @@ def test_more_quota_than_cores_is_refused() -> None:
         read_machines("storm_lab: machines/1\nnodes: [{name: a, type: m5.xlarge, cpu_quota: 9}]", "m.yaml")
 
 
-def test_a_type_begins_with_another_and_changes_what_it_says() -> None:
+def test_a_type_inherits_from_another_and_overrides_its_values() -> None:
     found = read_machines(
         """
 storm_lab: machines/1
@@ -100,17 +100,17 @@ nodes: [{name: n, type: second}]
         base.core_mhz,
         base.nic_mbps,
     )
-    # Another number of cores than the type's: what it offered does not hold for it.
+    # The type's offer does not apply, as the number of cores differs.
     assert node.offer == Resources(400.0, 8000.0)
 
 
-def test_a_type_of_the_papers_keeps_what_it_offers() -> None:
+def test_a_machine_type_of_the_papers_keeps_its_offer() -> None:
     found = read_machines("storm_lab: machines/1\nnodes: [{name: n, count: 2, type: rstorm}]", "m.yaml")
     assert found.cluster.nodes[0].offer == Resources(100.0, 20480.0)
     assert found.core_mhz == RSTORM_MHZ
 
 
-def test_the_papers_play_the_testbeds_of_these_names() -> None:
+def test_named_testbeds_are_those_of_the_papers_experiments() -> None:
     assert TESTBEDS["tstorm-section-iii"].cluster == section_iii()
     assert TESTBEDS["tstorm-section-v"].cluster == blades()
     assert TESTBEDS["nstorm"].cluster == servers()
@@ -152,12 +152,12 @@ def test_a_testbed_is_chosen_by_its_name_or_in_a_file(tmp_path: Path) -> None:
         ("links: {same_rack_us: 1}\ntestbed: nstorm", "must be at least 50"),
     ],
 )
-def test_what_is_wrong_is_one_line_with_file_line_and_key(body: str, says: str) -> None:
+def test_an_error_is_one_line_with_its_file_line_and_key(body: str, says: str) -> None:
     with pytest.raises(UserError, match=says) as error:
         read(body)
     assert "\n" not in str(error.value)
 
 
-def test_a_name_that_is_neither_file_nor_testbed_is_told() -> None:
+def test_a_name_of_neither_file_nor_testbed_is_refused_with_a_suggestion() -> None:
     with pytest.raises(UserError, match=r"no such testbed; did you mean rstorm\?"):
         load_machines("rstom")

@@ -1,4 +1,4 @@
-"""Overlays: what they may say, and what is refused."""
+"""Overlays: what they may contain, and what is refused."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tests.importers.reading import assumptions, import_text, overlay_of, ready
 FLUX = SHAPES["a diamond"].text
 
 
-def test_defaults_of_ones_own_are_taken_and_told(tmp_path: Path) -> None:
+def test_defaults_of_the_user_are_applied_and_reported(tmp_path: Path) -> None:
     overlay = overlay_of(
         tmp_path,
         "defaults: {cost_us: 7, per_call: 0.5, bytes: 11, rate_per_s: 3,"
@@ -24,15 +24,15 @@ def test_defaults_of_ones_own_are_taken_and_told(tmp_path: Path) -> None:
     assert playable.figures["s"].emits["default"].per_call == 0.5
     assert playable.figures["s"].emits["default"].keys == {"word": Keys(5, KeyShape.HALF_NORMAL)}
     assert playable.sources["s"].rate_per_s == 3.0
-    # A default is an assumption, whoever chose it.
+    # A default is an assumption even if the user has chosen it.
     assert ("s", "rate of all its executors") in assumptions(imported)
 
 
-def test_costs_measured_on_a_machine_are_brought_to_the_reference_clock(tmp_path: Path) -> None:
+def test_costs_measured_on_a_machine_are_scaled_to_the_reference_clock(tmp_path: Path) -> None:
     overlay = overlay_of(tmp_path, "measured_on: {mhz: 4000}\ncomponents: {a: {cost_us: 10}}")
     playable = ready(import_text(tmp_path, FLUX, overlay=overlay))
     assert playable.figures["a"].cost_us == Spread(20.0)
-    # A default is a figure of the reference clock.
+    # A default refers to the reference clock.
     assert playable.figures["b"].cost_us == Spread(100.0)
 
 
@@ -66,13 +66,13 @@ def test_a_server_and_a_tick_can_be_given(tmp_path: Path) -> None:
         ("measured_on: {type: abacus}", "no such machine type"),
     ],
 )
-def test_what_is_wrong_is_one_line_with_file_line_and_key(tmp_path: Path, body: str, says: str) -> None:
+def test_an_error_is_one_line_with_its_file_line_and_key(tmp_path: Path, body: str, says: str) -> None:
     with pytest.raises(UserError, match=says) as error:
         import_text(tmp_path, FLUX, overlay=overlay_of(tmp_path, body))
     assert "\n" not in str(error.value)
 
 
-def test_a_topology_is_no_overlay(tmp_path: Path) -> None:
+def test_a_topology_is_refused_as_an_overlay(tmp_path: Path) -> None:
     path = tmp_path / "o.yaml"
     path.write_text("storm_lab: topology/1\n")
     with pytest.raises(UserError, match="must be one of: overlay/1"):

@@ -1,4 +1,4 @@
-"""Our own YAML: strict, with a schema, and written so that it reads back the same."""
+"""storm_lab's own YAML: strict, with a schema, and read back as it was written."""
 
 import gzip
 import math
@@ -21,9 +21,9 @@ from storm_lab.workloads.importers.importing import import_topology
 from storm_lab.workloads.importers.place import Notes, Place
 from storm_lab.workloads.importers.plain import export_topology, topology_document
 from storm_lab.workloads.importers.schema import MACHINES, OVERLAY, TOPOLOGY, schema
-from tests.importers.reading import assumptions, executions, import_text, overlay_of, ready, said
+from tests.importers.reading import assumptions, executions, import_text, overlay_of, ready, unusable_text
 
-WHOLE = """
+COMPLETE = """
 storm_lab: topology/1
 name: wc
 storm_version: 1.2.4
@@ -70,25 +70,25 @@ components:
 """
 
 
-def back(playable: Playable, folder: Path) -> Playable:
-    """A topology written and read again."""
+def round_trip(playable: Playable, folder: Path) -> Playable:
+    """Export a topology and import it again."""
     file = folder / "written.yaml"
     export_topology(playable, file)
     imported = import_topology(file)
-    assert said(imported) == ""
+    assert unusable_text(imported) == ""
     assert imported.assumed == ()
     return ready(imported)
 
 
-def test_it_is_read_as_it_says(tmp_path: Path) -> None:
-    imported = import_text(tmp_path, WHOLE)
+def test_a_topology_is_read_with_all_its_keys(tmp_path: Path) -> None:
+    imported = import_text(tmp_path, COMPLETE)
     playable = ready(imported)
     topology = playable.topology
     assert (topology.id, topology.workers, topology.ackers, topology.max_spout_pending) == ("wc", 3, 2, 500)
     assert (topology.message_timeout_s, topology.priority, topology.owner) == (45.0, 10, "me")
     assert str(playable.version) == "1.2.4"
     assert topology.component("split").task_count == 4
-    # What a component does not ask for is the topology's, or Storm's.
+    # Values that a component does not give are the topology's, or Storm's.
     assert topology.component("split").resources == Resources(40.0, 256.0, 0.0)
     assert topology.component("count").inputs[0].grouping is Grouping.FIELDS
     assert playable.sources["lines"].rate_per_s is None
@@ -96,32 +96,32 @@ def test_it_is_read_as_it_says(tmp_path: Path) -> None:
     assert figures.input_cost_us[("split", "default")] == Spread(8.0)
     assert figures.tick_emits == {"default": 5.0}
     assert playable.figures["split"].emits["default"].keys == {"word": Keys(500, KeyShape.ZIPF, 1.1)}
-    # Only a size that nobody gave is assumed.
+    # Only the size that is not given is assumed.
     assert assumptions(imported) == {("split.long", "size of a tuple")}
     counts = executions(playable)
     assert counts["count"] == pytest.approx(counts["lines"] * 7.75, abs=1)
 
 
-def test_it_reads_back_the_same(tmp_path: Path) -> None:
-    playable = ready(import_text(tmp_path, WHOLE))
-    again = back(playable, tmp_path)
+def test_an_exported_topology_is_read_back_unchanged(tmp_path: Path) -> None:
+    playable = ready(import_text(tmp_path, COMPLETE))
+    again = round_trip(playable, tmp_path)
     assert again == playable
     assert again.trace().digest == playable.trace().digest
 
 
-def test_what_is_written_keeps_to_the_schema(tmp_path: Path) -> None:
-    document = topology_document(ready(import_text(tmp_path, WHOLE)))
+def test_an_exported_topology_conforms_to_the_schema(tmp_path: Path) -> None:
+    document = topology_document(ready(import_text(tmp_path, COMPLETE)))
     Draft202012Validator(schema(TOPOLOGY)).validate(document)
 
 
-def test_the_schemas_are_schemas() -> None:
+def test_the_schemas_are_valid_json_schemas() -> None:
     for name in (TOPOLOGY, OVERLAY, MACHINES):
         Draft202012Validator.check_schema(schema(name))
 
 
-def test_costs_on_a_faster_machine_count_more(tmp_path: Path) -> None:
+def test_measured_costs_are_scaled_by_the_speed_of_their_machine(tmp_path: Path) -> None:
     for measured, factor in (("{mhz: 3000}", 1.5), ("{speed: 0.5}", 0.5), ("{type: m5.large}", 1.55)):
-        playable = ready(import_text(tmp_path, f"{WHOLE}\nmeasured_on: {measured}"))
+        playable = ready(import_text(tmp_path, f"{COMPLETE}\nmeasured_on: {measured}"))
         assert playable.figures["lines"].cost_us == Spread(12.5).scaled(factor)
         assert playable.figures["split"].cost_us == Spread(30, 5, 10, 90).scaled(factor)
         assert playable.figures["count"].tick_cost_us == pytest.approx(100 * factor)
@@ -146,12 +146,12 @@ def test_costs_on_a_faster_machine_count_more(tmp_path: Path) -> None:
         ("owner: me", "measured_on: {mhz: 5, speed: 1}", "must (be at|hold at)|measured_on"),
     ],
 )
-def test_what_is_wrong_is_one_line_with_file_line_and_key(
+def test_an_error_is_one_line_with_its_file_line_and_key(
     tmp_path: Path, old: str, new: str, says: str
 ) -> None:
-    assert old in WHOLE
+    assert old in COMPLETE
     with pytest.raises(UserError, match=says) as error:
-        import_text(tmp_path, WHOLE.replace(old, new))
+        import_text(tmp_path, COMPLETE.replace(old, new))
     assert "\n" not in str(error.value)
 
 
@@ -163,8 +163,8 @@ def test_what_is_wrong_is_one_line_with_file_line_and_key(
         ("fields: [word], cost", "fields: [letter], cost", "the stream has no field 'letter'"),
     ],
 )
-def test_what_does_not_fit_together_is_missing(tmp_path: Path, old: str, new: str, says: str) -> None:
-    imported = import_text(tmp_path, WHOLE.replace(old, new))
+def test_inconsistent_parts_make_a_topology_unplayable(tmp_path: Path, old: str, new: str, says: str) -> None:
+    imported = import_text(tmp_path, COMPLETE.replace(old, new))
     assert imported.playable is None
     assert says in str(imported.missing[0])
     with pytest.raises(UserError, match="cannot be played"):
@@ -189,7 +189,7 @@ components:
         ("v.jsonl", '"a"\n"b"\n', ("word",), 2),
     ],
 )
-def test_a_spout_may_emit_what_a_file_holds(
+def test_a_spout_may_emit_the_records_of_a_file(
     tmp_path: Path, name: str, content: str, fields: tuple[str, ...], records: int
 ) -> None:
     (tmp_path / name).write_text(content)
@@ -201,7 +201,7 @@ def test_a_spout_may_emit_what_a_file_holds(
     keys = trace.records["key"][trace.emissions["first_record"]]
     if name == "w.txt":
         assert keys[0] == keys[2] != keys[1]
-    assert back(playable, tmp_path) == playable
+    assert round_trip(playable, tmp_path) == playable
 
 
 def test_records_outside_the_folder_are_refused(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_records_outside_the_folder_are_refused(tmp_path: Path) -> None:
     for name in ("../secret.txt", str(tmp_path / "secret.txt")):
         with pytest.raises(UserError, match="is outside the folder"):
             import_text(inner, RECORDS.replace("FILE", name))
-    # An overlay is the reader's own: it may name any file.
+    # An overlay is the user's own file: it may name any file.
     text = RECORDS.replace(", records: FILE", "")
     overlay = overlay_of(inner, f"components: {{s: {{records: {tmp_path / 'secret.txt'}}}}}")
     assert ready(import_text(inner, text, overlay=overlay)).given == {"s": (("secret",),)}
@@ -234,14 +234,14 @@ def test_records_that_cannot_be_read_are_refused(
         import_text(tmp_path, RECORDS.replace("FILE", name))
 
 
-def test_records_of_different_lengths_are_missing_by_number(tmp_path: Path) -> None:
+def test_a_record_of_another_length_is_reported_by_its_number(tmp_path: Path) -> None:
     (tmp_path / "w.jsonl").write_text('["a", 1]\n["b"]\n')
     imported = import_text(tmp_path, RECORDS.replace("FILE", "w.jsonl"))
-    assert "record 2 of s: it has 1 values where the fields are: word, value0" in said(imported)
+    assert "record 2 of s: it has 1 values where the fields are: word, value0" in unusable_text(imported)
 
 
 def recorded() -> Playable:
-    """A topology whose code was run."""
+    """Return a topology whose code was run."""
     place, notes = Place("x"), Notes()
     draft = Draft("streamparse", "r", place, notes)
     draft.add(DraftComponent("s", True, place, streams={"default": DraftStream(("a", "b"))}, rate_per_s=5.0))
@@ -262,19 +262,19 @@ def recorded() -> Playable:
     return made
 
 
-def test_recorded_calls_are_written_beside_it_and_read_back(tmp_path: Path) -> None:
+def test_recorded_calls_are_exported_beside_the_topology_and_read_back(tmp_path: Path) -> None:
     playable = recorded()
     files = export_topology(playable, tmp_path / "r.yaml")
     assert [file.name for file in files] == ["r.yaml", "r.recording.json.gz"]
-    again = back(playable, tmp_path)
+    again = round_trip(playable, tmp_path)
     assert again.trace().digest == playable.trace().digest
     assert again.calls == playable.calls
-    # Written again, it is the same to the byte.
+    # Exporting it again gives the same bytes.
     export_topology(again, tmp_path / "again.yaml")
     assert (tmp_path / "again.recording.json.gz").read_bytes() == files[1].read_bytes()
 
 
-def test_a_call_that_failed_fails_its_tuple() -> None:
+def test_a_failed_call_fails_its_tuple() -> None:
     trace = recorded().trace()
     bolt = trace.records[trace.emissions["first_record"]]
     assert list(bolt["emissions"]) == [0, 0, -1, 0]
@@ -305,12 +305,12 @@ def test_a_damaged_recording_is_refused(tmp_path: Path, content: str, says: str)
         import_topology(tmp_path / "r.yaml")
 
 
-def test_a_recording_of_another_topology_is_noticed(tmp_path: Path) -> None:
+def test_a_recording_of_another_topology_is_detected(tmp_path: Path) -> None:
     export_topology(recorded(), tmp_path / "r.yaml")
     text = (tmp_path / "r.yaml").read_text().replace("default:", "other:")
     changed = text.replace("- from: s\n", "- from: s\n      stream: other\n")
     imported = import_text(tmp_path, changed, "r.yaml")
-    assert "s.default" in said(imported)
+    assert "s.default" in unusable_text(imported)
     assert imported.playable is None
 
 
@@ -319,7 +319,7 @@ NAMES = st.text(alphabet="abcXYZ 01._-:é#'\"[]{}", min_size=1, max_size=8).filt
 
 @st.composite
 def drafts(draw: st.DrawFn) -> Draft:
-    """Any topology that figures can describe."""
+    """Draw any topology that figures can describe."""
     place = Place("x")
     draft = Draft("any", draw(NAMES), place, Notes())
     names = draw(st.lists(NAMES, min_size=2, max_size=5, unique=True))
@@ -357,10 +357,10 @@ def drafts(draw: st.DrawFn) -> Draft:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drafts())
-def test_any_topology_reads_back_the_same(tmp_path: Path, draft: Draft) -> None:
+def test_any_topology_is_read_back_unchanged(tmp_path: Path, draft: Draft) -> None:
     playable = finish(draft, Defaults())
     assert playable is not None, draft.notes.unusable
-    assert back(playable, tmp_path) == playable
+    assert round_trip(playable, tmp_path) == playable
 
 
 def test_an_empty_yaml_has_no_value() -> None:

@@ -18,14 +18,14 @@ from tests.importers.flux_shapes import SHAPES
 from tests.importers.reading import import_text, overlay_of, ready
 from tests.importers.streamparse_shapes import PROJECTS
 from tests.importers.test_loadgen import CAPTURED
-from tests.importers.test_plain import WHOLE
+from tests.importers.test_plain import COMPLETE
 from tests.importers.ui_pages import PAGES
 
 MACHINES = "tstorm-section-iii"
 
 
 def flux(folder: Path) -> Imported:
-    text = SHAPES["a crawler with a status stream of every step"].text
+    text = SHAPES["a crawler with a status stream from every step"].text
     return import_text(folder, text, machines=MACHINES)
 
 
@@ -46,12 +46,12 @@ def storm_ui(folder: Path) -> Imported:
 
 
 def plain(folder: Path) -> Imported:
-    text = WHOLE.replace("rate_per_s: saturated", "rate_per_s: 40")
+    text = COMPLETE.replace("rate_per_s: saturated", "rate_per_s: 40")
     return import_text(folder, text, machines=MACHINES)
 
 
 @pytest.mark.parametrize("read", [flux, loadgen, streamparse, storm_ui, plain])
-def test_an_import_plays(tmp_path: Path, read) -> None:  # type: ignore[no-untyped-def]
+def test_an_imported_topology_can_be_played(tmp_path: Path, read) -> None:  # type: ignore[no-untyped-def]
     imported = read(tmp_path)
     site = imported_site(imported)
     spec = EmulationSpec(
@@ -65,17 +65,17 @@ def test_an_import_plays(tmp_path: Path, read) -> None:  # type: ignore[no-untyp
     outcome = Emulation(spec).run()
     assert outcome.stopped == ""
     executors = sum(c.executors for c in ready(imported).topology.components)
-    # With the ackers that Storm adds.
+    # The slots include the ackers that Storm adds.
     assert len(outcome.final.slots) >= executors
 
 
-def test_sources_become_what_the_emulator_plays(tmp_path: Path) -> None:
-    text = WHOLE.replace("rate_per_s: saturated", "rate_per_s: 40").replace(
+def test_sources_become_source_plans_of_the_emulator(tmp_path: Path) -> None:
+    text = COMPLETE.replace("rate_per_s: saturated", "rate_per_s: 40").replace(
         "anchored: true", "anchored: false"
     )
     plan = source_plans(ready(import_text(tmp_path, text)))["lines"]
     assert (plan.kind, plan.rate_per_s, plan.anchored) == (SourceKind.RATE, 40.0, False)
-    plan = source_plans(ready(import_text(tmp_path, WHOLE)))["lines"]
+    plan = source_plans(ready(import_text(tmp_path, COMPLETE)))["lines"]
     assert (plan.kind, plan.on_fail) == (SourceKind.SATURATED, FailurePolicy.REPLAY)
 
 
@@ -84,8 +84,8 @@ def test_links_are_constants_of_the_cost_model() -> None:
     assert cost_model(Links()).inter_rack_us == 0.0
 
 
-def test_a_site_plays_the_links_of_its_machines(tmp_path: Path) -> None:
-    imported = import_text(tmp_path, WHOLE)
+def test_a_site_uses_the_links_of_its_machines(tmp_path: Path) -> None:
+    imported = import_text(tmp_path, COMPLETE)
     site = imported_site(imported, TESTBEDS["rstorm"], cost={"emit_us": 4.0})
     assert (site.conditions.cost.inter_rack_us, site.conditions.cost.emit_us) == (2000.0, 4.0)
     with pytest.raises(UserError, match="no machines are given"):

@@ -1,4 +1,4 @@
-"""Pages of Storm's UI: counts by their window become rates, latencies costs, inputs subscriptions."""
+"""Pages of Storm's UI: counts become rates, latencies become costs, and inputs become subscriptions."""
 
 import copy
 import json
@@ -16,19 +16,19 @@ from storm_lab.model.topology import Resources
 from storm_lab.workloads.importers.figures import Spread
 from storm_lab.workloads.importers.imported import Imported
 from storm_lab.workloads.importers.importing import import_topology
-from tests.importers.reading import assumptions, executions, ready, said
+from tests.importers.reading import assumptions, executions, ready, unusable_text
 from tests.importers.ui_pages import COUNT, GRAPH, LINES, METRICS, PAGES, SPLIT, TOPOLOGY
 
 
 def imported(folder: Path, pages: dict[str, Any]) -> Imported:
-    """An import of pages that lie in a folder."""
+    """Write pages to a folder and import them."""
     for name, page in pages.items():
         (folder / name).write_text(json.dumps(page))
     return import_topology(*(folder / name for name in pages))
 
 
 def rate(folder: Path, **values: Any) -> float | None:
-    """Records a second of the spout, where the topology's page has other values."""
+    """Return the spout's records per second if the topology's page has these values."""
     pages = {**PAGES, "topology.json": {**TOPOLOGY, **values}}
     return ready(imported(folder, pages)).sources["lines"].rate_per_s
 
@@ -63,7 +63,7 @@ def test_subscriptions_are_those_of_the_graph(tmp_path: Path) -> None:
     assert (topology.workers, topology.message_timeout_s, topology.ackers) == (2, 45.0, None)
 
 
-def test_what_no_page_says_is_told(tmp_path: Path) -> None:
+def test_values_that_no_page_gives_are_reported(tmp_path: Path) -> None:
     found = imported(tmp_path, PAGES)
     assert {
         ("count from split.default", "fields of the grouping"),
@@ -71,10 +71,10 @@ def test_what_no_page_says_is_told(tmp_path: Path) -> None:
         ("lines.default", "size of a tuple"),
         ("wc", "CPU of a call"),
     } <= assumptions(found)
-    assert "settings storm.zookeeper.port, topology.kryo.register" in said(found)
+    assert "settings storm.zookeeper.port, topology.kryo.register" in unusable_text(found)
 
 
-def test_supervisors_are_the_machines(tmp_path: Path) -> None:
+def test_supervisors_become_machines(tmp_path: Path) -> None:
     found = imported(tmp_path, PAGES)
     assert found.machines is not None
     nodes = found.machines.cluster.nodes
@@ -82,14 +82,14 @@ def test_supervisors_are_the_machines(tmp_path: Path) -> None:
         ("s-1", "h1", 8, 16384.0, 4),
         ("s-2", "h2", 4, 4096.0, 4),
     ]
-    assert "supervisor s-3: it has no slots" in said(found)
+    assert "supervisor s-3: it has no slots" in unusable_text(found)
 
 
 @pytest.mark.parametrize("key", ["totalCpu", "totalMem"])
 def test_a_negative_offer_of_a_supervisor_is_noted(tmp_path: Path, key: str) -> None:
     page = {"supervisors": [{"id": "s-1", "host": "h1", "slotsTotal": 4, key: -1.0}]}
     found = imported(tmp_path, {**PAGES, "supervisors.json": page})
-    assert f"{key} of supervisor s-1: it is negative" in said(found)
+    assert f"{key} of supervisor s-1: it is negative" in unusable_text(found)
     assert found.machines is not None
     assert found.machines.cluster.nodes[0].offer == Resources(400.0, 8192.0)
 
@@ -99,7 +99,7 @@ def test_a_folder_of_pages_is_one_topology(tmp_path: Path) -> None:
     assert ready(import_topology(tmp_path)).topology.id == "wc"
 
 
-def test_the_page_of_metrics_serves_in_place_of_the_components_pages(tmp_path: Path) -> None:
+def test_the_metrics_page_can_replace_the_pages_of_components(tmp_path: Path) -> None:
     found = ready(imported(tmp_path, {"t.json": TOPOLOGY, "m.json": METRICS, "g.json": GRAPH}))
     other = ready(imported(tmp_path, PAGES))
     assert found.topology == other.topology
@@ -119,47 +119,47 @@ def test_without_components_and_graph_the_inputs_are_missing(tmp_path: Path) -> 
     assert "the inputs of bolt 'split': save /api/v1/topology/ID/component/split" in str(found.missing[0])
 
 
-def test_with_the_graph_alone_tuples_are_shared_over_streams(tmp_path: Path) -> None:
+def test_with_only_the_graph_tuples_are_divided_equally_among_streams(tmp_path: Path) -> None:
     found = imported(tmp_path, {"t.json": TOPOLOGY, "g.json": GRAPH})
     emits = ready(found).figures["lines"].emits
     assert emits["default"].per_call == emits["errors"].per_call == 0.5
     assert ("lines", "tuples by stream") in assumptions(found)
 
 
-def test_pages_without_the_topologys_own_say_what_is_missing(tmp_path: Path) -> None:
+def test_a_missing_topology_page_is_reported(tmp_path: Path) -> None:
     found = imported(tmp_path, {"l.json": LINES, "s.json": SPLIT})
     assert "the topology's page: save /api/v1/topology/ID" in str(found.missing[0])
 
 
-def test_a_topology_that_is_younger_than_its_window_counts_its_age(tmp_path: Path) -> None:
+def test_rates_of_a_topology_younger_than_its_window_are_based_on_its_age(tmp_path: Path) -> None:
     assert rate(tmp_path, uptimeSeconds=60) == 1100.0
     assert rate(tmp_path, uptimeSeconds=None, uptime="5m 0s") == 220.0
     assert rate(tmp_path, window=":all-time", windowHint="All time") == 66000 / 7200
 
 
-def test_a_spout_that_gets_no_acks_emits_without_ids(tmp_path: Path) -> None:
+def test_a_spout_that_gets_no_acks_is_taken_as_unanchored(tmp_path: Path) -> None:
     page = copy.deepcopy(TOPOLOGY)
     page["spouts"][0].update(acked=0, failed=0)
     assert ready(imported(tmp_path, {**PAGES, "topology.json": page})).sources["lines"].anchored is False
 
 
-def test_a_second_page_of_a_kind_and_pages_of_no_use_are_told(tmp_path: Path) -> None:
+def test_duplicate_and_unrelated_pages_are_reported(tmp_path: Path) -> None:
     pages = {**PAGES, "z.json": LINES, "y.json": TOPOLOGY, "x.json": {"topologies": []}}
     found = imported(tmp_path, pages)
     assert ready(found)
     for text in ("a second page of lines", "a second topology page", "it has nothing about the topology"):
-        assert text in said(found)
+        assert text in unusable_text(found)
 
 
-def test_files_that_are_no_pages_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_not_pages_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="several files are one topology only if they are pages"):
         imported(tmp_path, {"a.json": {"a": 1}, "b.json": LINES})
     with pytest.raises(UserError, match="of none of the formats"):
         imported(tmp_path, {"a.json": {"a": 1}})
 
 
-class Answers(BaseHTTPRequestHandler):
-    """Answers as the UI does."""
+class FakeUi(BaseHTTPRequestHandler):
+    """Answers as Storm's UI does."""
 
     def do_GET(self) -> None:
         base = "/ui/api/v1"
@@ -178,12 +178,12 @@ class Answers(BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(page).encode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def ui() -> Iterator[ThreadingHTTPServer]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), FakeUi)
     server.topologies = [{"id": "wc-1", "name": "wc"}]  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -198,8 +198,8 @@ def test_a_url_is_fetched_with_all_its_pages(ui: ThreadingHTTPServer, tmp_path: 
     for url in (base, f"{base}/api/v1/topology/wc-1", f"{base}/api/v1/topology/summary"):
         found = import_topology(url)
         assert ready(found).figures == ready(imported(tmp_path, PAGES)).figures
-        # A page that is not there is told, and not needed.
-        assert "supervisor/summary: this page: the page cannot be fetched (Not Found)" in said(found)
+        # A missing page is reported, but not needed.
+        assert "supervisor/summary: this page: the page cannot be fetched (Not Found)" in unusable_text(found)
 
 
 def test_a_ui_with_several_topologies_asks_for_one(ui: ThreadingHTTPServer) -> None:
@@ -208,7 +208,7 @@ def test_a_ui_with_several_topologies_asks_for_one(ui: ThreadingHTTPServer) -> N
         import_topology(f"http://127.0.0.1:{ui.server_port}/ui")
 
 
-def test_a_url_that_does_not_answer_is_one_line(ui: ThreadingHTTPServer) -> None:
+def test_a_url_that_cannot_be_fetched_is_refused(ui: ThreadingHTTPServer) -> None:
     for url in (
         f"http://127.0.0.1:{ui.server_port}/ui/api/v1/topology/nothere",
         "http://127.0.0.1:1/",

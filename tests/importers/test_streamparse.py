@@ -1,4 +1,4 @@
-"""streamparse projects: read as text, or run over their input; each is playable or says what is missing."""
+"""streamparse projects, read as text or run over their input: each is playable or reports what is missing."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from storm_lab.errors import UserError
 from storm_lab.model import Grouping
 from storm_lab.workloads.importers.importing import import_topology
 from storm_lab.workloads.importers.plain import export_topology
-from tests.importers.reading import assumptions, executions, overlay_of, ready, said
+from tests.importers.reading import assumptions, executions, overlay_of, ready, unusable_text
 from tests.importers.streamparse_shapes import PROJECTS, Project, one_file
 
 
@@ -35,7 +35,7 @@ def test_a_project_is_run_over_its_input(tmp_path: Path, project: Project) -> No
     before = sorted(path for path in project.write(tmp_path).rglob("*"))
     imported = import_topology(tmp_path, run_python=True)
     for text in project.says:
-        assert text in said(imported)
+        assert text in unusable_text(imported)
     if project.missing:
         assert project.missing in "\n".join(map(str, imported.missing))
         return
@@ -46,7 +46,7 @@ def test_a_project_is_run_over_its_input(tmp_path: Path, project: Project) -> No
     assert sorted(tmp_path.rglob("*")) == before
     export_topology(playable, tmp_path / "out.yaml")
     again = import_topology(tmp_path / "out.yaml")
-    assert said(again) == ""
+    assert unusable_text(again) == ""
     assert ready(again) == playable
 
 
@@ -54,7 +54,7 @@ def test_there_are_at_least_a_dozen_projects() -> None:
     assert len(PROJECTS) >= 12
 
 
-def test_reading_as_text_understands_what_is_literal(tmp_path: Path) -> None:
+def test_reading_as_text_understands_literals(tmp_path: Path) -> None:
     project = PROJECTS["packages, names, and attributes of classes"]
     topology = ready(import_topology(project.write(tmp_path))).topology
     assert (topology.workers, topology.max_spout_pending) == (4, 100)
@@ -63,10 +63,10 @@ def test_reading_as_text_understands_what_is_literal(tmp_path: Path) -> None:
     assert topology.component("count-bolt").inputs[0].grouping is Grouping.FIELDS
 
 
-def test_reading_as_text_tells_what_would_have_to_be_run(tmp_path: Path) -> None:
-    imported = import_topology(PROJECTS["what reading alone cannot know"].write(tmp_path))
-    assert "par of s: it is computed" in said(imported)
-    assert "outputs of S: they are computed" in said(imported)
+def test_reading_as_text_reports_values_that_are_computed(tmp_path: Path) -> None:
+    imported = import_topology(PROJECTS["values that are known only by running the code"].write(tmp_path))
+    assert "par of s: it is computed" in unusable_text(imported)
+    assert "outputs of S: they are computed" in unusable_text(imported)
     assert ready(imported).topology.component("s").executors == 1
 
 
@@ -83,12 +83,12 @@ def test_a_project_with_several_topologies_asks_for_one(tmp_path: Path) -> None:
         import_topology(Project(files).write(tmp_path))
 
 
-def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file"):
         import_topology(tmp_path / "nothere.py", run_python=True)
 
 
-# What follows runs Python.
+# The tests below run Python.
 
 
 @pytest.fixture(scope="module")
@@ -98,10 +98,10 @@ def streams(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return PROJECTS[name].write(tmp_path_factory.mktemp("streams"))
 
 
-def test_what_is_played_is_what_the_code_did(streams: Path) -> None:
+def test_the_trace_holds_what_the_code_emitted(streams: Path) -> None:
     playable = ready(import_topology(streams, run_python=True))
     counts = executions(playable)
-    # At least 1000 records, of which every third is a number; four words a line.
+    # At least 1000 records, of which every third is a number; four words per line.
     lines = counts["split"]
     numbers = counts["sums"]
     assert lines + numbers == counts["s"] in (1000, 1001)
@@ -110,11 +110,11 @@ def test_what_is_played_is_what_the_code_did(streams: Path) -> None:
     trace = playable.trace()
     stream = trace.streams.index(("split", "words"))
     words = trace.emissions[trace.emissions["stream"] == stream]
-    # Four words, so four keys, of the bolt that groups by them.
+    # Four words, so four keys for the bolt that groups by them.
     assert len(np.unique(trace.records["key"][words["first_record"]])) == 4
 
 
-def test_running_it_again_gives_the_same_trace(streams: Path) -> None:
+def test_running_a_project_again_records_the_same_calls(streams: Path) -> None:
     costs = overlay_of(
         streams,
         "components: {s: {cost_us: 1}, split: {cost_us: 2}, sums: {cost_us: 3}, "
@@ -125,7 +125,7 @@ def test_running_it_again_gives_the_same_trace(streams: Path) -> None:
     assert calls[0] == calls[1]
 
 
-def test_costs_are_measured_and_told_to_be_of_this_machine(streams: Path) -> None:
+def test_costs_are_measured_and_reported_as_those_of_this_machine(streams: Path) -> None:
     imported = import_topology(streams, run_python=True)
     assert all(figures.cost_us.mean > 0 for figures in ready(imported).figures.values())
     assert any("Python here" in what for _, what in assumptions(imported))
@@ -152,17 +152,17 @@ class T(Topology):
 """
 
 
-def test_sleeping_takes_virtual_time_and_gives_the_rate(tmp_path: Path) -> None:
+def test_sleeping_takes_virtual_time_and_determines_the_rate(tmp_path: Path) -> None:
     imported = import_topology(one_file(SLEEPS).write(tmp_path), run_python=True)
     # Five executors, four tuples a second each.
     assert ready(imported).sources["s"].rate_per_s == 20.0
     assert "rate of s from what it sleeps: 20 records/s" in imported.read
     assert "order" in ready(imported).calls.components  # type: ignore[union-attr]
-    assert "calls of order" not in said(imported)
+    assert "calls of order" not in unusable_text(imported)
 
 
 def test_an_overlay_gives_rates_tasks_and_records_to_the_run(tmp_path: Path) -> None:
-    project = PROJECTS["Java on both sides"].write(tmp_path)
+    project = PROJECTS["Java components before and after Python"].write(tmp_path)
     (tmp_path / "words.txt").write_text("the\ncow\nthe\n")
     overlay = overlay_of(
         tmp_path, "components: {java-spout: {records: words.txt, rate_per_s: 5}, mid: {executors: 2}}"
@@ -177,18 +177,18 @@ def test_an_overlay_gives_rates_tasks_and_records_to_the_run(tmp_path: Path) -> 
     assert executions(playable)["java-bolt"] == 3
 
 
-def test_ticks_carry_what_came_between_them(tmp_path: Path) -> None:
+def test_ticks_emit_what_was_collected_between_them(tmp_path: Path) -> None:
     imported = import_topology(PROJECTS["batches at ticks"].write(tmp_path), run_python=True)
     playable = ready(imported)
     assert playable.calls is not None
-    # 100 words a second, of which there are four, for two seconds.
+    # 100 words per second for two seconds, divided among four words.
     batch = dict(emit.values for emit in playable.calls.ticks["batch"].emits)  # type: ignore[misc]
     assert batch == {word: pytest.approx(50, abs=1) for word in ("dog", "cat", "zebra", "elephant")}
     assert playable.topology.component("batch").tick_seconds == 2.0
     assert playable.figures["batch"].emits["default"].per_call == 0.0
 
 
-def test_state_is_that_of_each_task(tmp_path: Path) -> None:
+def test_each_task_has_its_own_state(tmp_path: Path) -> None:
     text = """
 class S(Spout):
     outputs = ["k"]
@@ -214,16 +214,16 @@ class T(Topology):
     playable = ready(import_topology(one_file(text).write(tmp_path), run_python=True))
     assert playable.calls is not None
     seen = {emit.values[:2] for call in playable.calls.bolts["seen"] for emit in call.emits}
-    # Each key has one task, and that of Java's hash: (31 + 97) % 4 and (31 + 98) % 4 after task 3.
+    # Java's hash gives each key one task: (31 + 97) % 4 and (31 + 98) % 4 after task 3.
     first = 3
     assert seen == {("a", first + 0), ("b", first + 1)}
 
 
 HOSTILE = {
     "ends its process": ("os._exit(3)", "it ended with status 3"),
-    "never comes back": ("while True: pass", "a call did not come back within 5 s"),
-    "waits for nobody": ("import threading; threading.Event().wait()", "a call did not come back within 5 s"),
-    "catches everything": (
+    "never returns": ("while True: pass", "a call did not come back within 5 s"),
+    "waits for ever": ("import threading; threading.Event().wait()", "a call did not come back within 5 s"),
+    "catches every exception": (
         "\n        while True:\n            try:\n                while True: pass"
         "\n            except Exception: pass",
         "a call did not come back within 5 s",
@@ -237,7 +237,7 @@ HOSTILE = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("code", "says"), HOSTILE.values(), ids=HOSTILE)
-def test_code_that_does_not_behave_is_ended_and_told(tmp_path: Path, code: str, says: str) -> None:
+def test_misbehaving_code_is_stopped_and_reported(tmp_path: Path, code: str, says: str) -> None:
     text = f"""
 import os, sys
 class S(Spout):
@@ -249,8 +249,8 @@ class T(Topology):
     s = S.spec()
 """
     imported = import_topology(one_file(text).write(tmp_path), run_python=True, python_seconds=20)
-    assert says in said(imported)
-    # What it declares can be played all the same.
+    assert says in unusable_text(imported)
+    # The declared topology can still be played.
     assert ready(imported).calls is None
 
 
@@ -276,10 +276,12 @@ class T(Topology):
 """
     imported = import_topology(one_file(text).write(tmp_path), run_python=True)
     assert ready(imported).calls.components == {"s", "works"}  # type: ignore[union-attr]
-    assert "running hangs: a call did not come back within 5 s: played by its figures" in said(imported)
+    assert "running hangs: a call did not come back within 5 s: played by its figures" in unusable_text(
+        imported
+    )
 
 
-def test_processes_that_it_starts_end_with_it(tmp_path: Path) -> None:
+def test_processes_started_by_user_code_end_with_it(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     text = f"""
 import subprocess, sys
@@ -298,7 +300,7 @@ class T(Topology):
     pid = int(pids.read_text())
     deadline = time.monotonic() + 10.0
     while not _is_gone(pid) and time.monotonic() < deadline:
-        time.sleep(0.02)  # It has been killed, and the system ends it when it comes to that.
+        time.sleep(0.02)  # It has been killed; the kernel may take a moment to end it.
     assert _is_gone(pid)
 
 
@@ -309,7 +311,7 @@ def _is_gone(pid: int) -> bool:
         return True
 
 
-def test_the_modules_in_place_have_the_names_of_the_real_ones() -> None:
+def test_the_replacement_modules_have_the_names_of_the_real_ones() -> None:
     code = """
 from storm_lab.workloads.multilang.loading import install
 install()
@@ -348,9 +350,9 @@ STARRED = {
 }
 
 
-def test_all_names_of_a_module_of_the_project_may_be_imported(tmp_path: Path) -> None:
+def test_star_imports_from_a_module_of_the_project_are_resolved(tmp_path: Path) -> None:
     imported = import_topology(Project(STARRED).write(tmp_path))
-    assert said(imported) == ""
+    assert unusable_text(imported) == ""
     topology = ready(imported).topology
     assert {c.id: (c.executors, c.outputs["default"]) for c in topology.components} == {
         "numbers": (1, ("number",)),
@@ -358,13 +360,13 @@ def test_all_names_of_a_module_of_the_project_may_be_imported(tmp_path: Path) ->
     }
 
 
-def test_it_runs_where_streamparse_s_own_programs_are_imported(tmp_path: Path) -> None:
+def test_a_project_that_imports_streamparses_own_programs_can_be_run(tmp_path: Path) -> None:
     playable = ready(import_topology(Project(STARRED).write(tmp_path), run_python=True))
     assert playable.calls is not None
     assert playable.calls.components == {"numbers", "add"}
 
 
-def test_a_topology_whose_components_are_not_there_is_read_as_text_even_when_it_may_run(
+def test_a_topology_with_missing_components_is_read_as_text_even_if_it_may_run(
     tmp_path: Path,
 ) -> None:
     files = {
@@ -375,28 +377,30 @@ def test_a_topology_whose_components_are_not_there_is_read_as_text_even_when_it_
         )
     }
     imported = import_topology(Project(files).write(tmp_path), run_python=True)
-    assert "numbers is of the module spouts, which is not installed here: read as text" in said(imported)
+    assert "numbers is of the module spouts, which is not installed here: read as text" in unusable_text(
+        imported
+    )
     assert [c.id for c in ready(imported).topology.components] == ["numbers", "add"]
 
 
-def test_a_module_that_the_project_lacks_is_not_said_to_need_installing(tmp_path: Path) -> None:
+def test_a_module_missing_from_the_project_is_not_reported_as_to_be_installed(tmp_path: Path) -> None:
     files = dict(STARRED)
     files["src/own/__init__.py"] = ""
     files["topologies/sums.py"] = "from own.lost.deep import x\n" + files["topologies/sums.py"]
     imported = import_topology(Project(files).write(tmp_path), run_python=True)
-    assert "the Python module own.lost: own has no such module" in said(imported)
-    assert "install it" not in said(imported)
+    assert "the Python module own.lost: own has no such module" in unusable_text(imported)
+    assert "install it" not in unusable_text(imported)
     assert ready(imported).calls is not None
 
 
-def test_an_error_on_import_is_told_with_the_line_of_the_module(tmp_path: Path) -> None:
+def test_an_import_error_is_reported_with_the_line_of_the_module(tmp_path: Path) -> None:
     files = {**STARRED, "src/broken.py": "import math\n\nmath.nothing\n"}
     files["topologies/sums.py"] = "import broken\n" + files["topologies/sums.py"]
     imported = import_topology(Project(files).write(tmp_path), run_python=True)
-    assert "broken.py:3: AttributeError: module 'math' has no attribute 'nothing'" in said(imported)
+    assert "broken.py:3: AttributeError: module 'math' has no attribute 'nothing'" in unusable_text(imported)
 
 
-def test_a_class_whose_file_is_not_python_3_is_not_said_to_be_lost(tmp_path: Path) -> None:
+def test_a_class_whose_file_is_not_python_3_is_reported_as_unreadable(tmp_path: Path) -> None:
     files = {
         "topologies/old.py": (
             "from old_bolts import Old\nfrom streamparse import Spout, Topology\n\n"
@@ -406,11 +410,11 @@ def test_a_class_whose_file_is_not_python_3_is_not_said_to_be_lost(tmp_path: Pat
         "src/old_bolts.py": "from streamparse import Bolt\n\nclass Old(Bolt):\n    print 'hello'\n",
     }
     imported = import_topology(Project(files).write(tmp_path))
-    assert "the class Old: its source, old_bolts.py, could not be read" in said(imported)
+    assert "the class Old: its source, old_bolts.py, could not be read" in unusable_text(imported)
     assert [c.id for c in ready(imported).topology.components] == ["s", "old"]
 
 
-def test_version_and_workers_that_nobody_says_are_told(tmp_path: Path) -> None:
+def test_an_unstated_version_and_number_of_workers_are_reported(tmp_path: Path) -> None:
     imported = import_topology(Project(STARRED).write(tmp_path))
     assert {("sums", "Storm's version"), ("sums", "number of workers")} <= assumptions(imported)
     given = overlay_of(tmp_path, "topology: {workers: 2, storm_version: 1.2.4}\n")

@@ -1,4 +1,4 @@
-"""Pages of Storm's UI as it answers, made by hand: a spout, two bolts, two streams."""
+"""Pages as Storm's UI answers them, written by hand: a spout, two bolts, two streams."""
 
 from __future__ import annotations
 
