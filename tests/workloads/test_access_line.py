@@ -1,4 +1,4 @@
-"""Lines of access logs: each format read by hand, and every kind of damage named."""
+"""Lines of access logs: each format checked by hand, and every kind of damage named."""
 
 import pytest
 
@@ -55,7 +55,7 @@ def test_a_w3c_line_is_read_by_the_names_of_its_columns() -> None:
         ("Jan 3 kernel: out of memory", [], LogFormat.UNKNOWN),
     ],
 )
-def test_the_format_is_seen_from_the_line(line: str, fields: list[str], form: LogFormat) -> None:
+def test_the_format_is_recognised_from_the_line(line: str, fields: list[str], form: LogFormat) -> None:
     assert format_of(line, fields) is form
 
 
@@ -74,6 +74,6 @@ def test_the_format_is_seen_from_the_line(line: str, fields: list[str], form: Lo
         (W3C, LogFormat.UNKNOWN, "unknown format"),
     ],
 )
-def test_damage_is_named(line: str, form: LogFormat, reason: str) -> None:
+def test_a_damaged_line_is_refused_with_the_reason(line: str, form: LogFormat, reason: str) -> None:
     with pytest.raises(MalformedLineError, match=reason):
         parse_line(line, form, FIELDS)

@@ -1,4 +1,4 @@
-"""Building a trace: word counts traced by hand, grouping keys, streams, ticks, and refusals by name."""
+"""Building a trace: word counts traced by hand, grouping keys, streams, ticks, and refused input."""
 
 from collections.abc import Callable, Iterable
 
@@ -32,7 +32,7 @@ class Lines(Spout):
 
 
 class Do(Bolt):
-    """A bolt of one function."""
+    """A bolt that calls one function."""
 
     def __init__(self, execute: Callable[[Values, Emit], None] = lambda values, emit: None) -> None:
         self._execute = execute
@@ -119,12 +119,12 @@ def test_a_trace_holds_every_word_of_the_text() -> None:
     assert len(trace.records) == 3 + 3 + 8 + 8
 
 
-def test_the_digest_tells_inputs_and_costs_apart() -> None:
+def test_the_digest_depends_on_the_input() -> None:
     assert word_count_trace("the cow").digest == word_count_trace("the cow").digest
     assert word_count_trace("the cow").digest != word_count_trace("the cat").digest
 
 
-def test_every_subscription_follows_its_own_record_in_order_of_declaration() -> None:
+def test_subscriptions_get_records_of_their_own_in_order_of_declaration() -> None:
     seen: list[str] = []
     trace = trace_of(
         [
@@ -164,7 +164,7 @@ def test_bolts_see_component_and_stream_of_their_input() -> None:
     assert seen == [("fork", "errors", "x")]
 
 
-def test_a_bolt_fails_its_tuple_and_what_it_has_emitted_is_not_sent() -> None:
+def test_tuples_that_a_failing_call_has_emitted_are_not_sent() -> None:
     def odd_only(values: Values, emit: Emit) -> None:
         emit("first")
         if values[0] == 2:
@@ -296,7 +296,7 @@ def test_a_value_of_unknown_size_or_hash_is_refused() -> None:
         trace_of(components, code, V0_8_2)
 
 
-def test_maps_are_sized_and_grouped_by() -> None:
+def test_maps_have_a_size_and_can_be_grouped_by() -> None:
     components = [spout("n"), bolt("sink", on_spout(Grouping.FIELDS, "n"), executors=100)]
     trace = trace_of(components, {"spout": Lines(({"ab": 1, "cd": None},)), "sink": Do()})
     # The list's length and a class; the map's length, and class and content of two keys and two values.
@@ -305,7 +305,7 @@ def test_maps_are_sized_and_grouped_by() -> None:
 
 
 @pytest.mark.parametrize("cost", [Cost(-1.0), Cost(float("nan")), Cost(1.0, "db", float("inf"))])
-def test_a_cost_that_is_no_time_is_refused(cost: Cost) -> None:
+def test_an_invalid_cost_is_refused(cost: Cost) -> None:
     sink = Do()
     sink.price = cost
     with pytest.raises(UserError, match=r"sink\.cost: .*is not a time"):
@@ -358,7 +358,7 @@ def test_a_loop_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         trace_of(components, code)
 
 
-def test_code_and_topology_must_fit() -> None:
+def test_code_and_topology_must_match() -> None:
     with pytest.raises(UserError, match=r"'ghost'.*topology lacks"):
         trace_of([spout("n")], {"spout": Lines((1,)), "ghost": Do()})
     with pytest.raises(UserError, match="sink: there is no code"):
@@ -370,7 +370,7 @@ def test_code_and_topology_must_fit() -> None:
 
 
 @pytest.mark.parametrize("task", [None, -1, 4])
-def test_a_direct_emit_without_a_task_of_its_own_is_refused(task: int | None) -> None:
+def test_a_direct_emit_without_a_valid_task_is_refused(task: int | None) -> None:
     components = [
         spout("n"),
         bolt("send", on_spout(), outputs={"default": ("n",)}),
@@ -380,8 +380,9 @@ def test_a_direct_emit_without_a_task_of_its_own_is_refused(task: int | None) ->
         trace_of(components, {"spout": Lines((1,)), "send": emitting(1, task=task), "sink": Do()})
 
 
-def test_partial_keys_are_refused_where_storm_had_none() -> None:
+def test_partial_key_groupings_are_refused_on_versions_without_them() -> None:
     with pytest.raises(UserError, match=r"0\.8\.2 has no partial-key"):
         trace_of(
-            [spout("n"), bolt("sink", on_spout(Grouping.PARTIAL_KEY))], {"spout": Lines(("x",)), "sink": Do()}
+            [spout("n"), bolt("sink", on_spout(Grouping.PARTIAL_KEY))],
+            {"spout": Lines(("x",)), "sink": Do()},
         )

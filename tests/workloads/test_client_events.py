@@ -1,4 +1,4 @@
-"""Client events: every event is distributed and counted once; reports carry the users of a second."""
+"""Client events: every event is distributed and counted once; reports hold the users of a second."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def test_every_event_is_read_distributed_and_counted_once() -> None:
         VERSION,
     )
     costs = Counter(int(ns) for ns in trace.records["cpu_ns"])
-    # The report's own record costs a count, the aggregator's its own.
+    # The tick's record, which emits the report, costs a count; the aggregator has its own cost.
     assert costs == {20_000: 50, 10_000: 50, 5_000: 51, 1_000: 1}
     assert set(trace.emissions["bytes"][:-1]) == {150}
 
 
-def test_users_are_counted_once_a_second_and_forgotten_with_it() -> None:
+def test_each_user_is_counted_once_per_second() -> None:
     counter = CountUsers(COSTS)
     reports: list[tuple[object, ...]] = []
 
@@ -48,7 +48,7 @@ def test_users_are_counted_once_a_second_and_forgotten_with_it() -> None:
     assert reports == [(1, 1), (1, 2), (1, 2), (2, 1)]
 
 
-def test_reports_add_up_by_second() -> None:
+def test_reports_are_summed_by_second() -> None:
     adder = AddReports(COSTS)
     for report in ((1, 3), (2, 1), (1, 4)):
         adder.execute(Values.of(report, "user-count", "default"), lambda *values, **_: None)

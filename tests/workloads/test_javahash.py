@@ -1,4 +1,4 @@
-"""Java's hashes come out as a JVM computes them."""
+"""Java's hashes have the values that a JVM computes."""
 
 import pytest
 
@@ -25,7 +25,7 @@ from storm_lab.model.javahash import (
         (None, 0),
         (-7, -7),
         (1 << 40, 256),
-        # A map is the sum of the hashes of key and value, each pair's folded together.
+        # The hash of a map is the sum of its entries' hashes: key hash XOR value hash.
         ({"a": 1}, 97 ^ 1),
         ({"a": 1, "b": [True]}, (97 ^ 1) + (98 ^ 1262)),
         ({}, 0),
@@ -53,7 +53,7 @@ def test_hash_of_a_list(values: list[object], expected: int) -> None:
 
 
 def test_strings_are_hashed_by_utf16_units() -> None:
-    # The G clef lies outside the basic plane: two units, D834 and DD1E.
+    # The G clef is outside the basic plane: two units, D834 and DD1E.
     assert java_hash("\U0001d11e") == 31 * 0xD834 + 0xDD1E
 
 
@@ -82,7 +82,7 @@ def test_unknown_classes_have_no_hash() -> None:
         java_hash(object())
 
 
-def test_random_draws_like_java() -> None:
+def test_random_numbers_are_those_of_java() -> None:
     random = JavaRandom(42)
     assert [random.next_int(10), random.next_int(10), random.next_int(8)] == [0, 3, 5]
 

@@ -1,4 +1,4 @@
-"""Log Stream Processing's user code: over generated and real logs, and by hand over single lines."""
+"""User code of Log Stream Processing: on generated and real logs, and by hand on single lines."""
 
 import json
 from collections import Counter
@@ -26,7 +26,7 @@ COSTS = LogStreamCosts(10, 3000, 6000, 100, 300, 700)
 
 
 class Emitted:
-    """An emit call that keeps what it is given, by stream."""
+    """An emit call that keeps the emitted values by stream."""
 
     def __init__(self) -> None:
         self.streams: dict[str, list[tuple[object, ...]]] = {}
@@ -55,7 +55,7 @@ def test_the_generated_log_has_three_formats_and_a_damaged_line_in_two_hundred()
     assert len(emitted.streams[MALFORMED]) == sum(rules.malformed.values())
 
 
-def test_generated_requests_are_skewed_as_real_ones() -> None:
+def test_generated_requests_are_as_skewed_as_real_ones() -> None:
     _, emitted = run_rules(load_log("generated"))
     hits = [n for _, n in Counter(str(v[0]) for v in emitted.streams["default"]).most_common()]
     assert 0.05 <= hits[0] / sum(hits) <= 0.1, "the real log's first path has a twelfth"
@@ -68,7 +68,7 @@ def test_the_generated_log_is_the_same_on_every_machine() -> None:
     assert load_log("generated").digest == "c0faed9bf59012da817081c303a1eeeb0f02d2f7eb66f7661a0235f829713a31"
 
 
-def test_columns_travel_with_w3c_events_and_directives_are_no_events() -> None:
+def test_w3c_events_carry_their_columns_and_directives_are_not_events() -> None:
     lines = ["#Version: 1.0", "#Fields: date time", "", "2015-01-13 00:32:17", "#Fields: time date", "a b"]
     events = [json.loads(event) for event in ship(lines)]
     assert [(e["fields"], e["message"]) for e in events] == [
@@ -88,12 +88,14 @@ def test_columns_travel_with_w3c_events_and_directives_are_no_events() -> None:
         ({"path": "/healthcheck", "status": 500}, None),
     ],
 )
-def test_rules_tag_what_they_say(change: dict[str, object], tags: tuple[str, ...] | None) -> None:
+def test_rules_tag_requests_and_drop_health_checks(
+    change: dict[str, object], tags: tuple[str, ...] | None
+) -> None:
     usual = {"client": "192.0.2.1", "time_s": 0, "method": "GET", "path": "/", "query": "", "status": 200}
     assert tags_of(Access(**{**usual, "size": 5, **change})) == tags  # type: ignore[arg-type]
 
 
-def test_a_line_is_indexed_and_counted_and_a_damaged_one_counted_only() -> None:
+def test_a_valid_line_is_indexed_and_counted_and_a_damaged_one_is_only_counted() -> None:
     good = '192.0.2.7 - - [10/Oct/2013:13:55:36 +0000] "GET /blog/storm.html HTTP/1.1" 200 9'
     rules, emitted = run_rules(AccessLog("two", tuple(ship([good, good[:25], good]))))
     assert rules.malformed == {"wrong columns": 1}
@@ -122,7 +124,7 @@ def test_costs_grow_with_bytes_and_terms_and_inserts_wait_for_the_server() -> No
 
 @pytest.mark.shared
 @pytest.mark.parametrize(("name", "events", "malformed"), [(APACHE, 10_000, 1), (IIS, 210, 0)])
-def test_real_logs_go_through(name: str, events: int, malformed: int) -> None:
+def test_real_logs_are_processed(name: str, events: int, malformed: int) -> None:
     if not REAL_LOGS[name].is_file():
         pytest.skip("no real log beside the checkout")
     log = load_log(name)

@@ -60,7 +60,7 @@ def test_lines_keep_blanks_and_lose_line_ends(tmp_path: Path) -> None:
     assert (text.name, text.encoding) == ("two.txt", "utf-8")
 
 
-def test_a_text_that_is_not_utf8_is_read_by_the_fallback(tmp_path: Path) -> None:
+def test_a_text_that_is_not_utf8_is_read_with_the_fallback_encoding(tmp_path: Path) -> None:
     file = tmp_path / "old.txt"
     file.write_bytes(b"caf\xe9 noir\n")
     text = load_text(str(file))
@@ -89,13 +89,13 @@ def test_a_missing_file_or_a_folder_is_refused_by_name(tmp_path: Path) -> None:
         load_text("a\0b")
 
 
-def test_the_book_is_refused_where_it_is_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_book_is_refused_where_it_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("storm_lab.workloads.text.BOOK_FILE", tmp_path / "book.txt")
     with pytest.raises(UserError, match="not beside the checkout"):
         load_text("book")
 
 
-def test_texts_are_told_apart_by_their_lines_alone(tmp_path: Path) -> None:
+def test_the_digest_of_a_text_depends_only_on_its_lines(tmp_path: Path) -> None:
     for name, content in (("a.txt", b"one\ntwo"), ("b.txt", b"one\r\ntwo\r\n")):
         (tmp_path / name).write_bytes(content)
     assert load_text(str(tmp_path / "a.txt")).digest == load_text(str(tmp_path / "b.txt")).digest

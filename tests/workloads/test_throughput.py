@@ -1,4 +1,4 @@
-"""The Throughput Test's user code, run for real into a trace."""
+"""User code of the Throughput Test, run to build a trace."""
 
 from collections import Counter
 
@@ -16,13 +16,13 @@ def test_each_executor_draws_one_identifier_and_one_text() -> None:
     assert len(Counter(str(pairs[0][1]))) > 40, "letters and digits of all kinds"
 
 
-def test_the_seed_decides_what_is_drawn() -> None:
+def test_the_seed_determines_the_texts() -> None:
     draws = [tuple(EmitRandomTexts(2, 20, seed).records()) for seed in (1, 1, 2)]
     assert draws[0] == draws[1]
     assert draws[0] != draws[2]
 
 
-def test_identity_passes_on_what_it_gets_and_a_counter_counts_by_identifier() -> None:
+def test_identity_forwards_its_input_and_the_counter_counts_by_identifier() -> None:
     passed: list[tuple[object, ...]] = []
     given = Values.of(("a", "text"), "spout", "default")
     Identity().execute(given, lambda *values, **_: passed.append(values))
@@ -33,7 +33,7 @@ def test_identity_passes_on_what_it_gets_and_a_counter_counts_by_identifier() ->
     assert (counter.counts, len(passed)) == ({"a": 3}, 1)
 
 
-def test_a_trace_carries_the_whole_text_and_the_service_time() -> None:
+def test_a_trace_includes_the_size_of_the_text_and_the_service_time() -> None:
     topology = Topology(
         id="t",
         name="t",

@@ -1,4 +1,4 @@
-"""User code that raises, or never ends, becomes one line that names component and record."""
+"""User code that raises or never ends is reported in one line with component and record."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Pass(Bolt):
         return Cost(1.0)
 
 
-def played(spout: Spout | None = None, bolt: Bolt | None = None, *, loop: bool = False) -> WorkloadTrace:
+def build_with(spout: Spout | None = None, bolt: Bolt | None = None, *, loop: bool = False) -> WorkloadTrace:
     inputs = (Subscription("words"), Subscription("count")) if loop else (Subscription("words"),)
     topology = Topology(
         "t",
@@ -122,14 +122,14 @@ class ExitsInRecords(Words):
         sys.exit()
 
 
-class Unsaid:
+class Unprintable:
     def __repr__(self) -> str:
         raise RuntimeError("no words")
 
 
-class YieldsUnsaid(Words):
+class YieldsUnprintable(Words):
     def records(self) -> Iterable[tuple[object, ...]]:
-        return [(Unsaid(),)]
+        return [(Unprintable(),)]
 
     def cost(self, record: tuple[object, ...]) -> Cost:
         raise ValueError("no price")
@@ -166,27 +166,27 @@ class EmitsSizeAsText(Pass):
             r"count\.execute\(\('to',\)\): raised SystemExit: 3 \(test_usercode",
         ),
         (ExitsInRecords(), r"words\.records\(record 1\): raised SystemExit"),
-        (YieldsUnsaid(), r"cost\(<tuple whose repr raises RuntimeError>\): raised ValueError: no price"),
+        (YieldsUnprintable(), r"cost\(<tuple whose repr raises RuntimeError>\): raised ValueError: no price"),
         (EmitsSizeAsText(), r"count\.default = '10': the size is out of range"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
-def test_it_names_component_and_record_in_one_line(code: Spout | Bolt, message: str) -> None:
+def test_an_error_names_component_and_record_in_one_line(code: Spout | Bolt, message: str) -> None:
     with pytest.raises(UserError, match=message) as refusal:
-        played(code if isinstance(code, Spout) else None, code if isinstance(code, Bolt) else None)
+        build_with(code if isinstance(code, Spout) else None, code if isinstance(code, Bolt) else None)
     assert "\n" not in str(refusal.value)
 
 
-def test_a_process_that_is_asked_to_end_ends_in_user_code_too() -> None:
+def test_a_terminated_process_ends_even_inside_user_code() -> None:
     class Interrupted(Pass):
         def execute(self, values: Values, emit: Emit) -> None:
-            sys.exit(128 + signal.SIGTERM)  # What the handler of a process of the pool raises.
+            sys.exit(128 + signal.SIGTERM)  # The signal handler of a pool's process raises this.
 
     with pytest.raises(SystemExit):
-        played(bolt=Interrupted())
+        build_with(bolt=Interrupted())
 
 
-def test_a_version_as_text_is_refused() -> None:
+def test_a_version_as_a_string_is_refused() -> None:
     with pytest.raises(UserError, match=r"version = '0.8.2': a trace needs a StormVersion; give"):
         build_trace(Topology("t", (Component("words"),)), {"words": Words()}, "0.8.2")  # type: ignore[arg-type]
 
@@ -211,23 +211,23 @@ class ForEver(Pass):
 def test_an_input_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "LONGEST_INPUT", 1000)
     with pytest.raises(UserError, match=r"words\.records: the spout yields more than 1000 records; end it"):
-        played(Endless())
+        build_with(Endless())
 
 
 def test_an_input_with_too_many_calls_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "MOST_CALLS", 1000)
     with pytest.raises(UserError, match=r"more than 1000 calls of user code; end records\(\)"):
-        played(Endless())
+        build_with(Endless())
 
 
 @pytest.mark.parametrize("bolt", [Pass(), Twice()], ids=["one for one", "doubling"])
 def test_a_cycle_that_emits_for_ever_is_refused(bolt: Bolt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "LARGEST_TREE", 1000)
     with pytest.raises(UserError, match=r"count: one record .*; end the loop through stream count\.default"):
-        played(bolt=bolt, loop=True)
+        build_with(bolt=bolt, loop=True)
 
 
 def test_a_call_that_never_stops_emitting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "MOST_EMITS", 1000)
     with pytest.raises(UserError, match=r"count\.default: one call emits more than 1000 tuples"):
-        played(bolt=ForEver())
+        build_with(bolt=ForEver())
