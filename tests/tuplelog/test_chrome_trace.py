@@ -62,7 +62,7 @@ def test_workers_and_tasks_have_names_and_nodes_have_counters(folder: Path, tmp_
     assert (instant["name"], instant["ts"]) == ("kill-node n1", 2_000_000.0)
 
 
-def test_only_what_lies_between_two_times_is_written(folder: Path, tmp_path: Path) -> None:
+def test_only_executions_between_two_times_are_written(folder: Path, tmp_path: Path) -> None:
     assert sum(each["ph"] == "X" for each in events(folder, tmp_path / "t.json", from_s=5.0)) == 1
     with pytest.raises(UserError, match="0 executions between these times"):
         write_chrome_trace(open_run(folder), tmp_path / "t.json", from_s=20.0, to_s=30.0)
@@ -77,14 +77,14 @@ def test_only_what_lies_between_two_times_is_written(folder: Path, tmp_path: Pat
         ({"from_s": 5.0, "to_s": 4.0}, "--to = 4.0: it is before --from = 5; give a time after"),
     ],
 )
-def test_times_that_are_none_or_swapped_are_refused(
+def test_invalid_or_swapped_times_are_refused(
     folder: Path, tmp_path: Path, times: dict[str, float], said: str
 ) -> None:
     with pytest.raises(UserError, match=said):
         write_chrome_trace(open_run(folder), tmp_path / "t.json", **times)
 
 
-def test_a_file_that_cannot_be_written_is_named_as_it_was_given(folder: Path, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_named_as_given(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     for place in (Path("/proc/t.json"), tmp_path / "taken" / "t.json"):
         with pytest.raises(UserError, match=f"^file = '{place}': .*cannot be written.*; name a file") as said:
@@ -92,6 +92,6 @@ def test_a_file_that_cannot_be_written_is_named_as_it_was_given(folder: Path, tm
         assert ".part" not in str(said.value)
 
 
-def test_an_empty_name_is_no_file(folder: Path) -> None:
+def test_an_empty_file_name_is_refused(folder: Path) -> None:
     with pytest.raises(UserError, match=r"^file = '\.': this is not a file name; name a file"):
         write_chrome_trace(open_run(folder), Path())

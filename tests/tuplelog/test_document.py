@@ -1,4 +1,4 @@
-"""The reference page of the tuple log says what the schema says."""
+"""The reference page of the tuple log matches the schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder is a whole run of this schema, or it is refused by name with the reason."""
+"""A folder holds a complete run of this schema, or it is refused by name with the reason."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_all_experiments_are_found_without_a_name(tmp_path: Path) -> None:
     assert find_runs(tmp_path / "nowhere") == ([], [])
 
 
-def test_a_refusal_survives_the_way_between_processes(tmp_path: Path) -> None:
+def test_a_refusal_can_be_pickled(tmp_path: Path) -> None:
     refusal = RunRefused(tmp_path, Problem.EMPTY, "it holds no tuple")
     assert str(pickle.loads(pickle.dumps(refusal))) == str(refusal)
 
@@ -156,7 +156,7 @@ def test_a_refusal_survives_the_way_between_processes(tmp_path: Path) -> None:
         {"sample_every": 2},
     ],
 )
-def test_whatever_decides_the_bytes_decides_the_name(change: dict[str, object]) -> None:
+def test_a_runs_name_depends_on_everything_that_determines_its_bytes(change: dict[str, object]) -> None:
     assert identity().run == identity().run
     assert identity(**change).run != identity().run
 
@@ -169,7 +169,7 @@ def test_the_key_in_the_tables_is_the_name_as_a_number() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), [1], {"a": 1}])
-def test_parameters_are_finite_scalars(value: object) -> None:
+def test_parameters_must_be_finite_scalars(value: object) -> None:
     with pytest.raises(ValueError, match="parameter gamma"):
         RunIdentity("e", "v", {"gamma": value}, 1, "0.8.2", "", "", {})  # type: ignore[dict-item]
 
@@ -185,12 +185,12 @@ def test_parameters_are_finite_scalars(value: object) -> None:
         (None, "is not a folder"),
     ],
 )
-def test_what_is_no_folder_is_refused_in_one_line(given: Any, words: str) -> None:
+def test_anything_but_a_folder_is_refused_in_one_line(given: Any, words: str) -> None:
     with pytest.raises(UserError, match=words) as raised:
         storm_lab.open_run(given)
     assert "\n" not in str(raised.value) and "delete" not in str(raised.value)
 
 
-def test_a_run_opens_by_the_text_of_its_folder(tmp_path: Path) -> None:
+def test_a_run_can_be_opened_by_the_path_as_a_string(tmp_path: Path) -> None:
     write_run(tmp_path / "run")
     assert storm_lab.open_run(str(tmp_path / "run")) == open_run(tmp_path / "run")

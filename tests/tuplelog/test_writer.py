@@ -1,4 +1,4 @@
-"""A run appears whole or not at all, and the same rows give the same bytes."""
+"""A run is written completely or not at all, and the same rows give the same bytes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_same_rows_give_the_same_bytes_in_any_folder(tmp_path: Path) -> None
     assert _bytes(tmp_path / "a" / "one") == _bytes(tmp_path / "b" / "two")
 
 
-def test_bytes_do_not_depend_on_how_rows_are_cut_into_appends(tmp_path: Path) -> None:
+def test_bytes_do_not_depend_on_how_rows_are_split_into_appends(tmp_path: Path) -> None:
     rows = ROW_GROUP_ROWS + 1000
     whole = _executions(rows)
     with RunWriter(tmp_path / "whole", identity()) as log:
@@ -118,7 +118,7 @@ def test_a_block_left_without_finish_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_killed_process_leaves_no_run_and_the_next_one_clears_up(tmp_path: Path) -> None:
+def test_a_killed_process_leaves_no_run_and_the_next_one_cleans_up(tmp_path: Path) -> None:
     script = (
         "import os, sys; from pathlib import Path; from tests.tuplelog.tiny import *\n"
         "with RunWriter(Path(sys.argv[1]), identity()) as log:\n"
@@ -138,7 +138,7 @@ def test_a_second_writer_replaces_the_run_of_the_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk_is_one_clear_line_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_in_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     full = pytest.raises(UserError, match="no space left on the disk")
     with full as caught, RunWriter(tmp_path / "run", identity()) as log:
         (partial,) = tmp_path.iterdir()
@@ -149,7 +149,7 @@ def test_a_full_disk_is_one_clear_line_and_leaves_nothing(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_stopped_run_names_its_reason(tmp_path: Path) -> None:
+def test_a_stopped_run_must_give_its_reason(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="reason"):
         write_run(tmp_path / "run", status=Status.STOPPED)
     write_run(tmp_path / "run", status=Status.STOPPED, reason="queue limit of 1 GB reached")

@@ -1,4 +1,4 @@
-"""Hand-made tuple logs, small enough to work out by hand."""
+"""Tuple logs written by hand, small enough for results to be worked out by hand."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def identity(**changes: object) -> RunIdentity:
 
 
 def columns(table: str, rows: Sequence[Row]) -> dict[str, Column]:
-    """Rows as the writer's columns; a missing value is none in a nullable column, else 0 or an empty name."""
+    """Convert rows to columns; a missing value is null in a nullable column, else 0 or an empty name."""
     result: dict[str, Column] = {}
     for field in TABLES[table]:
         if field.name == "run":
@@ -49,7 +49,7 @@ def columns(table: str, rows: Sequence[Row]) -> dict[str, Column]:
 
 
 def root(emit_s: float, latency_ms: float | None, outcome: str = "acked", **more: object) -> Row:
-    """A root tuple; complete is emit plus latency unless stated."""
+    """Return a root tuple; it completes at emit plus latency unless stated."""
     emit = round(emit_s * S)
     latency = None if latency_ms is None else round(latency_ms * MS)
     done = None if latency is None else emit + latency
@@ -71,7 +71,7 @@ def edit_manifest(folder: Path, **changes: object) -> None:
 
 
 def spout(topology: str) -> Row:
-    """A spout's executor that stays where it is."""
+    """Return the placement of a spout's executor that never moves."""
     return {
         "topology": topology, "component": "spout", "start_task": 1, "end_task": 1, "worker": 0, "node": "n1",
         "port": 6700, "start_ns": 0, "end_ns": None,
