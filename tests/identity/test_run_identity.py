@@ -1,4 +1,4 @@
-"""A run's name follows what reaches the run, and nothing else."""
+"""A run's name depends on everything that affects the run, and on nothing else."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def first_run(slug: str, variant: str = "") -> RunSpec:
 
 SEMANTICS = "papers/twitter/semantics.py"
 REMOVAL = "papers/twitter/machine_removal_measures.py"
-REACHING = [
+AFFECTING = [
     ("twitter-semantics", "", SEMANTICS, r"^STOP_S = 240.0", "STOP_S = 241.0"),
     ("twitter-semantics", "", SEMANTICS, r"^DOWN_FROM_S = 100", "DOWN_FROM_S = 101"),
     ("nstorm-delayed-kill", "", "emulator/control/times.py", r"^        0.15,$", "        0.16,"),
@@ -46,11 +46,11 @@ REACHING = [
     ("mfstorm-wordcount", "", "schedulers/papers/mfstorm.py", r"^class MFStormScheduler\(", r"\g<0>object, "),
     ("nstorm-delayed-kill", "", "tuplelog/schema.py", r"^SCHEMA_VERSION = ", "SCHEMA_VERSION = 1 + "),
 ]
-"""Edits that reach a run: experiment, part of a variant's name, file, what is replaced by what."""
+"""Edits that affect a run: experiment, part of a variant's name, file, pattern and replacement."""
 
 
-@pytest.mark.parametrize(("slug", "variant", "file", "old", "new"), REACHING, ids=[e[3] for e in REACHING])
-def test_what_reaches_a_run_changes_its_name(
+@pytest.mark.parametrize(("slug", "variant", "file", "old", "new"), AFFECTING, ids=[e[3] for e in AFFECTING])
+def test_an_edit_that_affects_a_run_changes_its_name(
     edited: Edit, slug: str, variant: str, file: str, old: str, new: str
 ) -> None:
     spec = first_run(slug, variant)
@@ -59,26 +59,28 @@ def test_what_reaches_a_run_changes_its_name(
 
 COMMANDS = "schedulers/cases/commands.py"
 PARTITION = "schedulers/baselines/partition.py"
-IDLE = [
+UNRELATED = [
     ("a comment", "emulator/kernel/main_loop.py", r"^def settle", "# A word.\ndef settle"),
     ("a constant's source", "emulator/cost.py", r"clock at which the CPU costs hold", "their clock"),
     ("a constant's range", "emulator/control/times.py", r"allowed=\(0.02, 0.5\)", "allowed=(0.02, 0.6)"),
     ("a docstring", "papers/twitter/semantics.py", r'"""The source of a scenario."""', '"""Its source."""'),
     ("a text of the command line", COMMANDS, "Name of the policy.", "The policy."),
-    ("a text of the command line, too", "runs/sweep_command.py", "Set a parameter.", "One parameter."),
+    ("another text of the command line", "runs/sweep_command.py", "Set a parameter.", "One parameter."),
     ("an import", "papers/twitter/semantics.py", r"^from __future__.*$", r"\g<0>\nimport math"),
     ("a measure", SEMANTICS, r"^def measure\(.*$", r"\g<0>\n    print()"),
-    ("what the notebook reads", SEMANTICS, r"^    metrics=\(", "    metrics=('x', "),
+    ("metrics that the notebook reads", SEMANTICS, r"^    metrics=\(", "    metrics=('x', "),
     ("the table of policies", "schedulers/registry.py", r"^_OWN = \{", "_OWN = {'odd': 'a.b:C', "),
-    ("what a notebook shows", "reporting/display.py", r"^MOST_ROWS = 200", "MOST_ROWS = 100"),
+    ("a limit of what a notebook shows", "reporting/display.py", r"^MOST_ROWS = 200", "MOST_ROWS = 100"),
     ("a rule of verdicts", "reporting/verdict.py", r"^_RANK = ", "_RANK = {} or "),
     ("another policy", PARTITION, r"^class PartitionScheduler\(", r"\g<0>object, "),
 ]
-"""Edits that no run notices."""
+"""Edits that affect no run."""
 
 
-@pytest.mark.parametrize(("file", "old", "new"), [edit[1:] for edit in IDLE], ids=[edit[0] for edit in IDLE])
-def test_what_reaches_no_run_changes_no_name(edited: Edit, file: str, old: str, new: str) -> None:
+@pytest.mark.parametrize(
+    ("file", "old", "new"), [edit[1:] for edit in UNRELATED], ids=[edit[0] for edit in UNRELATED]
+)
+def test_an_edit_that_affects_no_run_changes_no_name(edited: Edit, file: str, old: str, new: str) -> None:
     code = edited(file, old, new)
     for slug, variant in (("twitter-semantics", ""), ("mfstorm-wordcount", ""), ("tstorm-word-count", "")):
         spec = first_run(slug, variant)
@@ -86,7 +88,7 @@ def test_what_reaches_no_run_changes_no_name(edited: Edit, file: str, old: str, 
 
 
 def constants_read(function: FunctionType, seen: set[CodeType]) -> Iterator[str]:
-    """Constants that a function and those it calls read from their modules, as Python itself finds them."""
+    """Yield the module constants that a function and its callees read, found in their bytecode."""
     waiting = [function.__code__]
     while waiting:
         code = waiting.pop()
@@ -105,7 +107,7 @@ def constants_read(function: FunctionType, seen: set[CodeType]) -> Iterator[str]
 
 
 @pytest.mark.parametrize("slug", [found.slug for found in experiments()])
-def test_every_constant_that_a_description_reads_is_in_the_name(slug: str) -> None:
+def test_every_constant_that_a_description_reads_counts_for_the_name(slug: str) -> None:
     found = experiment(slug)
     for describe in {spec.describe for spec in found.runs(found.checked())}:
         assert isinstance(describe, FunctionType)
@@ -115,7 +117,7 @@ def test_every_constant_that_a_description_reads_is_in_the_name(slug: str) -> No
         assert read <= names, sorted(read - names)
 
 
-def test_a_policy_that_is_chosen_by_a_parameter_is_in_the_name(edited: Edit) -> None:
+def test_a_policy_counts_for_the_name_if_a_parameter_chooses_it(edited: Edit) -> None:
     spec = first_run("mfstorm-wordcount")
     code = edited(PARTITION, r"^class PartitionScheduler\(", r"\g<0>object, ")
     assert emulation_digest(spec, code) == emulation_digest(spec)
@@ -123,7 +125,7 @@ def test_a_policy_that_is_chosen_by_a_parameter_is_in_the_name(edited: Edit) -> 
     assert emulation_digest(named, code) != emulation_digest(named)
 
 
-def test_a_measure_counts_for_the_experiment(edited: Edit) -> None:
+def test_a_measure_counts_for_the_digest_of_the_experiment(edited: Edit) -> None:
     code = edited(SEMANTICS, r"^def measure\(.*$", r"\g<0>\n    print()")
     root = ("storm_lab.papers.twitter.semantics", "EXPERIMENT")
     assert code.closure([root]).digest != experiment_digest("twitter-semantics")

@@ -1,4 +1,4 @@
-"""Sources: what a statement says and uses, and what does not count."""
+"""Sources: the names that a statement uses, and what its digest depends on."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def uses(text: str) -> set[str]:
         ("def f():\n    try:\n        g()\n    except E as error:\n        return error", {"E", "g"}),
     ],
 )
-def test_names_that_a_statement_takes_from_outside(text: str, expected: set[str]) -> None:
+def test_outside_names_that_a_statement_uses_are_found(text: str, expected: set[str]) -> None:
     assert uses(text) == expected
 
 
-def said(text: str) -> list[str]:
+def digests_of(text: str) -> list[str]:
     return [statement.reading.digest for statement in Source.parsed("m", text).statements]
 
 
-def test_comments_docstrings_places_and_imports_do_not_count() -> None:
+def test_comments_docstrings_positions_and_imports_do_not_count() -> None:
     plain = "def f(a):\n    return g(a)\nA = 1"
     full = """
 import os
@@ -51,25 +51,29 @@ def f(a):
 A = 1
 'Why.'
 """
-    assert said(plain) == said(full)
+    assert digests_of(plain) == digests_of(full)
 
 
-def test_of_a_physical_constant_its_value_counts_and_what_is_known_of_it_does_not() -> None:
+def test_the_value_of_a_physical_constant_counts_but_its_range_and_source_do_not() -> None:
     mine = "from storm_lab.emulator.constant import constant as c\n"
-    assert said(f"{mine}a = c(1.0, (0, 2), 'a book')") == said(
+    assert digests_of(f"{mine}a = c(1.0, (0, 2), 'a book')") == digests_of(
         f"{mine}a = c(1.0, (0, 3), source='two books')"
     )
-    assert said(f"{mine}a = c(1.0, (0, 2), 'a book')") != said(f"{mine}a = c(1.5, (0, 2), 'a book')")
+    assert digests_of(f"{mine}a = c(1.0, (0, 2), 'a book')") != digests_of(
+        f"{mine}a = c(1.5, (0, 2), 'a book')"
+    )
 
 
-def test_all_that_another_function_of_that_name_is_given_counts() -> None:
+def test_all_arguments_of_another_function_of_that_name_count() -> None:
     theirs = "from books import constant\n"
-    assert said(f"{theirs}a = constant(1.0, (0, 2))") != said(f"{theirs}a = constant(1.0, (0, 3))")
+    assert digests_of(f"{theirs}a = constant(1.0, (0, 2))") != digests_of(
+        f"{theirs}a = constant(1.0, (0, 3))"
+    )
 
 
 @pytest.mark.parametrize("other", ["A = 2", "A = 1.0", "A = True", "A = '1'", "A = -1", "B = 1", "A = 1,"])
-def test_values_count(other: str) -> None:
-    assert said("A = 1") != said(other)
+def test_values_and_names_count(other: str) -> None:
+    assert digests_of("A = 1") != digests_of(other)
 
 
 @pytest.mark.parametrize(
@@ -86,21 +90,21 @@ def test_values_count(other: str) -> None:
         ("if A:\n    f()", True),
     ],
 )
-def test_what_an_import_of_the_module_sets_off(text: str, acts: bool) -> None:
+def test_statements_with_side_effects_on_import_are_recognised(text: str, acts: bool) -> None:
     assert [statement.has_side_effect for statement in Source.parsed("m", text).statements] == [acts]
 
 
-def test_what_only_a_type_checker_or_a_direct_call_sees_is_left_out() -> None:
+def test_code_for_type_checkers_or_direct_calls_only_is_left_out() -> None:
     text = "if TYPE_CHECKING:\n    from x import Y\n    A = 1\nif __name__ == '__main__':\n    f()"
     source = Source.parsed("m", text)
     assert source.statements == []
     assert source.imports == {"Y": [("x", "Y")]}
 
 
-def test_imports_are_found_wherever_they_stand() -> None:
+def test_imports_are_found_inside_functions_too() -> None:
     assert imports_of("import a.b\ndef f():\n    from c import d as e") == {("a.b", None), ("c", "d")}
 
 
-def test_relative_imports_lead_where_python_leads_them() -> None:
+def test_relative_imports_are_resolved_as_in_python() -> None:
     assert Source.parsed("p.q.m", "from ..r import x").imports == {"x": [("p.r", "x")]}
     assert Source.parsed("p.q", "from .r import x", is_package=True).imports == {"x": [("p.q.r", "x")]}

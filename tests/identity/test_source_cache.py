@@ -1,4 +1,4 @@
-"""Sources that were kept say what they would say when they are read anew, and nothing stale is taken."""
+"""Cached sources equal freshly parsed ones, and stale ones are never used."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Texts that were read anew."""
+def parsed_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Texts that were parsed instead of taken from the cache."""
     texts: list[str] = []
     parsed = Source.parsed
 
@@ -33,13 +33,13 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-def said(source: Source) -> object:
+def content_of(source: Source) -> object:
     statements = [(each.has_side_effect, each.table, each.reading) for each in source.statements]
     bound = {name: [source.statements.index(each) for each in own] for name, own in source.binds.items()}
     return source.name, source.is_package, statements, bound, source.imports
 
 
-def test_a_closure_of_kept_sources_is_that_of_sources_read_anew() -> None:
+def test_a_closure_of_cached_sources_equals_that_of_parsed_sources() -> None:
     roots = [
         ("storm_lab.pipeline.batches", "computed_in_batches"),
         ("storm_lab.papers.nstorm.runs", "describe"),
@@ -51,31 +51,33 @@ def test_a_closure_of_kept_sources_is_that_of_sources_read_anew() -> None:
         assert (found.digest, found.definitions) == (expected.digest, expected.definitions)
 
 
-def test_a_source_is_read_once_for_each_text(read: list[str]) -> None:
+def test_a_source_is_parsed_again_when_its_text_changes(parsed_texts: list[str]) -> None:
     first, second = cached_source("m", TEXT), cached_source("m", TEXT)
-    assert said(first) == said(second) == said(Source.parsed("m", TEXT))
-    read.clear()
+    assert content_of(first) == content_of(second) == content_of(Source.parsed("m", TEXT))
+    parsed_texts.clear()
     assert cached_source("m", TEXT + "X = 1\n").binds.keys() == {"f", "KINDS", "X"}
     assert cached_source("m", TEXT).binds.keys() == {"f", "KINDS"}
     cached_source("m", TEXT, is_package=True)
-    assert read == [TEXT + "X = 1\n", TEXT, TEXT]
+    assert parsed_texts == [TEXT + "X = 1\n", TEXT, TEXT]
 
 
-def test_a_damaged_file_is_read_anew(read: list[str], folder: Path) -> None:
-    whole = said(cached_source("m", TEXT))
+def test_a_source_with_a_damaged_cache_file_is_parsed_once_more(
+    parsed_texts: list[str], folder: Path
+) -> None:
+    whole = content_of(cached_source("m", TEXT))
     (place,) = folder.iterdir()
     content = place.read_bytes()
     for damaged in (b"", content[:-1], content[:-1] + b"?", b"\n" + content):
         place.write_bytes(damaged)
-        read.clear()
-        assert said(cached_source("m", TEXT)) == whole
+        parsed_texts.clear()
+        assert content_of(cached_source("m", TEXT)) == whole
         cached_source("m", TEXT)
-        assert read == [TEXT]
+        assert parsed_texts == [TEXT]
 
 
-def test_who_cannot_keep_a_source_reads_it_each_time(read: list[str], folder: Path) -> None:
+def test_a_source_that_cannot_be_cached_is_parsed_each_time(parsed_texts: list[str], folder: Path) -> None:
     folder.parent.mkdir(parents=True)
     folder.write_text("no folder")
     cached_source("m", TEXT)
     cached_source("m", TEXT)
-    assert read == [TEXT, TEXT]
+    assert parsed_texts == [TEXT, TEXT]

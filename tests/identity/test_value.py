@@ -1,4 +1,4 @@
-"""Live objects: a reader's scheduler is another one when anything that it uses has changed."""
+"""Digests of live objects: a user's scheduler gets another one when anything that it uses changes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ EDITS = [
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A reader's folder with a scheduler in three files."""
+    """A user's folder with a scheduler in three files."""
     monkeypatch.syspath_prepend(str(tmp_path))
     for name, text in FILES.items():
         (tmp_path / f"{name}.py").write_text(text)
@@ -78,7 +78,7 @@ def edit(project: Path, file: str, old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize(("file", "old", "new"), EDITS)
-def test_an_edit_of_anything_that_a_scheduler_uses_is_noticed(
+def test_an_edit_of_anything_that_a_scheduler_uses_changes_its_digest(
     project: Path, file: str, old: str, new: str
 ) -> None:
     idea = importlib.import_module("idea").Idea()
@@ -88,7 +88,7 @@ def test_an_edit_of_anything_that_a_scheduler_uses_is_noticed(
     assert value_digest(idea) != before
 
 
-def test_an_edit_of_a_module_that_is_imported_by_its_name_is_noticed(project: Path) -> None:
+def test_an_edit_of_a_dynamically_imported_module_changes_the_digest(project: Path) -> None:
     (project / "later.py").write_text("WEIGHT = 2")
     edit(project, "helpers", "1.0", '1.0 * __import__("importlib").import_module("later").WEIGHT')
     idea = importlib.import_module("idea").Idea()
@@ -97,7 +97,7 @@ def test_an_edit_of_a_module_that_is_imported_by_its_name_is_noticed(project: Pa
     assert value_digest(idea) != before
 
 
-def test_a_comment_and_a_file_that_is_not_imported_are_not(project: Path) -> None:
+def test_a_comment_or_a_file_that_is_not_imported_does_not_change_the_digest(project: Path) -> None:
     idea = importlib.import_module("idea").Idea()
     before = value_digest(idea)
     edit(project, "idea", "# Highest score first.", "# Least score last.")
@@ -105,7 +105,7 @@ def test_a_comment_and_a_file_that_is_not_imported_are_not(project: Path) -> Non
     assert value_digest(idea) == before
 
 
-def test_state_counts(project: Path) -> None:
+def test_the_digest_depends_on_the_state_of_an_object(project: Path) -> None:
     kind = importlib.import_module("idea").Idea
     assert value_digest(kind(1.0)) == value_digest(kind(1.0)) != value_digest(kind(2.0))
     weighted = kind()
@@ -148,8 +148,8 @@ class Idea(Base):
 """
 
 
-def played_cells(text: str) -> dict[str, Any]:
-    """The namespace of a notebook whose cells were this text."""
+def run_cells(text: str) -> dict[str, Any]:
+    """Return the namespace of a notebook whose cells contain this text."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(text, "<cell>", "exec"), namespace)
     return namespace
@@ -169,9 +169,9 @@ def played_cells(text: str) -> dict[str, Any]:
         ("import math", "import cmath as math"),
     ],
 )
-def test_an_edit_in_a_notebook_is_noticed_wherever_it_stands(old: str, new: str) -> None:
+def test_an_edit_of_anything_that_is_used_in_a_notebook_changes_the_digest(old: str, new: str) -> None:
     assert NOTEBOOK.count(old) == 1
-    before, after = (played_cells(text)["Idea"]() for text in (NOTEBOOK, NOTEBOOK.replace(old, new)))
+    before, after = (run_cells(text)["Idea"]() for text in (NOTEBOOK, NOTEBOOK.replace(old, new)))
     assert value_digest(before) != value_digest(after)
 
 
@@ -181,12 +181,12 @@ def test_an_edit_in_a_notebook_is_noticed_wherever_it_stands(old: str, new: str)
         ("'''An idea.'''", "'''A good idea.'''"),
         ("'''Schedule.'''", "'''Place.'''"),
         ("def score", "# how good\ndef score"),
-        # An attribute of the same name is another thing.
+        # The scheduler uses an attribute of this name, not this variable.
         ("rows = []", "rows = [1]"),
     ],
 )
-def test_what_a_notebook_does_not_use_is_not(old: str, new: str) -> None:
-    before, after = (played_cells(text)["Idea"]() for text in (NOTEBOOK, NOTEBOOK.replace(old, new)))
+def test_an_edit_of_anything_unused_in_a_notebook_does_not_change_the_digest(old: str, new: str) -> None:
+    before, after = (run_cells(text)["Idea"]() for text in (NOTEBOOK, NOTEBOOK.replace(old, new)))
     assert value_digest(before) == value_digest(after)
 
 
@@ -200,7 +200,7 @@ class B(A):
     def f(self):
         return super().f()
 """
-    assert value_digest(played_cells(text)["B"]()) == value_digest(played_cells(text)["B"]())
+    assert value_digest(run_cells(text)["B"]()) == value_digest(run_cells(text)["B"]())
 
 
 def scaled(factor: float) -> Callable[[float], float]:
@@ -231,18 +231,18 @@ def power(base: float, exponent: float) -> float:
         (importlib, linecache),
     ],
 )
-def test_different_values_differ(one: object, other: object) -> None:
+def test_different_values_have_different_digests(one: object, other: object) -> None:
     assert value_digest(one) == value_digest(one)
     assert value_digest(one) != value_digest(other)
 
 
-def test_sets_are_compared_without_order() -> None:
+def test_the_digest_of_a_set_does_not_depend_on_its_order() -> None:
     words = [f"word{number}" for number in range(50)]
     backwards = words[::-1]
     assert value_digest(set(words)) == value_digest(set(backwards))
 
 
-def test_what_contains_itself_has_a_digest() -> None:
+def test_a_value_that_contains_itself_has_a_digest() -> None:
     ring: list[Any] = [1]
     ring.append(ring)
     assert value_digest(ring) == value_digest(ring) != value_digest([1])
