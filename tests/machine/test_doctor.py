@@ -21,7 +21,7 @@ def only(findings: list[Finding]) -> Finding:
     return finding
 
 
-def test_every_subject_is_looked_at_and_every_failure_has_a_remedy() -> None:
+def test_every_subject_is_checked_and_every_problem_has_a_remedy() -> None:
     findings = doctor.run_checks()
     looked_at = {"Python", "packages", "lock", "Java", "Spark", "memory", "disk", "write access", "numba"}
     assert {finding.subject for finding in findings} == looked_at | {"notebooks"}
@@ -31,11 +31,11 @@ def test_every_subject_is_looked_at_and_every_failure_has_a_remedy() -> None:
 
 
 @pytest.mark.parametrize(("version", "level"), [((3, 10, 9), "fail"), ((3, 11, 0), "ok"), ((3, 14, 1), "ok")])
-def test_python(version: tuple[int, int, int], level: str) -> None:
+def test_a_python_that_is_too_old_is_a_failure(version: tuple[int, int, int], level: str) -> None:
     assert only(doctor.check_python(version)).level == level
 
 
-def test_packages_missing_too_old_and_not_asked_for() -> None:
+def test_missing_and_unsuitable_packages_are_failures_and_extras_are_ignored() -> None:
     findings = doctor.check_packages(
         ["no-such-package-here>=1", "numpy<1", "pandas>=2", 'other-missing; extra == "dev"']
     )
@@ -44,11 +44,11 @@ def test_packages_missing_too_old_and_not_asked_for() -> None:
     assert findings[1].text.startswith("numpy is ")
 
 
-def test_packages_all_there() -> None:
+def test_installed_packages_are_ok() -> None:
     assert only(doctor.check_packages(["numpy>=1", "pandas"])).level == "ok"
 
 
-def test_lock_names_what_differs(tmp_path: Path) -> None:
+def test_packages_that_differ_from_the_lock_are_named(tmp_path: Path) -> None:
     lock = tmp_path / "requirements.lock"
     lock.write_text(
         "# a comment\n\nnumpy==0.0.1\nno-such-package-here==1\nelsewhere==1 ; sys_platform == 'win32'\n"
@@ -59,11 +59,11 @@ def test_lock_names_what_differs(tmp_path: Path) -> None:
     assert "no-such-package-here missing" in finding.text
 
 
-def test_lock_that_is_not_there_is_no_fault(tmp_path: Path) -> None:
+def test_a_missing_lock_is_not_a_problem(tmp_path: Path) -> None:
     assert only(doctor.check_lock(tmp_path / "requirements.lock")).level == "ok"
 
 
-def test_no_java_is_a_failure_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_java_is_a_failure_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> JavaRuntime:
         raise UserError("no Java 17 or newer was found", remedy="install one")
 
@@ -73,7 +73,7 @@ def test_no_java_is_a_failure_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> 
     )
 
 
-def test_java_passed_over_and_java_too_new(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_skipped_java_and_one_newer_than_tested_are_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = JavaRuntime(Path("java-home"), "99", 99, "PATH", notes=("an old one; passed over",))
     monkeypatch.setattr(doctor, "find_java", lambda: runtime)
     passed_over, used = doctor.check_java()
@@ -82,21 +82,25 @@ def test_java_passed_over_and_java_too_new(monkeypatch: pytest.MonkeyPatch) -> N
     assert "99 from PATH (java-home), newer" in used.text
 
 
-def test_settings_of_another_spark() -> None:
+def test_settings_of_another_spark_are_warnings() -> None:
     findings = doctor.check_spark_environment({"SPARK_HOME": "elsewhere", "PYSPARK_PYTHON": "/bin/sh"})
     assert [finding.level for finding in findings] == ["warn", "warn"]
     assert only(doctor.check_spark_environment({"PYSPARK_PYTHON": sys.executable})).level == "ok"
 
 
 @pytest.mark.parametrize(("free", "level"), [(0.1, "fail"), (1.0, "warn"), (50.0, "ok")])
-def test_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free: float, level: str) -> None:
+def test_free_disk_space_is_checked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free: float, level: str
+) -> None:
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda place: SimpleNamespace(free=free * 1e9))
     finding = only(doctor.check_disk(tmp_path / "not" / "made" / "yet"))
     assert finding.level == level
     assert f"{free:.1f} GB free at {tmp_path}" in finding.text
 
 
-def test_folder_that_cannot_be_written_to(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def refuse(dir: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
@@ -107,7 +111,9 @@ def test_folder_that_cannot_be_written_to(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert "Permission denied" in finding.text
 
 
-def test_numba_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_disabled_jit_or_an_unwritable_numba_cache_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     assert only(doctor.check_numba_cache({"NUMBA_DISABLE_JIT": "1"})).level == "warn"
     assert only(doctor.check_numba_cache({"NUMBA_DISABLE_JIT": "0"})).level == "ok"
     named = {"NUMBA_CACHE_DIR": str(tmp_path)}
@@ -131,7 +137,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], N
     return install
 
 
-def test_kernel_of_another_python(kernel: Callable[[str], None]) -> None:
+def test_a_kernel_of_another_python_is_a_warning(kernel: Callable[[str], None]) -> None:
     kernel("/bin/sh")
     finding = only(doctor.check_kernel())
     assert finding.level == "warn"
@@ -139,6 +145,6 @@ def test_kernel_of_another_python(kernel: Callable[[str], None]) -> None:
 
 
 @pytest.mark.parametrize("program", ["python3", sys.executable])
-def test_kernel_of_this_python(kernel: Callable[[str], None], program: str) -> None:
+def test_a_kernel_of_this_python_is_ok(kernel: Callable[[str], None], program: str) -> None:
     kernel(program)
     assert only(doctor.check_kernel()).level == "ok"

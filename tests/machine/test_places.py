@@ -1,4 +1,4 @@
-"""Where things lie, and what happens when a folder cannot be had."""
+"""Where data and reports are stored, and what happens when a folder cannot be created."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from storm_lab.machine import places
 from storm_lab.machine.places import DATA_VARIABLE, data_folder
 
 
-def test_the_folder_that_the_environment_names_is_made(
+def test_the_folder_named_in_the_environment_is_created(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path / "a" / "b"))
@@ -18,13 +18,15 @@ def test_the_folder_that_the_environment_names_is_made(
     assert data_folder().is_dir()
 
 
-def test_a_folder_that_cannot_be_made_is_named_with_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_created_is_reported_with_its_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv(DATA_VARIABLE, "/proc/nothere")
     with pytest.raises(UserError, match=r"STORM_LAB_DATA = '/proc/nothere': .*; name a folder"):
         data_folder()
 
 
-def test_places_lie_in_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_runs_and_reports_are_stored_in_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("STORM_LAB_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
     root = Path(__file__).resolve().parents[2]
@@ -33,7 +35,7 @@ def test_places_lie_in_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert places.reports_folder() == root / "reports"
 
 
-def test_without_a_checkout_the_working_folder_serves(
+def test_without_a_checkout_the_working_folder_is_used(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(places, "PACKAGE", tmp_path / "site-packages" / "storm_lab")
@@ -43,14 +45,14 @@ def test_without_a_checkout_the_working_folder_serves(
 
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A workspace, and the working folder."""
+    """A workspace that is also the working folder."""
     monkeypatch.delenv("STORM_LAB_DATA", raising=False)
     monkeypatch.delenv("STORM_LAB_REPORTS", raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_a_workspaces_file_says_where_data_and_reports_lie(home: Path) -> None:
+def test_a_workspaces_file_determines_the_folders_of_data_and_reports(home: Path) -> None:
     (home / "storm-lab.toml").write_text('data = "mine/data"\n')
     assert data_folder() == home / "mine" / "data"
     assert data_folder().is_dir()
@@ -69,7 +71,7 @@ def test_a_workspaces_file_says_where_data_and_reports_lie(home: Path) -> None:
         ("data = ", "cannot be read"),
     ],
 )
-def test_a_mistake_in_a_workspaces_file_is_named(
+def test_a_mistake_in_a_workspaces_file_is_reported(
     home: Path, folder: Callable[[], Path], text: str, said: str
 ) -> None:
     (home / "storm-lab.toml").write_text(text)
@@ -77,7 +79,7 @@ def test_a_mistake_in_a_workspaces_file_is_named(
         folder()
 
 
-def test_a_folder_of_a_workspaces_file_that_cannot_be_made_is_named_with_the_file(home: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported_with_the_workspaces_file(home: Path) -> None:
     (home / "storm-lab.toml").write_text('data = "/proc/nothere"\n')
     with pytest.raises(UserError, match=r"storm-lab.toml, data = '/proc/nothere': .*; name a folder"):
         data_folder()

@@ -1,4 +1,4 @@
-"""How a process ended is said in words, and only SIGKILL is taken for lack of memory."""
+"""An exit status is described in words, and only SIGKILL is attributed to lack of memory."""
 
 import signal
 import subprocess
@@ -21,11 +21,11 @@ from storm_lab.machine.process_end import describe_exit_status
         (255, "ended with status 255"),
     ],
 )
-def test_the_end_of_a_process_is_said_in_words(status: int, said: str) -> None:
+def test_an_exit_status_is_described_in_words(status: int, said: str) -> None:
     assert describe_exit_status(status) == said
 
 
-def test_a_command_that_gets_a_signal_says_so(tmp_path: Path) -> None:
+def test_a_command_that_a_signal_ends_reports_it(tmp_path: Path) -> None:
     started = tmp_path / "started"
     code = (
         "import time, pathlib; from storm_lab import cli\n"

@@ -1,4 +1,4 @@
-"""Long work says how far it is: a bar in a terminal or notebook, a line now and then in a log."""
+"""Long work reports its progress: a bar in a terminal or notebook, occasional lines in a log."""
 
 import re
 import time
@@ -12,7 +12,7 @@ from jupyter_client.manager import start_new_kernel
 from storm_lab.machine import progress
 
 
-def test_a_log_gets_a_line_from_time_to_time_though_nothing_moves(
+def test_a_log_gets_lines_at_intervals_even_without_progress(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "_LINE_S", 0.01)
@@ -23,7 +23,7 @@ def test_a_log_gets_a_line_from_time_to_time_though_nothing_moves(
     assert said.splitlines()[1:3] == ["emulating: 25 % after 0 s, about 0 s to go"] * 2
 
 
-def test_what_takes_longer_counts_for_more_of_the_whole(
+def test_longer_tasks_count_for_more_of_the_total(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "_LINE_S", 0.01)
@@ -33,7 +33,7 @@ def test_what_takes_longer_counts_for_more_of_the_whole(
     assert "emulating: 75 % after 0 s, about 0 s to go" in capsys.readouterr().err.splitlines()
 
 
-def test_tasks_without_an_expected_length_count_alike(
+def test_tasks_without_an_expected_length_count_equally(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "_LINE_S", 0.01)
@@ -46,11 +46,11 @@ def test_tasks_without_an_expected_length_count_alike(
 @pytest.mark.parametrize(
     ("seconds", "said"), [(0.0, "0 s"), (299.4, "299 s"), (300.0, "5 min"), (4000, "67 min")]
 )
-def test_times_of_minutes_are_told_in_minutes(seconds: float, said: str) -> None:
+def test_times_of_five_minutes_or_more_are_given_in_minutes(seconds: float, said: str) -> None:
     assert progress._time(seconds) == said
 
 
-def test_nothing_is_said_unless_asked_for(
+def test_nothing_is_printed_unless_requested(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "_LINE_S", 0.0)
@@ -78,9 +78,7 @@ def kernel() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("by_hand", "shown"), [(True, ["", "emulating 50%", ""]), (False, [])])
-def test_a_cell_has_a_bar_while_somebody_executes_it_by_hand(
-    kernel: Any, by_hand: bool, shown: list[str]
-) -> None:
+def test_a_cell_shows_a_bar_only_if_a_user_executes_it(kernel: Any, by_hand: bool, shown: list[str]) -> None:
     found: list[str] = []
 
     def keep(message: dict[str, Any]) -> None:
@@ -88,5 +86,5 @@ def test_a_cell_has_a_bar_while_somebody_executes_it_by_hand(
             found.append(message["content"]["data"]["text/html"])
 
     kernel.execute_interactive(_CELL, allow_stdin=by_hand, output_hook=keep, timeout=60)
-    # It is drawn more than once while nothing moves.
+    # The bar is redrawn even without progress.
     assert [text for text, _ in groupby(re.sub("<.*> |, .*", "", text) for text in found)] == shown
