@@ -51,14 +51,14 @@ def test_an_experiment_answers_only_claims_that_the_ledger_gives_it() -> None:
         assert {LEDGER.claim(claim).owner for claim in item.claims} <= {item.slug}
 
 
-def test_whoever_answers_for_another_experiment_exists_and_does_answer() -> None:
+def test_an_experiment_that_answers_for_another_declares_the_claim() -> None:
     for claim in LEDGER.claims:
         if claim.answered_by:
             assert claim.answered_by != claim.experiment
             assert claim.id in experiment(claim.answered_by).claims
 
 
-def test_a_claim_keeps_the_experiment_that_it_is_about() -> None:
+def test_a_claim_answered_elsewhere_keeps_its_experiment_but_changes_owner() -> None:
     claim = LEDGER.claim("mfstorm-table3-gflops")
     assert (claim.experiment, claim.owner) == ("mfstorm-mapping", SLUG)
     assert claim in LEDGER.of_experiment(SLUG)
@@ -68,7 +68,7 @@ def test_a_claim_keeps_the_experiment_that_it_is_about() -> None:
 # --- the contract of an experiment without runs ---
 
 
-def test_the_experiment_has_no_runs_and_its_study_follows_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_study_has_no_runs_and_its_digest_follows_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
     study = Study.of(SLUG, {"seeds": [1]})
     assert study.play() == ()
     first = study.digest
@@ -92,7 +92,7 @@ def test_settings_chosen_to_give_a_number_are_called_fitted(measured: dict[str, 
     }
 
 
-def test_a_study_without_runs_leaves_a_verdict_file(
+def test_a_study_without_runs_writes_a_verdict_file(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
     measured: dict[str, Measurement],
@@ -111,13 +111,13 @@ def test_a_study_without_runs_leaves_a_verdict_file(
 
 
 @pytest.mark.parametrize(("topology", "executors"), list(zip(tstorm.topologies(), (45, 19, 25), strict=True)))
-def test_the_topologies_of_section_v_have_the_executors_that_fit_the_printed_counts(
+def test_section_v_topologies_have_executor_counts_that_fit_the_printed_node_counts(
     topology: Topology, executors: int
 ) -> None:
     assert len(executors_of(topology, VERSION)) == executors
 
 
-def test_for_each_topology_nodes_never_grow_with_gamma_and_begin_with_ten() -> None:
+def test_nodes_in_use_start_at_ten_and_never_grow_with_gamma() -> None:
     gammas = [1 + 0.1 * step for step in range(60)]
     for counts in tstorm.nodes_by_gamma(gammas).values():
         assert counts[0] == 10
@@ -131,25 +131,25 @@ def test_the_spread_counts_nodes_without_executors() -> None:
     assert tstorm.spread(packed, blades()) >= 22
 
 
-def test_mfstorm_fills_the_strongest_desktop_first_however_they_are_declared() -> None:
+def test_mfstorm_fills_the_strongest_desktop_first_whatever_the_declared_order() -> None:
     assert mfstorm.filling_order() == ("D", "C", "A", "B")
     assert [node.id for node in mfstorm.desktops(1).nodes] == ["A", "B", "C", "D"]
 
 
-def test_where_memory_binds_rstorm_takes_more_machines_and_never_promises_it_twice() -> None:
+def test_rstorm_uses_more_machines_when_memory_binds_and_never_overcommits_it() -> None:
     free, bound = (rstorm.placed("linear", memory_mb, rstorm.REAL_MB) for memory_mb in (150.0, 900.0))
     assert (free.nodes, bound.nodes) == (6, 11)
     assert (free.nodes_over_memory, bound.nodes_over_memory, bound.most_executors) == (0, 0, 2)
 
 
-def test_memory_that_is_promised_twice_would_be_seen() -> None:
+def test_a_node_with_overcommitted_memory_is_counted() -> None:
     demanding = layout("linear", memory_mb=900.0).topology
     view = SchedulingView((demanding,), emulab(offer=Resources(100.0, rstorm.REAL_MB)))
     one = view.cluster.nodes[0].slots[0]
     assert measure(view, Assignment.of((e, one) for e in view.executors["linear"])).nodes_over_memory == 1
 
 
-def test_phases_decide_whether_a_moved_thread_is_missed_or_doubled() -> None:
+def test_timer_phases_decide_how_long_a_moved_thread_is_absent() -> None:
     worst = nstorm.absence_s(1.0, 0.0, 0.5)
     assert worst is not None
     assert 8.5 <= worst <= 9.5
@@ -159,13 +159,13 @@ def test_phases_decide_whether_a_moved_thread_is_missed_or_doubled() -> None:
     assert nstorm.absence_s(0.0, 1.0, 0.5) == 0
 
 
-def test_workers_stay_fifty_while_machines_go() -> None:
+def test_fifty_workers_remain_while_machines_are_removed() -> None:
     found = twitter.workers_by_machine()
     assert [sum(counts) for counts in found.values()] == [50] * 5
     assert max(found[4]) == SLOTS
 
 
-def test_writes_follow_the_counts_that_are_given() -> None:
+def test_heartbeat_writes_scale_with_the_given_number_of_workers() -> None:
     few, many = (
         twitter.writes_per_minute(EXPERIMENT.checked({"captured_workers": workers})) for workers in (100, 200)
     )
@@ -173,7 +173,7 @@ def test_writes_follow_the_counts_that_are_given() -> None:
     assert many["offsets"] == few["offsets"] == 19800
 
 
-def test_trees_that_lose_a_tuple_or_fail_are_never_acked() -> None:
+def test_tuple_trees_that_lose_a_tuple_or_fail_are_never_acked() -> None:
     whole, killed = (twitter.acked_trees(3, killing=killing) for killing in (False, True))
     assert whole.too_early == killed.too_early == 0
     assert whole.unacked == 0
@@ -182,7 +182,7 @@ def test_trees_that_lose_a_tuple_or_fail_are_never_acked() -> None:
     assert whole.acked == whole.roots - whole.incomplete
 
 
-def test_an_ack_that_comes_too_early_or_not_at_all_is_found() -> None:
+def test_early_acks_missing_acks_and_incomplete_trees_are_counted() -> None:
     rows = trees.Rows()
     sizes = {line: 1 + trees.pieces_of(line) for line in (1, 2, 3)}
     rows.append(
@@ -203,7 +203,7 @@ def test_an_ack_that_comes_too_early_or_not_at_all_is_found() -> None:
 # --- in the report ---
 
 
-def test_figures_of_an_experiment_on_several_papers_stand_apart_in_the_report(tmp_path: Path) -> None:
+def test_figures_of_an_experiment_on_several_papers_have_their_own_report_section(tmp_path: Path) -> None:
     gammas = [1.0, 1.7, 6.0]
     figure = nodes_by_gamma(
         pd.DataFrame(tstorm.nodes_by_gamma(gammas), index=gammas),

@@ -21,7 +21,7 @@ def by_slug(experiment: Experiment) -> str:
 
 
 @pytest.mark.parametrize("experiment", experiments(), ids=by_slug)
-def test_a_notebook_names_declared_tables_only(experiment: Experiment) -> None:
+def test_a_notebook_uses_only_declared_tables(experiment: Experiment) -> None:
     cells = json.loads((ROOT / "notebooks" / experiment.notebook).read_text(encoding="utf-8"))["cells"]
     code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
     named = {name for name in re.findall(r"\btables\.(\w+)", code) if name in TABLE_NAMES}
@@ -29,11 +29,11 @@ def test_a_notebook_names_declared_tables_only(experiment: Experiment) -> None:
     assert bool(experiment.metrics) == ("study.metrics()" in code)
 
 
-def test_measures_read_tables_that_the_pipeline_has() -> None:
+def test_measures_read_only_tables_that_the_pipeline_computes() -> None:
     assert set(Tables.__annotations__) <= {*TABLE_NAMES, "runs"}
 
 
 @pytest.mark.parametrize("experiment", experiments(), ids=by_slug)
-def test_no_published_notebook_had_to_compute_a_table_that_was_forgotten(experiment: Experiment) -> None:
+def test_no_published_notebook_computed_an_undeclared_table(experiment: Experiment) -> None:
     published = ROOT / "reports" / "notebooks" / f"{experiment.slug}.ipynb"
     assert "was not requested: loading" not in published.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The claims ledger: complete, consistent, and refused with a name when it is not."""
+"""The claims ledger: it is complete and consistent, and a damaged one is refused by name."""
 
 import csv
 import re
@@ -61,11 +61,11 @@ def test_every_testable_claim_names_what_to_measure():
         (Kind.ABSOLUTE, "ms", -20, (-22, -18)),
     ],
 )
-def test_a_number_without_a_band_gets_the_one_of_the_rule(kind, unit, expected, band):
+def test_a_number_without_a_band_gets_the_band_of_its_rule(kind, unit, expected, band):
     assert band_by_rule(kind, unit, expected) == pytest.approx(band)
 
 
-def test_a_target_knows_on_which_side_of_no_effect_it_lies():
+def test_a_target_has_a_side_only_if_its_band_excludes_the_neutral_value():
     assert Target("", "%", 35, 30, 40, neutral=0).side == 1
     assert Target("", "nodes", 7, 7, 7, neutral=10).side == -1
     assert Target("", "%", 0, -5, 5, neutral=0).side == 0
@@ -81,13 +81,13 @@ def test_an_order_is_read_with_its_relations():
 
 
 @pytest.mark.parametrize("text", ["", "a", "a <", "a b c", "a > b", "< < <", "1 < 2", "a < b <"])
-def test_what_is_not_an_order_is_refused(text):
+def test_a_malformed_order_is_refused(text):
     with pytest.raises(UserError, match="order"):
         parse_chain(text)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False, width=32))
-def test_a_number_for_people_is_near_the_number(value):
+def test_a_number_formatted_for_display_is_close_to_the_original(value):
     assert literal(number(value)) == pytest.approx(value, rel=1e-3, abs=1e-6)
 
 

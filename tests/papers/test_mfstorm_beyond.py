@@ -1,4 +1,4 @@
-"""An experiment without claims: its figures reach the report, with a way to its notebook; no verdict does."""
+"""An experiment without claims: the report shows its figures and links its notebook, but has no verdicts."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from tests.reporting.test_grouped_bars import ROWS
 
 @pytest.fixture
 def reports(tmp_path: Path) -> Path:
-    """A reports folder that holds only what the experiment leaves there."""
+    """A reports folder that holds only the experiment's own files."""
     record = VerdictFile(
         experiment=SLUG, parameters={"seeds": [1]}, seeds=(1,), code_digest="0" * 64, measurements=()
     )
@@ -34,7 +34,7 @@ def reports(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_it_measures_nothing() -> None:
+def test_the_experiment_measures_nothing() -> None:
     class Empty:
         steady = component_throughput_60s = pd.DataFrame()
 
@@ -42,7 +42,7 @@ def test_it_measures_nothing() -> None:
     assert experiment(SLUG) is EXPERIMENT
 
 
-def test_its_verdict_file_holds_no_verdict_and_changes_none(reports: Path) -> None:
+def test_the_verdict_file_is_empty_and_changes_no_other_verdict(reports: Path) -> None:
     assert read_verdicts(reports / "verdicts" / f"{SLUG}.json").measurements == ()
     verdicts = collect_verdicts(reports / "verdicts")
     assert {verdict.outcome for verdict in verdicts} <= {Outcome.NOT_RUN, Outcome.NOT_TESTABLE}

@@ -14,7 +14,7 @@ SHUFFLED = {
 """Exclamation with 100 words per second, spread evenly: 200 tuples per second in all."""
 
 
-def test_executors_are_told_apart_by_component_and_place_whatever_their_task_numbers() -> None:
+def test_executors_are_identified_by_component_and_rank_and_not_by_task_number() -> None:
     rows = [("word", 9, "exclaim1", 3, 1.0), ("word", 8, "exclaim1", 4, 2.0), ("word", 8, "__acker", 1, 5.0)]
     columns = ["source_component", "source_task", "target_component", "target_task", "tuples_per_s"]
     assert rank_traffic(pd.DataFrame(rows, columns=columns)) == {
@@ -23,7 +23,7 @@ def test_executors_are_told_apart_by_component_and_place_whatever_their_task_num
     }
 
 
-def test_evened_traffic_keeps_sums_and_the_shares_of_a_fields_grouping() -> None:
+def test_averaged_traffic_keeps_sums_and_the_shares_of_a_fields_grouping() -> None:
     measured = {
         (("split", 0), ("count", 0)): 30.0,
         (("split", 1), ("count", 1)): 10.0,
@@ -36,24 +36,24 @@ def test_evened_traffic_keeps_sums_and_the_shares_of_a_fields_grouping() -> None
     assert made[("spout", 4), ("split", 0)] == pytest.approx(8 / 40)
 
 
-def test_the_default_scheduler_sends_half_of_an_exclamation_between_two_nodes() -> None:
+def test_the_default_scheduler_sends_half_of_exclamations_traffic_between_nodes() -> None:
     load = load_of("exclamation", 2, SHUFFLED)
     placed = scheduling_result("default", "exclamation", "S2").assignment
     # Dealt out in turn: every component is cut in about half, and a shuffle crosses half of the time.
     assert inter_node_traffic(placed.slots, load.traffic) == pytest.approx(100, rel=0.02)
 
 
-def test_nobody_is_below_the_least_and_mf_storm_is_nearer_to_it_than_default() -> None:
+def test_no_scheduler_beats_the_least_traffic_and_mf_storm_is_closer_than_default() -> None:
     table = gaps("exclamation", SHUFFLED, 1).set_index(["scenario", "scheduler"])
     assert (table["above least"] > -1e-9).all()
     assert (table["proven"] == "yes").all()
-    # Two nodes of 8 or 9: all five bolts and 3 or 4 spouts here, the others there, whose words cross.
+    # Two nodes of 8 or 9 executors: one has all five bolts and 3 or 4 spouts; only the others' words cross.
     least = table.loc[("S2", "default"), "least %"]
     assert least == pytest.approx(100 * 60 / 200, abs=6)
     assert table.loc[("S2", "mf-storm"), "above least"] < table.loc[("S2", "default"), "above least"]
 
 
-def test_placements_on_one_node_have_no_distance() -> None:
+def test_placements_on_one_node_are_left_out() -> None:
     table = gaps("exclamation", SHUFFLED, 1)
     assert ("S6", "mf-storm") not in set(zip(table["scenario"], table["scheduler"], strict=True))
     assert (table["nodes"] > 1).all()

@@ -1,4 +1,4 @@
-"""MF-Storm's grid as declared: cluster, inputs, topologies, who refuses, and which runs are shared."""
+"""MF-Storm's grid as declared: cluster, inputs, topologies, refused cells and shared runs."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -57,7 +57,7 @@ def test_a_readers_own_file_is_streamed_line_by_line(tmp_path: Path) -> None:
     assert tweet_words(str(file)).lines == ("one", "two", "three", "two")
 
 
-def test_there_are_as_many_messages_and_words_as_printed_and_none_is_too_long() -> None:
+def test_generated_tweets_and_words_have_the_printed_counts_and_lengths() -> None:
     made = tweets("generated")
     assert len(made.lines) == 5000
     assert max(map(len, made.lines)) <= 140
@@ -73,7 +73,7 @@ def test_topologies_have_storm_starters_shapes(kind: str, shape: tuple[int, ...]
     assert tuple(component.executors for component in KINDS[kind].components()) == shape
 
 
-def test_every_word_of_every_pick_is_counted_once() -> None:
+def test_every_word_of_every_emitted_sentence_is_counted_once() -> None:
     made = trace("word-count", "generated", 1000.0, 1)
     picks = len(made.sources["spout"])
     lines = Counter(
@@ -87,7 +87,7 @@ def test_every_word_of_every_pick_is_counted_once() -> None:
     assert len(made.records) == picks + picks + words
 
 
-def test_the_resource_aware_scheduler_wants_five_slots_for_word_counts_and_three_for_exclamations() -> None:
+def test_resource_aware_takes_five_slots_for_word_counts_and_three_for_exclamations() -> None:
     for kind in ("word-count", "tweet-word-count"):
         assert [slots_taken(RAS, kind, name) for name in SCENARIOS] == [0, 0, 0, 5, 5, 5]
         assert [bool(refusal(RAS, kind, name)) for name in SCENARIOS] == [True] * 3 + [False] * 3
@@ -98,12 +98,12 @@ def test_the_resource_aware_scheduler_wants_five_slots_for_word_counts_and_three
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_other_schedulers_take_what_was_asked_for_everywhere(kind: str) -> None:
+def test_the_other_schedulers_take_the_requested_slots_in_every_scenario(kind: str) -> None:
     for scheduler in (DEFAULT, ISOLATION, MF_STORM):
         assert all(comparable(scheduler, kind, name) for name in SCENARIOS)
 
 
-def test_isolation_may_take_a_machine_for_every_slot_asked_for() -> None:
+def test_isolation_uses_one_machine_per_requested_slot() -> None:
     nodes = [
         len(scheduling_result(ISOLATION, "word-count", name).assignment.nodes_used()) for name in SCENARIOS
     ]
@@ -119,7 +119,7 @@ def test_a_cell_has_a_run_per_seed_unless_its_scheduler_refuses(slug: str) -> No
     assert {spec.seed for spec in specs} == {4, 5}
 
 
-def test_word_count_is_played_with_late_jvms_too_and_no_other_run_knows_of_them() -> None:
+def test_word_count_is_also_played_with_late_jvms_in_runs_of_their_own() -> None:
     specs = [spec for spec in specs_of("mfstorm-wordcount") if spec.experiment == "mfstorm-wordcount"]
     late = [spec for spec in specs if spec.variant.endswith("-late")]
     assert len(late) == len(specs) / 2
@@ -129,7 +129,7 @@ def test_word_count_is_played_with_late_jvms_too_and_no_other_run_knows_of_them(
         assert ("jvm_start_s" in spec.parameters) == (spec in late)
 
 
-def test_a_readers_own_start_of_jvms_reaches_every_run() -> None:
+def test_a_given_jvm_start_time_replaces_the_default_in_every_run_but_the_late_ones() -> None:
     specs = [spec for spec in specs_of("mfstorm-wordcount", jvm_start_s=5, seeds=[1]) if "S1" in spec.variant]
     assert {spec.describe(spec).times.jvm_start_s for spec in specs} == {5.0, 10.0}
 
@@ -146,7 +146,7 @@ def test_default_and_isolation_never_use_a_nodes_second_slot(kind: str) -> None:
                 assert own.slots == played.slots
 
 
-def test_the_other_schedulers_fill_further_slots_so_every_cell_of_theirs_is_played() -> None:
+def test_every_cell_of_the_schedulers_that_fill_further_slots_is_played() -> None:
     for scheduler in (RAS, MF_STORM):
         assert all(representative_scenario(name, scheduler) == name for name in SCENARIOS)
     assert variant("S5", DEFAULT) == variant("S6", DEFAULT) == "S3-default"
@@ -172,7 +172,7 @@ def test_further_slots_change_nothing_in_a_run_under_default(tmp_path: Path) -> 
     assert tables[0].equals(tables[1])
 
 
-def test_only_mf_storms_runs_depend_on_the_run_before() -> None:
+def test_only_mf_storms_runs_depend_on_a_previous_run() -> None:
     specs = specs_of("mfstorm-exclamation", seeds=[1])
     dependent = {spec.variant for spec in specs if "previous_s" in spec.parameters}
     assert dependent == {variant(name, MF_STORM) for name in SCENARIOS}
@@ -192,7 +192,7 @@ def test_word_count_reads_the_tweet_word_counts_own_run_for_its_slots() -> None:
     assert {identity_of(spec).run for spec in shared} <= own
 
 
-def test_spouts_sleep_before_every_emit_and_give_no_ids() -> None:
+def test_spouts_sleep_before_every_emit_and_do_not_anchor() -> None:
     for slug, sleep_ns in zip(SLUGS, (100_000_000, 100_000_000, 50_000_000, 50_000_000), strict=True):
         made = plan(specs_of(slug, seeds=[1])[0])
         (source,) = made.sources.values()
@@ -209,7 +209,7 @@ def test_beyond_has_awake_spouts_and_claims_nothing() -> None:
     assert len({spec.variant for spec in specs}) == len(specs)
 
 
-def test_beyond_plays_all_seeds_where_hosts_are_drawn_and_fewer_elsewhere() -> None:
+def test_beyond_plays_all_seeds_where_hosts_are_random_and_fewer_elsewhere() -> None:
     specs = specs_of("mfstorm-beyond", seeds=[1, 2, 3], fixed_seeds=2)
     drawn = {spec.seed for spec in specs if spec.parameters.text("scheduler") == ISOLATION}
     fixed = {spec.seed for spec in specs if spec.parameters.text("scheduler") != ISOLATION}
@@ -222,7 +222,7 @@ def test_two_spouts_of_a_star_have_a_source_each() -> None:
     assert set(plan(star).sources) == {"word-a", "word-b"}
 
 
-def test_the_run_before_measures_what_the_spouts_emit() -> None:
+def test_the_previous_run_measures_the_traffic_that_the_spouts_emit() -> None:
     spec = specs_of("mfstorm-exclamation", seeds=[1])[0]
     log = traffic_log(desktops(1), plan(spec), VERSION, duration_s=200, window_s=20, seed=1)
     by_edge: Counter[tuple[str, str]] = Counter()
@@ -236,7 +236,7 @@ def test_the_run_before_measures_what_the_spouts_emit() -> None:
     )
 
 
-def test_a_run_before_without_a_window_is_refused() -> None:
+def test_a_previous_run_shorter_than_a_window_is_refused() -> None:
     spec = specs_of("mfstorm-exclamation", seeds=[1])[0]
     with pytest.raises(UserError, match="previous_s"):
         traffic_log(desktops(1), plan(spec), VERSION, duration_s=10, window_s=20, seed=1)
@@ -248,7 +248,7 @@ def test_parameters_out_of_range_are_refused_by_name() -> None:
             experiment("mfstorm-wordcount").checked(given)
 
 
-def test_a_cell_may_be_asked_for_alone() -> None:
+def test_a_single_cell_can_be_requested() -> None:
     found = experiment("mfstorm-exclamation")
     (spec,) = cells(
         "x",

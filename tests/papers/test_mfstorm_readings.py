@@ -46,7 +46,7 @@ class Tables:
             "experiment", "variant", "seed", "executed_per_s", "nodes_mean", "workers_mean",
             "executed_per_s_per_node",
         ]  # fmt: skip
-        # Several cells may be one run.
+        # Several cells may share one run.
         self.steady = pd.DataFrame(list(dict.fromkeys(rows)), columns=columns)
         self.runs = self.steady[["experiment", "variant", "seed"]]
         series = [(float(60 * minute), 100.0 if minute else 40.0) for minute in range(7)]
@@ -91,13 +91,13 @@ def test_equal_throughput_gives_200_percent_in_scenario_6_and_a_mean_quotient_of
 
 def test_the_resource_aware_scheduler_pulls_the_mean_of_exclamation_down_to_139() -> None:
     found = values("mfstorm-exclamation", Tables("mfstorm-exclamation", "exclamation"))
-    # Default and isolation at 9.5 / 6; the third level where three slots are asked for.
+    # Default and isolation average 9.5 / 6; resource-aware equals MF-Storm where three slots are requested.
     assert found["mfstorm-fig5-avg"] == pytest.approx(100 * (2 * 9.5 / 6 + 1) / 3)
     tweets = values("mfstorm-tweet-exclamation", Tables("mfstorm-tweet-exclamation", "tweet-exclamation"))
     assert tweets["mfstorm-fig10-s6-ras"] == pytest.approx(0)
 
 
-def test_both_names_differ_by_a_hundred() -> None:
+def test_the_mean_improvement_is_the_mean_quotient_in_percent_minus_a_hundred() -> None:
     cells = grid_values(
         Tables("mfstorm-exclamation", "exclamation"), "mfstorm-exclamation", "exclamation",
         "executed_per_s_per_node", (1,),
@@ -115,7 +115,7 @@ def test_a_refused_cell_is_missing_and_not_zero() -> None:
     assert rows.loc[rows["variant"] == "resource-aware", "scenario"].tolist() == ["S4", "S5", "S6"]
 
 
-def test_a_seed_without_a_run_makes_the_reading_none_and_the_claim_not_reproduced() -> None:
+def test_a_claim_whose_run_is_missing_is_not_reproduced() -> None:
     found = experiment("mfstorm-exclamation")
     tables = Tables("mfstorm-exclamation", "exclamation")
     tables.steady = tables.steady[tables.steady["variant"] != "S6-mf-storm"]
@@ -124,7 +124,7 @@ def test_a_seed_without_a_run_makes_the_reading_none_and_the_claim_not_reproduce
     assert judge(claim, measured[claim.id]).outcome is Outcome.NOT_REPRODUCED
 
 
-def test_the_summary_averages_the_four_topologies_and_sees_no_loser_among_equals() -> None:
+def test_the_summary_averages_the_four_topologies_and_finds_no_worst_among_equals() -> None:
     tables = together(*(Tables(slug, kind) for kind, (slug, _) in GRIDS.items()))
     found = experiment("mfstorm-summary")
     measured = {m.claim_id: m for m in found.measure(tables, found.checked({"seeds": [1]}))}
@@ -137,7 +137,7 @@ def test_the_summary_averages_the_four_topologies_and_sees_no_loser_among_equals
     assert judge(load_claims().claim(worst.claim_id), worst).outcome is Outcome.NOT_REPRODUCED
 
 
-def test_a_reading_counts_whole_minutes_of_the_topologys_own_bolts() -> None:
+def test_a_reading_sums_the_topologys_own_bolts_minute_by_minute() -> None:
     tables = Tables("mfstorm-wordcount", "word-count")
     series = minutes(tables, "mfstorm-wordcount", variant("S6", "default"), 1)
     assert series.tolist() == [240.0, 600.0, 600.0, 600.0, 600.0, 600.0, 600.0], "ackers left out"
@@ -158,13 +158,13 @@ def series(*readings: float) -> "pd.Series[float]":
         ((100.0, 100.0), None),
     ],
 )
-def test_throughput_is_settled_from_the_first_reading_after_the_last_stray(
+def test_throughput_is_settled_from_the_first_reading_after_the_last_outlier(
     readings: tuple[float, ...], expected: float | None
 ) -> None:
     assert settled_min(series(*readings)) == expected
 
 
-def test_a_running_mean_is_constant_from_the_first_minute_that_changes_it_by_less_than_two_percent() -> None:
+def test_a_running_mean_is_constant_once_a_minute_changes_it_by_less_than_two_percent() -> None:
     assert constant_min(series(50.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0)) == 6.0  # 90 to 91.7
     assert constant_min(series(100.0, 100.0)) == 2.0
     assert constant_min(series(100.0, 50.0)) is None
@@ -179,11 +179,11 @@ def test_equation_2_counts_the_time_before_the_first_tuple_and_divides_by_nodes(
     assert cells["S6", "default"] == [pytest.approx(whole / 3)]
 
 
-def test_single_runs_stand_against_the_next_seeds_and_are_read_after_five_minutes() -> None:
+def test_single_runs_are_compared_with_the_next_seeds_after_five_minutes() -> None:
     slug, kind = "mfstorm-tweet-wordcount", "tweet-word-count"
     tables = Tables(slug, kind, (1, 2, 3))
     rows = tables.component_throughput_60s
-    # Default starts later with the second seed; what comes after five minutes does not count.
+    # Default starts later with the second seed; tuples after five minutes do not count.
     late = (rows["variant"] == "S3-default") & (rows["seed"] == 2) & (rows["t_s"] == 0)
     rows.loc[late, "executed_per_s"] = 0.0
     rows.loc[rows["t_s"] >= 300, "executed_per_s"] = 1e6
@@ -195,7 +195,7 @@ def test_single_runs_stand_against_the_next_seeds_and_are_read_after_five_minute
     assert independent_runs_claim("mfstorm-fig8-s6-default", {key: [1.0] for key in cells}, "default") == ()
 
 
-def test_runs_with_other_sleeps_are_read_by_their_names() -> None:
+def test_runs_with_other_sleep_times_are_found_by_variant_name() -> None:
     steady = pd.DataFrame(
         [("mfstorm-summary", tried_prefix(5.0) + variant("S6", "default"), 1, 123.0)],
         columns=["experiment", "variant", "seed", "executed_per_s"],

@@ -58,33 +58,33 @@ def test_the_workers_fill_two_nodes_of_four_slots() -> None:
 
 
 @pytest.mark.parametrize("words", [5, 8, 15])
-def test_sentences_have_five_words_or_more_and_no_more_than_allowed(words: int) -> None:
+def test_sentences_have_from_five_words_up_to_the_given_maximum(words: int) -> None:
     lengths = {len(line.split()) for line in testbed.sentences("generated", words).lines}
     assert lengths == set(range(5, words + 1))
 
 
-def test_a_text_without_a_sentence_is_refused(tmp_path) -> None:
+def test_a_text_without_a_line_of_suitable_length_is_refused(tmp_path) -> None:
     file = tmp_path / "short.txt"
     file.write_text("too short\n")
     with pytest.raises(UserError, match="no line of 5 to 8 words"):
         testbed.sentences(str(file), 8)
 
 
-def test_callers_wait_for_their_answers_and_ask_again() -> None:
+def test_calls_form_a_closed_loop_and_are_replayed_after_failures() -> None:
     parameters = single_migration.EXPERIMENT.checked({"calls": 3, "round_trip_ms": 1.0})
     source = testbed.plan(parameters, "generated").sources["drpc-spout"]
     assert (source.kind.name, source.calls, source.on_fail.name) == ("CLOSED_LOOP", 3, "REPLAY")
     assert source.fetch_ns + source.answer_ns == 1_000_000
 
 
-def test_a_call_is_answered_by_its_first_word_unless_all_are_asked_for() -> None:
+def test_a_call_is_answered_by_its_first_word_unless_all_are_required() -> None:
     for answers, first in (("first", True), ("all", False)):
         parameters = single_migration.EXPERIMENT.checked({"answers": answers})
         assert testbed.plan(parameters, "generated").sources["drpc-spout"].first_result is first
 
 
 @pytest.mark.parametrize("module", EXPERIMENTS, ids=lambda module: module.SLUG)
-def test_every_claim_is_the_ledgers_of_this_experiment(module: Any) -> None:
+def test_each_experiment_declares_the_claims_that_the_ledger_assigns_it(module: Any) -> None:
     ledger = load_claims()
     own = {claim.id for claim in ledger.claims if claim.owner == module.SLUG}
     assert set(module.EXPERIMENT.claims) == own
@@ -112,7 +112,7 @@ def test_no_two_runs_share_variant_and_seed(module: Any) -> None:
     assert len(set(keys)) == len(keys)
 
 
-def test_polls_are_tried_with_kept_messages_and_the_first_seed() -> None:
+def test_poll_intervals_are_tried_with_waiting_messages_and_the_first_seed() -> None:
     experiment = sync_cycles.EXPERIMENT
     specs = experiment.runs(experiment.checked({**SEEDS, "poll_ms_tried": [10.0, 30.0]}))
     tried = [spec for spec in specs if spec.variant.endswith(trial_tag("poll_ms", 30.0))]
@@ -122,7 +122,7 @@ def test_polls_are_tried_with_kept_messages_and_the_first_seed() -> None:
 
 
 @pytest.mark.parametrize("module", EXPERIMENTS[:-1], ids=lambda module: module.SLUG)
-def test_a_reading_changes_all_that_it_names_in_every_experiment(module: Any) -> None:
+def test_a_reading_changes_all_parameters_that_it_names_in_every_experiment(module: Any) -> None:
     experiment = module.EXPERIMENT
     specs = experiment.runs(experiment.checked(SEEDS))
     without = experiment.runs(experiment.checked({**SEEDS, "readings": False}))
@@ -174,7 +174,7 @@ def test_a_runs_parameters_describe_its_setting(setting: Setting) -> None:
     assert describe(spec).duration_s == 600.0
 
 
-def test_without_moves_nothing_moves() -> None:
+def test_the_setting_without_moves_has_no_services() -> None:
     (spec,) = single_migration.run_specs(multi_migration.EXPERIMENT.checked({"seeds": [1]}), [WITHOUT_MOVES])
     assert describe(spec).services == ()
 
@@ -216,7 +216,7 @@ class Hand:
 HAND: Any = Hand()
 
 
-def test_only_re_assignments_with_a_whole_period_are_counted() -> None:
+def test_only_re_assignments_followed_by_a_complete_period_are_counted() -> None:
     assert durations.moves_s(HAND, "v", 1) == [50.0, 110.0]
 
 
@@ -234,7 +234,7 @@ def test_seconds_below_another_runs_smooth_mean() -> None:
     assert durations.degraded_against_s(HAND, "v", [1, 2], 20, [None, 100.0]) == [None, None]
 
 
-def test_the_wait_is_interpolated_between_waits_that_were_played() -> None:
+def test_the_wait_is_interpolated_between_the_waits_that_were_played() -> None:
     class Tables:
         degradation = pd.DataFrame(
             [
@@ -266,17 +266,17 @@ def test_a_run_without_moves_ends_where_the_gain_is_read() -> None:
     assert lengths[moving(1).variant] == 600.0
 
 
-def test_a_run_that_is_not_there_has_no_reading() -> None:
+def test_a_missing_run_has_no_reading() -> None:
     assert durations.degraded_s(HAND, "v", [1, 2], 60) == [12.0, None]
     assert durations.total(HAND, "v", [1, 2])[1] is None
 
 
-def test_throughput_outside_migrations_is_that_before_the_next_one() -> None:
+def test_throughput_outside_migrations_is_read_just_before_each_re_assignment() -> None:
     assert durations.quiet_per_s(HAND, "v", [1]) == [100.0]
     assert durations.rate_between(HAND, "v", [1], 100.0, 120.0) == [75.0]
 
 
-def test_only_what_dies_with_a_thread_is_lost_with_threads() -> None:
+def test_only_tuples_of_stopped_executors_are_lost_with_threads() -> None:
     assert durations.lost_with_threads(HAND, "v", [1]) == [3.0]
     assert durations.replays(HAND, "v", [1]) == [4.0]
 
@@ -315,7 +315,7 @@ def test_the_worst_case_is_among_the_phases() -> None:
 
 @pytest.mark.slow
 def test_methods_keep_their_order_where_no_call_is_lost() -> None:
-    # Whole mechanism, 120 s: seconds without an answer between the first re-assignment and the second.
+    # The full mechanism, 120 s: seconds without an answer between the first re-assignment and the second.
     # Senders keep what they cannot send, or every move would cost the only call there is.
     runs = {
         seed: [played(seed=seed, setting=setting, unreached=Unreached.KEEP) for setting in METHODS]
@@ -330,13 +330,13 @@ def test_methods_keep_their_order_where_no_call_is_lost() -> None:
         assert nstorm <= 14, "T_s and T_w together"
 
 
-def test_a_call_that_a_killed_worker_takes_along_stops_a_closed_loop_until_its_time_out() -> None:
+def test_a_call_lost_with_a_killed_worker_stops_a_closed_loop_until_it_times_out() -> None:
     losing = [rows for rows in (played(seed=seed, setting=STAR) for seed in FEW_SEEDS) if rows.failed]
     assert losing, "a call is lost with some seeds, not with none"
     for rows in losing:
         ((emitted_s, failed_s),) = rows.failed
         assert 30 <= failed_s - emitted_s <= 60, "maps rotate: between one time-out and two"
-        # Other moves may silence it besides, for seconds.
+        # Other moves may add a few silent seconds.
         assert rows.silent(50, 110) >= failed_s - emitted_s - 2
 
 

@@ -1,4 +1,4 @@
-"""Readings of metric tables: means over tuples, reductions, and what does not exist."""
+"""Readings of metric tables: means over tuples, reductions, and missing values."""
 
 from types import SimpleNamespace
 
@@ -49,12 +49,12 @@ def test_reductions_are_percent_of_the_old_value() -> None:
     assert changes(new, old) == [-50.0, 50.0, None, None, None]
 
 
-def test_figures_of_runs_may_be_missing() -> None:
+def test_missing_values_and_missing_runs_are_none() -> None:
     table = pd.DataFrame({"variant": ["a", "a"], "seed": [1, 2], "nodes": [7.0, float("nan")]})
     assert value_of(table, "nodes", "a", [1, 2, 3]) == [7.0, None, None]
 
 
-def test_what_did_not_happen_under_some_seed_was_not_measured() -> None:
+def test_a_quantity_that_any_seed_lacks_is_not_measured() -> None:
     assert measured([1.0, None]).value is None
     assert measured([]).value is None
     both = measured([1.0, 3.0], label="x")
@@ -62,7 +62,7 @@ def test_what_did_not_happen_under_some_seed_was_not_measured() -> None:
     assert both.low is not None and both.low < 1.0
 
 
-def test_a_reading_is_measured_on_its_own_runs_and_on_those_that_it_leaves_as_they_are() -> None:
+def test_a_reading_is_measured_on_its_own_runs_and_on_those_that_it_leaves_unchanged() -> None:
     rows = pd.DataFrame(
         [("old", 1, 10.0), ("new", 1, 20.0), ("old-slow", 1, 5.0)], columns=["variant", "seed", "ms"]
     )
@@ -84,6 +84,6 @@ def test_a_reading_is_measured_on_its_own_runs_and_on_those_that_it_leaves_as_th
     assert found(Trial("fast", "fast lines", reading=True)) == (), "it was not played"
 
 
-def test_of_some_seeds_only_their_rows_are_seen() -> None:
+def test_of_seeds_keeps_only_the_rows_of_the_given_seeds() -> None:
     seen = of_seeds(SimpleNamespace(bins=BINS), [2]).bins  # type: ignore[arg-type]
     assert seen.to_dict("records") == [{"variant": "a", "seed": 2, "t_s": 10.0, "tuples": 4, "ms": 5.0}]

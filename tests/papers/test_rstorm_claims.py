@@ -1,4 +1,4 @@
-"""What R-Storm's experiments read from the metric tables: worked out by hand on tables of a few rows."""
+"""R-Storm's readings of the metric tables, worked out by hand on tables of a few rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def throughput(rows: list[tuple[str, str, float]], seeds: tuple[int, ...] = (1,)
 
 
 def played(counted: pd.DataFrame) -> SimpleNamespace:
-    """Tables of runs that were counted so."""
+    """Return the metric tables of runs with this throughput."""
     return SimpleNamespace(
         component_throughput_10s=counted, runs=counted[["variant", "seed"]].drop_duplicates()
     )
@@ -45,7 +45,7 @@ def verdict(measurements, claim: str, reading: str = "") -> Outcome:
     return judge(load_claims().claim(claim), found).outcome
 
 
-def test_throughput_is_the_mean_over_the_output_bolts_in_ten_seconds() -> None:
+def test_throughput_is_the_mean_over_the_output_bolts_per_ten_seconds() -> None:
     one, other = layout("star").sinks
     rows = [("v", 1, "star", one, 80.0, 10.0, 100), ("v", 1, "star", other, 80.0, 10.0, 300)]
     rows += [("v", 1, "star", sink, 90.0, 5.0, 100) for sink in (one, other)]
@@ -106,7 +106,7 @@ def test_the_panels_of_figure_8_are_judged_on_the_gain_over_default() -> None:
     assert basis["rstorm-fig8c-star"] is Basis.PREDICTED
 
 
-def test_figure_13_is_printed_per_second_where_it_stops() -> None:
+def test_the_stopped_topology_of_figure_13_is_read_per_second() -> None:
     shared = experiment("rstorm-multi-topology")
     rows = [("default", "page-load", 16000.0), ("rstorm", "page-load", 25000.0)]
     rows += [("default", "processing", 40.0), ("rstorm", "processing", 20000.0)]
@@ -129,7 +129,7 @@ def test_figure_13_is_printed_per_second_where_it_stops() -> None:
 
 
 def cpu_tables(busy: float) -> SimpleNamespace:
-    """Equal throughput but for the star; default's machines ``busy`` in percent, R-Storm's twice as much."""
+    """Equal throughput except for the star; default's machines are ``busy`` %, R-Storm's twice as much."""
     settings = {
         t: (cpu.default_setting(t, 12), cpu.default_setting(t, 1), cpu.rstorm_setting(t)) for t in MICRO
     }
@@ -172,7 +172,7 @@ def test_the_latency_of_a_topology_is_that_of_tuples_at_its_output_bolts() -> No
     assert cpu.latency(cpu_tables(30.0), "linear", "linear-rstorm", (1,)) == [17.0]
 
 
-def test_the_claims_of_figures_9_and_10_take_the_workers_of_the_authors_code() -> None:
+def test_figures_9_and_10_are_measured_with_the_worker_counts_of_the_authors_code() -> None:
     bound = experiment("rstorm-cpu-bound")
     found = bound.measure(cpu_tables(30.0), bound.checked({"seeds": [1], "from_s": 80.0}))
     assert {m.claim_id for m in found} == set(bound.claims)
@@ -191,7 +191,7 @@ def test_the_claims_of_figures_9_and_10_take_the_workers_of_the_authors_code() -
     assert verdict(found, "rstorm-fig9c-thr", cpu.STAR_TWELVE_WORKERS) is Outcome.NOT_REPRODUCED
 
 
-def test_distances_are_ordered_by_the_latency_of_tuples_that_went_so_far() -> None:
+def test_distances_are_ordered_by_the_latency_of_tuples_sent_over_them() -> None:
     pair = experiment("rstorm-network-hierarchy")
     rows = [
         (d, s, d, ms + s / 1000)

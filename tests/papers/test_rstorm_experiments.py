@@ -30,7 +30,7 @@ def test_every_claim_of_the_ledger_is_answered_by_its_experiment(slug: str) -> N
 
 
 @pytest.mark.parametrize("slug", SLUGS)
-def test_all_seeds_play_the_setting_and_one_each_deviation(slug: str) -> None:
+def test_settings_are_played_with_all_seeds_and_deviations_with_one(slug: str) -> None:
     own = experiment(slug)
     specs = own.runs(own.checked())
     most = len(own.checked().integers("seeds"))
@@ -45,14 +45,14 @@ def test_all_seeds_play_the_setting_and_one_each_deviation(slug: str) -> None:
         assert {spec.variant for spec in bare} == {v for v, found in seeds.items() if len(found) == most}
 
 
-def test_a_deviation_that_is_the_setting_itself_is_not_played_twice() -> None:
+def test_a_deviation_equal_to_the_setting_is_not_played_again() -> None:
     bound = experiment("rstorm-network-bound")
     variants = {s.variant for s in bound.runs(bound.checked({"window": 4}))}
     assert "linear-default-window4" not in variants
     assert "linear-default-window1" in variants
 
 
-def test_with_a_window_roots_are_acked_and_without_one_nothing_is() -> None:
+def test_ackers_are_used_only_with_a_window() -> None:
     bound = experiment("rstorm-network-bound")
     (spec, *_) = bound.runs(bound.checked())
     made = windowed(spec.parameters).topology
@@ -78,7 +78,7 @@ def test_page_load_is_submitted_first_with_its_own_workers() -> None:
     ]
 
 
-def test_the_four_distances_are_what_they_are_called() -> None:
+def test_placements_match_the_names_of_the_four_distances() -> None:
     slots = {d: list(placement(d).slots.values()) for d in ("process", "node", "rack", "cluster")}
     one, other = slots["process"]
     assert one == other
@@ -99,7 +99,7 @@ def test_lines_from_a_file_are_part_of_a_runs_identity(tmp_path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("slug", SLUGS)
-def test_a_short_run_of_each_leaves_a_whole_log(slug: str, tmp_path, monkeypatch) -> None:
+def test_a_short_run_of_each_experiment_leaves_a_complete_log(slug: str, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("STORM_LAB_HOME", str(tmp_path))
     given: dict[str, object] = {"seeds": [1], "duration_s": 60.0, "from_s": 40.0}
     if "trials" in experiment(slug).checked():

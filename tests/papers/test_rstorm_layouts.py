@@ -1,4 +1,4 @@
-"""R-Storm's topologies and machines: the recorded ones where they are the same, and what they ask for."""
+"""R-Storm's topologies and machines: how they match the recorded ones, and what they request."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def machines(name: str, scheduler: str, workers: int | None = None) -> int:
         ("processing", 520, 6),
     ],
 )
-def test_demands_add_up_and_r_storm_packs_them_onto_the_machines_they_need(
+def test_r_storm_packs_the_total_demand_onto_as_many_machines_as_it_needs(
     name: str, total: float, packed: int
 ) -> None:
     assert points(name) == total
@@ -49,7 +49,7 @@ def test_default_uses_all_twelve_machines_with_twelve_workers_and_one_with_one(n
     assert machines(name, DEFAULT, 1) == 1
 
 
-def test_only_the_star_asks_for_no_more_than_storms_one_worker() -> None:
+def test_only_the_star_keeps_storms_default_of_one_worker() -> None:
     assert {name: layout(name).topology.workers for name in MICRO + YAHOO} == {
         "linear": 12,
         "diamond": 12,
@@ -69,19 +69,19 @@ def test_streams_and_user_code_are_those_of_the_recordings(name: str) -> None:
     assert all(len(e.tasks) == 1 for e in executors_of(own.topology, VERSION))
 
 
-def test_yahoos_topologies_are_the_recorded_ones_to_the_last_executor() -> None:
+def test_yahoos_topologies_equal_the_recorded_ones() -> None:
     for name in YAHOO:
         recorded = load_recordings().topology(name).topology
         assert layout(name).topology.components == recorded.components
 
 
-def test_output_bolts_are_those_that_nobody_listens_to() -> None:
+def test_output_bolts_are_those_without_subscribers() -> None:
     assert layout("linear").sinks == ("bolt_output_2",)
     assert layout("star").sinks == ("bolt_output_0", "bolt_output_1")
     assert layout("processing").sinks == ("bolt_output_1", "bolt_output_2")
 
 
-def test_the_machines_stand_in_two_racks_with_two_milliseconds_between_them() -> None:
+def test_the_machines_are_in_two_racks_with_two_milliseconds_between_them() -> None:
     for size in (12, 24):
         nodes = emulab(size).nodes
         assert [node.rack for node in nodes] == ["vlan0"] * (size // 2) + ["vlan1"] * (size // 2)
@@ -100,7 +100,7 @@ def test_work_is_added_to_every_tuple_of_spouts_and_bolts_alike() -> None:
     assert set(heavy - plain) == {15_000_000}
 
 
-def test_a_sleep_is_the_spouts_alone() -> None:
+def test_only_spouts_sleep() -> None:
     made = layout("star", spout_sleep_ms=100.0)
     plan = topology_plan(made.topology, made.definitions, ())
     assert {source.sleep_ns for source in plan.sources.values()} == {100_000_000}
@@ -138,6 +138,6 @@ def test_a_file_of_lines_is_streamed_without_its_blank_ones(tmp_path) -> None:
     assert text.digest != event_lines(EVENTS).digest
 
 
-def test_a_file_of_lines_that_is_not_there_is_refused(tmp_path) -> None:
+def test_a_missing_file_of_lines_is_refused(tmp_path) -> None:
     with pytest.raises(UserError, match="lines"):
         event_lines(str(tmp_path / "none.log"))

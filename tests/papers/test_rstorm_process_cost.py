@@ -14,7 +14,7 @@ SMALL = Node("small", cores=1, core_mhz=2000.0, memory_mb=2048.0)
 LARGE = Node("large", cores=1, core_mhz=2000.0, memory_mb=65536.0)
 
 
-def test_on_a_host_with_memory_for_all_only_crowding_counts() -> None:
+def test_with_enough_memory_only_crowding_slows_processes_down() -> None:
     found = cost_table(replace(CostModel(), process_penalty=0.25), LARGE).set_index("processes")
     assert found["memory"].tolist() == [1.0] * 4
     assert found["slowdown"].tolist() == [1.0, 1.25, 1.25, 1.25]
@@ -23,14 +23,14 @@ def test_on_a_host_with_memory_for_all_only_crowding_counts() -> None:
     assert implied_penalty(CostModel(), LARGE, 2.0) == pytest.approx(0.25)
 
 
-def test_at_two_processes_the_recordings_give_back_what_was_regressed() -> None:
+def test_the_recorded_slow_down_of_two_processes_equals_the_regressed_one() -> None:
     two = cost_table(CostModel(), SMALL).set_index("processes").loc[2]
     slow = two[["recorded_low", "recorded", "recorded_high"]]
     assert slow.tolist() == pytest.approx([10 / (10 - lost) for lost in REGRESSED_S])
 
 
-def test_the_slow_down_is_part_of_what_a_second_process_was_seen_to_take() -> None:
-    # Timers, connections and smaller batches are the rest; they are played, and not a slow-down.
+def test_the_modelled_slow_down_is_only_part_of_the_recorded_cost_of_a_second_process() -> None:
+    # The rest is the cost of timers, connections and smaller batches, which are played explicitly.
     two = cost_table(CostModel(), SMALL).set_index("processes").loc[2]
     assert two["slowdown"] == pytest.approx(two["crowding"] * two["memory"])
     assert 1.0 < two["slowdown"] < two["recorded_low"]

@@ -33,13 +33,13 @@ PACKAGE_FILE = Path(recording.__file__).with_name("recordings.json")
 
 
 @pytest.mark.parametrize("run", load_recordings().runs, ids=lambda run: run.variant)
-def test_every_recorded_placement_is_a_whole_one_on_the_six_hosts(run) -> None:
+def test_every_recorded_placement_is_complete_on_the_six_hosts(run) -> None:
     topology = load_recordings().topology(run.topology).topology
     check_assignment(run.placement, recorded_hosts(), executors_of(topology, VERSION))
 
 
 @pytest.mark.parametrize("run", load_recordings().runs, ids=lambda run: run.variant)
-def test_the_even_scheduler_ran_twelve_workers_and_r_storm_one_on_a_host(run) -> None:
+def test_the_even_scheduler_ran_twelve_workers_and_r_storm_one_per_host(run) -> None:
     slots = set(run.placement.slots.values())
     if run.scheduler == "even":
         assert len(slots) == 12
@@ -47,7 +47,7 @@ def test_the_even_scheduler_ran_twelve_workers_and_r_storm_one_on_a_host(run) ->
         assert len(slots) == len({slot.node for slot in slots}) in (5, 6)
 
 
-def test_the_sinks_of_the_recordings_follow_from_the_components_before_them() -> None:
+def test_recorded_sink_rates_follow_from_the_components_before_them() -> None:
     # Linear-3: no tuple stays in a process and the sinks keep up, so they execute what bolt 1 emits.
     run = load_recordings().topology("linear-3").runs["even"]
     assert run.sink == pytest.approx(run.emitted["bolt_linear_1"], rel=0.01)
@@ -78,7 +78,7 @@ def test_lines_are_shortened_filtered_and_lengthened_as_defined() -> None:
     assert sizes["bolt_aggregate"].mean() == pytest.approx(kept + 8, abs=1)
 
 
-def test_there_is_a_run_for_every_recording_and_for_what_nobody_recorded() -> None:
+def test_every_recording_has_a_run_and_what_if_runs_are_added() -> None:
     variants = {spec.variant for spec in EXPERIMENT.runs(EXPERIMENT.checked())}
     assert {run.variant for run in load_recordings().runs} <= variants
     assert {"linear-even-merged", "page-load-even-no-penalty"} <= variants
@@ -87,7 +87,7 @@ def test_there_is_a_run_for_every_recording_and_for_what_nobody_recorded() -> No
     assert {spec.variant for spec in bare} == {run.variant for run in load_recordings().runs}
 
 
-def test_clock_and_character_are_varied_on_the_loaded_runs_they_concern() -> None:
+def test_clock_speed_and_character_cost_are_varied_only_on_the_runs_they_affect() -> None:
     variants = {spec.variant for spec in EXPERIMENT.runs(EXPERIMENT.checked())}
     assert {"linear-even-slow", "page-load-rstorm-heavy"} <= variants
     assert not {"linear-even-heavy", "page-load-paced-even-slow", "linear-3-even-slow"} & variants
@@ -101,7 +101,7 @@ def own_file(folder: Path, change) -> str:
     return str(path)
 
 
-def test_a_topology_with_a_placement_is_added_in_a_file(tmp_path: Path) -> None:
+def test_a_file_can_add_a_topology_with_a_placement(tmp_path: Path) -> None:
     def add_star(document: dict) -> None:
         star = document["topologies"]["star"]
         names = {c["id"]: c["executors"] for c in star["components"]}
@@ -125,7 +125,7 @@ def test_a_topology_with_a_placement_is_added_in_a_file(tmp_path: Path) -> None:
 
 
 def detailed_star(**changes: object) -> dict[str, object]:
-    """A star in the long form: two executors a component, the bolts of host 1 in one worker."""
+    """A star in the long form: one executor per component, in one worker on each of four hosts."""
     names = ("bolt_output_0", "bolt_output_1", "center", "spout_0", "spout_1")
     components: list[dict[str, object]] = [
         {
@@ -182,7 +182,7 @@ def test_a_recording_in_the_long_form_is_played_like_the_packages_own(tmp_path: 
     assert spec.variant == "star-rstorm"
 
 
-def test_extra_runs_are_read_where_the_package_knows_their_topology(tmp_path: Path) -> None:
+def test_extra_runs_are_read_if_the_package_knows_their_topology(tmp_path: Path) -> None:
     rows = [[name, i + 1, i % 6, 0] for i, name in enumerate(("bolt_linear_0", "spout_head"))]
     run = {
         "placement_columns": ["component", "task", "host_index", "port_index"],
@@ -207,7 +207,7 @@ def test_extra_runs_are_read_where_the_package_knows_their_topology(tmp_path: Pa
     assert recordings.left_out == ("Ring",)
 
 
-def test_what_a_component_does_comes_from_the_package_or_else_from_its_description(tmp_path: Path) -> None:
+def test_a_components_behaviour_comes_from_the_package_or_else_its_description(tmp_path: Path) -> None:
     document = detailed_star()
     entry = document["topologies"].pop("Star")  # type: ignore[attr-defined]
     entry["topology"]["components"][2]["behaviour"] = "passes a tuple with probability 0.8"
@@ -224,7 +224,7 @@ def test_what_a_component_does_comes_from_the_package_or_else_from_its_descripti
 
 
 @pytest.mark.shared
-def test_the_long_form_and_the_package_say_the_same(shared_dir: Path) -> None:
+def test_the_long_form_and_the_packaged_recordings_agree(shared_dir: Path) -> None:
     path = shared_dir / "reference" / "rstorm-recordings.json"
     own, package = load_recordings(str(path)), load_recordings()
     assert set(own.topologies) == {"linear", "diamond", "page-load", "linear-3", "page-load-paced"}
@@ -255,12 +255,12 @@ def test_the_long_form_and_the_package_say_the_same(shared_dir: Path) -> None:
         ),
     ],
 )
-def test_a_file_that_does_not_fit_is_refused(tmp_path: Path, change, message: str) -> None:
+def test_an_invalid_recordings_file_is_refused(tmp_path: Path, change, message: str) -> None:
     with pytest.raises(UserError, match=message):
         load_recordings(own_file(tmp_path, change))
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_recordings_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"none\.json"):
         load_recordings(str(tmp_path / "none.json"))
 
@@ -281,7 +281,7 @@ def tables(factor: float) -> SimpleNamespace:
     return SimpleNamespace(component_throughput_10s=pd.DataFrame(rows, columns=columns))
 
 
-def test_errors_are_those_of_the_mean_rates_after_the_start() -> None:
+def test_errors_are_computed_from_the_mean_rates_after_start_up() -> None:
     recordings = load_recordings()
     found = rates(tables(1.1), 100.0)
     sinks = sink_errors(found, recordings)
@@ -295,7 +295,7 @@ def test_errors_are_those_of_the_mean_rates_after_the_start() -> None:
     assert what_if(found, recordings).empty
 
 
-def test_the_spread_over_seeds_is_the_farthest_one_from_their_mean() -> None:
+def test_the_spread_over_seeds_is_the_largest_deviation_from_their_mean() -> None:
     rows = [("linear", "even", rate) for rate in (90.0, 100.0, 110.0)] + [("linear", "rstorm", 50.0)]
     spread = seed_spread(pd.DataFrame(rows, columns=["topology", "scheduler", "predicted"]))
     assert spread.to_numpy().tolist() == [["linear", "even", pytest.approx(10.0)], ["linear", "rstorm", 0.0]]
@@ -310,7 +310,7 @@ def test_every_seed_of_a_recorded_run_has_its_own_error() -> None:
     assert sink_errors(two, recordings)["error_%"].to_numpy() == pytest.approx(0.0, abs=1e-9)
 
 
-def test_what_nobody_recorded_is_compared_with_the_same_seed() -> None:
+def test_what_if_runs_are_compared_with_runs_of_the_same_seed() -> None:
     recordings = load_recordings()
     sinks = recordings.topology("linear").sinks
     played = [("linear-even", 1, 10.0), ("linear-even", 2, 30.0), ("linear-even-merged", 1, 20.0)]
@@ -324,8 +324,8 @@ def test_what_nobody_recorded_is_compared_with_the_same_seed() -> None:
 
 
 @pytest.mark.parametrize("name", ["linear", "diamond", "page-load", "page-load-paced"])
-def test_r_storm_puts_together_what_the_recorded_workers_held(name: str) -> None:
-    """Worker by worker, all executors; the recordings do not say which host stood in which rack."""
+def test_r_storm_groups_executors_as_in_the_recorded_workers(name: str) -> None:
+    """Compares all executors worker by worker; the recordings do not say which host was in which rack."""
     recorded = load_recordings().topology(name)
     view = SchedulingView((recorded.topology,), recorded_hosts(), VERSION)
     placed = RStormScheduler().schedule(view).assignment
@@ -340,7 +340,7 @@ def test_diamonds_recorded_placement_needs_the_order_of_javas_map() -> None:
 
 
 def contents(placement: Assignment) -> Counter[tuple[str, ...]]:
-    """How many workers hold these components, one entry an executor."""
+    """Count workers by the components of their executors."""
     workers: dict[Slot, list[str]] = {}
     for executor, slot in placement.slots.items():
         workers.setdefault(slot, []).append(executor.component)

@@ -1,4 +1,4 @@
-"""More seeds are played for what an experiment's own seeds leave unsettled, and for nothing else."""
+"""More seeds are played only for the claims that an experiment's own seeds leave unsettled."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_more_seeds_play_the_variants_that_an_unsettled_claim_is_measured_from()
     assert seeds_of(replace(TINY, settling=())) == {"near-a": 5, "near-b": 5, "far": 5}
 
 
-def test_further_seeds_end_when_all_that_a_claim_is_measured_from_is_there():
+def test_runs_of_further_seeds_are_only_as_long_as_their_claims_need():
     shorter = replace(
         TINY,
         parameters=(*TINY.parameters, Parameter("duration_s", 600.0, "length", low=1, high=900)),
@@ -79,7 +79,7 @@ def test_further_seeds_end_when_all_that_a_claim_is_measured_from_is_there():
     assert [played["tiny", "near-a", seed] for seed in (1, 5, 6, 10)] == [600.0, 600.0, 240.0, 240.0]
 
 
-def test_seeds_of_the_readers_own_are_played_as_they_are():
+def test_seeds_given_by_the_reader_are_not_extended():
     assert seeds_of(TINY, seeds=[7]) == {"near-a": 1, "near-b": 1, "far": 1}
 
 
@@ -92,7 +92,7 @@ def test_only_the_unsettled_claim_is_measured_over_more_seeds():
 
 
 class Kept:
-    """Tables in which every run of the first seeds has a row, and of the further ones those of ``few``."""
+    """Tables with a row for each run; those named in ``few`` have ten seeds, all others the first five."""
 
     def __init__(self, few: tuple[str, ...]) -> None:
         self.few = few
@@ -106,7 +106,7 @@ class Kept:
 
 
 def measure_both(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """One claim of a table, another of two."""
+    """Measure one claim from one table and another from two."""
     one, other = (
         value_of(table, "value", "near-a", parameters.seeds) for table in (tables.steady, tables.stays)
     )
@@ -130,7 +130,7 @@ def test_further_seeds_have_the_tables_that_their_claims_need():
     assert {tables for key, tables in names.items() if key[2] <= 5} == {("stays", "steady")}
 
 
-def test_a_claim_that_is_measured_from_a_table_that_further_seeds_lack_is_an_error():
+def test_measuring_a_claim_from_a_table_that_further_seeds_lack_is_an_error():
     tables = cast(Tables, Kept(few=("steady",)))
     settled = replace(SETTLED, metrics=("steady",))
     narrow = replace(TINY, metrics=("stays", "steady"), measure=measure_both, settling=(settled,))
@@ -142,7 +142,7 @@ def test_a_claim_that_is_measured_from_a_table_that_further_seeds_lack_is_an_err
 
 
 @pytest.mark.parametrize("own", [item for item in experiments() if item.settling], ids=lambda own: own.slug)
-def test_what_is_settled_is_a_claim_of_the_experiment_and_one_of_its_variants(own: Experiment):
+def test_settlings_name_claims_metrics_and_variants_of_their_experiment(own: Experiment):
     variants = {spec.variant for spec in own.runs(own.checked())}
     for settling in own.settling:
         assert set(settling.claims) <= set(own.claims)
@@ -166,11 +166,11 @@ LEFT = {
         "machines filled as by Storm 0.9.3",
     ): "its runs are the longest of all, and thirty seeds do not settle it in the two other settings",
 }
-"""Orders, with their reading, that are left as their experiments' own seeds leave them, and why."""
+"""Orders, with their reading, that stay unsettled, and why."""
 
 
 def test_a_published_verdict_is_settled_or_has_the_most_seeds():
-    """A claim's own, and that of every reading of it."""
+    """Checks the verdict of each claim and of each of its readings."""
     loose = {
         (verdict.claim.id, each.reading): verdict.claim.order
         for verdict in published()

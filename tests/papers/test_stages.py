@@ -43,7 +43,7 @@ def described(name: str, entrant: Entrant = EVEN, **given: object) -> EmulationS
 
 
 @pytest.mark.parametrize("name", [name for name in PAPERS if name != "tstorm-word-count"])
-def test_a_stage_is_the_experiments_own_run_but_for_the_scheduler(name: str) -> None:
+def test_a_stage_is_the_experiments_own_run_except_for_the_scheduler(name: str) -> None:
     slug, _, setting = name.partition("/")
     own = stages(slug)[setting]
     assert isinstance(own, ExperimentStage)
@@ -58,7 +58,7 @@ def test_a_stage_is_the_experiments_own_run_but_for_the_scheduler(name: str) -> 
     assert settled(run_of(name)).settle_s == SETTLE_S
 
 
-def test_an_entrant_on_measured_load_brings_its_monitors_and_its_hand_over() -> None:
+def test_an_online_entrant_adds_its_monitors_and_its_hand_over() -> None:
     run = described("rstorm-network-bound/linear", ONLINE, generation_s=60.0)
     assert run.scheduler.name == "default"
     assert len(run.services) == 2
@@ -84,7 +84,7 @@ def test_every_paper_takes_entrants() -> None:
     assert papers == {"tstorm", "rstorm", "mfstorm", "nstorm", "twitter"}
 
 
-def test_every_experiment_takes_schedulers_or_says_why_not_and_what_does() -> None:
+def test_an_experiment_that_takes_no_schedulers_says_why_and_names_another() -> None:
     slugs = {each.slug for each in experiments()}
     for slug in slugs - set(stage_slugs()):
         with pytest.raises(UserError, match=r"takes no schedulers, because .*; use .*(-|storm-lab)"):
@@ -92,7 +92,7 @@ def test_every_experiment_takes_schedulers_or_says_why_not_and_what_does() -> No
     assert set(stage_slugs()) <= slugs
 
 
-def test_an_experiment_without_runs_names_one_that_has_some() -> None:
+def test_an_experiment_without_runs_names_one_with_runs() -> None:
     with pytest.raises(UserError, match="has no runs; use nstorm-single-migration"):
         Subject.of("nstorm-worst-case", ["even"])
 
@@ -132,7 +132,7 @@ def test_every_setting_has_its_own_cycles_of_supervisors_and_workers() -> None:
 
 
 @pytest.mark.parametrize("slug", ["nstorm-multi-migration", "nstorm-delayed-kill"])
-def test_the_number_of_moved_executors_may_be_varied(slug: str) -> None:
+def test_the_number_of_moved_executors_can_be_varied(slug: str) -> None:
     subject = Subject.of(slug, ["even"])
     for moved in (2, 8):
         value = subject.parameter("moved").checked([moved] if slug == "nstorm-multi-migration" else moved)
@@ -141,19 +141,19 @@ def test_the_number_of_moved_executors_may_be_varied(slug: str) -> None:
         assert cast(RandomMoves, moves).executors == moved
 
 
-def test_values_with_which_a_run_is_not_played_are_refused() -> None:
+def test_parameter_values_that_leave_out_a_needed_run_are_refused() -> None:
     with pytest.raises(UserError, match=r"nstorm-plus\*-10-3-m\*.*does not exist with these parameters"):
         Subject.of("nstorm-sync-cycles", ["even"]).runs({"seeds": (7,), "syncs_s": (1.0,), "polls_s": (0.3,)})
 
 
 @pytest.mark.spark
-def test_a_sweep_without_tuples_tells_workers_and_writes(tmp_path: Path) -> None:
+def test_a_sweep_without_tuples_reports_workers_and_writes(tmp_path: Path) -> None:
     subject = Subject.of("twitter-zookeeper-load", ["default", "rstorm"])
     given = {"dedicated_workers": [40], "duration_s": 300.0}
     found = planned(subject, given, {}, (1,), ["dedicated-*"]).run(jobs=1, home=tmp_path)
     default, rstorm = found.rows.sort_values("variant").to_dict("records")
     assert default["workers_started"] == 40
-    # One worker does for the two executors of a topology.
+    # One worker suffices for the two executors of a topology.
     assert rstorm["workers_started"] < 40
     assert default["workers_killed"] == rstorm["workers_killed"] == 0
     # A worker's heartbeat is a write every three seconds.
@@ -162,13 +162,13 @@ def test_a_sweep_without_tuples_tells_workers_and_writes(tmp_path: Path) -> None
     assert set(found.summary["metric"]) == {"workers_started", "workers_killed", "zookeeper_writes"}
 
 
-def test_stages_differ_and_parameters_count() -> None:
+def test_a_runs_identity_depends_on_its_stage_and_parameters() -> None:
     base = run_of("mfstorm-exclamation/S1")
     assert identity_of(base).run != identity_of(run_of("mfstorm-tweet-exclamation/S1")).run
     assert identity_of(base).run != identity_of(run_of("mfstorm-exclamation/S1", duration_s=300.0)).run
     assert identity_of(base).run == identity_of(replace(base)).run
 
 
-def test_a_stage_that_no_paper_has_is_refused_by_name() -> None:
+def test_an_unknown_stage_is_refused_with_a_suggestion() -> None:
     with pytest.raises(UserError, match=r"no such stage.*did you mean rstorm-cpu-bound/star"):
         paper_stage("rstorm-cpu-bound/stars")

@@ -58,7 +58,7 @@ def test_runs_under_trials_are_named_after_them() -> None:
     assert [(spec.variant, spec.seed, dict(spec.parameters)) for spec in found] == [("v-c2", 4, {"cores": 2})]
 
 
-def test_a_trial_is_no_prediction_of_the_claims_that_chose_it() -> None:
+def test_a_trial_counts_as_fitted_for_the_claims_it_was_chosen_on() -> None:
     def basis(trial: Trial, claim: str) -> Basis | None:
         found = Measurement(claim, (Measured(1.0, 0.9, 1.1, seeds=5),), "s", "how", reading="another")
         return trial.basis(found)

@@ -67,7 +67,7 @@ def test_the_plan_streams_every_line_and_stores_every_index_entry_and_count() ->
     assert inserts == sent["indexer", "default"] + sent["counter", "default"]
 
 
-def test_storm_s_run_depends_on_no_parameter_of_tstorm() -> None:
+def test_the_storm_run_depends_on_no_parameter_of_tstorm() -> None:
     (spec,) = [s for s in log_stream.figure_runs(LOG_STREAM.checked({"seeds": [1]})) if s.variant == STORM]
     assert not {"gamma", "alpha", "fetch_s", "overload_windows"} & set(spec.parameters)
 
@@ -107,7 +107,7 @@ def test_hand_overs_differ_in_one_part_each() -> None:
     assert reassign_smoothing.hand_over("no-spout-delay") == Smooth(spout_delay_s=0)
 
 
-def test_the_dispatcher_costs_a_look_up_and_eight_bytes_a_tuple() -> None:
+def test_the_dispatcher_costs_a_lookup_and_eight_bytes_per_tuple() -> None:
     specs = {s.variant: s for s in reassign_smoothing.runs(reassign_smoothing.EXPERIMENT.checked())}
     usual, costed = CostModel(), reassign_smoothing.dispatching(specs["dispatcher-costed"].parameters)
     assert costed is not None
@@ -116,7 +116,7 @@ def test_the_dispatcher_costs_a_look_up_and_eight_bytes_a_tuple() -> None:
     assert reassign_smoothing.dispatching(specs["plain"].parameters) is None
 
 
-def test_a_node_is_overloaded_close_to_what_algorithm_1_may_fill() -> None:
+def test_the_overload_threshold_is_close_to_the_capacity_that_algorithm_1_fills() -> None:
     rule = overload_rule(overload_wordcount.EXPERIMENT.checked())
     assert rule.node_fraction == pytest.approx(0.81)
     assert (rule.node_windows, rule.failure_windows, rule.queue_windows) == (3, 3, 0)
@@ -140,14 +140,14 @@ class Tables:
         self.control = pd.DataFrame([{**run, "time_s": t, "action": a, "detail": d} for t, a, d in said])
 
 
-def test_a_re_assignment_s_loss_and_excess_are_taken_over_two_minutes_from_it() -> None:
+def test_loss_and_excess_latency_cover_the_two_minutes_after_a_re_assignment() -> None:
     tables: Any = Tables()
     assert lost(tables, "v", (1,)) == [6.0], "bins that begin at 355 and 400 s"
     # In those two bins nothing completes, and what is lost takes 30 s.
     assert excess_ms_s(tables, "v", (1,)) == [pytest.approx((2 + 100 + 0 + 2 * 29_990) * 10)]
 
 
-def test_detection_and_nodes_are_those_of_the_first_schedule() -> None:
+def test_detection_time_and_node_count_come_from_the_first_schedule() -> None:
     tables: Any = Tables()
     assert detected_s(tables, "v", (1,)) == [120.0]
     assert first_schedule_nodes(tables, "v", (1,)) == [7.0]
@@ -155,7 +155,7 @@ def test_detection_and_nodes_are_those_of_the_first_schedule() -> None:
     assert detected_s(tables, "other", (1,)) == [None]
 
 
-def test_a_part_holds_one_experiment_s_rows() -> None:
+def test_a_part_holds_the_rows_of_one_experiment() -> None:
     tables: Any = Tables()
     for name in ("latency_60s", "steady", "stabilisation", "spikes", "occupancy"):
         setattr(tables, name, tables.latency_10s)

@@ -1,4 +1,4 @@
-"""The overloaded Log Stream as declared: what every seed plays, and what is tried beside it."""
+"""The overloaded Log Stream as declared: the runs of every seed, and the other values tried."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_other_rules_and_rates_are_short_runs_of_the_first_seed() -> None:
     assert short["tstorm-r300"].parameters.number("lines_per_s") == 600.0, "two streams"
 
 
-def test_a_value_that_is_the_setting_itself_is_not_tried() -> None:
+def test_a_value_equal_to_the_setting_is_not_tried() -> None:
     given = {"windows_tried": [3], "rates_tried": [400.0], "gammas_tried": [1.7]}
     variants = {spec.variant for spec in EXPERIMENT.runs(EXPERIMENT.checked(given))}
     assert variants == {"tstorm", "tstorm-a0-g1.5"}

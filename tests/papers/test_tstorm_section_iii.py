@@ -43,7 +43,7 @@ def test_the_testbed_is_the_one_of_section_iii() -> None:
     assert {(n.cores, n.core_mhz, n.memory_mb, n.nic_mbps) for n in nodes} == {(4, 2000.0, 4096.0, 1000.0)}
 
 
-def test_every_placement_runs_with_every_seed_and_other_costs_with_the_first() -> None:
+def test_placements_run_with_every_seed_and_other_bolt_costs_with_the_first() -> None:
     specs = TRAFFIC.runs(TRAFFIC.checked({"seeds": [3, 4], "bolt_ms_tried": [1.2, 3.0]}))
     named = [(spec.variant, spec.seed) for spec in specs]
     assert named == [(p, s) for p in traffic.PLACEMENTS for s in (3, 4)] + [
@@ -52,7 +52,7 @@ def test_every_placement_runs_with_every_seed_and_other_costs_with_the_first() -
     assert {spec.parameters.integer("spouts") for spec in specs} == {1}
 
 
-def test_the_spout_sleeps_five_milliseconds_and_a_bolt_takes_what_the_parameter_says() -> None:
+def test_the_spout_sleeps_five_milliseconds_and_bolts_take_the_given_time() -> None:
     plan = chain.plan(TRAFFIC.runs(TRAFFIC.checked())[0])
     assert plan.sources["spout"].sleep_ns == 5_000_000
     assert sorted(set(plan.trace.records["cpu_ns"])) == [0, 1_200_000]
@@ -74,14 +74,14 @@ def test_the_overloaded_chain_has_five_spout_executors_and_single_bolts() -> Non
     assert len(chain.plan(specs["spouts-5"]).trace.sources["spout"]) == 5
 
 
-def test_the_claims_are_all_that_the_ledger_has_of_these_figures() -> None:
+def test_each_experiment_declares_all_claims_that_the_ledger_assigns_it() -> None:
     ledger = load_claims()
     for experiment in (TRAFFIC, OVERLOAD):
         assert experiment.claims == tuple(claim.id for claim in ledger.of_experiment(experiment.slug))
 
 
 class Tables:
-    """Metric tables with the two that the readings of figure 3 take."""
+    """The two metric tables that the readings of figure 3 use."""
 
     def __init__(self, latency_ms: list[tuple[float, float]], failed: list[tuple[float, int]]) -> None:
         run = {"variant": "v", "seed": 1}
@@ -96,7 +96,7 @@ def test_the_last_minute_is_the_last_one_with_acked_tuples() -> None:
     assert last_minute_ms(tables, "v", 1) == pytest.approx(6.5)
 
 
-def test_failures_are_parted_where_tuples_take_half_the_timeout() -> None:
+def test_failures_are_split_where_latency_reaches_half_the_timeout() -> None:
     late: Any = Tables([(0, 5.0), (10, 15_001.0), (20, 31_000.0)], [(0, 2), (10, 3), (20, 4)])
     assert failures_around_onset(late, "v", 1) == (2.0, 7.0)
     never: Any = Tables([(0, 5.0), (10, 6.0)], [(0, 2), (10, 3)])

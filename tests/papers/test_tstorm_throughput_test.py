@@ -52,7 +52,7 @@ def test_another_length_of_the_warm_up_is_tried_with_the_first_seed_only() -> No
     assert not any("warm_up_calls" in spec.parameters for spec in figure_runs(parameters))
 
 
-def test_half_full_heaps_are_read_with_every_seed() -> None:
+def test_half_full_heaps_are_played_with_every_seed() -> None:
     specs = EXPERIMENT.runs(
         EXPERIMENT.checked({"gammas": [1.0], "seeds": [4, 5], "warm_up_calls_tried": [2400.0]})
     )
@@ -64,7 +64,7 @@ def test_half_full_heaps_are_read_with_every_seed() -> None:
     assert describe(specs[0]).cost.resident_mb == CostModel().resident_mb
 
 
-def test_the_benchmarks_bolts_cost_what_they_cost_in_section_iii() -> None:
+def test_bolts_have_the_same_cost_as_in_section_iii() -> None:
     made = plan(EXPERIMENT.runs(EXPERIMENT.checked({"bolt_ms": 1.5}))[0])
     bolts = made.trace.records["cpu_ns"][made.trace.records["cpu_ns"] > 0]
     assert len(bolts) and (bolts == 1_500_000).all()
@@ -79,7 +79,7 @@ def test_at_most_five_counters_get_tuples() -> None:
     assert made.trace.emissions["bytes"].min() > 10_240
 
 
-def test_every_claim_is_the_ledgers_of_this_experiment() -> None:
+def test_the_ledger_assigns_every_declared_claim_to_this_experiment() -> None:
     ledger = load_claims()
     assert {ledger.claim(claim).owner for claim in EXPERIMENT.claims} == {EXPERIMENT.slug}
 
@@ -136,7 +136,7 @@ def test_the_minute_after_a_moment_begins_with_its_bin() -> None:
     assert gamma_runs.minute_from(TABLES, "v", [1], [None]) == [None]
 
 
-def test_workers_before_any_generated_schedule() -> None:
+def test_workers_are_read_before_the_first_generated_schedule() -> None:
     workers = gamma_runs.at_time(TABLES.occupancy, "workers", "v", [1, 2], gamma_runs.FIRST_SCHEDULE_S)
     assert workers == [10, None]
 

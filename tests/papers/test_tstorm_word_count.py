@@ -59,7 +59,7 @@ def test_storm_runs_once_per_seed_and_tstorm_once_per_gamma_too() -> None:
     assert specs[-1].parameters.number("gamma") == 1.8
 
 
-def test_storm_is_spared_the_costs_of_a_further_process_in_counterfactual_runs_only() -> None:
+def test_only_counterfactual_runs_of_storm_leave_out_the_costs_of_further_processes() -> None:
     specs = {spec.variant: spec for spec in WORD_COUNT.runs(DEFAULTS)}
     spared = {v: s.parameters["spared"] for v, s in specs.items() if "spared" in s.parameters}
     assert spared == {f"storm-default-without-{name}": name for name in ("crowding", "memory", "both")}
@@ -68,7 +68,7 @@ def test_storm_is_spared_the_costs_of_a_further_process_in_counterfactual_runs_o
     assert constants <= {constant.name for constant in constants_of(CostModel())}
 
 
-def test_gains_over_storm_with_cheaper_processes_are_read_from_their_runs() -> None:
+def test_gains_over_storm_with_cheaper_processes_come_from_counterfactual_runs() -> None:
     levels = {"storm-default": 20.0, "storm-default-without-both": 10.0, "tstorm-g1": 8.0}
     rows = [(v, 1, t, ms, 5) for v, ms in levels.items() for t in (240.0, 250.0)]
     columns = ["variant", "seed", "t_s", "processing_mean_ms", "tuples"]
@@ -78,7 +78,7 @@ def test_gains_over_storm_with_cheaper_processes_are_read_from_their_runs() -> N
 
 
 @pytest.mark.slow
-def test_the_second_schedule_of_a_longer_run_is_refused_as_no_gain(tmp_path: Path) -> None:
+def test_the_second_schedule_of_a_longer_run_is_rejected(tmp_path: Path) -> None:
     # The paper's runs of 1000 s show one re-assignment; the default length ends before a second schedule.
     specs = WORD_COUNT.runs(WORD_COUNT.checked({"gammas": [1.8], "seeds": [1], "duration_s": 670.0}))
     (spec,) = [spec for spec in specs if spec.variant == "tstorm-g1.8"]
@@ -90,7 +90,7 @@ def test_the_second_schedule_of_a_longer_run_is_refused_as_no_gain(tmp_path: Pat
     assert 600 < times["reject-schedule"] < 670
 
 
-def test_a_line_of_eight_words_costs_what_the_parameter_says() -> None:
+def test_a_line_of_eight_words_has_the_cost_that_the_parameter_gives() -> None:
     code_costs = costs(DEFAULTS)
     assert round(code_costs.split_line_us + 8 * code_costs.split_word_us, 6) == DEFAULTS.number("split_us")
     assert round(code_costs.store_cpu_us + code_costs.store_server_us, 6) == DEFAULTS.number("store_us")
@@ -106,7 +106,7 @@ def test_the_plan_streams_every_line_to_both_readers() -> None:
     assert len(made.trace.records) == 3600 + 3600 + 2 * words
 
 
-def test_two_cores_and_a_dear_process_are_read_with_every_seed_under_every_scheduler() -> None:
+def test_two_cores_and_costly_processes_are_played_with_every_seed_and_scheduler() -> None:
     given = {"gammas": [1.0], "seeds": [4, 5], "store_us_tried": [1000.0], "counterfactuals": False}
     read = [s for s in WORD_COUNT.runs(WORD_COUNT.checked(given)) if s.variant.endswith("-dear2")]
     assert [(spec.variant, spec.seed) for spec in read] == [

@@ -69,13 +69,13 @@ def test_three_machines_fail_at_the_end_of_every_stage_but_the_last() -> None:
     assert at[-1] == (3600.0, "machine07")
 
 
-def test_bundles_and_stretched_latencies_are_turned_back() -> None:
+def test_bundled_rates_and_latencies_are_converted_back() -> None:
     assert million_a_minute(1000.0, 100) == pytest.approx(6.0)
     assert latency_ms(2340.0, 300) == pytest.approx(7.8)
     assert million_a_minute(None, 100) is latency_ms(None, 100) is None
 
 
-def test_a_disturbance_ends_with_the_last_minute_that_is_off_the_level() -> None:
+def test_a_disturbance_ends_after_the_last_minute_off_the_level() -> None:
     minutes = pd.Series([5.0, 5.0, 20.0, None, 12.0, 10.5, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0])
     minutes.index = pd.Index([60.0 * place for place in range(12)])
     found = disturbance(minutes, 120.0, 600.0)
@@ -84,7 +84,7 @@ def test_a_disturbance_ends_with_the_last_minute_that_is_off_the_level() -> None
     assert found.settled_s == 180.0, "the minute from 240 to 300 s is the last one off"
 
 
-def test_a_series_that_never_settles_says_so() -> None:
+def test_a_series_that_never_settles_has_no_settling_time() -> None:
     minutes = pd.Series([1.0, 2.0, 1.0, 2.0], index=pd.Index([0.0, 60.0, 120.0, 180.0]))
     found = disturbance(minutes, 0.0, 240.0)
     assert found is not None
@@ -93,7 +93,7 @@ def test_a_series_that_never_settles_says_so() -> None:
 
 
 def _stages() -> object:
-    """Two minutes a stage; the first is worse by half in throughput and twice in latency after a removal."""
+    """Four minutes a stage; after a removal the first has half the throughput and twice the latency."""
     rates, means, tuples = [], [], []
     for stage, level in enumerate((6.8, 5.8, 5.2, 4.5, 2.2)):
         for minute in range(4):
@@ -107,7 +107,7 @@ def _stages() -> object:
     )
 
 
-def test_stable_halves_give_the_printed_rows_back() -> None:
+def test_stage_values_are_read_from_the_stable_half_of_each_stage() -> None:
     parameters = REMOVAL.checked({"seeds": [1], "stage_s": 240.0, "bundle": 100})
     found = throughput_by_stage(_stages(), parameters, (1,))  # type: ignore[arg-type]
     assert [round(found[m][0] or 0, 6) for m in MACHINES] == [6.8, 5.8, 5.2, 4.5, 2.2]
@@ -129,7 +129,7 @@ def test_spikes_are_measured_against_the_stage_they_begin() -> None:
     assert set(by_claim) == set(REMOVAL.claims)
 
 
-def test_the_nearest_number_of_ackers_comes_first() -> None:
+def test_acker_counts_are_sorted_by_distance_from_the_printed_throughput() -> None:
     parameters = REMOVAL.checked({"bundle": 100})
     parts = [
         series(fresh_variant(16, 9, number), 1, 10.0, acked_per_s=[0.0, *[rate] * 6])
@@ -147,12 +147,12 @@ def test_the_nearest_number_of_ackers_comes_first() -> None:
     assert chosen["million/min"].tolist() == pytest.approx([6.6, 7.5, 5.4])
 
 
-def test_a_full_window_gives_a_latency_by_littles_law() -> None:
+def test_the_window_follows_from_latency_and_throughput_by_littles_law() -> None:
     # 6 million a minute are 100 thousand a second; 14 ms of them are 1400 in flight, 7 a spout task of 200.
     assert window_by_latency(14.0, 6.0, 200) == pytest.approx(7.0)
 
 
-def test_a_supply_below_capacity_is_read_around_its_failure() -> None:
+def test_the_supplied_series_is_counted_from_its_failure() -> None:
     rates = series(SUPPLIED, 1, 10.0, acked_per_s=[1.0] * 96)
     means = series(SUPPLIED, 1, 10.0, complete_mean_ms=[600.0] * 96)
     found = supplied_series(tables(throughput_10s=rates, latency_10s=means), 300)  # type: ignore[arg-type]
@@ -161,7 +161,7 @@ def test_a_supply_below_capacity_is_read_around_its_failure() -> None:
     assert found.loc[0.0, "latency"] == pytest.approx(2.0)
 
 
-def test_workers_stand_evenly_after_a_removal_where_free_machines_come_first() -> None:
+def test_workers_are_even_after_a_removal_if_the_machines_with_most_free_slots_come_first() -> None:
     """Fifty workers, one executor each. Sixteen machines become seven, three at a time, as in the paper."""
     topology = Topology("t", (Component("spout", 50),), workers=50, ackers=0)
     spread = {}
@@ -178,7 +178,7 @@ def test_workers_stand_evenly_after_a_removal_where_free_machines_come_first() -
     assert spread[IN_TURN][-1] - spread[IN_TURN][0] >= 2
 
 
-def test_readings_play_the_other_order_and_kafkas_fetches_with_a_few_seeds() -> None:
+def test_one_reading_changes_the_slot_order_and_another_adds_kafka_fetches() -> None:
     specs = {spec.variant: spec for spec in runs(REMOVAL.checked({"reading_seeds": 2}))}
     slots, fetch = specs[VARIANT + SLOTS_TAG], specs[VARIANT + FETCH_TAG]
     assert slots.parameters.text("slot_order") == MOST_FREE_FIRST
@@ -190,7 +190,7 @@ def test_readings_play_the_other_order_and_kafkas_fetches_with_a_few_seeds() -> 
     assert (slots.seed, fetch.seed) == (2, 5)
 
 
-def test_kafkas_fetches_are_chosen_on_two_rows_and_predict_the_others() -> None:
+def test_the_kafka_fetch_reading_is_fitted_to_two_rows_and_predicts_the_others() -> None:
     parameters = REMOVAL.checked({"seeds": [1], "stage_s": 240.0, "bundle": 100})
     stages = _stages()
     for table in (stages.throughput_60s, stages.latency_60s):  # type: ignore[attr-defined]
@@ -206,7 +206,7 @@ def test_kafkas_fetches_are_chosen_on_two_rows_and_predict_the_others() -> None:
     assert {found[f"twitter-lat-{count}m"] for count in (13, 10, 7)} == {Basis.PREDICTED}
 
 
-def test_settings_that_are_only_tried_take_one_seed() -> None:
+def test_tried_settings_are_played_with_one_seed() -> None:
     specs = runs(REMOVAL.checked({"seeds": [3, 4]}))
     assert [spec.seed for spec in specs if spec.variant == VARIANT] == [3, 4]
     full = {VARIANT + tag for tag in ("", SLOTS_TAG, FETCH_TAG)}

@@ -36,14 +36,14 @@ from storm_lab.papers.twitter.semantics import (
 from tests.papers.twitter_tables import control, series, tables
 
 
-def test_sources_promise_what_their_scenario_says() -> None:
+def test_sources_replay_checkpoint_and_anchor_as_their_scenario_requires() -> None:
     made = {name: semantics.source(name, 10.0) for name in (LOG, HOLDING, FORGETTING, UNANCHORED)}
     assert {name for name, plan in made.items() if plan.on_fail is FailurePolicy.REPLAY} == {LOG, HOLDING}
     assert {name for name, plan in made.items() if plan.checkpoint_ns} == {LOG}
     assert {name for name, plan in made.items() if not plan.anchored} == {UNANCHORED}
 
 
-def test_lines_are_emissions_without_repetitions() -> None:
+def test_lines_are_emissions_without_replays() -> None:
     parts = pd.concat(
         [
             series("x", 1, 60.0, component=["spout"] * 2, emitted=[60, 50], executed=[0, 0]),
@@ -62,7 +62,7 @@ def test_lines_are_emissions_without_repetitions() -> None:
     assert found == Delivery(lines=100, emitted=110, acked=100, counted=107)
 
 
-def test_what_supervisors_do_without_nimbus_is_told_from_what_nimbus_does_later() -> None:
+def test_restarts_without_nimbus_are_distinguished_from_later_re_assignments() -> None:
     events = control(
         NIMBUS_DOWN,
         1,
@@ -80,7 +80,7 @@ def test_what_supervisors_do_without_nimbus_is_told_from_what_nimbus_does_later(
     assert found.acked_while_down == 5 * 24
 
 
-def test_threads_a_process_are_the_printed_ones() -> None:
+def test_threads_per_process_match_the_printed_number() -> None:
     off, on = overheads.topology(ACKS_OFF, 1), overheads.topology(ACKS_ON, 3)
     assert off.workers == 10
     assert 2 * off.component("spout").executors / off.workers + 4 == overheads.THREADS_OFF == 38
@@ -138,7 +138,7 @@ def test_every_machine_count_is_read_in_the_last_minute() -> None:
     assert "295.0  290.0  300.0" in spread_over_seeds(own)
 
 
-def test_the_price_of_a_message_is_that_of_code_system_calls_and_wakes() -> None:
+def test_the_cost_of_a_message_scales_code_system_calls_and_wake_ups() -> None:
     shared, cheap = overheads.cost_model(1.0), overheads.cost_model(0.2)
     assert shared == CostModel()
     assert cheap.version_factor(overheads.VERSION) == pytest.approx(
@@ -148,7 +148,7 @@ def test_the_price_of_a_message_is_that_of_code_system_calls_and_wakes() -> None
     assert cheap.consumer_wake_us == pytest.approx(0.2 * shared.consumer_wake_us)
 
 
-def test_the_best_limit_is_the_one_of_most_progress_in_the_second_half() -> None:
+def test_the_best_limit_has_the_highest_throughput_in_the_second_half() -> None:
     parameters = experiment(max_spout_pending.SLUG).checked(
         {"limits": [1, 10, 100], "seeds": [1], "static_s": 300.0}
     )
@@ -162,7 +162,7 @@ def test_the_best_limit_is_the_one_of_most_progress_in_the_second_half() -> None
     assert best_static(found, parameters, (1,)) == (10, [43.0])
 
 
-def test_a_tuners_calls_come_in_order_with_their_limits() -> None:
+def test_tuner_decisions_are_listed_in_time_order_with_their_limits() -> None:
     events = control(
         "tuner-from-2",
         1,
@@ -177,7 +177,7 @@ def test_a_tuners_calls_come_in_order_with_their_limits() -> None:
     assert found["action"].tolist() == ["increase", "decrease"]
 
 
-def test_a_window_is_read_in_units_of_tuples() -> None:
+def test_a_windows_bundled_metrics_are_converted_to_tuples() -> None:
     # Bundles of 100, a window of 3 real seconds: 200 s count, in which 200 bundles took 1 s each.
     latency = pd.DataFrame(
         [

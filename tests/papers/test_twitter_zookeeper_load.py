@@ -53,7 +53,7 @@ class Tape:
 
 
 def _small(plan: ZooKeeperPlan, tag: str = "") -> Tape:
-    """Forty workers for eight minutes on a disk of so many writes."""
+    """Play forty workers for eight minutes with the write capacity that ``plan`` gives."""
     specs = runs(LOAD.checked({"seeds": [1], "dedicated_workers": [40], "duration_s": 480.0}))
     (spec,) = [spec for spec in specs if spec.variant == workers_variant(DEDICATED, 40) + tag]
     tape = Tape()
@@ -61,7 +61,7 @@ def _small(plan: ZooKeeperPlan, tag: str = "") -> Tape:
     return tape
 
 
-def test_the_captured_offsets_are_nearly_twenty_thousand_a_minute() -> None:
+def test_captured_offsets_are_about_twenty_thousand_writes_a_minute() -> None:
     assert 60 * offset_writes_per_s(LOAD.checked().integer("partitions")) == pytest.approx(19956, rel=0.01)
 
 
@@ -74,7 +74,7 @@ def test_topologies_share_the_workers_evenly() -> None:
 def test_below_capacity_every_worker_is_started_once() -> None:
     tape = _small(ZooKeeperPlan(writes_per_s=100.0, offset_writes_per_s=80.0))
     assert tape.actions["start-worker"] == 40
-    # A beat of each worker every 3 s, of each of four supervisors every 5 s.
+    # Each worker beats every 3 s, each of the four supervisors every 5 s.
     assert "800" in tape.writes["task-beat"]
     assert "48" in tape.writes["supervisor-beat"]
     assert "4800" in tape.writes["offsets"]
@@ -85,8 +85,8 @@ def test_above_capacity_late_heartbeats_kill_workers() -> None:
     assert tape.actions["start-worker"] > 40
 
 
-def test_above_capacity_writers_that_wait_slow_down_and_lose_nobody() -> None:
-    """By hand: 40 workers and 5 writes/s left for them: a beat of each every 8 s instead of every 3 s."""
+def test_above_capacity_waiting_writers_slow_down_and_lose_no_worker() -> None:
+    """By hand: 5 writes/s are left for 40 workers, so each beats every 8 s instead of every 3 s."""
     tape = _small(ZooKeeperPlan(writes_per_s=100.0, offset_writes_per_s=95.0), WAITING)
     assert tape.actions["start-worker"] == 40
     (beats,) = [int(json.loads(tape.writes["task-beat"])["writes"])]
@@ -122,16 +122,16 @@ def _events(variant: str, starts: int) -> Any:
     return control(variant, 1, rows)
 
 
-def test_a_worker_that_starts_again_anywhere_was_lost() -> None:
+def test_worker_starts_beyond_the_first_count_as_restarts() -> None:
     assert restarted_workers(tables(control=_events("dedicated-3", 3)), DEDICATED, 3, 1) == 0
     assert restarted_workers(tables(control=_events("dedicated-3", 5)), DEDICATED, 3, 1) == 2
 
 
-def test_the_last_minute_of_a_capture_counts() -> None:
+def test_writes_are_read_from_the_last_minute_of_a_capture() -> None:
     assert writes(tables(control=_events("x", 3)), "x", 1) == {"offsets": 120}
 
 
-def test_the_limit_is_the_largest_number_below_the_first_that_fails() -> None:
+def test_the_limit_is_the_largest_worker_count_below_the_first_that_fails() -> None:
     starts = ((10, 10), (20, 20), (30, 31), (40, 40))
     found = tables(control=pd.concat([_events(workers_variant(DATABASE, n), made) for n, made in starts]))
     assert limit(found, DATABASE, (40, 10, 30, 20), (1,)) == [20.0]

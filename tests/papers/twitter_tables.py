@@ -1,4 +1,4 @@
-"""Metric tables by hand, with the few columns that readings of Storm@Twitter's runs take."""
+"""Hand-made metric tables with the few columns that readings of Storm@Twitter's runs use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 
 def tables(**named: pd.DataFrame) -> Any:
-    """Something with these tables as attributes."""
+    """Return an object with these tables as attributes."""
     return SimpleNamespace(**named)
 
 
