@@ -1,4 +1,4 @@
-"""A page in a real headless Chromium: what it says of itself after a script has used it."""
+"""Opens a page in headless Chromium, runs a script in it and returns the script's answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SETTINGS = [
     "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND",
 ]  # fmt: skip
 
-# Errors of any sort, before anything else of the page runs.
+# Collects errors of any kind; runs before all other scripts of the page.
 _WATCH = """<script>window.problems = [];
 addEventListener("error", function (e) { problems.push(e.message || "load: " + e.target.tagName); }, true);
 addEventListener("securitypolicyviolation", function (e) {
@@ -52,11 +52,11 @@ _FRAME = """<!doctype html><html style="overflow:hidden"><body style="margin:0">
 def ask(page: Path, folder: Path, script: str, *, width: int, waits: bool = False) -> dict[str, Any]:
     """Open a copy of the page, run the script (which fills ``answer``), and return the answer.
 
-    A script that ``waits`` for something calls ``done()`` when its answer is whole.
-    ``problems`` (errors, warnings, policy violations), ``width`` and ``page_width`` are always in it.
+    A script that ``waits`` for something calls ``done()`` when its answer is complete. The answer always
+    has ``problems`` (errors, warnings, policy violations), ``width`` and ``page_width``.
     """
     assert BROWSER is not None
-    # Pages let no script in but their own; the copy stands beside them, where their figures are.
+    # Pages allow only their own scripts. The copy is beside the page, so that it finds the figures.
     text = page.read_text(encoding="utf-8").replace("script-src 'self'", "script-src 'unsafe-inline' 'self'")
     copy = page.with_name(f".asked-{width}.html")
     copy.write_text(
@@ -75,7 +75,7 @@ def ask(page: Path, folder: Path, script: str, *, width: int, waits: bool = Fals
 
 
 def screenshot(page: Path, picture: Path, *, width: int, height: int, dark: bool = False) -> None:
-    """A picture of the page from its top."""
+    """Save a picture of the top of the page."""
     frame = _framed(page, picture.parent, width, height)
     _run(picture.parent, width, dark, [f"--screenshot={picture.resolve()}", frame], height)
 

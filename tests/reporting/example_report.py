@@ -34,7 +34,7 @@ def measurement(claim_id: str, share: float) -> Measurement:
 
 
 def write_example(reports: Path, *, alt: str = "Processing time of both schedulers in three panels") -> Path:
-    """Verdict files, a figure and a notebook in ``reports``, and the report over them; returns its path."""
+    """Write verdict files, a figure, a notebook and their report to ``reports``; return the report's path."""
     word_count = load_claims().of_experiment("tstorm-word-count")
     shares = [1.0, 0.9, 0.5, -1.0, 1.02]
     measurements = tuple(measurement(claim.id, shares[place % 5]) for place, claim in enumerate(word_count))

@@ -34,7 +34,7 @@ RUN = """
 
 
 def violations(page: Path, folder: Path, width: int) -> list[str]:
-    """What axe has to say about the page."""
+    """Return the violations that axe finds on the page."""
     answer = ask(page, folder, RUN % AXE.read_text(encoding="utf-8"), width=width, waits=True)
     assert answer["problems"] == []
     found: list[str] = answer["violations"]
@@ -42,7 +42,7 @@ def violations(page: Path, folder: Path, width: int) -> list[str]:
 
 
 def pages(folder: Path) -> list[Path]:
-    """A report and a notebook's page."""
+    """Write a report and the page of a notebook, and return their paths."""
     report = write_example(folder / "reports")
     cells = [
         v4.new_markdown_cell("# Title\n\nText with a [link](https://example.org) and `code`.\n\n## Part"),
@@ -66,7 +66,7 @@ def pages(folder: Path) -> list[Path]:
         pytest.param(400, True, marks=pytest.mark.slow),
     ],
 )
-def test_no_rule_is_broken(tmp_path: Path, width: int, dark: bool) -> None:
+def test_pages_break_no_accessibility_rule(tmp_path: Path, width: int, dark: bool) -> None:
     for page in pages(tmp_path):
         if dark:
             for file in (page, page.with_name("notebook.css")):

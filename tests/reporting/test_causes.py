@@ -1,4 +1,4 @@
-"""Every claim that is not reproduced says why; every number that was chosen on results is counted."""
+"""Every claim that is not reproduced has a cause; every number that was chosen on results is counted."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_cause_names_a_parameter_and_a_value_that_its_experiment_takes() -> No
             declared.parsed((f"{cause.parameter}={cause.value}",))
 
 
-def test_what_a_cause_names_is_played() -> None:
+def test_the_parameter_value_that_a_cause_names_is_played() -> None:
     for cause in load_causes().values():
         if not cause.parameter:
             continue
@@ -69,8 +69,8 @@ def test_what_a_cause_names_is_played() -> None:
         assert value in played, f"{cause.claim}: {cause.parameter} {cause.value} is not played"
 
 
-def test_a_cause_does_not_repeat_what_was_measured() -> None:
-    """A number in a text stays when the measured one moves; the report has it beside the verdict."""
+def test_a_cause_does_not_repeat_measured_values() -> None:
+    """A number in a text would become stale; the report shows the measured one beside the verdict."""
     found = {verdict.claim.id: verdict for verdict in collect_verdicts(VERDICTS)}
     for cause in load_causes().values():
         words = f"{cause.why} {cause.evidence}"
@@ -81,14 +81,14 @@ def test_a_cause_does_not_repeat_what_was_measured() -> None:
                 assert len(text.strip("-0.")) < 4 or text not in words, f"{cause.claim}: {text}"
 
 
-def test_where_claims_stand_adds_up_to_all_claims() -> None:
+def test_standings_add_up_to_all_claims() -> None:
     verdicts = collect_verdicts(VERDICTS)
     counted = count_standings(verdicts)
     assert sum(counted.values()) == len(verdicts) == len(load_claims().claims)
     assert counted[Standing.REPRODUCED] == sum(v.outcome is Outcome.REPRODUCED for v in verdicts)
 
 
-def test_another_reading_stands_beside_the_verdict_and_does_not_change_it() -> None:
+def test_another_reading_is_listed_with_the_verdict_and_does_not_change_it() -> None:
     claim = load_claims().claim(CLAIM)
     own = Measurement(CLAIM, (over_seeds([99.0, 101.0]),), "%", "the latency")
     varied = Measurement(
@@ -106,7 +106,7 @@ def test_another_reading_stands_beside_the_verdict_and_does_not_change_it() -> N
     assert standing(judge(claim, own), None) is Standing.OPEN
 
 
-def test_a_reading_that_a_claim_was_in_view_of_says_so_and_is_counted() -> None:
+def test_a_reading_that_was_chosen_on_its_claim_is_marked_and_counted() -> None:
     claim = load_claims().claim(CLAIM)
     own = Measurement(CLAIM, (over_seeds([99.0, 101.0]),), "%", "the latency")
     chosen = replace(own, values=(over_seeds([34.0, 36.0]),), reading="bolts of 1 ms", basis=Basis.FITTED)
@@ -137,7 +137,7 @@ def chosen_as_own(chosen: Measurement) -> Measurement:
         (ENTRY.replace(f"[{CLAIM}]", CLAIM), "a list of claims"),
     ],
 )
-def test_a_cause_that_is_not_whole_is_refused(entry: str, message: str) -> None:
+def test_an_incomplete_or_invalid_cause_is_refused(entry: str, message: str) -> None:
     assert read_causes(ENTRY)[CLAIM].kind is CauseClass.INPUT
     with pytest.raises(UserError, match=message):
         read_causes(entry)
@@ -158,7 +158,7 @@ def test_an_input_that_was_chosen_on_a_result_names_the_claims() -> None:
 def test_a_claim_that_an_input_was_chosen_on_counts_as_fitted() -> None:
     for declared in experiments():
         for parameter in declared.parameters:
-            # What only another reading uses makes that reading fitted, and not the claim.
+            # A parameter that only another reading uses makes that reading fitted, and not the claim.
             if not parameter.doc.startswith("reading with"):
                 for claim in parameter.chosen_on:
                     assert "recordings" in claim or load_claims().claim(claim).fitted, (
@@ -182,7 +182,7 @@ def trials_of(module: ModuleType) -> Iterator[Trial]:
         )
 
 
-def test_values_that_a_reading_was_given_on_results_are_counted_too() -> None:
+def test_values_of_readings_that_were_chosen_on_results_are_counted_too() -> None:
     counted = {(entry.name, entry.value) for entry in chosen_numbers(())}
     assert {("resident_mb", "600 MB"), ("process_penalty", "1"), ("think_ms", "100 ms")} <= counted
     declared = {id(trial) for experiment in experiments() for trial in experiment.chosen}
@@ -197,7 +197,7 @@ def test_values_that_a_reading_was_given_on_results_are_counted_too() -> None:
     assert [trial.label for place, trial in chosen.items() if place not in declared] == []
 
 
-def test_one_claims_story_is_told_on_the_command_line() -> None:
+def test_the_claims_command_explains_a_single_claim() -> None:
     told = CliRunner().invoke(claims, ["rstorm-fig10-diamond-cpu"]).output
     for word in ("R-Storm", "band", "verdict", "paper contradicts itself", "storm-lab run rstorm-cpu-bound"):
         assert word in told
@@ -206,7 +206,7 @@ def test_one_claims_story_is_told_on_the_command_line() -> None:
     assert row["standing"] == "impossible as printed"
 
 
-def test_a_reading_under_which_a_claim_comes_out_is_played_with_all_its_values() -> None:
+def test_the_claims_command_gives_all_options_of_a_reading_that_reproduces_the_claim() -> None:
     told = CliRunner().invoke(claims, ["nstorm-fig14-order"]).output
     (line,) = [line for line in told.splitlines() if "try it" in line]
     _, _, program, command, slug, *options = shlex.split(line)
@@ -216,7 +216,7 @@ def test_a_reading_under_which_a_claim_comes_out_is_played_with_all_its_values()
     assert {name: given[name] for name in KEPT.changes} == dict(KEPT.changes)
 
 
-def test_claims_are_filtered_by_paper_and_basis_and_strangers_are_refused() -> None:
+def test_claims_are_filtered_by_paper_and_basis_and_unknown_papers_are_refused() -> None:
     rows = json.loads(
         CliRunner().invoke(claims, ["--paper", "N-Storm", "--basis", "fitted", "--json"]).output
     )

@@ -56,19 +56,19 @@ def test_an_assignment_has_a_row_for_each_worker() -> None:
     assert "all placed" in _html(result)
 
 
-def test_a_cluster_of_many_nodes_is_cut_and_says_so() -> None:
+def test_a_cluster_of_many_nodes_is_shortened_and_says_so() -> None:
     cluster = Cluster(tuple(Node(f"n{number}") for number in range(display.MOST_ROWS + 5)))
     assert "and 5 more" in _html(cluster)
 
 
-def test_ipython_learns_every_class_by_its_name() -> None:
+def test_classes_are_registered_with_ipython_under_names_that_exist() -> None:
     known = _formatters()["text/html"].deferred_printers
     assert len(known) >= 5
     for module, name in known:
         assert hasattr(import_module(module), name)
 
 
-def test_what_can_be_shown_is_html_and_one_short_line() -> None:
+def test_objects_are_shown_as_an_html_table_or_one_short_line() -> None:
     site = storm_lab.example_site(50.0)
     scheduler = storm_lab.make_scheduler("rstorm")
     view = SchedulingView((site.plan.topology,), site.cluster, version=site.version, explain=True)
@@ -87,19 +87,19 @@ def test_what_can_be_shown_is_html_and_one_short_line() -> None:
     assert "one" in formatters["text/plain"](league)
 
 
-def test_a_figure_is_a_picture_without_a_word_to_matplotlib() -> None:
-    figure = storm_lab.time_series  # What draws imports matplotlib.
+def test_a_figure_is_shown_as_png_without_configuring_matplotlib() -> None:
+    figure = storm_lab.time_series  # Drawing functions import matplotlib.
     assert callable(figure)
     picture, about = _formatters()["image/png"](import_module("matplotlib.figure").Figure())
     assert picture.startswith(b"\x89PNG")
     assert about["width"] > 100
 
 
-def test_tab_leads_to_no_name_that_the_package_only_uses_itself() -> None:
+def test_tab_completion_offers_no_names_that_the_package_only_imports() -> None:
     assert not {"Any", "import_module", "sys"} & set(dir(storm_lab))
 
 
-def test_every_public_name_of_the_package_is_there_and_documented() -> None:
+def test_every_public_name_of_the_package_exists_and_is_documented() -> None:
     for name in storm_lab.__all__:
         found = getattr(storm_lab, name)
         assert name in dir(storm_lab)

@@ -1,4 +1,4 @@
-"""Figures: drawn from tidy tables, laid out without overlap, saved so that they say what they show."""
+"""Figures: drawn from tidy tables, laid out without overlap, saved with title and text alternative."""
 
 import re
 import warnings
@@ -81,7 +81,7 @@ def words(figure: Figure) -> str:
 
 
 @pytest.mark.parametrize("name", HOUSE_SET)
-def test_each_figure_is_laid_out_and_saved_whole(name, tmp_path):
+def test_each_figure_is_laid_out_without_warnings_and_read_back_equal(name, tmp_path):
     with warnings.catch_warnings():
         # Matplotlib warns when something does not fit.
         warnings.simplefilter("error")
@@ -93,7 +93,7 @@ def test_each_figure_is_laid_out_and_saved_whole(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", HOUSE_SET)
-def test_title_legends_and_foot_lie_inside_the_figure_and_apart(name):
+def test_title_legends_and_foot_are_inside_the_figure_and_do_not_overlap(name):
     figure = HOUSE_SET[name]()
     figure.draw_without_rendering()
     boxes = [item.get_window_extent() for item in (*figure.texts, *figure.legends)]
@@ -110,13 +110,13 @@ def test_the_foot_names_seeds_baseline_and_warm_up(name):
         assert part in shown
 
 
-def test_runs_with_steady_states_of_their_own_are_not_said_to_leave_nothing_out():
+def test_the_foot_mentions_steady_states_instead_of_a_warm_up_if_there_is_none():
     about = About(seeds=3, warm_up_s=None, baseline="Storm default")
     shown = words(comparison(example.results(), {"latency_ms": "ms"}, about=about))
     assert "each run in its steady state" in shown and "warm-up" not in shown
 
 
-def test_the_legend_of_a_load_curve_covers_none_of_it():
+def test_the_legend_of_a_load_curve_covers_neither_curves_nor_text():
     rates = np.arange(50.0, 400.0, 50.0)
     rows = pd.DataFrame(
         {"offered_per_s": rates, "latency_ms": 900 / rates, "p99_ms": 9e5 / rates, "acked_per_s": rates}
@@ -151,7 +151,7 @@ def test_a_figure_without_a_text_alternative_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_cut_figure_file_is_refused_by_name(tmp_path):
+def test_a_truncated_figure_file_is_refused_by_name(tmp_path):
     path = save_figure(series(), tmp_path / "a.svg", title="t", alt="a").path
     path.write_text(path.read_text(encoding="utf-8")[:2000], encoding="utf-8")
     with pytest.raises(UserError, match=r"a\.svg"):
@@ -221,7 +221,7 @@ def test_only_placements_in_force_are_drawn():
         in_force(stays, 1)
 
 
-def test_many_nodes_stand_on_several_shelves() -> None:
+def test_many_nodes_are_drawn_in_several_rows() -> None:
     names = [f"node-{number}" for number in range(1, 31)]
     figure = placement_map(placed(), names, about=ABOUT)
     assert [len(axes.get_xticks()) for axes in figure.axes] == [12, 12, 6]
@@ -258,7 +258,7 @@ def test_the_largest_value_of_a_comparison_is_not_cut_at_the_frame() -> None:
 
 @pytest.mark.parametrize("height", [150.0, 300.0])
 @pytest.mark.parametrize("scale", [Scale(), Scale(logarithmic=True)])
-def test_the_words_beside_a_line_lie_inside_the_frame(height: float, scale: Scale) -> None:
+def test_the_label_of_a_reference_line_is_inside_the_frame(height: float, scale: Scale) -> None:
     points = pd.DataFrame({"x": [1.0, 2.0], "y": [80.0, 302.0]})
     figure = dependence(
         points, x="x", values={"y": "per s"}, x_label="x", note="", reference={"supply": height}, up=scale
@@ -269,7 +269,7 @@ def test_the_words_beside_a_line_lie_inside_the_frame(height: float, scale: Scal
     assert axes.bbox.y0 < words.y0 and words.y1 < axes.bbox.y1
 
 
-def test_a_logarithmic_axis_has_the_same_numbers_at_any_height() -> None:
+def test_a_logarithmic_axis_has_the_same_tick_labels_at_any_height() -> None:
     numbers = []
     for height in (1.0, 1.4, 4.0):
         axes = new_figure(height).subplots()

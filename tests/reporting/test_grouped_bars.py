@@ -33,7 +33,7 @@ def test_a_missing_cell_is_a_cross_and_is_explained() -> None:
     assert "refused" in figure.get_supxlabel()
 
 
-def test_a_cell_without_a_value_is_missing_too_and_said_with_one_seed() -> None:
+def test_a_cell_without_a_value_is_a_cross_too_and_is_explained_with_one_seed() -> None:
     rows = ROWS.assign(rate=ROWS["rate"].where(ROWS["variant"] == "a"))
     figure = grouped_bars(
         rows, {"rate": "tuples/s"}, group="scenario", variants=("a", "b"), about=About(seeds=1)

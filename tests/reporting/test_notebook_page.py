@@ -1,4 +1,4 @@
-"""The page of an executed notebook: all of it there, small, without a network, a way back to the report."""
+"""The page of an executed notebook: complete, small, usable offline, with a link back to the report."""
 
 import base64
 import re
@@ -40,14 +40,14 @@ def example(tmp_path: Path) -> str:
     return notebook_page(v4.new_notebook(cells=cells), "tstorm-word-count", report="../index.html")
 
 
-def test_text_code_prints_and_figures_are_all_there(tmp_path: Path) -> None:
+def test_the_page_has_the_text_the_printed_output_and_the_figures(tmp_path: Path) -> None:
     page = example(tmp_path)
     assert "<title>Title of it (tstorm-word-count)</title>" in page and "<em>text</em>" in page
     assert "1 &lt; 2" in page and 'alt="Falls &amp; rises"' in page
     assert page == example(tmp_path)
 
 
-def test_markup_in_what_code_puts_out_is_shown_and_not_followed() -> None:
+def test_markup_in_the_output_of_code_is_escaped() -> None:
     said = {
         "text/markdown": "*so*, 1 &lt; 2\n\n<script>alert(1)</script>\n\n&lt;script&gt;so()&lt;/script&gt;",
         "text/html": "<b>x</b>",
@@ -77,7 +77,7 @@ def test_markup_in_what_code_puts_out_is_shown_and_not_followed() -> None:
         ("data:text/html,x", False),
     ],
 )
-def test_a_link_that_code_puts_out_leads_to_the_web_or_a_mailbox_or_beside_the_page(
+def test_links_in_output_lead_only_to_the_web_a_mailbox_or_a_relative_address(
     address: str, followed: bool
 ) -> None:
     outputs = [v4.new_output("display_data", {"text/markdown": f"*here* [there]({address})"})]
@@ -91,17 +91,17 @@ def test_long_code_is_folded_and_short_code_is_not(tmp_path: Path) -> None:
     assert page.count("<details") == 1 and f"code, {LONG} lines" in page
 
 
-def test_the_page_leads_back_to_its_experiment_in_the_report(tmp_path: Path) -> None:
+def test_the_page_links_back_to_its_experiment_in_the_report(tmp_path: Path) -> None:
     assert 'href="../index.html#experiment-tstorm-word-count"' in example(tmp_path)
 
 
-def test_nothing_is_loaded_from_anywhere_and_the_style_is_small(tmp_path: Path) -> None:
+def test_the_page_loads_nothing_from_the_network_and_is_small(tmp_path: Path) -> None:
     page = example(tmp_path)
     assert not re.search(r"""(?:src|href)=["'](?:https?:)?//""", page)
     assert "base64" not in page and len(page) < 10_000
 
 
-def test_a_picture_has_two_dots_for_each_pixel_on_screen_and_the_text_of_the_saved_figure(
+def test_a_picture_has_twice_the_screen_resolution_and_the_text_of_the_saved_figure(
     tmp_path: Path,
 ) -> None:
     figure = drawing()
@@ -115,7 +115,7 @@ def test_a_picture_has_two_dots_for_each_pixel_on_screen_and_the_text_of_the_sav
 
 @in_browser
 @pytest.mark.parametrize("width", [1280, 400])
-def test_it_opens_without_errors_and_without_scrolling_sideways(tmp_path: Path, width: int) -> None:
+def test_the_page_opens_without_errors_and_without_scrolling_sideways(tmp_path: Path, width: int) -> None:
     path = tmp_path / "notebooks" / "page.html"
     path.parent.mkdir()
     for name, text in {path.name: example(tmp_path), **page_files()}.items():

@@ -1,4 +1,4 @@
-"""What papers print, in figures: the ledger's own numbers, seen wherever they lie, and named at the foot."""
+"""Printed numbers in figures: they come from the ledger, are always in view, and are named at the foot."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ TIMES = pd.DataFrame(
 
 
 def words(figure: Figure) -> str:
-    """All text of a figure."""
+    """Return all text of a figure."""
     return "\n".join(text.get_text() for text in figure.findobj(lambda one: hasattr(one, "get_text")))
 
 
 def bands(figure: Figure) -> int:
-    """How many artists of a figure stand for something printed."""
+    """Count the artists of a figure that show printed numbers."""
     return len(figure.findobj(lambda one: str(one.get_gid() or "").startswith("claim:")))
 
 
-def test_numbers_are_those_of_the_ledger() -> None:
+def test_printed_numbers_are_those_of_the_ledger() -> None:
     target = load_claims().claim(LEVEL).targets[0]
     found = printed(LEVEL)
     assert (found.value, found.low, found.high) == (target.expected, target.low, target.high)
@@ -56,14 +56,14 @@ def test_numbers_are_those_of_the_ledger() -> None:
         printed("tstorm-fig0")
 
 
-def test_a_reduction_turns_the_band_round_and_an_increase_does_not() -> None:
+def test_a_reduction_swaps_the_ends_of_the_band_and_an_increase_does_not() -> None:
     number = Printed("x", 50.0, 40.0, 60.0)
     assert number.below(200.0) == Printed("x", 100.0, pytest.approx(80.0), pytest.approx(120.0))
     assert number.above(200.0) == Printed("x", 300.0, 280.0, 320.0)
     assert Printed("x", None, 10.0, None).below(100.0) == Printed("x", None, None, 90.0)
 
 
-def test_what_lies_outside_the_axis_is_brought_into_view() -> None:
+def test_the_axis_is_extended_to_show_a_printed_number() -> None:
     figure = Figure()
     axes = figure.subplots()
     axes.plot([0, 1], [1, 2])
@@ -74,7 +74,7 @@ def test_what_lies_outside_the_axis_is_brought_into_view() -> None:
     assert claims_drawn(figure) == (LEVEL,)
 
 
-def test_a_number_that_hangs_on_a_missing_measurement_is_not_drawn() -> None:
+def test_a_number_that_depends_on_a_missing_measurement_is_not_drawn() -> None:
     figure = Figure()
     draw_printed(figure.subplots(), printed("tstorm-fig6b-speedup").below(float("nan")))
     assert claims_drawn(figure) == ()
@@ -91,7 +91,7 @@ def test_a_saved_figure_names_the_claims_that_it_answers(tmp_path: Path) -> None
         save_figure(figure, tmp_path / "g.svg", title="t", alt="a", claims=["tstorm-fig0"])
 
 
-def test_every_form_of_figure_shows_what_is_printed_and_is_laid_out(tmp_path: Path) -> None:
+def test_every_kind_of_figure_shows_printed_numbers_and_is_laid_out_without_warnings(tmp_path: Path) -> None:
     number = printed(LEVEL)
     about = About(2)
     moment = Mark(Printed(LEVEL, 30.0, 20.0, 40.0), moment=True)
@@ -144,8 +144,8 @@ def test_distances_have_a_row_for_each_number_and_another_reading_beside_it() ->
     assert claim_distances([judge(ordered, Measurement(ordered.id, values, "ms", "made up"))]) is None
 
 
-def test_what_is_printed_does_not_cut_bars_that_are_higher() -> None:
-    """The mark of a bar is drawn while the bars after it are not there yet."""
+def test_a_printed_number_does_not_cut_off_higher_bars() -> None:
+    """The mark of a bar is drawn before the bars that follow it."""
     rows = [
         (name, seed, level, seconds + seed)
         for name, seconds in (("low", 100.0), ("high", 400.0))
@@ -159,7 +159,7 @@ def test_what_is_printed_does_not_cut_bars_that_are_higher() -> None:
 
 
 @pytest.mark.parametrize("logarithmic", [False, True])
-def test_what_is_printed_does_not_cut_points_beside_it(logarithmic: bool) -> None:
+def test_a_printed_number_does_not_cut_off_points(logarithmic: bool) -> None:
     values = pd.DataFrame(
         [("row", "near", 40.0), ("row", "far", 4000.0)], columns=["label", "series", "gain"]
     )
@@ -183,7 +183,7 @@ def test_a_line_far_above_zero_has_room_to_the_frame() -> None:
     assert figure.axes[0].get_ylim()[1] > 1.04 * 405.0
 
 
-def test_a_panel_without_a_value_says_so_and_has_the_places_of_the_others() -> None:
+def test_a_panel_without_a_value_says_so_and_has_the_x_limits_of_the_others() -> None:
     points = pd.DataFrame({"x": [1000.0, 5000.0], "y": [4.0, 5.0], "z": [float("nan")] * 2})
     figure = dependence(points, x="x", values={"y": "y", "z": "z"}, x_label="x", note="n")
     full, empty = figure.axes

@@ -1,4 +1,4 @@
-"""The four numbers of the first screen, counted anew from the published files alone."""
+"""The four numbers at the top of the report, counted again from the published files alone."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PAPERS = ("twitter", "tstorm", "rstorm", "nstorm", "mfstorm")
 
 
 def claim_ids() -> list[str]:
-    """All claims of the ledger, as the files have them."""
+    """Return the ids of all claims in the ledger's files."""
     files = [yaml.safe_load((CLAIMS / f"{paper}.yaml").read_text(encoding="utf-8")) for paper in PAPERS]
     return [claim["id"] for content in files for claim in content["claims"]]
 
 
 def published() -> dict[str, dict[str, Any]]:
-    """What the verdict files say of each claim."""
+    """Return the entry of each claim in the verdict files."""
     files = sorted((REPORTS / "verdicts").glob("*.json"))
     return {
         claim["id"]: claim
@@ -32,8 +32,8 @@ def published() -> dict[str, dict[str, Any]]:
     }
 
 
-def where_it_stands(claim: dict[str, Any] | None, *, impossible: bool) -> str:
-    """Written once more, and not taken from the package: this is what the package is held against."""
+def standing_of(claim: dict[str, Any] | None, *, impossible: bool) -> str:
+    """Does not use the package's own code, because the package is checked against this."""
     if claim is not None and claim["verdict"] == "reproduced":
         return "reproduced"
     if claim is not None and any(each["verdict"] == "reproduced" for each in claim.get("readings", [])):
@@ -45,10 +45,10 @@ def tally() -> Counter[str]:
     causes = yaml.safe_load((CLAIMS / "causes.yaml").read_text(encoding="utf-8"))
     impossible = {claim for cause in causes if cause.get("impossible") for claim in cause["claims"]}
     found = published()
-    return Counter(where_it_stands(found.get(id_), impossible=id_ in impossible) for id_ in claim_ids())
+    return Counter(standing_of(found.get(id_), impossible=id_ in impossible) for id_ in claim_ids())
 
 
-def test_the_four_add_up_to_all_claims() -> None:
+def test_the_four_numbers_add_up_to_all_claims() -> None:
     assert sum(tally().values()) == len(claim_ids()) == len(set(claim_ids()))
 
 
@@ -67,7 +67,7 @@ def test_the_page_shows_this_tally() -> None:
     assert len(shown) == 4
 
 
-def test_each_row_of_the_page_stands_where_the_files_say() -> None:
+def test_the_rows_of_the_page_have_the_standings_that_the_files_give() -> None:
     page = (REPORTS / "index.html").read_text(encoding="utf-8")
     rows = Counter(re.findall(r'<tr id="[\w-]+"[^>]* data-standing="([^"]*)"', page))
     assert rows == tally()

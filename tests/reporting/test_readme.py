@@ -1,4 +1,4 @@
-"""README.md: what it says is what the data say, and its example runs."""
+"""README.md: its statements agree with the data, and its example runs."""
 
 import re
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_the_generated_parts_are_up_to_date():
     )
 
 
-def test_what_a_whole_reproduction_takes_was_measured_for_every_experiment():
+def test_the_cost_of_a_full_reproduction_was_measured_for_every_experiment():
     costs = expected_costs()
     assert set(costs) == {item.slug for item in experiments()}, "write it anew: storm-lab bench expected"
     assert cost_text(tuple(costs.values())) in README
@@ -57,7 +57,7 @@ def test_the_table_counts_every_claim(tmp_path):
     assert total[1] > 0
 
 
-def test_what_is_not_reproduced_is_told_apart_by_its_cause(tmp_path):
+def test_standings_distinguish_the_claims_that_are_not_reproduced(tmp_path):
     write_example(tmp_path)
     verdicts = collect_verdicts(tmp_path / "verdicts")
     read, chosen, impossible, still_open = map(int, re.findall(r"\d+", standings(verdicts)))

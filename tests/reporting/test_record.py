@@ -1,4 +1,4 @@
-"""Verdict files: written whole, read back equal, refused by name when damaged."""
+"""Verdict files: written atomically, read back equal, refused by name when damaged."""
 
 import json
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_no_folder_means_that_nothing_has_been_run(tmp_path):
     assert outcomes == {"not run", "not testable"}
 
 
-def test_verdicts_are_judged_anew_from_the_measurements(tmp_path):
+def test_verdicts_are_judged_again_from_the_measurements(tmp_path):
     path = write_verdicts(tmp_path, WORD_COUNT)
     path.write_text(
         path.read_text(encoding="utf-8").replace("not reproduced", "reproduced"), encoding="utf-8"
@@ -84,7 +84,7 @@ def test_verdicts_are_judged_anew_from_the_measurements(tmp_path):
     assert outcomes["tstorm-fig6b-spike"] == "not reproduced"
 
 
-def test_rows_carry_the_keys_that_programs_read(tmp_path):
+def test_rows_have_the_keys_that_programs_read(tmp_path):
     write_verdicts(tmp_path, WORD_COUNT)
     rows = {row["id"]: row for row in claim_rows(collect_verdicts(tmp_path))}
     cause = load_causes()["tstorm-fig6b-speedup"]

@@ -48,7 +48,7 @@ class Elements(HTMLParser):
 
 
 def alternatives(page: Path) -> list[str | None]:
-    """What stands for each picture of a page."""
+    """Return the text alternative of each picture on a page."""
     found = Elements(page.read_text(encoding="utf-8")).found
     return [attributes["alt"] for tag, attributes in found if tag == "img"]
 
@@ -59,14 +59,14 @@ def test_the_page_is_well_formed_and_its_ids_are_unique(page):
     assert len(ids) == len(set(ids))
 
 
-def test_nothing_is_loaded_from_anywhere(page):
+def test_the_page_loads_nothing_from_the_network(page):
     for tag, attributes in Elements(page.read_text(encoding="utf-8")).found:
         for name in ("src", "href"):
             address = attributes.get(name) or ""
             assert not re.match(r"[a-z]+:(?<!data:)|//", address), (tag, address)
 
 
-def test_there_is_one_row_for_each_claim_and_a_place_for_each_link(page):
+def test_each_claim_has_one_row_and_each_internal_link_has_a_target(page):
     elements = Elements(page.read_text(encoding="utf-8")).found
     rows = [attributes for tag, attributes in elements if tag == "tr" and "data-verdict" in attributes]
     assert [row["id"] for row in rows] == [claim.id for claim in load_claims().claims]
@@ -123,7 +123,7 @@ def test_text_from_outside_cannot_become_markup(tmp_path):
     assert alternatives(page) == ['"><script>alert(1)</script>']
 
 
-def test_a_report_over_nothing_says_that_nothing_has_been_run(tmp_path):
+def test_an_empty_report_says_that_nothing_has_been_run(tmp_path):
     verdicts = collect_verdicts(tmp_path / "none" / "verdicts")
     assert {verdict.outcome for verdict in verdicts} == {Outcome.NOT_RUN, Outcome.NOT_TESTABLE}
     text = render_report(tmp_path / "none")
@@ -142,7 +142,7 @@ def test_figures_of_an_unknown_experiment_are_refused(tmp_path):
 
 @in_browser
 @pytest.mark.parametrize("width", [1280, 400])
-def test_it_opens_without_errors_and_without_scrolling_sideways(page, tmp_path, width):
+def test_the_page_opens_without_errors_and_without_scrolling_sideways(page, tmp_path, width):
     script = """
       answer.images = [].map.call(document.images, function (i) { i.loading = "eager"; return i.complete; });
       answer.wide = [].filter.call(document.querySelectorAll("main *"), function (e) {
@@ -155,7 +155,7 @@ def test_it_opens_without_errors_and_without_scrolling_sideways(page, tmp_path, 
 
 
 @in_browser
-def test_filters_combine_and_can_be_taken_back(page, tmp_path):
+def test_filters_combine_and_can_be_cleared(page, tmp_path):
     script = """
       var rows = document.querySelectorAll("#claims-table tbody tr");
       function seen() { return [].filter.call(rows, function (r) { return r.offsetParent !== null; }); }
@@ -180,7 +180,7 @@ def test_filters_combine_and_can_be_taken_back(page, tmp_path):
 
 
 @in_browser
-def test_columns_sort_both_ways_and_say_so(page, tmp_path):
+def test_columns_sort_both_ways_and_set_aria_sort(page, tmp_path):
     script = """
       var button = document.querySelector("button[data-key=rank]");
       function first() { return document.querySelector("#claims-table tbody tr").dataset.verdict; }
@@ -200,7 +200,7 @@ def test_columns_sort_both_ways_and_say_so(page, tmp_path):
 
 
 @in_browser
-def test_text_keeps_its_contrast_in_light_and_dark(page, tmp_path):
+def test_text_has_enough_contrast_in_light_and_dark(page, tmp_path):
     script = """
       function channel(v) { v /= 255; return v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4); }
       function lightness(c) { var m = c.match(/[0-9.]+/g).map(Number);
@@ -223,7 +223,7 @@ def test_text_keeps_its_contrast_in_light_and_dark(page, tmp_path):
 
 
 @in_browser
-def test_a_number_of_the_overview_shows_its_claims(page, tmp_path):
+def test_clicking_a_number_of_the_overview_shows_its_claims(page, tmp_path):
     script = """
       var link = document.querySelector("a[data-by-paper='T-Storm'][data-by-verdict='reproduced']");
       document.getElementById("find").value = "no such words";
@@ -239,7 +239,7 @@ def test_a_number_of_the_overview_shows_its_claims(page, tmp_path):
 
 
 @in_browser
-def test_figures_are_folded_until_a_link_or_the_printer_asks_for_them(page, tmp_path):
+def test_figures_are_folded_until_a_link_or_printing_opens_them(page, tmp_path):
     script = """
       var folds = document.querySelectorAll("details.experiment");
       function open() { return [].filter.call(folds, function (f) { return f.open; }).length; }

@@ -1,4 +1,4 @@
-"""The sensitivity figure: rows and marks where the numbers say, and all of it laid out without a warning."""
+"""The sensitivity figure: its rows and marks show the given values, and its layout gives no warning."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def test_each_series_has_a_mark_in_each_row_and_the_printed_value_as_a_line() ->
 
 
 @pytest.mark.parametrize("logarithmic", [False, True])
-def test_it_is_laid_out_without_overlap_and_saved_whole(logarithmic: bool, tmp_path: Path) -> None:
+def test_the_figure_is_laid_out_without_warnings_and_read_back_equal(
+    logarithmic: bool, tmp_path: Path
+) -> None:
     values = VALUES.assign(gain=[2000.0, 30000.0, 500.0, 9000.0], share=[1.0, 2.0, 3.0, 4.0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -48,7 +50,7 @@ def test_it_is_laid_out_without_overlap_and_saved_whole(logarithmic: bool, tmp_p
     assert read_figure(saved.path) == saved
 
 
-def test_a_value_far_beyond_the_others_is_written_at_the_edge_and_leaves_them_their_room() -> None:
+def test_a_value_far_beyond_the_others_is_written_at_the_edge_of_the_axis() -> None:
     figure = sensitivity(VALUES.assign(gain=[40.0, 30.0, 3025.0, -15.0]), PANELS, about=ABOUT, most=200.0)
     first, second = figure.axes
     assert [list(line.get_xdata()) for line in first.lines if line.get_label() == "linear"] == [[40.0, 200.0]]

@@ -1,4 +1,4 @@
-"""The report's section on the emulator beside real Storm says what its document says, and nothing more."""
+"""The report's section that compares the emulator with real Storm agrees with its document."""
 
 import json
 import re
@@ -78,7 +78,7 @@ def test_medians_counts_reasons_and_every_scene_are_on_the_page(reports):
     assert "&lt;some&gt; processor" in section
 
 
-def test_scenes_of_several_machines_are_told_apart(reports):
+def test_scenes_of_several_machines_are_distinguished(reports):
     elsewhere = row("near", Half.PREDICTED, measured(100.0, 5.0), 110.0)
     two = Trust(
         (
@@ -110,7 +110,7 @@ def test_without_a_comparison_the_section_says_how_to_make_one(tmp_path):
     assert "storm-lab reproduce live-trust" in page[page.index('id="trust"') :]
 
 
-def test_the_notebooks_way_back_to_the_report_leads_to_the_section(reports):
+def test_the_notebook_links_back_to_the_section_of_the_report(reports):
     notebook = notebook_page(v4.new_notebook(), EXPERIMENT, report="../index.html")
     (anchor,) = re.findall(r'href="\.\./index\.html#([^"]+)"', notebook)
     assert page_of(reports).count(f'<section id="{anchor}"') == 1
@@ -123,7 +123,7 @@ def test_a_damaged_document_is_named(reports, text):
         read_trust(reports)
 
 
-def test_only_what_is_predicted_and_misses_its_goal_is_listed_with_a_reason():
+def test_only_predicted_measurements_that_miss_their_goal_are_listed_with_a_reason():
     table = misses_table(TRUST)
     assert table[["scene", "factor"]].values.tolist() == [["next@2.8", 2.5]]
     assert table["why"].tolist() == [UNKNOWN]
@@ -138,7 +138,7 @@ def test_a_reason_may_hold_on_some_machines_only():
     assert not reason.covers("near@2.8", Measure.P50, "there")
 
 
-def test_every_reason_is_for_scenes_that_are_played_and_says_something():
+def test_every_reason_covers_scenes_that_are_played_and_is_a_full_sentence():
     names = all_scenes()
     for reason in reasons():
         assert len(reason.why) > 40 and reason.why.endswith(".")

@@ -35,13 +35,13 @@ STAYS = pd.DataFrame(
 )
 
 
-def test_lost_tuples_are_counted_by_the_place_in_which_they_died() -> None:
+def test_lost_tuples_are_counted_by_the_place_where_they_were_lost() -> None:
     fates = tuple_fates(CONTROL)
     lost = fates[fates["kind"] == LOST].set_index("place")["tuples"]
     assert lost.to_dict() == {"executing": 1, "receive_queue": 4, "transfer_queue": 7}
 
 
-def test_held_tuples_are_those_that_their_senders_sent_on() -> None:
+def test_held_tuples_are_counted_when_their_senders_send_them() -> None:
     fates = tuple_fates(CONTROL)
     assert fates.loc[fates["kind"] == BUFFERED, "tuples"].tolist() == [12, 3]
 
@@ -66,7 +66,7 @@ def test_bars_go_up_for_held_and_down_for_lost_tuples_and_the_legend_adds_them_u
     assert legend == ["buffered 15", "lost 12"]
 
 
-def test_the_figure_shows_stop_transfer_start_and_what_died_with_the_thread() -> None:
+def test_the_figure_shows_stop_transfer_start_and_the_tuples_lost_with_the_thread() -> None:
     figure = migration_gantt(STAYS, CONTROL, start_s=48.0, end_s=62.0, about=About(seeds=1))
     _, middle, _ = figure.axes
     assert [label.get_text() for label in middle.get_yticklabels()] == ["count 9"]
@@ -75,7 +75,7 @@ def test_the_figure_shows_stop_transfer_start_and_what_died_with_the_thread() ->
     assert {text.get_text() for text in middle.texts} == {"6.0 s", "5 lost"}
 
 
-def test_two_copies_have_no_transfer_between_them() -> None:
+def test_two_executors_that_run_at_the_same_time_have_no_transfer_between_them() -> None:
     stays = STAYS.assign(to_s=[60.0, 100.0, 100.0])
     figure = migration_gantt(stays, CONTROL.assign(detail=""), start_s=48.0, end_s=62.0, about=About(seeds=1))
     assert [text.get_text() for text in figure.axes[1].texts] == []

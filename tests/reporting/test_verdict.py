@@ -1,4 +1,4 @@
-"""Verdicts: what each of the five means, and that none is given lightly."""
+"""Verdicts: what each of the five means and when it is given."""
 
 import math
 from dataclasses import replace
@@ -60,7 +60,7 @@ EQUAL = claim_of(Target("", "%", 0, -5, 5, neutral=0))
         (GAIN, Measured(30), Outcome.REPRODUCED),
         (GAIN, Measured(40), Outcome.REPRODUCED),
         (GAIN, Measured(40.1), Outcome.DIRECTION),
-        # What is printed decides: nobody is to read that 30 is outside a band from 30 on.
+        # The value as shown decides: no report may say that 30 is outside a band that starts at 30.
         (GAIN, Measured(29.9996, 29.9, 30.1), Outcome.REPRODUCED),
         (GAIN, Measured(29.99, 29.9, 30.1), Outcome.DIRECTION),
         (GAIN, Measured(3), Outcome.DIRECTION),
@@ -136,7 +136,7 @@ def test_one_relation_that_surely_fails_settles_an_order():
 
 
 @pytest.mark.parametrize(("apart", "unsettled"), [(1.0, 5), (1.2, 5), (1.6, 0)])
-def test_about_is_undecided_while_some_pair_of_the_intervals_is_similar(apart, unsettled):
+def test_about_is_unsettled_while_some_values_of_the_two_intervals_are_similar(apart, unsettled):
     a, b = Measured(1, 0.8, 1.2, "a", seeds=5), Measured(apart, apart - 0.1, apart + 0.1, "b", seeds=5)
     assert judge(claim_of(order=("a ~ b",)), measured(a, b)).unsettled == unsettled
 
@@ -154,7 +154,7 @@ def test_about_is_undecided_while_some_pair_of_the_intervals_is_similar(apart, u
         ("0 < a < b", 1, 2, Outcome.REPRODUCED),
     ],
 )
-def test_each_relation_means_what_it_says(chain, a, b, outcome):
+def test_each_relation_is_judged_by_its_definition(chain, a, b, outcome):
     claim = claim_of(order=(chain,))
     assert judge(claim, measured(Measured(a, label="a"), Measured(b, label="b"))).outcome is outcome
 
@@ -165,7 +165,7 @@ def test_similar_values_must_be_similar_over_the_whole_intervals():
     assert judge(claim, wide).outcome is Outcome.DIRECTION
 
 
-def test_several_numbers_are_as_good_as_the_worst_of_them():
+def test_a_claim_of_several_numbers_gets_the_worst_of_their_verdicts():
     claim = claim_of(Target("x", "%", 84, 79, 89, 0), Target("y", "%", 27, 22, 32, 0))
     both = judge(claim, measured(Measured(84, label="x"), Measured(27, label="y")))
     one = judge(claim, measured(Measured(84, label="x"), Measured(50, label="y")))
@@ -177,7 +177,7 @@ def test_several_numbers_are_as_good_as_the_worst_of_them():
     ]
 
 
-def test_what_cannot_be_tested_stays_so_whatever_is_measured():
+def test_an_untestable_claim_stays_untestable_whatever_is_measured():
     claim = replace(GAIN, untestable="nobody can")
     verdict = judge(claim, measured(Measured(35)))
     assert (verdict.outcome, verdict.reason, verdict.measurement) == (
@@ -187,7 +187,7 @@ def test_what_cannot_be_tested_stays_so_whatever_is_measured():
     )
 
 
-def test_without_a_measurement_nothing_is_claimed():
+def test_a_claim_without_a_measurement_is_not_run():
     assert judge(GAIN, None).outcome is Outcome.NOT_RUN
 
 
@@ -199,7 +199,7 @@ def test_without_a_measurement_nothing_is_claimed():
         ({"fitted": "a constant was chosen on it"}, Basis.FITTED),
     ],
 )
-def test_the_ledger_says_what_a_claims_basis_is(ledger, basis):
+def test_the_ledger_determines_a_claims_basis(ledger, basis):
     claim = replace(GAIN, **ledger)
     assert judge(claim, measured(Measured(35))).basis is basis
     assert judge(claim, None).basis is basis
@@ -207,7 +207,7 @@ def test_the_ledger_says_what_a_claims_basis_is(ledger, basis):
         measured(Measured(35), basis=Basis.FITTED)
 
 
-def test_a_reading_that_was_chosen_on_the_claim_says_so_of_itself():
+def test_a_reading_that_was_chosen_on_the_claim_is_fitted():
     own, beside = measured(Measured(50)), measured(Measured(35), reading="six hosts")
     chosen = measured(Measured(35), reading="six hosts, chosen", basis=Basis.FITTED)
     verdict = judge(GAIN, own, [beside, chosen])
@@ -265,7 +265,7 @@ def test_measured_values_are_shown_with_interval_and_unit():
 
 
 @pytest.mark.parametrize(("seeds", "told"), [(0, ""), (5, ""), (1, ", 1 seed"), (30, ", 30 seeds")])
-def test_seeds_are_told_where_they_are_not_the_usual_ones(seeds: int, told: str) -> None:
+def test_the_number_of_seeds_is_shown_unless_it_is_the_usual_one(seeds: int, told: str) -> None:
     assert measured_text(judge(GAIN, measured(Measured(35.0, seeds=seeds)))) == f"35 %{told}"
 
 
@@ -300,7 +300,7 @@ def test_less_certainty_never_improves_a_verdict(claim, data):
 
 
 @given(st.floats(-100, 100), st.floats(-100, 100), st.floats(-100, 100), finite)
-def test_direction_only_never_lies_on_the_wrong_side(expected, half, neutral, value):
+def test_direction_only_is_never_on_the_wrong_side(expected, half, neutral, value):
     half = abs(half)
     assume(abs(neutral - expected) > half)
     claim = claim_of(Target("", "%", expected, expected - half, expected + half, neutral))

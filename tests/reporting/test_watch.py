@@ -1,4 +1,4 @@
-"""The film of a run: a page that plays by itself, without a network."""
+"""The film of a run: a self-contained page that needs no network."""
 
 from matplotlib.animation import FuncAnimation
 from matplotlib.figure import Figure
@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from storm_lab.reporting.figures.watch import without_icon_font
 
 
-def test_the_player_asks_for_nothing_from_elsewhere_and_its_buttons_say_what_they_do() -> None:
+def test_the_player_loads_nothing_from_the_network_and_its_buttons_have_labels() -> None:
     figure = Figure(figsize=(1, 1))
     film = FuncAnimation(figure, lambda number: [], frames=2)
     player = film.to_jshtml()
