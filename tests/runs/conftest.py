@@ -1,4 +1,4 @@
-"""What several tests of runs ask for."""
+"""Fixtures that several tests of runs use."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Folder that gets one file for each run that was really played."""
+    """A folder that gets one file for each run that was actually played."""
     folder = tmp_path / "marks"
     folder.mkdir()
     monkeypatch.setenv("TINY_RUNS_MARKS", str(folder))

@@ -1,4 +1,4 @@
-"""Whatever happens to a run's folder, it is named; its run is played again or left out, never half read."""
+"""A damaged folder of a run is reported, and its run is left out or played again, never partly read."""
 
 import json
 import shutil
@@ -41,7 +41,7 @@ def empty_log(run: Path) -> None:
 def other_columns(run: Path) -> None:
     log = run / "roots.parquet"
     pq.write_table(pq.read_table(log).drop_columns(["attempt"]), log)
-    note_facts(run)
+    update_manifest(run)
 
 
 def other_version(run: Path) -> None:
@@ -51,7 +51,7 @@ def other_version(run: Path) -> None:
 def log_of_another_run(run: Path) -> None:
     (other,) = (folder for folder in run.parent.iterdir() if folder != run)
     shutil.copy(other / "roots.parquet", run / "roots.parquet")
-    note_facts(run)
+    update_manifest(run)
 
 
 def copied_log(run: Path) -> None:
@@ -61,13 +61,13 @@ def copied_log(run: Path) -> None:
 def changed_byte(run: Path) -> None:
     log = run / "roots.parquet"
     data = bytearray(log.read_bytes())
-    # The first column's data: far from the footer, which would be found damaged without reading it all.
+    # In the data of the first column, because damage to the footer would be found without reading all data.
     data[20] ^= 0xFF
     log.write_bytes(data)
 
 
-def note_facts(run: Path) -> None:
-    """Make the manifest agree with the log's size and rows, so that what is inside has to be looked at."""
+def update_manifest(run: Path) -> None:
+    """Make the manifest agree with the log's size and rows, so that only the contents reveal the damage."""
     log = run / "roots.parquet"
     tables = json.loads((run / "manifest.json").read_text())["tables"]
     tables["roots"] |= {"bytes": log.stat().st_size, "rows": pq.read_metadata(log).num_rows}
@@ -112,7 +112,7 @@ def logs(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(("spoil", "words"), SPOILT, ids=[spoil.__name__ for spoil, _ in SPOILT])
-def test_a_spoilt_folder_is_named_counted_and_its_neighbour_is_not(
+def test_a_damaged_folder_is_reported_and_its_neighbour_is_not(
     runs: tuple[PlayedRun, ...], spoil: Callable[[Path], None], words: str, tmp_path: Path
 ) -> None:
     folder = runs[0].folder
@@ -126,7 +126,7 @@ def test_a_spoilt_folder_is_named_counted_and_its_neighbour_is_not(
     assert f"<code>tiny/{folder.name}</code>: {words}" in page
 
 
-def test_a_copy_of_a_whole_run_is_left_out(runs: tuple[PlayedRun, ...]) -> None:
+def test_a_copy_of_a_complete_run_is_left_out(runs: tuple[PlayedRun, ...]) -> None:
     folder = runs[0].folder
     shutil.copytree(folder, folder.with_name("copy"))
     (damaged,) = damaged_runs(runs_folder())
@@ -135,12 +135,12 @@ def test_a_copy_of_a_whole_run_is_left_out(runs: tuple[PlayedRun, ...]) -> None:
     assert damaged.detail == f"the same run is in {folder.name}"
 
 
-def test_no_runs_are_no_damage(tmp_path: Path) -> None:
+def test_a_missing_folder_has_no_damaged_runs(tmp_path: Path) -> None:
     assert damaged_runs(tmp_path / "none") == []
 
 
 @pytest.mark.parametrize("spoil", [spoil for spoil, _ in SPOILT])
-def test_a_spoilt_run_is_named_and_played_again_to_the_same_bytes(
+def test_a_damaged_run_is_reported_and_played_again_to_the_same_bytes(
     runs: tuple[PlayedRun, ...], spoil: Callable[[Path], None]
 ) -> None:
     folder = runs[0].folder

@@ -1,4 +1,4 @@
-"""Runs are played once, kept when whole, and never left half done."""
+"""Runs are played once, kept when complete, and never left incomplete."""
 
 import os
 import re
@@ -31,7 +31,7 @@ def test_every_run_gets_its_own_folder(tmp_path: Path, jobs: int) -> None:
     assert left_behind(tmp_path) == []
 
 
-def test_whole_runs_are_reused(tmp_path: Path, marks: Path) -> None:
+def test_complete_runs_are_reused(tmp_path: Path, marks: Path) -> None:
     specs = [spec("a", tiny_runs.quick, seed) for seed in (1, 2)]
     assert [run.reused for run in play_all(specs[:1], home=tmp_path, jobs=0)] == [False]
     assert [run.reused for run in play_all(specs, home=tmp_path, jobs=0)] == [True, False]
@@ -77,13 +77,13 @@ def test_the_same_run_has_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("jobs", [0, 2])
-def test_a_mistake_of_the_user_comes_through_as_one_line(tmp_path: Path, jobs: int) -> None:
+def test_a_mistake_of_the_user_is_raised_as_a_one_line_error(tmp_path: Path, jobs: int) -> None:
     with pytest.raises(UserError, match=re.escape("rate = 9: is too high; lower it")):
         play_all([spec("a", tiny_runs.refusing)], home=tmp_path, jobs=jobs)
     assert left_behind(tmp_path) == []
 
 
-def test_whole_runs_survive_the_failure_of_another(tmp_path: Path) -> None:
+def test_complete_runs_survive_the_failure_of_another(tmp_path: Path) -> None:
     good, bad = spec("good", tiny_runs.quick), spec("bad", tiny_runs.broken)
     with pytest.raises(RunFailed, match=r"tiny/bad(.|\n)*ZeroDivisionError: a defect"):
         play_all([good, bad], home=tmp_path, jobs=1)
@@ -91,13 +91,13 @@ def test_whole_runs_survive_the_failure_of_another(tmp_path: Path) -> None:
     assert left_behind(tmp_path) == []
 
 
-def test_a_run_that_is_not_finished_is_a_defect(tmp_path: Path) -> None:
+def test_an_unfinished_run_is_reported_as_a_failure(tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match=r"the log of tiny/a, seed 1 is incomplete"):
         play_all([spec("a", tiny_runs.unfinished)], home=tmp_path, jobs=0)
     assert left_behind(tmp_path) == []
 
 
-def test_a_process_that_dies_is_reported_and_its_remains_are_replaced(tmp_path: Path) -> None:
+def test_a_run_whose_process_dies_is_reported_and_is_not_complete(tmp_path: Path) -> None:
     with pytest.raises(
         RunFailed, match=r"tiny/a, seed 1 was ended by a signal \(SIGKILL, perhaps out of memory\)"
     ):
@@ -124,7 +124,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("whole_group", [False, True], ids=["parent only", "as a terminal does"])
-def test_an_interruption_leaves_whole_runs_and_no_half_ones(
+def test_an_interruption_leaves_complete_runs_and_no_incomplete_ones(
     tmp_path: Path, marks: Path, whole_group: bool
 ) -> None:
     script = tmp_path / "play.py"

@@ -1,4 +1,4 @@
-"""What reproducing is expected to take, on few cores and on many."""
+"""The expected cost of a reproduction on few cores and on many."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ COSTS = (
         (8, "about 7 min on 8 cores, 1.2 GB"),
     ],
 )
-def test_more_cores_take_less_time(cores: int, said: str) -> None:
+def test_the_expected_time_falls_with_the_number_of_cores(cores: int, said: str) -> None:
     assert cost_text(COSTS, cores) == said
 
 
-def test_a_new_table_is_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rewritten_table_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expected, "_TABLE", tmp_path / "expected.csv")
     try:
         for cost in COSTS:
@@ -46,7 +46,7 @@ def test_a_new_table_is_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
         expected.expected_costs.cache_clear()
 
 
-def test_notebooks_take_two_processes_and_on_many_cores_a_few_more() -> None:
+def test_two_notebooks_run_at_a_time_and_a_few_more_on_many_cores() -> None:
     assert [notebooks_at_a_time(cores) for cores in (1, 2, 3, 64)] == [2, 2, 3, 4]
 
 
@@ -61,7 +61,7 @@ print(JOBS, jobs_option(lambda: None).__click_params__[0].default)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no process can be held to a core here")
-def test_runs_are_played_on_all_cores_that_the_process_may_use_and_on_no_others() -> None:
+def test_the_default_number_of_jobs_is_the_number_of_cores_that_the_process_may_use() -> None:
     assert usable_cores() == JOBS == len(os.sched_getaffinity(0))
     held = subprocess.run([sys.executable, "-c", _ON_ONE_CORE], capture_output=True, text=True, check=True)
     assert held.stdout.split() == ["1", "1"]

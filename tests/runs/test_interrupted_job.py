@@ -1,4 +1,4 @@
-"""Ctrl-C ends a Spark job of runs as it ends local ones: as an interruption, with no half run left."""
+"""Ctrl-C ends a Spark job of runs like local ones: as an interruption that leaves no incomplete run."""
 
 import os
 import signal
@@ -28,9 +28,9 @@ except KeyboardInterrupt:
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_an_interrupted_job_keeps_whole_runs_and_no_half_one(tmp_path: Path) -> None:
+def test_an_interrupted_job_keeps_complete_runs_and_no_incomplete_ones(tmp_path: Path) -> None:
     command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
-    # As a terminal does it: to the whole group. A test started in the background would hand down a deaf ear.
+    # Like a terminal, signals the whole group. A test in the background would inherit an ignored SIGINT.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         job = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""JupyterLab opens on copies: templates stay clean, and what somebody changed is theirs."""
+"""JupyterLab opens on copies of the templates, and copies that a reader changed are kept."""
 
 import os
 from pathlib import Path
@@ -32,7 +32,7 @@ def templates(tmp_path: Path) -> Path:
     return folder
 
 
-def test_an_empty_name_makes_no_workspace_of_the_working_folder(
+def test_init_with_an_empty_name_does_not_use_the_working_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -53,14 +53,14 @@ def test_a_copy_is_trusted(templates: Path, tmp_path: Path) -> None:
     assert NotebookNotary().check_signature(copy)
 
 
-def test_a_copy_that_nobody_changed_follows_its_template(templates: Path, tmp_path: Path) -> None:
+def test_an_unchanged_copy_follows_its_template(templates: Path, tmp_path: Path) -> None:
     update_copies(templates, tmp_path / "lab")
     (templates / "quickstart.ipynb").write_text(_notebook("newer"))
     assert update_copies(templates, tmp_path / "lab") == []
     assert (tmp_path / "lab" / "quickstart.ipynb").read_text() == _notebook("newer")
 
 
-def test_an_unchanged_copy_follows_its_template_also_when_the_list_of_copies_was_lost(
+def test_an_unchanged_copy_follows_its_template_even_if_the_list_of_copies_was_lost(
     templates: Path, tmp_path: Path
 ) -> None:
     update_copies(templates, tmp_path / "lab")
@@ -84,13 +84,13 @@ def test_a_changed_copy_is_kept_and_named_once_its_template_is_newer(templates: 
     assert mine.read_text() == _notebook("newer")
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(templates: Path, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_refused(templates: Path, tmp_path: Path) -> None:
     (tmp_path / "lab").write_text("a file")
     with pytest.raises(UserError, match="working copies cannot be written"):
         update_copies(templates, tmp_path / "lab")
 
 
-def test_jupyterlab_does_not_ask_about_news(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_announcements_of_jupyterlab_are_disabled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path / "mine"))
     settings = without_announcements(tmp_path / "settings")["JUPYTER_CONFIG_PATH"]
     assert settings == os.pathsep.join([str(tmp_path / "settings"), str(tmp_path / "mine")])
@@ -99,7 +99,9 @@ def test_jupyterlab_does_not_ask_about_news(tmp_path: Path, monkeypatch: pytest.
     assert config["disabledExtensions"]["@jupyterlab/apputils-extension:announcements"] is True
 
 
-def test_knobs_keep_their_state_in_a_saved_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_widgets_keep_their_state_in_a_saved_notebook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", without_announcements(tmp_path)["JUPYTER_CONFIG_PATH"])
     manager = ConfigManager(config_dir_name="labconfig")
     changed = manager.get("default_setting_overrides")

@@ -1,4 +1,4 @@
-"""Which libraries' versions are part of what a run or a notebook is."""
+"""Which libraries' versions are part of the identity of a run or a notebook."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytest==9.2.0
 """
 
 
-def test_only_what_plays_counts():
+def test_only_the_libraries_that_play_runs_count():
     assert locked(LOCK, PLAYING) == ["numba==0.62.1", "numpy==2.3.4"]
     assert locked(LOCK.replace("9.2.0", "9.1.0"), PLAYING) == locked(LOCK, PLAYING)
     assert locked(LOCK.replace("0.62.1", "0.62.0"), PLAYING) != locked(LOCK, PLAYING)

@@ -1,4 +1,4 @@
-"""Experiments, sites and leagues take a machine's constants, and such runs are other runs."""
+"""Experiments, sites and leagues take a machine's constants, and such runs have their own names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def machine(tmp_path: Path) -> MachineConstants:
     return read_constants(path)
 
 
-def test_an_experiments_runs_have_the_constants_and_names_of_their_own(machine: MachineConstants) -> None:
+def test_an_experiments_runs_have_the_constants_and_their_own_names(machine: MachineConstants) -> None:
     plain = Study.of(SLUG)
     own = Study(plain.experiment, plain.parameters, machine)
     assert plain.is_default and not own.is_default
@@ -47,7 +47,7 @@ def test_an_experiments_runs_have_the_constants_and_names_of_their_own(machine: 
         assert after.cost.lan_us == before.cost.lan_us
 
 
-def test_other_constants_are_other_runs(machine: MachineConstants) -> None:
+def test_runs_with_different_constants_have_different_names(machine: MachineConstants) -> None:
     plain = Study.of(SLUG)
     other = MachineConstants({"0.9": {"wake_us": 78.0}}, {}, {})
     names = [
@@ -57,7 +57,7 @@ def test_other_constants_are_other_runs(machine: MachineConstants) -> None:
     assert len(set(names)) == 2
 
 
-def test_its_notebook_finds_the_constants(
+def test_the_notebook_of_an_experiment_finds_the_constants(
     machine: MachineConstants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
@@ -69,7 +69,7 @@ def test_its_notebook_finds_the_constants(
     assert again.workspace == study.workspace == Path(str(job.parameters[CONSTANTS])).parent
 
 
-def test_a_league_on_cases_takes_them(machine: MachineConstants) -> None:
+def test_a_tournament_takes_the_constants(machine: MachineConstants) -> None:
     cases = suite("generated", instances=1, seed=1, duration_s=240.0)[:1]
     entrants = (Entrant("default", DefaultScheduler()),)
     ((plain,), (own,)) = (
@@ -81,7 +81,7 @@ def test_a_league_on_cases_takes_them(machine: MachineConstants) -> None:
     assert found.spec.cost.wake_us in (77.0, 55.0)
 
 
-def test_a_site_and_its_league_take_them(machine: MachineConstants) -> None:
+def test_a_site_and_its_league_take_the_constants(machine: MachineConstants) -> None:
     site = example_site(cost=machine.cost(StormVersion((2, 8, 3))), version=StormVersion((2, 8, 3)))
     assert site.conditions.cost.wake_us == 55.0
     league = League.of((Entrant("default", DefaultScheduler()),), example_site(), machine=machine)

@@ -1,4 +1,4 @@
-"""Which descriptions are played live, and how the runs are named; nothing is started here."""
+"""Which runs are played live and how they are named; these tests start no cluster."""
 
 import math
 
@@ -35,7 +35,7 @@ def test_an_experiment_is_played_with_its_version_or_the_next_newer_one(version:
     assert nearest_release(StormVersion.parse(version)).version == release
 
 
-def test_plays_of_a_scene_have_names_of_their_own_and_say_that_they_are_live():
+def test_plays_of_a_scene_have_their_own_names_and_are_marked_as_live():
     scene = SCENES["light-1w"]
     spec = scene.describe(V2, 2500.0)
     names = [live_identity(scene_task(scene, play), spec) for play in (1, 2)]
@@ -45,7 +45,7 @@ def test_plays_of_a_scene_have_names_of_their_own_and_say_that_they_are_live():
     assert names[0].inputs == {"chain": spec.topologies[0].trace.digest}
 
 
-def test_an_experiments_runs_are_those_of_the_emulator():
+def test_an_experiment_has_the_same_runs_live_as_in_the_emulator():
     chosen = experiment("tstorm-obs1-traffic")
     specs = chosen.runs(chosen.checked())
     tasks = experiment_tasks(chosen, load=0.5, longest_s=60.0)
@@ -56,7 +56,7 @@ def test_an_experiments_runs_are_those_of_the_emulator():
     assert tasks[0].parameters["live_load"] == 0.5
 
 
-def test_parameters_choose_the_runs_as_they_do_for_the_emulator():
+def test_parameters_choose_the_runs_as_in_the_emulator():
     chosen = experiment("tstorm-obs1-traffic")
     parameters = chosen.parsed(["seeds=2", "bolt_ms_tried=1.7"])
     assert {task.seed for task in experiment_tasks(chosen, parameters)} == {2}
@@ -73,7 +73,7 @@ def _spec(source: SourcePlan, **changes):
     return chain(V2, 2500.0, source, HERE, ackers=1, duration_s=100.0, **changes)
 
 
-def test_half_the_load_is_half_the_rate_now_and_later():
+def test_a_load_of_a_half_halves_the_rate_at_the_start_and_after_changes():
     steps = (SetLoad(10.0, "chain", "spout", 30.0), SetLoad(90.0, "chain", "spout", 50.0))
     small = scaled(
         _spec(SourcePlan(SourceKind.RATE, rate_per_s=20.0), faults=steps), load=0.5, longest_s=50.0
@@ -83,7 +83,7 @@ def test_half_the_load_is_half_the_rate_now_and_later():
     assert small.duration_s == 50.0
 
 
-def test_recorded_arrivals_come_as_much_slower():
+def test_a_load_of_a_half_stretches_recorded_arrivals_to_twice_the_time():
     arrivals = np.array([0, 100, 250], np.int64)
     source = SourcePlan(SourceKind.TRACE, arrivals_ns=arrivals, arrival_period_ns=300)
     small = scaled(_spec(source), load=0.5).topologies[0].sources["spout"]
@@ -92,13 +92,13 @@ def test_recorded_arrivals_come_as_much_slower():
     assert small.arrival_period_ns == 600
 
 
-def test_the_whole_load_changes_nothing():
+def test_a_load_of_one_changes_nothing():
     spec = _spec(SourcePlan(SourceKind.RATE, rate_per_s=20.0))
     assert scaled(spec).topologies[0].sources == spec.topologies[0].sources
 
 
 @pytest.mark.parametrize("value", [0.0, math.inf, math.nan])
-def test_a_load_or_time_that_nobody_can_play_is_refused(value: float):
+def test_a_load_or_time_out_of_range_is_refused(value: float):
     spec = _spec(SourcePlan(SourceKind.RATE, rate_per_s=20.0))
     with pytest.raises(UserError, match=f"load = {value}: .*; give 0.0001 to 10000"):
         scaled(spec, load=value)
@@ -106,7 +106,7 @@ def test_a_load_or_time_that_nobody_can_play_is_refused(value: float):
         scaled(spec, longest_s=value)
 
 
-def test_the_command_names_the_scenes():
+def test_the_command_lists_the_scenes():
     said = CliRunner().invoke(live, ["run", "--list"])
     assert said.exit_code == 0
     assert [line.split()[0] for line in said.output.splitlines()] == list(SCENES)
@@ -127,7 +127,7 @@ def test_the_command_names_the_scenes():
         (["run", "tstorm-obs1-traffic", "--seconds", "inf"], "seconds = inf: "),
     ],
 )
-def test_what_cannot_be_played_is_refused_before_anything_starts(arguments: list[str], words: str):
+def test_invalid_arguments_are_refused_before_anything_starts(arguments: list[str], words: str):
     said = CliRunner().invoke(live, arguments)
     assert isinstance(said.exception, UserError)
     assert words in str(said.exception)

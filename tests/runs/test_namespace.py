@@ -1,4 +1,4 @@
-"""Parameters of a notebook: all plain values in a fresh kernel, the same names when its cells run again."""
+"""Parameters of a notebook: all plain values of a fresh kernel, and the same names when cells run again."""
 
 import pytest
 
@@ -22,11 +22,11 @@ def run(namespace: dict[str, object], cell: str, **values: object) -> None:
     namespace.update(values)
 
 
-def test_in_a_fresh_kernel_every_plain_value_counts() -> None:
+def test_in_a_fresh_kernel_every_plain_value_is_a_parameter() -> None:
     assert notebook_parameters(SLUG, kernel()) == {"gammas": [1.8], "seeds": [1]}
 
 
-def test_what_later_cells_left_behind_is_no_parameter_when_cells_run_again() -> None:
+def test_names_from_later_cells_are_no_parameters_when_cells_run_again() -> None:
     namespace = kernel()
     Study.of_notebook(SLUG, namespace)
     loop = "rows = []\nfor gamma in gammas: rows.append(gamma)"
@@ -36,7 +36,7 @@ def test_what_later_cells_left_behind_is_no_parameter_when_cells_run_again() -> 
     assert study.parameters["gammas"] == (2.2,)
 
 
-def test_a_parameter_added_to_the_cell_counts_and_a_misspelt_one_is_refused() -> None:
+def test_a_parameter_added_to_the_cell_is_used_and_a_misspelt_one_is_refused() -> None:
     namespace = kernel()
     Study.of_notebook(SLUG, namespace)
     run(namespace, "gammas = [1.8]\ncores = 2  # of a node", cores=2)
@@ -57,7 +57,7 @@ def check(namespace: dict[str, object]) -> None:
     check_notebook("quickstart", namespace, gammas=[1.8], seeds=[1])
 
 
-def test_a_notebook_without_an_experiment_refuses_what_it_does_not_have() -> None:
+def test_a_notebook_without_an_experiment_refuses_unknown_parameters() -> None:
     namespace = kernel()
     check(namespace)
     run(namespace, "gammas = [1.8]\ngama = 2.2\nseeds = [1]", gama=2.2)
@@ -67,7 +67,7 @@ def test_a_notebook_without_an_experiment_refuses_what_it_does_not_have() -> Non
     check(namespace)
 
 
-def test_it_refuses_what_papermill_puts_in_and_leaves_other_cells_alone() -> None:
+def test_unknown_parameters_injected_by_papermill_are_refused_and_other_cells_ignored() -> None:
     namespace = kernel()
     run(namespace, "note = 3", note=3)
     check(namespace)
@@ -76,7 +76,7 @@ def test_it_refuses_what_papermill_puts_in_and_leaves_other_cells_alone() -> Non
         check(namespace)
 
 
-def test_it_refuses_a_parameter_of_another_type() -> None:
+def test_a_parameter_of_another_type_is_refused() -> None:
     namespace = kernel()
     run(namespace, "gammas = 1.8", gammas=1.8)
     with pytest.raises(UserError, match="has the wrong type; give a list of numbers"):

@@ -1,4 +1,4 @@
-"""In which order the notebooks of a job begin."""
+"""The order in which the notebooks of a job start."""
 
 from storm_lab.papers.registry import experiments
 from storm_lab.runs.expected import expected_costs
@@ -6,7 +6,7 @@ from storm_lab.runs.reproduce import longest_first
 from storm_lab.runs.study import Study
 
 
-def test_the_notebook_that_takes_longest_begins_first() -> None:
+def test_the_longest_notebooks_start_first() -> None:
     studies = [Study.of(item.slug) for item in experiments()]
     places = longest_first(studies, range(len(studies)))
     seconds = [expected_costs()[studies[place].experiment.slug].notebook_s for place in places]

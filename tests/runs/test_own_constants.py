@@ -1,4 +1,4 @@
-"""Constants and timers that a reader sets by name: they reach every run, and change no other's name."""
+"""Constants and timers that a reader sets by name: they reach every run and rename no other run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def study_with(text: str) -> Study:
     return Study(found, found.checked(), OwnConstants.parsed(text))
 
 
-def test_constants_of_ones_own_reach_the_run_whatever_it_has_set() -> None:
+def test_given_constants_reach_the_run_and_change_nothing_else() -> None:
     run = study_with(TEXT).specs()[0]
     before = Study.of(SLUG).specs()[0]
     usual, found = before.describe(before), pickle.loads(pickle.dumps(run)).describe(run)
@@ -36,7 +36,7 @@ def test_constants_of_ones_own_reach_the_run_whatever_it_has_set() -> None:
     assert not found.timers.spouts_wait_for_connections, "the other timers are those of 0.8"
 
 
-def test_such_runs_have_names_of_their_own_and_the_others_keep_theirs() -> None:
+def test_runs_with_given_constants_have_their_own_names_and_others_keep_theirs() -> None:
     names = {
         text: identity_of(study_with(text).specs()[0]).run
         for text in ("memory_slowdown=5", "memory_slowdown=6", "timers_drift=false")
@@ -48,7 +48,7 @@ def test_such_runs_have_names_of_their_own_and_the_others_keep_theirs() -> None:
     assert not study_with(TEXT).is_default
 
 
-def test_a_notebook_takes_them_as_the_command_line_does(
+def test_a_notebook_takes_the_constants_like_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
@@ -72,19 +72,19 @@ def test_a_notebook_takes_them_as_the_command_line_does(
         ("no/such.json", "cannot be read"),
     ],
 )
-def test_what_is_no_constant_or_out_of_range_is_refused_in_one_line(text: str, message: str) -> None:
+def test_unknown_or_invalid_constants_are_refused_in_one_line(text: str, message: str) -> None:
     with pytest.raises(UserError, match=message) as refused:
         given_constants(text)
     assert "\n" not in str(refused.value)
 
 
-def test_constants_are_refused_where_no_run_could_show_them() -> None:
+def test_constants_are_refused_for_an_experiment_without_runs() -> None:
     found = experiment("nstorm-worst-case")
     with pytest.raises(UserError, match="plays no runs"):
         Study(found, found.checked(), OwnConstants.parsed("memory_slowdown=5")).specs()
 
 
-def test_timers_that_storms_settings_set_stay_beside_those_of_ones_own() -> None:
+def test_timers_from_storm_settings_are_kept_beside_the_given_ones() -> None:
     run = Study.of(SLUG).specs()[0]
     spec = replace(run.describe(run), settings={"nimbus.monitor.freq.secs": 4, "storm.zookeeper.x": 1})
     found = OwnConstants.parsed("refresh_s=3").applied(spec)
@@ -93,7 +93,7 @@ def test_timers_that_storms_settings_set_stay_beside_those_of_ones_own() -> None
     assert list(found.settings) == ["storm.zookeeper.x"], "or the two would contradict each other"
 
 
-def test_a_name_means_one_thing() -> None:
+def test_names_of_settable_parameters_are_unique() -> None:
     names = [each.name for each in settable_parameters()]
     assert len(names) == len(set(names))
     assert {"memory_slowdown", "jvm_start_s", "writes_per_s", "timers_drift"} <= set(names)

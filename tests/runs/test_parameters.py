@@ -1,4 +1,4 @@
-"""Parameters: names, types and ranges are checked once, and the message says what is allowed."""
+"""Parameters: names, types and ranges are checked, and the message says what is allowed."""
 
 import pickle
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ DECLARED = (
 )
 
 
-def test_defaults_stand_where_nothing_is_given() -> None:
+def test_parameters_that_are_not_given_have_their_defaults() -> None:
     parameters = check_parameters(DECLARED, {"workers": 4}, "test")
     assert dict(parameters) == {p.name: p.default for p in DECLARED} | {"workers": 4}
 
@@ -47,13 +47,13 @@ def test_defaults_stand_where_nothing_is_given() -> None:
         ("gammas", "1,1.4,2", (1.0, 1.4, 2.0)),
     ],
 )
-def test_texts_become_values_of_the_declared_type(name: str, text: str, value: ParameterValue) -> None:
+def test_texts_are_converted_to_the_declared_type(name: str, text: str, value: ParameterValue) -> None:
     parsed = read_values(DECLARED, [f"{name}={text}"], "test")[name]
     assert parsed == value
     assert type(parsed) is type(value)
 
 
-def test_a_file_is_named_by_its_whole_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_file_is_resolved_to_its_absolute_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     # The notebook runs in a folder of its own.
     monkeypatch.chdir(tmp_path)
     assert read_values(DECLARED, ["text=novel.txt"], "test")["text"] == str(tmp_path / "novel.txt")
@@ -77,7 +77,7 @@ def test_a_file_is_named_by_its_whole_path(monkeypatch: pytest.MonkeyPatch, tmp_
         ({"gammas": [1.0, 0.2]}, ["out of range"]),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name(given: Mapping[str, object], parts: list[str]) -> None:
+def test_an_invalid_parameter_is_refused_by_name(given: Mapping[str, object], parts: list[str]) -> None:
     with pytest.raises(UserError) as caught:
         check_parameters(DECLARED, given, "test")
     for part in parts:

@@ -1,4 +1,4 @@
-"""Tasks in other processes: results in order, and every failure with the name of its task."""
+"""Tasks in other processes: results keep their order, and every failure names its task."""
 
 import os
 import signal
@@ -45,21 +45,21 @@ def test_results_come_in_the_order_of_the_tasks() -> None:
     assert sorted(seen) == [(n, share) for n in range(3) for share in (0.5, 1.0)]
 
 
-def test_nothing_to_do_starts_nothing() -> None:
+def test_no_tasks_give_no_results() -> None:
     assert Pool(2, double).do([]) == {}
 
 
-def test_a_mistake_of_the_user_comes_through_as_it_is() -> None:
+def test_a_mistake_of_the_user_is_raised_unchanged() -> None:
     with pytest.raises(UserError, match="task = '7': not this one"):
         Pool(1, refuse).do([7])
 
 
-def test_a_defect_names_its_task_and_carries_the_traceback() -> None:
+def test_a_defect_names_its_task_and_has_the_traceback() -> None:
     with pytest.raises(TaskFailed, match=r"(?s)task number 0 failed.*ZeroDivisionError"):
         Pool(1, stumble, name=lambda task: f"task number {task}").do([0])
 
 
-def test_the_others_go_on_where_a_failure_is_taken_note_of() -> None:
+def test_other_tasks_continue_if_a_failure_callback_is_given() -> None:
     failed: list[int] = []
     results = Pool(1, stumble).do([0, 1, 0, 1], fail=lambda task, error: failed.append(task))
     assert (results, failed) == ({1: 1, 3: 1}, [0, 0])
@@ -77,7 +77,7 @@ def give_way(task: int, advance: Advance) -> int:
     return task
 
 
-def test_a_process_that_is_asked_to_end_is_not_said_to_lack_memory() -> None:
+def test_a_process_ended_by_sigterm_is_not_reported_as_out_of_memory() -> None:
     with pytest.raises(TaskFailed) as raised:
         Pool(1, give_way).do([5])
     assert str(raised.value) == "the process of 5 was ended by a signal (SIGTERM)"
@@ -89,7 +89,7 @@ def leave(task: int, advance: Advance) -> int:
     return task
 
 
-def test_code_that_ends_the_process_is_a_failure_of_its_task_alone() -> None:
+def test_code_that_exits_the_process_fails_only_its_own_task() -> None:
     failed: list[str] = []
     results = Pool(1, leave).do([0, 7], fail=lambda task, error: failed.append(str(error)))
     assert results == {1: 7}
@@ -101,12 +101,12 @@ def talk(task: int, advance: Advance) -> int:
     return task
 
 
-def test_what_a_task_prints_goes_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_output_of_a_task_goes_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
     assert Pool(1, talk).do([1]) == {0: 1}
     assert tuple(capfd.readouterr()) == ("", "said by the task\n")
 
 
-def test_a_plain_script_needs_no_guard(tmp_path: Path) -> None:
+def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
     script = tmp_path / "mine.py"
     script.write_text(
         "from storm_lab.runs.pool import Pool\n"
@@ -120,7 +120,7 @@ def test_a_plain_script_needs_no_guard(tmp_path: Path) -> None:
 
 
 def sit(task: str, advance: Advance) -> int:
-    """Leaves its number in a file, and takes the file away when it is asked to end."""
+    """Create a file named after the process, and delete it when the process is asked to end."""
     note = Path(task) / str(os.getpid())
     note.touch()
     try:
@@ -141,7 +141,7 @@ if __name__ == "__main__":
 
 @contextmanager
 def started(script: str, folder: Path, argument: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that runs a script of its own, with one argument; it ends with the block."""
+    """Run a script with one argument in a process that ends with the block."""
     root = Path(__file__).resolve().parents[2]
     file = folder / "parent.py"
     file.write_text(script)
@@ -165,7 +165,7 @@ def test_processes_clean_up_and_end_when_their_parent_is_killed(tmp_path: Path) 
 
 
 def all_end_with(parent: subprocess.Popen[bytes], children: list[int]) -> bool:
-    """Kill a process; whether those that it started are gone within a minute."""
+    """Kill a process, and return whether its children are gone within a minute."""
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     end = time.monotonic() + 60
@@ -179,6 +179,6 @@ def is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    # In a container nobody may collect orphans; what is left of one does nothing any more.
+    # In a container, orphans may stay as zombies, which do nothing any more.
     stat = Path(f"/proc/{process}/stat")
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"

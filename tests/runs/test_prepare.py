@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def settled_study() -> Study:
-    """The first seed has both tables, two further ones have the events alone."""
+    """The first seed has both tables, two further ones only the events."""
     own = replace(
         study("settled").experiment,
         parameters=(seed_parameter("seeds", (1,)),),
@@ -59,7 +59,7 @@ def test_every_study_gets_its_own_runs_back(data: Path) -> None:
     assert prepared.metrics_s == 0.0
 
 
-def test_a_run_that_two_studies_read_counts_for_both_and_one_that_was_there_for_none(data: Path) -> None:
+def test_the_cost_of_a_shared_run_counts_for_both_studies_and_of_an_existing_run_for_none(data: Path) -> None:
     studies = [study("one", 1, 2), study("two", 2, 3)]
     prepared = prepare(studies, needs_metrics=lambda study: False)
     seconds = {run.spec.seed: run.seconds for own in prepared.runs for run in own}
@@ -71,7 +71,7 @@ def test_a_run_that_two_studies_read_counts_for_both_and_one_that_was_there_for_
     assert prepare(studies, needs_metrics=lambda study: False).cost_of(0, 5.0) is None
 
 
-def test_what_needs_no_runs_is_done_meanwhile_and_a_failure_is_told_by_its_study(data: Path) -> None:
+def test_side_tasks_run_meanwhile_and_a_failure_is_reported_for_its_study(data: Path) -> None:
     told: list[object] = []
     side_tasks = SideTasks(
         {0: partial(tiny_runs.give, "a"), 2: tiny_runs.refuse, 3: partial(tiny_runs.give, "b")},
@@ -85,7 +85,7 @@ def test_what_needs_no_runs_is_done_meanwhile_and_a_failure_is_told_by_its_study
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_who_asks_for_prepared_metrics_needs_no_spark(data: Path) -> None:
+def test_reading_prepared_metrics_needs_no_spark(data: Path) -> None:
     prepared = prepare([study("one", 1, 2), study("two", 3)])
     costs = [prepared.cost_of(place, 0.0) for place in (0, 1)]
     assert sum(cost.metrics_s for cost in costs if cost) == pytest.approx(prepared.metrics_s)
@@ -114,12 +114,12 @@ def test_runs_that_settle_a_claim_have_the_tables_that_it_needs(data: Path) -> N
     for _ in ("kept less", "kept all"):
         tables = own.metrics()
         assert [list(table["seed"]) for table in (tables.runs, tables.steady)] == [[1, 2, 3], [1]]
-        # Who computes more leaves what the study sees as it is.
+        # Computing more tables does not change what the study reads.
         store_metrics(both)
     assert missing_metrics(both) == {}
 
 
-def test_what_reads_metrics_waits_for_them_and_no_longer_than_they_are_computed(tmp_path: Path) -> None:
+def test_a_reader_waits_for_metrics_only_while_they_are_being_computed(tmp_path: Path) -> None:
     over = tmp_path / "over"
     looks: list[bool] = []
 
@@ -136,6 +136,6 @@ def test_what_reads_metrics_waits_for_them_and_no_longer_than_they_are_computed(
     await_metrics({run: ()}, lambda: False)
 
 
-def test_what_reads_what_is_computed_first_begins_first() -> None:
+def test_runs_are_numbered_in_the_order_in_which_their_metrics_are_computed() -> None:
     wanted = {Path("b"): ("steady",), Path("a"): ("events",), Path("c"): ("events",)}
     assert computation_order(wanted) == {Path("a"): 0, Path("b"): 1, Path("c"): 0}

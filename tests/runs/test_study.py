@@ -1,4 +1,4 @@
-"""Studies: the same checks for command line and notebooks, and a digest that follows all that matters."""
+"""Studies: the same checks for command line and notebooks, and a digest of everything that matters."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from storm_lab.runs.study import Study
 SLUG = "tstorm-word-count"
 
 
-def test_a_notebooks_names_are_its_parameters() -> None:
+def test_the_plain_values_of_a_notebook_are_its_parameters() -> None:
     others = {"__name__": "__main__", "In": [""], "_": 3, "Study": Study, "pytest": pytest}
     study = Study.of_notebook(SLUG, {"gammas": [1.0, 2.0], **others})
     assert study.parameters.numbers("gammas") == (1.0, 2.0)
@@ -51,7 +51,7 @@ def test_the_baseline_is_shared_by_all_gammas() -> None:
     assert "tstorm-g1" in one.keys() - two.keys()
 
 
-def test_a_runs_identity_holds_no_path(tmp_path: Path) -> None:
+def test_a_runs_identity_contains_no_path(tmp_path: Path) -> None:
     text = tmp_path / "t.txt"
     text.write_text("one two\n")
     found = experiment(SLUG)
@@ -60,12 +60,12 @@ def test_a_runs_identity_holds_no_path(tmp_path: Path) -> None:
         assert spec.inputs.keys() == {"text"}
 
 
-def test_an_experiments_claims_are_those_that_the_ledger_gives_it() -> None:
+def test_an_experiment_declares_the_testable_claims_that_the_ledger_assigns_it() -> None:
     ledger = load_claims()
     for item in experiments():
         owned = {claim.id: claim for claim in ledger.of_experiment(item.slug)}
         assert set(item.claims) == {name for name, claim in owned.items() if not claim.untestable}
 
 
-def test_text_digests_keep_borders() -> None:
+def test_text_digests_depend_on_the_borders_between_texts() -> None:
     assert text_digest("ab", "c") != text_digest("a", "bc")

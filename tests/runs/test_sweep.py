@@ -1,4 +1,4 @@
-"""Sweeps: every combination with every seed, a row a run, intervals over seeds, and going on after a stop."""
+"""Sweeps: every combination with every seed, a row per run, intervals over seeds, and resuming."""
 
 import json
 import math
@@ -63,7 +63,7 @@ def settings(**vary: list[object]) -> tuple[Setting, ...]:
     return settings_of(Subject.of("tiny"), {}, vary, (1, 2))
 
 
-def test_every_combination_is_a_setting_and_every_seed_a_run() -> None:
+def test_every_combination_is_a_setting_with_runs_for_every_seed() -> None:
     found = settings(rate=[1, 2], share=[0, 0.5, 1])
     assert [dict(setting.varied) for setting in found] == [
         {"rate": rate, "share": share} for rate in (1, 2) for share in (0.0, 0.5, 1.0)
@@ -89,16 +89,16 @@ def test_a_list_parameter_is_varied_number_by_number() -> None:
         ("seeds=2-4", [(2,), (3,), (4,)]),
     ],
 )
-def test_values_are_listed_or_stepped(text: str, values: list[object]) -> None:
+def test_values_are_given_as_lists_steps_or_ranges(text: str, values: list[object]) -> None:
     assert parse_axis(text, Subject.of("tiny"))[1] == values
 
 
-def test_seeds_are_listed_or_spanned() -> None:
+def test_seeds_are_given_as_lists_or_ranges() -> None:
     assert parse_seeds("1-3,7,2") == (1, 2, 3, 7)
 
 
 @pytest.mark.parametrize("text", ["", "x", "1-", "3-1", "-1", "1-99999999"])
-def test_what_is_no_list_of_seeds_is_refused(text: str) -> None:
+def test_an_invalid_list_of_seeds_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="seeds"):
         parse_seeds(text)
 
@@ -116,7 +116,7 @@ def test_what_is_no_list_of_seeds_is_refused(text: str) -> None:
         ({}, {"rate": list(range(1, 101)), "share": [i / 200 for i in range(200)]}, [], "20000"),
     ],
 )
-def test_a_sweep_that_cannot_be_is_refused_before_anything_runs(
+def test_an_invalid_sweep_is_refused_before_anything_runs(
     fixed: dict[str, object], vary: dict[str, list[object]], only: list[str], named: str
 ) -> None:
     with pytest.raises(UserError, match=named.replace("*", r"\*")):
@@ -124,7 +124,7 @@ def test_a_sweep_that_cannot_be_is_refused_before_anything_runs(
 
 
 @pytest.mark.parametrize("given", [[1, 2, 3], [(1,), (2,), (3,)], range(1, 4)])
-def test_seeds_that_are_varied_are_the_seeds_of_every_setting(given: Sequence[object]) -> None:
+def test_varied_seeds_are_the_seeds_of_every_setting(given: Sequence[object]) -> None:
     asked = settings_of(Subject.of("tiny"), {}, {"rate": [1, 2], "seeds": given}, None)
     assert asked == settings_of(Subject.of("tiny"), {}, {"rate": [1, 2]}, (1, 2, 3))
     with pytest.raises(UserError, match="seeds"):
@@ -132,17 +132,17 @@ def test_seeds_that_are_varied_are_the_seeds_of_every_setting(given: Sequence[ob
 
 
 @pytest.mark.parametrize("text", ["rate=3-1", "seeds=3-1", "seeds=1-99999999999", "factors=1-3"])
-def test_what_is_no_range_is_refused(text: str) -> None:
+def test_an_invalid_range_is_refused(text: str) -> None:
     with pytest.raises(UserError, match=text.partition("=")[0]):
         parse_axis(text, Subject.of("tiny"))
 
 
-def test_only_some_variants_are_run() -> None:
+def test_only_variants_that_match_a_pattern_are_run() -> None:
     found = settings_of(Subject.of("tiny"), {}, {"rate": [1, 2]}, (1,), ["o*"])
     assert [spec.variant for setting in found for spec in setting.specs] == ["own", "own"]
 
 
-def test_schedulers_are_for_the_experiment_that_takes_any(
+def test_schedulers_are_accepted_only_by_experiments_that_take_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -156,13 +156,13 @@ def test_schedulers_are_for_the_experiment_that_takes_any(
     ]  # fmt: skip
 
 
-def test_metrics_are_asked_for_by_name_or_by_table() -> None:
+def test_metrics_are_chosen_by_name_or_by_table() -> None:
     assert metric_names(["nodes_mean", "steady latency"])[:2] == ("nodes_mean", "complete_mean_ms")
     with pytest.raises(UserError, match="nodes_mean"):
         metric_names(["nodes_meen"])
 
 
-def test_workers_and_the_writes_of_the_last_minute_are_counted_run_by_run() -> None:
+def test_workers_and_the_writes_of_the_last_minute_are_counted_for_each_run() -> None:
     rows = [
         ("a", 5.0, "supervisor:m1", "start-worker", "{}"),
         ("a", 9.0, "supervisor:m1", "kill-worker", "{}"),
@@ -193,7 +193,7 @@ def hand_made_rows() -> pd.DataFrame:
     )
 
 
-def test_the_summary_has_students_interval_over_seeds_and_counts_what_is_missing() -> None:
+def test_the_summary_has_students_interval_over_seeds_and_counts_missing_runs() -> None:
     first, second = summary_rows(hand_made_rows(), ["nodes_mean"]).to_dict("records")
     # Two values: half-width 12.706 * sqrt(2) / sqrt(2).
     assert first["mean"] == 6.0
@@ -203,13 +203,13 @@ def test_the_summary_has_students_interval_over_seeds_and_counts_what_is_missing
     assert math.isnan(second["low"])
 
 
-def test_the_printed_summary_shows_what_was_left_out() -> None:
+def test_the_printed_summary_shows_stopped_and_failed_runs() -> None:
     text = shown(summary_rows(hand_made_rows(), ["nodes_mean"]))
     assert "2 (1 stopped, 1 failed)" in text
     assert "6 ± 13" in text
 
 
-def test_constants_hold_in_all_runs_of_a_sweep_and_give_it_a_name_of_its_own() -> None:
+def test_constants_apply_to_all_runs_of_a_sweep_and_change_its_name() -> None:
     machine = given_constants("memory_slowdown=7")
     assert machine is not None
     usual, slow = (
@@ -220,7 +220,7 @@ def test_constants_hold_in_all_runs_of_a_sweep_and_give_it_a_name_of_its_own() -
     assert slow.name != usual.name
 
 
-def test_runs_of_several_settings_are_played_once_and_have_a_row_in_each(marks: Path, tmp_path: Path) -> None:
+def test_runs_shared_by_settings_are_played_once_and_have_a_row_in_each(marks: Path, tmp_path: Path) -> None:
     found = planned(Subject.of("tiny"), {}, {"rate": [1, 2]}, (1,))
     played = play_all(found.specs, home=tmp_path / "runs", jobs=0)
     assert len(list(marks.iterdir())) == 3
@@ -231,7 +231,7 @@ def test_runs_of_several_settings_are_played_once_and_have_a_row_in_each(marks: 
 
 
 @pytest.mark.parametrize("emulate", [tiny_runs.refusing, tiny_runs.broken, tiny_runs.dying])
-def test_other_runs_go_on_when_one_fails(tmp_path: Path, emulate: Callable[..., None]) -> None:
+def test_other_runs_continue_when_one_fails(tmp_path: Path, emulate: Callable[..., None]) -> None:
     specs = [
         tiny_runs.spec("bad", emulate),
         *(tiny_runs.spec("good", tiny_runs.quick, seed) for seed in (1, 2, 3)),
@@ -243,7 +243,7 @@ def test_other_runs_go_on_when_one_fails(tmp_path: Path, emulate: Callable[..., 
 
 
 @pytest.mark.spark
-def test_a_sweep_gives_a_row_for_every_run_and_goes_on_with_what_is_missing(
+def test_a_sweep_has_a_row_for_every_run_and_plays_only_missing_runs(
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "runs"
@@ -252,7 +252,7 @@ def test_a_sweep_gives_a_row_for_every_run_and_goes_on_with_what_is_missing(
     played = {run: run.stat().st_mtime_ns for run in home.glob("tiny/*/manifest.json")}
     assert len(played) == 4
     assert once["complete_mean_ms"].tolist() == [3, 3, 5, 5]
-    # Who played what is there makes no difference.
+    # It makes no difference whether Spark or local processes played the existing runs.
     more = sweep("tiny", vary={"rate": [7, 13, 8]}, on_spark=True, **asked)  # type: ignore[arg-type]
     assert len(list(home.glob("tiny/*/manifest.json"))) == 6
     assert {run: run.stat().st_mtime_ns for run in played} == played

@@ -23,7 +23,7 @@ def test_a_run_is_found_by_folder_and_by_name(tmp_path: Path, monkeypatch: pytes
         file.unlink()
 
 
-def test_a_run_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
     result = CliRunner().invoke(trace, ["nope", "trace.json"])
     assert isinstance(result.exception, UserError)

@@ -24,7 +24,7 @@ Play = Callable[[RunSpec, RunWriter, Advance], None]
 
 @dataclass(frozen=True)
 class TinyDescription:
-    """A description that the emulator knows nothing of."""
+    """A description that is played without the emulator."""
 
     spec: RunSpec
     play: Play
@@ -37,7 +37,7 @@ def _(description: TinyDescription, writer: RunWriter, advance: Advance) -> None
 
 @dataclass(frozen=True)
 class Described:
-    """Describes runs that this function plays; travels to other processes."""
+    """Describes runs that the given function plays; can be pickled."""
 
     play: Play
 
@@ -84,7 +84,7 @@ def write_roots(writer: RunWriter, rows: int, latency_ns: int = 500) -> None:
 
 
 def quick(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Writes as many rows as the seed says."""
+    """Write as many rows as the seed."""
     note_played()
     write_roots(writer, spec.seed)
     advance(0.5)
@@ -92,14 +92,14 @@ def quick(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
 
 
 def timed(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Tuples take as many milliseconds as the seed says."""
+    """Write tuples whose latency in milliseconds is the seed."""
     note_played()
     write_roots(writer, 5, spec.seed * 10**6)
     writer.finish(duration_ns=10**9)
 
 
 def slow(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Writes some rows, then takes a minute."""
+    """Write some rows, then take a minute."""
     note_played()
     write_roots(writer, 5)
     for step in range(600):
@@ -109,28 +109,28 @@ def slow(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
 
 
 def unfinished(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Forgets to finish."""
+    """Write some rows without finishing the run."""
     write_roots(writer, 5)
 
 
 def refusing(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Meets a mistake of the user."""
+    """Raise an error for a mistake of the user."""
     raise UserError("is too high", field="rate", value=9, remedy="lower it")
 
 
 def broken(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Has a defect."""
+    """Raise an error for a defect."""
     raise ZeroDivisionError("a defect")
 
 
 def dying(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
-    """Is killed, as by a machine that runs out of memory."""
+    """Kill the process, as a machine that runs out of memory does."""
     write_roots(writer, 5)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def note_played() -> None:
-    """One mark for each run that is really played, where the test asks for it."""
+    """Create a mark for a run that is actually played, if the test uses ``marks``."""
     folder = os.environ.get("TINY_RUNS_MARKS")
     if folder:
         mark = Path(folder) / f"{os.getpid()}-{time.monotonic_ns()}"
@@ -138,10 +138,10 @@ def note_played() -> None:
 
 
 def give(value: object, advance: Advance) -> object:
-    """A task that is no run."""
+    """Return the value; a task that is not a run."""
     return value
 
 
 def refuse(advance: Advance) -> object:
-    """One that fails as a user's mistake does."""
+    """Raise an error for a mistake of the user; a task that is not a run."""
     raise UserError("told")
