@@ -1,4 +1,4 @@
-"""The set-up of the virtual environment: which Python, where pip comes from, what an interruption leaves."""
+"""The set-up of the virtual environment: the choice of Python, the source of pip, and interruptions."""
 
 from __future__ import annotations
 
@@ -30,23 +30,25 @@ def fake_python(folder: Path, name: str, version: str) -> Path:
 
 
 class TestWhichPython:
-    def test_the_one_that_runs_this_if_it_fits(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_running_python_is_chosen_if_it_is_supported(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         fake_python(tmp_path / "bin", "python3.14", "3 14")
         own = fake_python(tmp_path / "bin", "own", "3 11")
         monkeypatch.setenv("PATH", str(tmp_path / "bin"))
         assert interpreter.choose_python(str(own)).program == str(own)
 
-    def test_the_newest_that_fits_if_this_one_is_too_old(
+    def test_the_newest_supported_python_is_chosen_if_the_running_one_is_too_old(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         own = fake_python(tmp_path / "bin", "python3", "3 9")
-        fake_python(tmp_path / "bin", "python3.14", "")  # a version manager's stand-in that leads nowhere
+        fake_python(tmp_path / "bin", "python3.14", "")  # a version manager's shim without a Python behind it
         fake_python(tmp_path / "bin", "python3.13", "3 13")
         fake_python(tmp_path / "bin", "python3.12", "3 12")
         monkeypatch.setenv("PATH", str(tmp_path / "bin"))
         assert interpreter.choose_python(str(own)).version == (3, 13)
 
-    def test_a_newer_one_than_was_tried_only_with_a_word(
+    def test_a_python_newer_than_those_tried_is_used_with_a_warning(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         own = fake_python(tmp_path / "bin", "python3", "3 15")
@@ -54,7 +56,9 @@ class TestWhichPython:
         assert interpreter.choose_python(str(own)).version == (3, 15)
         assert "newer than what the project was tried with" in capsys.readouterr().err
 
-    def test_none_is_one_line_with_the_remedy(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_missing_python_is_one_line_with_the_remedy(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         own = fake_python(tmp_path / "bin", "python3", "3 9")
         monkeypatch.setenv("PATH", str(tmp_path / "bin"))
         with pytest.raises(
@@ -77,7 +81,7 @@ def has_pip(venv: Path) -> bool:
 
 
 def bundled_wheels() -> Path:
-    """Folder of the pip wheel that this Python brings; Debian's brings none."""
+    """Return the folder of the pip wheel that comes with this Python; Debian's has none."""
     spec = importlib.util.find_spec("ensurepip")
     return Path(spec.origin).parent / "_bundled" if spec and spec.origin else pip_source.SYSTEM_WHEELS
 
@@ -91,17 +95,17 @@ needs_wheel = pytest.mark.skipif(
 class TestWherePipComesFrom:
     @needs_wheel
     @pytest.mark.slow
-    def test_from_a_wheel_of_the_system(self, bare_venv: Path) -> None:
+    def test_pip_is_installed_from_a_wheel_of_the_system(self, bare_venv: Path) -> None:
         assert not has_pip(bare_venv)
         assert pip_source.pip_from_wheels(str(bare_venv / "bin" / "python"), BUNDLED_WHEELS)
         assert has_pip(bare_venv)
 
     @needs_wheel
     @pytest.mark.slow
-    def test_from_the_package_archive(
+    def test_pip_is_installed_from_the_package_archive(
         self, bare_venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        # A machine without package lists: the first download fails, the one with lists of our own works.
+        # A machine without package lists: the first download fails, the one with private lists works.
         tools = tmp_path / "tools"
         tools.mkdir()
         calls = tmp_path / "calls"
@@ -126,7 +130,7 @@ class TestWherePipComesFrom:
         assert update.endswith("update")
         assert "Dir::State::lists=" in private
 
-    def test_from_nowhere_is_one_line_with_the_remedy(
+    def test_a_missing_source_of_pip_is_one_line_with_the_remedy(
         self, bare_venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
@@ -142,7 +146,7 @@ def own_python() -> interpreter.Interpreter:
 
 @pytest.fixture
 def stand_in_for_pip(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Python without ensurepip, and a pip that only knows its version: quick, and no network."""
+    """Simulates a Python without ensurepip, and a pip that only prints its version: quick, and no network."""
 
     def run(command: Sequence[str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         if "import ensurepip, venv" in command:
@@ -158,7 +162,7 @@ def stand_in_for_pip(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_wheel
-def test_environment_with_ensurepip_has_a_pip(tmp_path: Path) -> None:
+def test_an_environment_with_ensurepip_has_pip(tmp_path: Path) -> None:
     bootstrap.make_environment(own_python(), tmp_path / "v")
     assert bootstrap.is_usable(tmp_path / "v")
     assert has_pip(tmp_path / "v")
@@ -166,22 +170,22 @@ def test_environment_with_ensurepip_has_a_pip(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("stand_in_for_pip")
 class TestEnvironment:
-    def test_made_and_known_again(self, tmp_path: Path) -> None:
+    def test_a_new_environment_is_usable(self, tmp_path: Path) -> None:
         bootstrap.make_environment(own_python(), tmp_path / "v")
         assert bootstrap.is_usable(tmp_path / "v")
 
-    def test_one_without_pip_is_not_used(self, tmp_path: Path) -> None:
+    def test_an_environment_without_pip_is_not_usable(self, tmp_path: Path) -> None:
         bootstrap.make_environment(own_python(), tmp_path / "v")
         (pip,) = (tmp_path / "v").glob("lib/python*/site-packages/pip.py")
         pip.unlink()
         assert not bootstrap.is_usable(tmp_path / "v")
 
-    def test_one_that_was_moved_is_not_used(self, tmp_path: Path) -> None:
+    def test_an_environment_that_was_moved_is_not_usable(self, tmp_path: Path) -> None:
         bootstrap.make_environment(own_python(), tmp_path / "v")
         (tmp_path / "v").rename(tmp_path / "w")
         assert not bootstrap.is_usable(tmp_path / "w")
 
-    def test_half_made_one_is_made_anew(self, tmp_path: Path) -> None:
+    def test_an_incomplete_environment_is_made_again(self, tmp_path: Path) -> None:
         venv = tmp_path / "v"
         venv.mkdir()
         (venv / "pyvenv.cfg").write_text("home = nowhere\n")
@@ -191,7 +195,7 @@ class TestEnvironment:
         assert bootstrap.is_usable(venv)
         assert not (venv / "left-over").exists()
 
-    def test_a_folder_that_is_something_else_is_left_alone(self, tmp_path: Path) -> None:
+    def test_a_folder_that_is_no_environment_is_left_alone(self, tmp_path: Path) -> None:
         venv = tmp_path / "v"
         venv.mkdir()
         (venv / "thesis.tex").write_text("dear reader")
@@ -202,7 +206,7 @@ class TestEnvironment:
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stand_in_for_pip: None) -> Path:
-    """A checkout whose set-up makes a real environment and only notes down what it would install."""
+    """A checkout whose set-up makes a real environment and only records what it would install."""
     project = tmp_path / "project"
     project.mkdir()
     (project / "requirements.lock").write_text("numpy==1\n")
@@ -222,7 +226,7 @@ def installs(project: Path) -> int:
 
 
 class TestStamp:
-    def test_second_set_up_installs_nothing_and_a_new_lock_does(self, checkout: Path) -> None:
+    def test_a_second_set_up_installs_nothing_unless_the_lock_has_changed(self, checkout: Path) -> None:
         arguments = ["--project", str(checkout)]
         assert bootstrap.main(arguments) == 0
         assert bootstrap.main(arguments) == 0
@@ -231,7 +235,7 @@ class TestStamp:
         assert bootstrap.main(arguments) == 0
         assert installs(checkout) == 2
 
-    def test_interrupted_set_up_does_not_count_as_done(
+    def test_an_interrupted_set_up_does_not_count_as_done(
         self, checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         def interrupt(venv: Path, lock: Path, project: Path) -> None:
@@ -247,7 +251,7 @@ class TestStamp:
         assert installs(checkout) == 1
         assert (checkout / ".venv" / "done").exists()
 
-    def test_full_disk_is_said_before_anything_is_fetched(
+    def test_too_little_disk_space_is_reported_before_anything_is_installed(
         self, checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr(bootstrap, "NEEDED_GIGABYTES", 10**9)
@@ -256,7 +260,7 @@ class TestStamp:
         assert not (checkout / ".venv").exists()
 
 
-def test_imports_are_compiled_even_where_python_may_write_no_bytecode(
+def test_bytecode_is_compiled_even_if_the_variables_tell_python_to_write_none(
     bare_venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
@@ -270,7 +274,7 @@ def test_imports_are_compiled_even_where_python_may_write_no_bytecode(
     assert len(list(packages.glob("__pycache__/other.*.pyc"))) == 1
 
 
-class TestPipsWords:
+class TestPipOutput:
     @pytest.mark.parametrize(
         ("words", "line"),
         [
@@ -284,11 +288,11 @@ class TestPipsWords:
             ("", "no reason given"),
         ],
     )
-    def test_reason_in_one_line(self, words: str, line: str) -> None:
+    def test_the_reason_of_a_failure_is_one_line(self, words: str, line: str) -> None:
         assert line in bootstrap.reason(words)
         assert "\n" not in bootstrap.reason(words)
 
-    def test_names_of_a_lock(self, tmp_path: Path) -> None:
+    def test_names_in_a_lock_are_normalised(self, tmp_path: Path) -> None:
         lock = tmp_path / "lock"
         lock.write_text("# c\nNumPy==2\nruamel.yaml==1 ; sys_platform == 'win32'\n--no-index\n\n")
         assert bootstrap.locked_names(lock) == {"numpy", "ruamel-yaml"}
@@ -302,7 +306,7 @@ class TestPipsWords:
         assert capsys.readouterr().err == "set-up: 3 of 3 packages\n"
         assert "Collecting a==1" in (tmp_path / "log").read_text()
 
-    def test_failure_names_the_log(self, tmp_path: Path) -> None:
+    def test_a_failure_names_the_log(self, tmp_path: Path) -> None:
         command = [sys.executable, "-c", "print('ERROR: no wheel'); raise SystemExit(1)"]
         with pytest.raises(SetupError, match="pip failed: no wheel; all of pip's words are in"):
             bootstrap.follow(command, tmp_path / "log", set())
@@ -321,7 +325,7 @@ class TestPipsWords:
         assert max(map(len, terminal.getvalue().split("\r"))) < 90
 
 
-def test_packages_cut_off_half_way_are_forgotten(tmp_path: Path) -> None:
+def test_records_of_incompletely_installed_packages_are_removed(tmp_path: Path) -> None:
     packages = tmp_path / "lib" / "python3.11" / "site-packages"
     (packages / "half-1.dist-info").mkdir(parents=True)
     (packages / "whole-1.dist-info").mkdir()
@@ -330,7 +334,7 @@ def test_packages_cut_off_half_way_are_forgotten(tmp_path: Path) -> None:
     assert [entry.name for entry in packages.iterdir()] == ["whole-1.dist-info"]
 
 
-def test_settings_that_lead_out_of_the_environment_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_that_point_outside_the_environment_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "elsewhere")
     monkeypatch.setenv("PIP_TARGET", "elsewhere")
     monkeypatch.setenv("PIP_USER", "1")
@@ -343,7 +347,7 @@ def test_settings_that_lead_out_of_the_environment_are_dropped(monkeypatch: pyte
 
 
 def test_an_old_python_can_read_the_set_up() -> None:
-    # Python 3.7 is the oldest whose syntax the scripts keep to; the parser can hold them to it.
+    # The scripts keep to the syntax of Python 3.7, which the parser can check.
     import ast
 
     for script in ("bootstrap.py", "interpreter.py", "pip_source.py", "process.py"):

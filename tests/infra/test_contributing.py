@@ -1,4 +1,4 @@
-"""CONTRIBUTING works to the letter: its files are written, its lines added, and what they make is used."""
+"""CONTRIBUTING works as written: its steps are followed in a copy of the package, and the result is used."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PUT = re.compile(r"^In `([^`]+)`, put `([^`]+)` in place of `([^`]+)`\.", re.MUL
 
 
 def follow(text: str, checkout: Path) -> int:
-    """Do what a section says, in a checkout; returns how many things it said."""
+    """Follow the steps of a section in a checkout, and return their number."""
     steps = 0
     for file, content in WRITE.findall(text):
         path = checkout / file
@@ -66,8 +66,8 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def said_by(checkout: Path, *command: str) -> str:
-    """What a command prints in the checkout. A few tuples are played faster than the kernel is compiled."""
+def output_of(checkout: Path, *command: str) -> str:
+    """Return what a command prints in the checkout; a few tuples play faster without compiling the kernel."""
     variables = {
         "PYTHONPATH": str(checkout),
         "STORM_LAB_DATA": str(checkout / "data"),
@@ -83,7 +83,7 @@ def said_by(checkout: Path, *command: str) -> str:
 
 def storm_lab(checkout: Path, *arguments: str) -> str:
     call = f"import sys; from storm_lab.cli import main; sys.exit(main({list(arguments)!r}))"
-    return said_by(checkout, "-c", call)
+    return output_of(checkout, "-c", call)
 
 
 CASE = {
@@ -121,7 +121,7 @@ print(method.begin(None).spout_idle_s(None))
 
 
 def test_the_fault_and_the_migration_method_are_found_by_name(checkout: Path) -> None:
-    refusal, idle_s = said_by(checkout, "-c", FAULT_AND_METHOD).splitlines()
+    refusal, idle_s = output_of(checkout, "-c", FAULT_AND_METHOD).splitlines()
     assert refusal == "faults[0].factor = 5: a brown-out needs a number; give 0.01 to 1"
     assert float(idle_s) == 3.0
 
@@ -143,7 +143,7 @@ print(found.claim_id, round(found.values[0].value, 3))
 
 def test_the_experiment_is_listed_and_measures_its_claim(checkout: Path) -> None:
     assert "Example" in storm_lab(checkout, "list", "example-latency")
-    assert said_by(checkout, "-c", MEASURED).split() == ["example-latency", "0.6"]
+    assert output_of(checkout, "-c", MEASURED).split() == ["example-latency", "0.6"]
 
 
 PLAYED = """
@@ -164,7 +164,7 @@ print(*(f"{item.action} {item.detail}" for item in decisions if item.action == "
 
 @pytest.mark.slow
 def test_the_fault_strikes_a_run_under_the_migration_method(checkout: Path) -> None:
-    assert said_by(checkout, "-c", PLAYED).startswith("brown-out")
+    assert output_of(checkout, "-c", PLAYED).startswith("brown-out")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The wheel works where there is no checkout: what it needs is inside, results land where the user stands."""
+"""The wheel works without a checkout: it is complete, and results go to the working folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ print(getattr(build_meta, "build_" + sys.argv[1])(sys.argv[2]))
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a build reads, apart from the checkout, in which it would leave its traces."""
+    """A copy of the files that a build reads, because a build leaves files behind in its folder."""
     folder = tmp_path_factory.mktemp("sources")
     for name in _SOURCES:
         if (ROOT / name).is_dir():
@@ -62,7 +62,7 @@ def _built(sources: Path, kind: str) -> Path:
 
 
 def storm_lab(installed: Path, folder: Path, *arguments: str) -> str:
-    """What the installed program says, started in a folder."""
+    """Run the installed program in a folder and return its output."""
     overriding = ("STORM_LAB_DATA", "STORM_LAB_REPORTS")
     environment = {name: value for name, value in os.environ.items() if name not in overriding}
     program = "import sys; from storm_lab.cli import main; main(sys.argv[1:])"
@@ -78,7 +78,7 @@ def storm_lab(installed: Path, folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_wheel_holds_every_file_of_the_package_and_every_notebook(wheel: Path) -> None:
+def test_the_wheel_contains_every_file_of_the_package_and_every_notebook(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     package = {
@@ -94,7 +94,7 @@ def test_wheel_holds_every_file_of_the_package_and_every_notebook(wheel: Path) -
     assert f"storm_lab-{__version__}" in wheel.name
 
 
-def test_sdist_holds_what_the_wheel_is_made_from(sources: Path) -> None:
+def test_the_sdist_contains_the_files_that_the_wheel_is_built_from(sources: Path) -> None:
     with tarfile.open(_built(sources, "sdist")) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     for wanted in ("setup.py", "notebooks/quickstart.ipynb", "storm_lab/reporting/templates/report.css"):
@@ -102,7 +102,7 @@ def test_sdist_holds_what_the_wheel_is_made_from(sources: Path) -> None:
     assert "data/calibration/constants.json" in names
 
 
-def test_init_makes_a_workspace_that_is_found_from_below(installed: Path, tmp_path: Path) -> None:
+def test_init_makes_a_workspace_that_is_found_from_its_subfolders(installed: Path, tmp_path: Path) -> None:
     storm_lab(installed, tmp_path, "init", "mine")
     home = tmp_path / "mine"
     assert (home / "notebooks" / "quickstart.ipynb").is_file()
@@ -115,7 +115,7 @@ def test_init_makes_a_workspace_that_is_found_from_below(installed: Path, tmp_pa
     assert str(home / "elsewhere" / "runs") in listed
 
 
-def test_without_a_workspace_results_land_where_the_user_stands(installed: Path, tmp_path: Path) -> None:
+def test_without_a_workspace_results_go_to_the_working_folder(installed: Path, tmp_path: Path) -> None:
     listed = storm_lab(installed, tmp_path, "list", "twitter-semantics", "--runs", "--json")
     assert str(tmp_path / "data" / "runs") in listed
 
@@ -129,7 +129,7 @@ def test_an_experiment_runs_from_the_wheel(installed: Path, tmp_path: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("twine") is None, reason="twine is not there; it comes with make dist")
-def test_wheel_and_sdist_pass_twine(sources: Path, wheel: Path) -> None:
+def test_the_wheel_and_the_sdist_pass_twine(sources: Path, wheel: Path) -> None:
     files = [str(wheel), str(_built(sources, "sdist"))]
     done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *files], check=False)
     assert done.returncode == 0

@@ -16,13 +16,13 @@ ORDER = (
     *("state", "bundle", "events", "kernel", "setup", "control"),
     *("spec", "emulation"),
 )
-"""Files and folders of the room in reading order; the folders' order is that of CONTRIBUTING."""
+"""Files and folders of the emulator in reading order; CONTRIBUTING lists the folders in the same order."""
 
 
 def imported(path: Path, loaded: bool) -> Iterator[str]:
     """Modules in the emulator that a file imports; with ``loaded``, when it is loaded itself."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    # Names of types alone make no module wait for another.
+    # Imports for type checking only are not executed.
     types = [
         node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     ]
@@ -42,7 +42,7 @@ def imported(path: Path, loaded: bool) -> Iterator[str]:
 
 
 def modules(loaded: bool = False) -> dict[str, set[str]]:
-    """Every module of the room with the modules of the room that it imports."""
+    """Return every module of the emulator with the emulator modules that it imports."""
     return {
         ".".join(path.relative_to(EMULATOR).with_suffix("").parts).removesuffix(".__init__"): set(
             imported(path, loaded)
@@ -53,7 +53,7 @@ def modules(loaded: bool = False) -> dict[str, set[str]]:
 
 
 def upward(found: dict[str, set[str]]) -> list[str]:
-    """Imports that lead to a later part."""
+    """Return the imports of a later part."""
     place = {part: number for number, part in enumerate(ORDER)}
     return [
         f"{module} imports {target}"
@@ -69,18 +69,18 @@ def test_each_part_imports_only_parts_before_it() -> None:
     assert not upward(found)
 
 
-def test_an_import_of_a_later_part_is_found() -> None:
+def test_an_import_of_a_later_part_is_reported() -> None:
     assert upward({"state.arrays": {"kernel.spout"}}) == ["state.arrays imports kernel.spout"]
     assert not upward({"kernel.spout": {"state.arrays"}})
 
 
-def test_no_module_imports_itself_by_a_detour() -> None:
-    # Raises CycleError, which names the modules of the circle. A package is not what its modules wait for.
+def test_no_module_imports_itself_indirectly() -> None:
+    # Raises CycleError, which names the modules of a cycle. A module may import its own package.
     found = modules(loaded=True)
     TopologicalSorter({m: {t for t in ts if not m.startswith(f"{t}.")} for m, ts in found.items()}).prepare()
 
 
-def test_the_folders_stand_in_this_order_in_contributing() -> None:
+def test_contributing_lists_the_folders_in_this_order() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (row,) = re.findall(r"^\| `emulator/` \|.*$", text, flags=re.MULTILINE)
     folders = [part for part in ORDER if (EMULATOR / part).is_dir()]

@@ -10,7 +10,7 @@ import storm_lab
 from storm_lab.errors import StormLabError, UserError, exception_summary
 
 
-def test_all_parts_in_one_line() -> None:
+def test_a_message_has_all_parts_in_one_line() -> None:
     error = UserError("must be at least 1", field="gamma", value=0.5, remedy="use a number from 1 to 10")
     assert str(error) == "gamma = 0.5: must be at least 1; use a number from 1 to 10"
 
@@ -24,7 +24,7 @@ def test_all_parts_in_one_line() -> None:
         ({"remedy": "mend it"}, "is wrong; mend it"),
     ],
 )
-def test_parts_that_are_not_known_leave_no_trace(given: dict[str, str], line: str) -> None:
+def test_parts_that_are_not_given_are_left_out(given: dict[str, str], line: str) -> None:
     assert str(UserError("is wrong", **given)) == line
 
 
@@ -47,7 +47,7 @@ def test_exit_codes() -> None:
     assert issubclass(UserError, StormLabError)
 
 
-def test_survives_the_way_back_from_a_worker_process() -> None:
+def test_an_error_survives_the_way_back_from_a_worker_process() -> None:
     class_and_line = UserError("is wrong", field="seed", value=-1, remedy="use 0 or more")
     again = pickle.loads(pickle.dumps(class_and_line))
     assert type(again) is UserError
@@ -55,12 +55,12 @@ def test_survives_the_way_back_from_a_worker_process() -> None:
     assert (again.field, again.value, again.remedy) == ("seed", -1, "use 0 or more")
 
 
-def test_a_notebook_shows_the_message_without_the_calls_that_led_to_it() -> None:
+def test_a_notebook_shows_the_message_without_a_traceback() -> None:
     error = UserError("is too high", field="rate", value=9, remedy="lower it")
     assert error._render_traceback_() == ["UserError: rate = 9: is too high; lower it"]
 
 
-def test_a_folder_whose_name_begins_like_the_package_s_is_the_user_s_own() -> None:
+def test_a_folder_whose_name_starts_like_the_package_counts_as_user_code() -> None:
     path = Path(storm_lab.__file__).parent.with_name("storm_lab_ideas") / "my_idea.py"
     names = {"loads": json.loads}
     exec(compile("def run():\n    loads('{')\n", str(path), "exec"), names)

@@ -1,4 +1,4 @@
-"""What the documentation's Python examples import is there."""
+"""The names that the documentation's Python examples import exist."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 
 
 def imported(page: Path) -> list[tuple[str, str]]:
-    """Modules of the package, each with a name that a Python block of the page imports from it."""
+    """Return the names that the Python blocks of a page import, each after its module of the package."""
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     return [
         (node.module, alias.name)
@@ -36,5 +36,5 @@ def test_pages_have_examples() -> None:
 
 
 @pytest.mark.parametrize(("page", "module", "name"), EXAMPLES, ids=[".".join(each) for each in EXAMPLES])
-def test_what_an_example_imports_is_there(page: str, module: str, name: str) -> None:
+def test_a_name_that_an_example_imports_exists(page: str, module: str, name: str) -> None:
     assert hasattr(import_module(module), name), f"{page} imports {name} from {module}"

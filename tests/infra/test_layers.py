@@ -14,7 +14,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "storm_lab"
 
 LEAVES = frozenset({"errors", "identity", "machine", "version"})
-"""Everybody may import these; they import none but each other."""
+"""Every package may import these; they import only each other."""
 
 BELOW_PAPERS = frozenset({"model", "schedulers", "tuplelog", "workloads", "emulator", "monitoring"})
 ALL_BUT_CLI = BELOW_PAPERS | {"experiments", "papers", "league", "pipeline", "reporting", "runs", "bench"}
@@ -52,14 +52,14 @@ class Arrow:
 
 
 def package_of(path: Path) -> str:
-    """Name of the package a file lies in: a folder or a single file directly under the package."""
+    """Return the package of a file: a folder or a single file directly under ``storm_lab``."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
 def arrows_of(path: Path, text: str) -> list[Arrow]:
-    """All imports of other packages in a file, wherever in the file they stand."""
+    """Return all imports of other packages in a file, including those inside functions."""
     source = package_of(path)
-    # Names that a relative import counts its dots from: the package that the file lies in.
+    # The package of the file, from which relative imports start.
     package = ("storm_lab", *path.relative_to(PACKAGE).parent.parts)
     modules: list[tuple[str, int]] = []
     for node in ast.walk(ast.parse(text, filename=str(path))):
@@ -81,7 +81,7 @@ def arrows_of(path: Path, text: str) -> list[Arrow]:
 
 
 def fault(arrow: Arrow) -> str | None:
-    """Why an import is not allowed, or None."""
+    """Return why an import is not allowed, or None."""
     if arrow.target in LEAVES or arrow.target == "__version__" or arrow.source == "__init__":
         return None
     if arrow.source in LEAVES:
@@ -102,19 +102,19 @@ def test_imports_run_downwards() -> None:
     assert not faults, "imports must run downwards (see CONTRIBUTING.md):\n" + "\n".join(faults)
 
 
-def test_every_room_is_in_the_table() -> None:
+def test_every_package_is_in_the_table() -> None:
     packages = {package_of(path) for path in PACKAGE.rglob("*.py")} - LEAVES - {"__init__", "__main__"}
     assert packages <= set(MAY_IMPORT), f"not in the table: {', '.join(sorted(packages - set(MAY_IMPORT)))}"
 
 
-def test_every_room_is_on_the_map_of_contributing() -> None:
+def test_every_package_is_on_the_map_in_contributing() -> None:
     text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     on_map = {name.strip("`/").removesuffix(".py") for row in rows for name in row.replace(",", " ").split()}
     assert on_map == set(MAY_IMPORT) | LEAVES
 
 
-def test_the_table_has_no_circle() -> None:
+def test_the_table_has_no_cycle() -> None:
     below = dict(MAY_IMPORT)
     while below:
         ready = {package for package, packages in below.items() if not packages & set(below)}

@@ -38,7 +38,7 @@ def test_uv_installs_the_lock(tmp_path: Path, commands: list[list[str]]) -> None
     assert commands[2][:3] == [str(tmp_path / "bin" / "uv"), "pip", "install"]
 
 
-def test_uv_is_left_out_where_pip_has_an_index_of_its_own(
+def test_uv_is_not_used_if_pip_has_an_index_of_its_own(
     tmp_path: Path, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = subprocess.CompletedProcess([], 0, "global.index-url='https://mirror'\n", "")

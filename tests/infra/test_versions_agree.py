@@ -1,4 +1,4 @@
-"""pyproject.toml, requirements.lock and environment.yml say the same; pyproject.toml is the truth."""
+"""pyproject.toml, requirements.lock and environment.yml agree; pyproject.toml is the reference."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from storm_lab.machine.java import NEWEST_TRIED_JAVA, OLDEST_JAVA
 ROOT = Path(__file__).resolve().parents[2]
 
 CONDA_NAMES = {"ortools-python": "ortools", "python-duckdb": "duckdb"}
-"""Packages that conda-forge calls otherwise."""
+"""Packages that have another name on conda-forge."""
 
 NOT_LOCKED = {"docs", "publish"}
-"""Extras that only make docs and make dist fetch."""
+"""Extras that only ``make docs`` and ``make dist`` install."""
 
 NOT_PYTHON_PACKAGES = {"python", "pip", "openjdk"}
 
@@ -109,17 +109,17 @@ def environment_faults(wanted: Ranges, found: Ranges) -> list[str]:
     return faults
 
 
-def test_lock_holds_every_package_inside_its_range() -> None:
+def test_the_lock_contains_every_package_in_its_range() -> None:
     assert not lock_faults(wanted_ranges(), locked_versions(lock_text()))
 
 
-def test_environment_has_the_same_ranges() -> None:
+def test_the_environment_has_the_same_ranges() -> None:
     ranges, _ = environment_ranges(environment())
     packages = {name: ranges[name] for name in ranges if name not in NOT_PYTHON_PACKAGES}
     assert not environment_faults(wanted_ranges(), packages)
 
 
-def test_environment_brings_python_a_jdk_and_the_project() -> None:
+def test_the_environment_installs_python_a_jdk_and_the_project() -> None:
     found = environment()
     ranges, pip = environment_ranges(found)
     assert ranges["python"] == SpecifierSet(project()["requires-python"])
@@ -134,12 +134,12 @@ def test_python_packages_have_one_version_for_all_pythons() -> None:
     assert not several, f"a run would depend on the Python it is made with: {several}"
 
 
-def test_lock_tells_nothing_of_where_packages_came_from() -> None:
+def test_the_lock_does_not_say_where_packages_came_from() -> None:
     for line in lock_text().splitlines():
         assert not re.search(r"://|^-|@|/[a-z]+/", line), f"requirements.lock holds a place: {line}"
 
 
-def test_version_of_the_project_is_the_same_everywhere() -> None:
+def test_the_version_of_the_project_is_the_same_everywhere() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == storm_lab.__version__
     assert f"## {storm_lab.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -153,7 +153,7 @@ def test_version_of_the_project_is_the_same_everywhere() -> None:
         ({"pandas": ["2.3.3", "3.0"]}, "outside"),
     ],
 )
-def test_a_lock_that_disagrees_is_seen(locked: dict[str, list[str]], word: str) -> None:
+def test_a_lock_that_disagrees_is_reported(locked: dict[str, list[str]], word: str) -> None:
     (fault,) = lock_faults({"pandas": SpecifierSet(">=2.2,<3")}, locked)
     assert word in fault
 
@@ -166,6 +166,6 @@ def test_a_lock_that_disagrees_is_seen(locked: dict[str, list[str]], word: str) 
         ({"pandas": SpecifierSet(">=2.2,<3"), "polars": SpecifierSet()}, "not in pyproject.toml"),
     ],
 )
-def test_an_environment_that_disagrees_is_seen(found: Ranges, word: str) -> None:
+def test_an_environment_that_disagrees_is_reported(found: Ranges, word: str) -> None:
     (fault,) = environment_faults({"pandas": SpecifierSet(">=2.2,<3")}, found)
     assert word in fault
