@@ -1,4 +1,4 @@
-"""What a site takes beside topology, machines and sources, and what it refuses by name."""
+"""The conditions that a site takes besides topology, machines and sources, and those that it refuses."""
 
 import dataclasses
 
@@ -30,7 +30,7 @@ def described(where: Site) -> EmulationSpec:
     return where.describe(entrant, spec).spec
 
 
-def test_constants_may_be_named_given_whole_or_come_from_a_calibration() -> None:
+def test_constants_are_given_by_name_as_a_cost_model_or_from_a_calibration() -> None:
     assert described(site(cost={"lan_us": 120.0})).cost == dataclasses.replace(CostModel(), lan_us=120.0)
     whole = dataclasses.replace(CostModel(), emit_us=5.0)
     assert described(site(cost=whole)).cost is whole
@@ -46,7 +46,7 @@ def test_settings_faults_and_pending_limits_reach_the_run() -> None:
     assert spec.topologies[0].topology.max_spout_pending == 7
 
 
-def test_each_condition_makes_another_run() -> None:
+def test_each_condition_gives_another_run() -> None:
     runs = [
         run_of(site(**conditions))
         for conditions in (
@@ -73,12 +73,14 @@ def test_each_condition_makes_another_run() -> None:
         ({"faults": [{"fault": "meteor", "at_s": 1.0}]}, "meteor"),
     ],
 )
-def test_what_is_not_supported_is_refused_by_name(conditions: dict[str, object], said: str) -> None:
+def test_unsupported_or_invalid_conditions_are_refused_by_name(
+    conditions: dict[str, object], said: str
+) -> None:
     with pytest.raises(UserError, match=said):
         site(**conditions)
 
 
-def test_a_given_placement_is_an_entrant_and_what_has_no_slot_is_told() -> None:
+def test_a_given_placement_is_a_scheduler_that_reports_executors_without_a_slot() -> None:
     where = site()
     executors = executors_of(TOPOLOGY, where.version)
     big = Slot("big", 6700)
@@ -111,6 +113,6 @@ def test_a_fixed_first_placement_must_name_every_executor() -> None:
         ("placement", {"numbers": 1}, "give an Assignment"),
     ],
 )
-def test_conditions_of_another_kind_are_refused_by_name(name: str, value: object, remedy: str) -> None:
+def test_conditions_of_the_wrong_type_are_refused_by_name(name: str, value: object, remedy: str) -> None:
     with pytest.raises(UserError, match=rf"^{name}.*has the wrong type; .*{remedy}"):
         site(**{name: value})

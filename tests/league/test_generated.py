@@ -1,4 +1,4 @@
-"""Generated instances: the same for the same seed, varied, and neither idle nor overloaded."""
+"""Generated instances: the same for the same seed, with shapes and machines as their names say."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_the_same_seed_gives_the_same_instance(family: str, machines: str) -> No
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_families_have_their_shape(family: str) -> None:
+def test_every_family_has_its_shape(family: str) -> None:
     topology = generated_site(family, "equal", 3).plan.topology
     parents = {c.id: [s.source for s in c.inputs] for c in topology.components}
     children = {c.id: sum(c.id in own for own in parents.values()) for c in topology.components}
@@ -33,14 +33,14 @@ def test_families_have_their_shape(family: str) -> None:
     assert shape[family]
 
 
-def test_machines_differ_as_they_should() -> None:
+def test_machines_have_equal_cores_unequal_speeds_or_several_racks() -> None:
     nodes = {kind: generated_site("chain", kind, 1).cluster.nodes for kind in MACHINES}
     assert len({node.cores for node in nodes["equal"]}) == 1
     assert len({node.core_mhz for node in nodes["unequal"]}) == 3
     assert len({node.rack for node in nodes["racks"]}) >= 2
 
 
-def test_some_keys_are_met_far_more_often_than_others() -> None:
+def test_some_random_topologies_use_a_fields_grouping() -> None:
     topologies = [generated_site("random", "equal", seed).plan.topology for seed in range(1, 6)]
     inputs = [s for t in topologies for c in t.components for s in c.inputs]
     assert any(s.grouping is Grouping.FIELDS for s in inputs)

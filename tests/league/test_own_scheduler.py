@@ -1,4 +1,4 @@
-"""A scheduler of the reader's own: the file to start from, how it is found, and what it must hold."""
+"""A reader's own scheduler: the starter file, how it is found, and the contract that it must keep."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from storm_lab.schedulers.scheduler_file import scheduler_of
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of its own, whose modules are forgotten again."""
+    """A temporary folder, whose modules are removed from ``sys.modules`` afterwards."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     before = set(sys.modules)
     yield tmp_path
@@ -63,7 +63,7 @@ def test_the_starters_own_test_passes_with_pytest(folder: Path) -> None:
     assert f"{len(CASES)} passed" in done.stdout
 
 
-def test_nothing_of_the_readers_is_written_over(tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("mine")
     written = write_starter("my-idea", tmp_path)
     assert [path.name for path in written] == ["my_idea.py", "test_my_idea.py"]
@@ -91,7 +91,7 @@ def test_built_in_policies_keep_the_contract(name: str, case: ContractCase) -> N
 
 
 class Broken(Scheduler[NoParameters]):
-    """Places at random, keeps an earlier answer, or nothing."""
+    """Places at random or places nothing, as ``way`` says."""
 
     name, version = "broken", "1"
     way = "nothing"
@@ -108,7 +108,7 @@ class Broken(Scheduler[NoParameters]):
         return SchedulingResult(placed, {t.id: TopologyStatus(done, "so") for t in view.topologies})
 
 
-def test_a_scheduler_that_throws_dice_or_places_nothing_fails_the_check() -> None:
+def test_a_random_scheduler_and_one_that_places_nothing_fail_the_check() -> None:
     policy = Broken()
     with pytest.raises(UserError, match=r"it placed nothing \(so\), a topology that is new"):
         check(policy, CASES[0])
@@ -117,7 +117,7 @@ def test_a_scheduler_that_throws_dice_or_places_nothing_fails_the_check() -> Non
         check(policy, CASES[0])
 
 
-def test_built_in_policies_play_where_they_were_made_for() -> None:
+def test_built_in_policies_run_online_only_if_they_need_measured_load() -> None:
     assert set(RUNS_ON_MEASURED_LOAD) == {
         name for name in scheduler_names() if type(make_scheduler(name)).__module__.startswith("storm_lab.")
     }
@@ -126,7 +126,7 @@ def test_built_in_policies_play_where_they_were_made_for() -> None:
     assert [(e.name, e.online) for e in entrants] == [("tstorm-gamma1.2-online", True), ("default", False)]
 
 
-def test_an_edit_of_the_readers_file_or_of_what_it_imports_is_another_run(folder: Path) -> None:
+def test_editing_the_readers_file_or_a_module_that_it_imports_gives_another_run(folder: Path) -> None:
     write_starter("my-idea", folder)
     (folder / "helpers.py").write_text("FACTOR = 2\n")
     source = folder / "my_idea.py"
@@ -174,7 +174,7 @@ class Mine(Scheduler[NoParameters]):
         ('name, version = "mine"', 'name, version = "../mine"', "'../mine' cannot be used as a file name"),
     ],
 )
-def test_a_scheduler_that_no_run_can_be_given_is_refused(
+def test_a_scheduler_that_cannot_be_imported_created_named_or_copied_is_refused(
     folder: Path, before: str, after: str, said: str
 ) -> None:
     assert before in _MINE
@@ -184,5 +184,5 @@ def test_a_scheduler_that_no_run_can_be_given_is_refused(
     assert said in str(refused.value)
 
 
-def test_a_built_in_policy_named_as_ones_own_plays_once() -> None:
+def test_a_built_in_policy_that_is_given_twice_plays_once() -> None:
     assert [entrant.name for entrant in field(["tstorm"], ["default", "tstorm"])] == ["tstorm", "default"]

@@ -1,4 +1,4 @@
-"""Following the page on a scheduler of one's own, command by command."""
+"""The commands of the page about writing one's own scheduler work as written."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ PROGRAMS = {
 }
 
 
-def given(command: str, folder: Path) -> str:
-    """Give a command of the page in a folder; what it printed."""
+def output_of(command: str, folder: Path) -> str:
+    """Run a command of the page in a folder and return its output."""
     program, *arguments = shlex.split(command)
     done = subprocess.run(
         [*PROGRAMS[program], *arguments],
@@ -40,8 +40,8 @@ def given(command: str, folder: Path) -> str:
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_the_page_leads_from_nothing_to_a_table_for_latex(tmp_path: Path) -> None:
-    said = {command: given(command, tmp_path) for command in COMMANDS}
+def test_the_commands_of_the_page_lead_to_tables_for_latex(tmp_path: Path) -> None:
+    said = {command: output_of(command, tmp_path) for command in COMMANDS}
     by_start = {command.split(" --")[0]: text for command, text in said.items()}
     assert "9 passed" in by_start["pytest -q test_my_idea.py"]
     assert "my-idea" in by_start["storm-lab league"] or any("mean rank" in text for text in said.values())
@@ -52,11 +52,11 @@ def test_the_page_leads_from_nothing_to_a_table_for_latex(tmp_path: Path) -> Non
         assert (tmp_path / "first" / name).is_file(), name
     table = (tmp_path / "first" / "standing.tex").read_text()
     assert r"\toprule" in table and "my-idea" in table
-    again = given(next(command for command in COMMANDS if "--out first" in command), tmp_path)
+    again = output_of(next(command for command in COMMANDS if "--out first" in command), tmp_path)
     assert "6 of 6 runs were there already" in again
 
 
-def test_every_command_of_the_page_is_one_that_the_program_has() -> None:
+def test_every_command_of_the_page_exists() -> None:
     from storm_lab.cli import cli
 
     for command in COMMANDS:

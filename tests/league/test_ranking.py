@@ -1,4 +1,4 @@
-"""Ranks and tests over instances, against numbers that are worked out by hand or printed elsewhere."""
+"""Ranks and tests over instances, against numbers that are worked out by hand or published."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def test_a_missing_score_is_refused() -> None:
         ranks(scores(a=[1.0], b=[float("nan")]))
 
 
-def test_nemenyis_difference_is_the_printed_one() -> None:
+def test_nemenyis_difference_matches_a_published_example() -> None:
     # Demsar's example: four methods on fourteen sets, q = 2.569, difference 1.25.
     draw = np.random.default_rng(1)
     table = pd.DataFrame(draw.random((14, 4)) + 1, columns=list("abcd"))
     assert rank_test(table).critical_difference == pytest.approx(2.569 * math.sqrt(20 / 84), abs=1e-3)
 
 
-def test_friedmans_statistic_by_hand() -> None:
+def test_friedmans_statistic_matches_a_hand_calculation() -> None:
     # Ranks are 1, 2, 3 on all of four instances: 12 / (4*3*4) * (4^2 + 8^2 + 12^2) - 3*4*4 = 8.
     found = rank_test(scores(a=[1.0] * 4, b=[2.0] * 4, c=[3.0] * 4))
     assert found.statistic == pytest.approx(8.0)
@@ -74,7 +74,7 @@ def test_two_schedulers_or_one_instance_have_no_friedman_test() -> None:
         ([1.0, 1.4, 3.0, 3.2], 0.5, (("s0", "s1"), ("s2", "s3"))),
     ],
 )
-def test_groups_are_the_longest_runs_that_do_not_differ(
+def test_groups_are_the_longest_ranges_of_schedulers_that_do_not_differ(
     positions: list[float], difference: float, groups: tuple[tuple[str, ...], ...]
 ) -> None:
     named = {f"s{n}": rank for n, rank in enumerate(positions)}
@@ -89,12 +89,12 @@ def test_wins_ties_and_losses_are_counted_per_instance() -> None:
     assert table.set_index("against").loc["c"].tolist() == [3, 1, 0]
 
 
-def test_holms_method_by_hand() -> None:
+def test_holms_method_matches_a_hand_calculation() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.6, 0.7]) == pytest.approx([1.0, 1.0])
 
 
-def test_gains_against_a_baseline() -> None:
+def test_gains_and_p_values_are_taken_against_a_baseline() -> None:
     table = against_baseline(scores(base=[10.0] * 6, good=[8.0] * 5 + [9.0], lost=[INF] * 6), "base")
     good, lost = table.to_dict("records")
     assert good["gain_percent"] == pytest.approx(20.0)

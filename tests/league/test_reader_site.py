@@ -1,4 +1,4 @@
-"""A site of the reader's own: their topology and machines, under any scheduler."""
+"""A reader's own site: their topology and machines, under any scheduler."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ def run_of(where: Site) -> str:
     return identity_of(spec).run
 
 
-def test_its_topology_runs_on_its_machines_at_its_rate(tmp_path: Path) -> None:
+def test_a_sites_topology_runs_on_its_machines_at_its_rate(tmp_path: Path) -> None:
     entrants = [
         Entrant("default", make_scheduler("default")),
         Entrant("t-storm", make_scheduler("tstorm", ["gamma=2"]), online=True),
@@ -80,7 +80,7 @@ def test_its_topology_runs_on_its_machines_at_its_rate(tmp_path: Path) -> None:
         run = open_run(played.folder)
         roots = run.table("roots")
         assert {node["node"] for node in run.table("nodes").to_pylist()} == {"big", "small"}
-        # 20 lines a second for 90 s; those that wait while the workers start are taken then.
+        # 20 lines a second for 90 s; lines that wait while the workers start are emitted afterwards.
         assert 20 * 89 <= roots.num_rows <= 20 * 90
         placed = run.table("placements")
         assert set(placed["component"].to_pylist()) >= {"numbers", "sink"}
@@ -88,12 +88,12 @@ def test_its_topology_runs_on_its_machines_at_its_rate(tmp_path: Path) -> None:
 
 
 def trace(at: int) -> SourcePlan:
-    """Arrivals at 0 and then, nanoseconds, every second."""
+    """Arrivals at 0 and ``at`` nanoseconds of every second."""
     arrivals = np.array([0, at], dtype=np.int64)
     return SourcePlan(SourceKind.TRACE, arrivals_ns=arrivals, arrival_period_ns=10**9)
 
 
-def test_whatever_is_changed_about_it_makes_another_run() -> None:
+def test_any_change_of_a_site_gives_another_run() -> None:
     base = run_of(site())
     assert run_of(site()) == base
     others = [
@@ -123,11 +123,11 @@ def test_a_spout_needs_a_source_and_a_source_its_spout() -> None:
         site(rate=-1.0)
 
 
-def test_the_parameters_of_word_count_do_not_fit_a_site() -> None:
+def test_the_parameters_of_word_count_are_refused_for_a_site() -> None:
     with pytest.raises(UserError, match="lines_per_s"):
         League.of([], site(), {"lines_per_s": 3.0})
 
 
-def test_the_example_site_refuses_what_is_no_number_of_nodes() -> None:
+def test_the_example_site_refuses_an_invalid_number_of_nodes() -> None:
     with pytest.raises(UserError, match="nodes = 'three': the example site needs a whole number"):
         example_site(50.0, nodes="three")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""When a scheduler's steady state begins, and what a wrong answer of one becomes."""
+"""When a scheduler's steady state begins, and how an invalid answer ends the run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MACHINES = Cluster((Node("a", ports=(6700,)), Node("b", ports=(6700,))))
 
 
 class Swaps(Scheduler[NoParameters]):
-    """Everything on one node, and on the other one as soon as load has been measured."""
+    """Places everything on one node, and on the other one once load has been measured."""
 
     name, version = "swaps", "1"
 
@@ -42,7 +42,7 @@ class Swaps(Scheduler[NoParameters]):
 
 
 class LeavesOneOut(Swaps):
-    """Forgets an executor and says that all is well."""
+    """Leaves out an executor but reports success."""
 
     name = "leaves-one-out"
 
@@ -65,14 +65,14 @@ def entry(second: int, action: str, **detail: Fact) -> Decision:
         ([entry(1, "assign", moved=3), entry(9, "rebalance"), entry(39, "running")], 9),
     ],
 )
-def test_a_first_assignment_is_no_move_and_neither_is_one_that_moves_nobody(
+def test_neither_the_first_assignment_nor_one_that_moves_no_executor_is_a_move(
     entries: list[Decision], seconds: int | None
 ) -> None:
     assert last_move(entries) == (None if seconds is None else seconds * 10**9)
 
 
 def warm_up(entrant: Entrant, home: Path, given: Mapping[str, object]) -> tuple[float, float | None]:
-    """Where the steady state begins, and when the last re-assignment was, in seconds."""
+    """Play a run; return when its steady state begins and when it was last re-assigned, in seconds."""
     where = site(cluster=MACHINES, rate=5.0)
     (spec,) = stage_runs(where, [entrant], stage_parameters(where, {"seeds": [1], **given}))
     (played,) = play_all([spec], home=home, jobs=0)
@@ -91,12 +91,14 @@ def test_the_steady_state_begins_after_the_last_re_assignment_has_settled(tmp_pa
     assert moved is not None
     assert begins == pytest.approx(max(150.0, moved + 100.0))
     assert begins > 150.0
-    # Who never moves is measured over the second half.
+    # A scheduler that never moves an executor is measured over the second half.
     assert warm_up(Entrant("even", make_scheduler("even")), tmp_path, settings) == (150.0, None)
 
 
 @pytest.mark.parametrize("online", [False, True])
-def test_an_answer_that_leaves_out_an_executor_ends_the_run_by_name(online: bool, tmp_path: Path) -> None:
+def test_an_answer_that_leaves_out_an_executor_ends_the_run_with_an_error(
+    online: bool, tmp_path: Path
+) -> None:
     where = site(cluster=MACHINES, rate=5.0)
     given = {"seeds": [1], "duration_s": 100.0, "generation_s": 20.0}
     specs = stage_runs(
@@ -112,7 +114,7 @@ def test_an_answer_that_leaves_out_an_executor_ends_the_run_by_name(online: bool
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_a_policy_that_re_assigns_late_in_a_short_run_is_as_quick_as_in_a_long_one(
+def test_a_late_re_assignment_gains_as_much_in_a_short_run_as_in_a_long_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from storm_lab.machine.places import DATA_VARIABLE
