@@ -1,4 +1,4 @@
-"""Leagues: entrants are told apart by what they do, and tables carry intervals over seeds."""
+"""Leagues: entrants are distinguished by their behaviour, and tables have intervals over seeds."""
 
 import dataclasses
 from types import SimpleNamespace
@@ -37,7 +37,7 @@ def run_of(entrant: Entrant) -> str:
     return identity_of(spec).run
 
 
-def test_a_changed_scheduler_is_another_run() -> None:
+def test_a_changed_scheduler_gives_another_run() -> None:
     base = Entrant("mine", Mine())
     assert run_of(base) == run_of(dataclasses.replace(base))
     assert run_of(base) != run_of(Entrant("mine", MineOnFive()))
@@ -45,7 +45,7 @@ def test_a_changed_scheduler_is_another_run() -> None:
     assert len(gammas) == 2
 
 
-def test_what_a_run_leaves_in_a_scheduler_does_not_reach_the_next() -> None:
+def test_state_that_a_run_leaves_in_a_scheduler_does_not_reach_the_next_run() -> None:
     policy = Mine()
     entrant = Entrant("mine", policy)
     left = entrant.control(stage_parameters(STAGE, {})).scheduler
@@ -54,7 +54,7 @@ def test_what_a_run_leaves_in_a_scheduler_does_not_reach_the_next() -> None:
     assert run_of(entrant) == run_of(Entrant("mine", Mine()))
 
 
-def test_an_entrant_on_measured_load_is_another_run() -> None:
+def test_an_entrant_on_measured_load_gives_another_run() -> None:
     policy = make_scheduler("tstorm")
     assert run_of(Entrant("t", policy)) != run_of(Entrant("t", policy, online=True))
 
@@ -69,7 +69,7 @@ def test_parameters_of_a_league_are_checked() -> None:
         League.of([Entrant("mine", Mine())], STAGE, {"lines": 3})
 
 
-def test_only_schedulers_of_a_notebook_stay_in_its_process() -> None:
+def test_an_entrant_knows_whether_its_scheduler_is_defined_in_a_notebook() -> None:
     assert not Entrant("mine", Mine()).in_notebook
     elsewhere = type("Here", (Mine,), {"__module__": "__main__"})
     assert Entrant("here", elsewhere()).in_notebook
@@ -127,7 +127,7 @@ def test_results_have_a_row_for_each_run() -> None:
     assert ranked["inter_node_percent"].tolist()[1:] == [50.0, 70.0]
 
 
-def test_the_transition_is_reported_apart_from_the_steady_state() -> None:
+def test_the_transition_is_reported_separately_from_the_steady_state() -> None:
     rows = results(tables()).set_index(["variant", "seed"])  # type: ignore[arg-type]
     assert rows.loc[("slow", 2), list(TRANSITION)].tolist() == [400.0, 300.0, 6, 30.0]
     calm = rows.loc[("slow", 1), list(TRANSITION)]

@@ -1,4 +1,4 @@
-"""The least traffic between nodes, of a case that is solved by hand."""
+"""The least traffic between nodes, for a case that is solved by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from storm_lab.model import Cluster, Component, Node, Subscription, Topology
 from storm_lab.model.version import V0_9_0
 from storm_lab.tournament.optimum import excess_percent, least_traffic
 
-# Two pairs that talk much, and a little between them; a node takes 3 of 4 executors.
+# Two pairs with much traffic, and a little between the pairs; a node takes 3 of the 4 executors.
 TOPOLOGY = Topology(
     "t", (Component("a", 2), Component("b", 2, inputs=(Subscription("a"),))), workers=2, ackers=0
 )
@@ -16,8 +16,8 @@ A1, A2, B1, B2 = (("t", name, task) for name, task in (("a", 1), ("a", 2), ("b",
 TRAFFIC = {(A1, B1): 10.0, (A2, B2): 8.0, (A1, B2): 1.0, (A2, B1): 1.0}
 
 
-def test_the_least_traffic_by_hand() -> None:
-    # Three and one: the lonely executor's 9 or more; two pairs: 2.
+def test_the_least_traffic_matches_the_solution_by_hand() -> None:
+    # Three executors and one: all traffic of the single one, 9 or more. Two pairs: 2.
     cluster = Cluster((Node("n1"), Node("n2")))
     assert least_traffic((TOPOLOGY,), cluster, V0_9_0, TRAFFIC) == pytest.approx(2.0)
 

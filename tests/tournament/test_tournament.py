@@ -1,4 +1,4 @@
-"""Tournaments: what counts as a loss, what a case is about, and what is said of two schedulers."""
+"""Tournaments: what counts as a loss, how a case is judged, and how two schedulers are compared."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SEEDS = (1, 2, 3, 4, 5)
 
 
 Numbers = Mapping[tuple[str, str], float]
-"""By case and scheduler."""
+"""Numbers by case and scheduler."""
 
 
 def rows(times: Numbers, rates: Numbers = MappingProxyType({})) -> pd.DataFrame:
@@ -58,14 +58,14 @@ def test_a_failure_is_a_loss_and_the_others_are_ranked() -> None:
     assert math.isinf(table.loc["one", "b"])
 
 
-def test_who_drops_load_loses_a_case_about_latency() -> None:
+def test_a_scheduler_that_drops_load_loses_a_case_judged_by_latency() -> None:
     times = {("one", name): value for name, value in {"a": 10.0, "b": 12.0, "drops": 1.0}.items()}
     found = rows(times, {("one", "drops"): 80.0})
     assert set(found["objective"]) == {"latency"}
     assert math.isinf(score_table(found).loc["one", "drops"])
 
 
-def test_a_case_without_latency_or_with_saturated_sources_is_about_throughput() -> None:
+def test_a_case_without_latency_or_with_saturated_sources_is_judged_by_throughput() -> None:
     saturated = rows(
         {("one", "a"): 10.0, ("one", "b"): 10.0, ("one", "c"): 10.0},
         {("one", "a"): 200.0, ("one", "c"): 120.0},
@@ -77,7 +77,7 @@ def test_a_case_without_latency_or_with_saturated_sources_is_about_throughput() 
     assert set(scored(unanchored)["objective"]) == {"throughput"}
 
 
-def test_the_comparison_says_where_and_by_how_much() -> None:
+def test_the_comparison_says_in_which_cases_and_by_how_much() -> None:
     times = {(f"case{n}", "a"): 9.0 for n in range(6)} | {(f"case{n}", "b"): 10.0 for n in range(6)}
     found = compared(rows(times), "a", "b")
     assert found.cases["verdict"].tolist() == ["better"] * 6
@@ -88,7 +88,7 @@ def test_the_comparison_says_where_and_by_how_much() -> None:
     json.dumps(found.document(), allow_nan=False)
 
 
-def test_equal_schedulers_and_losses_are_called_so() -> None:
+def test_the_comparison_names_equal_cases_and_losses() -> None:
     times = {("one", "a"): 10.0, ("one", "b"): 10.02, ("two", "a"): math.inf, ("two", "b"): 5.0}
     found = compared(rows(times), "a", "b")
     assert found.cases["verdict"].tolist() == ["equal", "worse"]
@@ -163,7 +163,7 @@ def test_means_are_over_the_same_cases_for_all() -> None:
     assert means_note(found).startswith("means over the 1 of 2 cases without a loss (not counting never)")
 
 
-def test_a_quantity_that_one_scheduler_lacks_in_a_case_counts_for_none_there() -> None:
+def test_a_case_in_which_a_scheduler_lacks_a_quantity_is_left_out_of_its_mean() -> None:
     found = rows({("one", "a"): 10.0, ("one", "b"): 20.0, ("two", "a"): 1000.0, ("two", "b"): 2000.0})
     found.loc[(found["case"] == "two") & (found["scheduler"] == "b"), "complete_ms"] = math.nan
     table = entrants_table(found)["complete_ms"]
@@ -185,11 +185,11 @@ def test_an_average_over_cases_has_the_interval_of_its_runs() -> None:
     [(math.nan, math.nan, "-"), (12.345, math.nan, "12.3"), (12345.6, math.nan, "12346"), (7.0, 0.0, "7 ± 0"),
      (12.345, 0.0321, "12.35 ± 0.03"), (123.4, 56.7, "123 ± 57"), (0.01234, 0.0004, "0.01234 ± 0.00040")],
 )  # fmt: skip
-def test_a_number_has_the_digits_that_its_interval_deserves(value: float, half: float, text: str) -> None:
+def test_a_number_has_as_many_digits_as_its_interval_justifies(value: float, half: float, text: str) -> None:
     assert cell(value, half) == text
 
 
-def test_how_long_an_answer_takes_is_measured_for_every_run() -> None:
+def test_scheduling_times_are_measured_for_every_run_except_those_that_raise() -> None:
     cases = (tree(),)
     entrants = (Entrant("mine", Raises()), Entrant("even", make_scheduler("even")))
     found = Tournament(entrants, cases, (1, 2)).answers()
@@ -206,14 +206,14 @@ class Dies(Scheduler[NoParameters]):
         os._exit(7)
 
 
-def test_a_scheduler_that_crashes_its_process_has_no_times_and_the_others_have() -> None:
+def test_only_the_scheduler_that_crashes_its_process_has_no_scheduling_times() -> None:
     entrants = (Entrant("mine", Dies()), Entrant("even", make_scheduler("even")))
     found = Tournament(entrants, (tree(),), (1, 2)).answers()
     assert set(found) == {("tree", "even", 1), ("tree", "even", 2)}
 
 
 class ColdStart(Scheduler[NoParameters]):
-    """Takes long for its first answer, as one that imports a library for it."""
+    """Takes long for its first answer, like a scheduler that imports a library for it."""
 
     name, version = "cold-start", "1"
 
@@ -229,7 +229,7 @@ COLD_S = 1.0
 
 
 @pytest.mark.parametrize("jobs", [0, 1])
-def test_what_a_first_answer_imports_is_not_in_its_time(jobs: int) -> None:
+def test_the_scheduling_time_excludes_the_start_up_of_the_first_answer(jobs: int) -> None:
     warm.clear()
     (answer,) = Tournament((Entrant("mine", ColdStart()),), (tree(),), (1,)).answers(jobs=jobs).values()
     assert answer.ms < 1000 * COLD_S, "so it is not the first answer's"
@@ -267,7 +267,7 @@ def test_latex_is_escaped() -> None:
     assert r"a\_b \& 50\% & 1 $\pm$ 2 \\" in latex(table, "c", "l")
 
 
-def test_suites_are_named_and_cut_down() -> None:
+def test_suites_are_chosen_by_name_and_limited_to_some_cases() -> None:
     assert len(suite("generated")) == 15
     assert [case.name for case in suite("papers", only=["tstorm-word"])] == ["tstorm-word-count"]
     (case,) = suite("generated", only=["tree-racks"], duration_s=300.0)
@@ -278,7 +278,7 @@ def test_suites_are_named_and_cut_down() -> None:
         suite("paper")
 
 
-def test_a_suite_of_a_file_is_refused_where_it_is_none(tmp_path: Path) -> None:
+def test_a_file_that_is_no_valid_suite_is_refused(tmp_path: Path) -> None:
     for text, message in (("a: 1", "lists no cases"), ("cases: [{name: x}]", "case 1 of mine.yaml")):
         (tmp_path / "mine.yaml").write_text(text)
         with pytest.raises(UserError, match=message):
@@ -298,7 +298,7 @@ def test_two_cases_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.M
 
 
 class Raises(Scheduler[NoParameters]):
-    """Divides by nothing."""
+    """Raises ZeroDivisionError."""
 
     name, version = "raises", "1"
 
@@ -308,7 +308,7 @@ class Raises(Scheduler[NoParameters]):
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_what_a_scheduler_raises_is_a_loss_by_line_and_the_league_goes_on(
+def test_a_scheduler_that_raises_loses_with_its_line_and_the_others_continue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
