@@ -1,4 +1,4 @@
-"""Executing notebooks: checked, clean of what differs between machines, whole or not at all."""
+"""Executing notebooks: checked, without machine-specific text, and written completely or not at all."""
 
 import os
 import shutil
@@ -46,13 +46,13 @@ def left(executed: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class Twice:
-    """A notebook executed for the digest d and then for e, and what it and its page held each time."""
+    """A notebook executed for the digests d and e, with the bytes of notebook and page after each."""
 
     executed: Path
     bytes: list[tuple[bytes, bytes]]
 
     def copied(self, folder: Path) -> Path:
-        """The executed notebook in a folder of the test's own."""
+        """Copy the executed notebook to a folder of the test."""
         shutil.copytree(self.executed.parent, folder / "out")
         return folder / "out" / self.executed.name
 
@@ -69,7 +69,7 @@ def twice(tmp_path_factory: pytest.TempPathFactory) -> Twice:
     return Twice(executed, found)
 
 
-def test_a_notebook_finds_the_workspace_where_the_user_stands(
+def test_a_notebook_finds_the_workspace_of_the_working_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, executed: Path
 ) -> None:
     for name in (DATA_VARIABLE, REPORTS_VARIABLE):
@@ -90,13 +90,13 @@ def test_a_notebook_finds_the_workspace_where_the_user_stands(
     assert not {DATA_VARIABLE, REPORTS_VARIABLE} & set(os.environ)
 
 
-def test_parameters_reach_the_cells_and_pages_appear(twice: Twice) -> None:
+def test_parameters_reach_the_cells_and_the_page_is_written(twice: Twice) -> None:
     assert outputs(twice.executed) == "2.5 [1, 2]\n"
     assert left(twice.executed) == LEFT
     assert "2.5 [1, 2]" in twice.executed.with_suffix(".html").read_text()
 
 
-def test_prints_are_kept_as_one_text_however_the_kernel_cut_them() -> None:
+def test_printed_text_is_merged_however_the_kernel_splits_it() -> None:
     cell = nbformat.v4.new_code_cell("x")
     cell.outputs = [
         nbformat.v4.new_output("stream", name=name, text=text)
@@ -107,7 +107,7 @@ def test_prints_are_kept_as_one_text_however_the_kernel_cut_them() -> None:
     assert [output.text for output in notebook.cells[0].outputs] == ["a\nb\n", "c\n", "d\n"]
 
 
-def test_two_executions_give_the_same_bytes_whatever_they_were_made_from(twice: Twice) -> None:
+def test_two_executions_give_the_same_bytes_whatever_their_digests(twice: Twice) -> None:
     assert twice.bytes[0] == twice.bytes[1]
     assert set(nbformat.read(twice.executed, 4).metadata) == {"kernelspec", "language_info"}
 
@@ -129,7 +129,7 @@ def test_an_executed_notebook_is_current_until_its_inputs_change(twice: Twice, t
     assert not is_current(executed, "e"), "somebody has changed it"
 
 
-def test_a_mistake_of_the_user_comes_out_of_the_cell_as_it_is(tmp_path: Path, executed: Path) -> None:
+def test_a_mistake_of_the_user_is_raised_unchanged(tmp_path: Path, executed: Path) -> None:
     path = template(
         tmp_path,
         "gama = 1",
@@ -140,7 +140,7 @@ def test_a_mistake_of_the_user_comes_out_of_the_cell_as_it_is(tmp_path: Path, ex
     assert left(executed) == []
 
 
-def test_a_failing_cell_keeps_what_was_there_before(twice: Twice, tmp_path: Path) -> None:
+def test_a_failing_cell_leaves_the_previous_notebook_unchanged(twice: Twice, tmp_path: Path) -> None:
     executed = twice.copied(tmp_path)
     with pytest.raises(NotebookFailed, match=r"template\.ipynb(.|\n)*ZeroDivisionError") as caught:
         execute_notebook(template(tmp_path, "1 / 0"), executed, {}, "f")
@@ -156,7 +156,7 @@ def test_an_output_that_names_this_machine_is_an_error(tmp_path: Path, executed:
     assert left(executed) == []
 
 
-def test_traces_are_looked_for_in_results_and_tables_too(tmp_path: Path) -> None:
+def test_machine_names_are_also_found_in_html_results(tmp_path: Path) -> None:
     cell = nbformat.v4.new_code_cell("x")
     cell.outputs = [nbformat.v4.new_output("execute_result", {"text/html": f"<p>{Path.home()}/x</p>"})]
     assert len(machine_traces(nbformat.v4.new_notebook(cells=[cell]))) == 1
@@ -170,7 +170,7 @@ def test_traces_are_looked_for_in_results_and_tables_too(tmp_path: Path) -> None
         ("node01", "node01: executors 5, workers 1", False),
     ],
 )
-def test_a_host_s_full_name_is_a_trace_and_a_bare_word_is_none(
+def test_a_full_host_name_is_found_and_a_bare_word_is_ignored(
     host: str, line: str, named: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("socket.gethostname", lambda: host)
@@ -178,7 +178,7 @@ def test_a_host_s_full_name_is_a_trace_and_a_bare_word_is_none(
     assert bool(machine_traces(nbformat.v4.new_notebook(cells=[cell]))) is named
 
 
-def test_a_dead_kernel_is_tried_again_and_a_broken_notebook_is_not(
+def test_a_dead_kernel_is_retried_and_a_broken_notebook_is_not(
     tmp_path: Path, executed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import papermill

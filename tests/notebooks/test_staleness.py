@@ -45,12 +45,16 @@ def test_code_that_a_notebook_uses_makes_it_stale(edited: Edit, file: str, old: 
         ("schedulers/cases/commands.py", "Name of the policy.", "The policy."),
     ],
 )
-def test_code_that_it_does_not_use_leaves_it_current(edited: Edit, file: str, old: str, new: str) -> None:
+def test_code_that_a_notebook_does_not_use_leaves_it_current(
+    edited: Edit, file: str, old: str, new: str
+) -> None:
     assert digest(edited(file, old, new)) == digest()
 
 
 @pytest.mark.parametrize("name", ["notebook.html.j2", "notebook.css"])
-def test_the_pages_template_and_style_make_it_stale(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_change_of_the_pages_template_or_style_makes_a_notebook_stale(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     before = digest(Code())
     read = Path.read_bytes
     place = PACKAGE / "reporting" / "templates" / name
@@ -59,6 +63,6 @@ def test_the_pages_template_and_style_make_it_stale(monkeypatch: pytest.MonkeyPa
     assert digest(Code()) != before
 
 
-def test_the_cells_of_every_template_can_be_read() -> None:
+def test_every_template_has_a_digest() -> None:
     for found in experiments():
         assert notebook_digest(notebooks_folder() / found.notebook, "study")

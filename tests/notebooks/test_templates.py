@@ -45,7 +45,7 @@ def parameters_of(path: Path) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
-def test_a_template_carries_no_outputs(path: Path) -> None:
+def test_a_template_has_no_outputs(path: Path) -> None:
     for cell in cells(path):
         if cell.cell_type == "code":
             assert cell.outputs == []
@@ -53,14 +53,14 @@ def test_a_template_carries_no_outputs(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
-def test_a_template_asks_for_no_kernel_or_python_of_its_own(path: Path) -> None:
+def test_a_template_names_the_default_kernel_and_no_python_version(path: Path) -> None:
     metadata = nbformat.read(path, as_version=4).metadata
     assert metadata.kernelspec.name == "python3"
     assert metadata.language_info == {"name": "python"}
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
-def test_what_a_template_imports_is_there(path: Path) -> None:
+def test_names_that_a_template_imports_exist(path: Path) -> None:
     code = "\n".join(python_of(cell) for cell in cells(path) if cell.cell_type == "code")
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("storm_lab"):
@@ -69,9 +69,9 @@ def test_what_a_template_imports_is_there(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
-def test_a_template_holds_no_algorithm(path: Path) -> None:
-    # Functions and classes belong into the package, where they can be imported and tested; what a reader is
-    # meant to write lives in a cell that is tagged for it.
+def test_a_template_defines_no_functions_classes_or_while_loops(path: Path) -> None:
+    # Functions and classes belong in the package, where they can be imported and tested. Code that a reader
+    # is meant to write is in a cell with the tag "yours".
     for cell in cells(path):
         if cell.cell_type != "code" or "yours" in cell.metadata.get("tags", []):
             continue
@@ -91,8 +91,8 @@ def test_parameter_cells_show_the_experiments_own_defaults(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(OF_EXPERIMENTS), ids=lambda path: path.stem)
-def test_every_notebook_opens_with_the_paper_s_claims(path: Path) -> None:
-    # One text for all: parameters, then the check of them, then what the paper prints.
+def test_every_notebook_starts_with_its_parameters_and_the_papers_claims(path: Path) -> None:
+    # The same code in all: the parameters, then their check and the paper's claims.
     code = [cell for cell in cells(path) if cell.cell_type == "code"]
     assert "parameters" in code[0].metadata.tags
     name = f'"{OF_EXPERIMENTS[path][0].slug}"' if len(OF_EXPERIMENTS[path]) == 1 else CHOICE
@@ -103,7 +103,7 @@ def test_every_notebook_opens_with_the_paper_s_claims(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(OF_EXPERIMENTS), ids=lambda path: path.stem)
-def test_every_notebook_closes_with_verdicts_then_reasons_then_checks(path: Path) -> None:
+def test_every_notebook_ends_with_verdicts_then_reasons_then_checks(path: Path) -> None:
     own = cells(path)
     last = own[-1]
     assert last.cell_type == "code"
@@ -115,7 +115,7 @@ def test_every_notebook_closes_with_verdicts_then_reasons_then_checks(path: Path
         return
     (place,) = judged
     assert own[place].source.endswith("study.sum_up(verdicts)"), "its figure is what the cell shows"
-    # What argues with a figure stands after it: nothing is drawn any more.
+    # The discussion of the verdicts draws no further figures.
     assert not [cell for cell in own[place + 1 :] if "keep_figure(" in cell.source]
 
 
@@ -126,7 +126,7 @@ def test_a_template_draws_no_axes_by_hand(path: Path) -> None:
         assert sign not in code, "figures live in storm_lab/reporting/figures"
 
 
-def test_what_has_a_cause_is_argued_in_its_notebook() -> None:
+def test_every_claim_with_a_cause_is_discussed_in_its_notebook() -> None:
     ledger = load_claims()
     for claim in load_causes():
         (path,) = {

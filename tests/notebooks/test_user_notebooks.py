@@ -1,4 +1,4 @@
-"""The notebooks for people who look around: all cells run, and say something."""
+"""The introductory notebooks: all cells run without errors or warnings."""
 
 from pathlib import Path
 
@@ -13,7 +13,9 @@ papermill = pytest.importorskip("papermill")
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("name", ["what_if", "watch", "how_storm_works", "advise"])
-def test_it_runs_without_a_word_of_complaint(name: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notebook_runs_without_errors_or_warnings(
+    name: str, tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path / "data"))
     done: Path = tmp_path / f"{name}.ipynb"
     papermill.execute_notebook(
