@@ -1,4 +1,4 @@
-"""The command line: what a user did wrong is one line and status 2, and programs get JSON."""
+"""The command line: a user's mistake gives one line and status 2, and programs can read JSON."""
 
 import json
 import logging
@@ -44,7 +44,7 @@ def storm_lab(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
     return call
 
 
-def test_without_a_command_it_prints_help(storm_lab: Callable[..., Answer]) -> None:
+def test_without_a_command_the_program_prints_help(storm_lab: Callable[..., Answer]) -> None:
     status, out, err = storm_lab()
     assert (status, err) == (0, "")
     for command in ("list", "run", "reproduce", "report", "claims", "doctor", "lab", "schedule", "explain"):
@@ -70,7 +70,7 @@ def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Co
             yield f"{path}{name}", command
 
 
-def test_whatever_a_program_may_read_comes_as_json() -> None:
+def test_every_command_whose_output_programs_may_read_has_a_json_option() -> None:
     # They open something, write a file that programs read, print for a shell, or leave a cluster running.
     without = {"lab", "calibrate", "bench expected", "completion", "schedule"}
     without |= {"live fetch", "live up", "live down", "live scheduler"}
@@ -81,7 +81,7 @@ def test_whatever_a_program_may_read_comes_as_json() -> None:
 @pytest.mark.parametrize(
     "typed", ["init mine", "new scheduler my-idea", "live run --list", "live record --list"]
 )
-def test_what_was_written_or_is_there_comes_as_json(
+def test_commands_that_write_files_or_list_scenes_print_json(
     typed: str, storm_lab: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -108,13 +108,13 @@ def test_what_was_written_or_is_there_comes_as_json(
         ("import --machines ma", ["ma"]),
     ],
 )
-def test_a_shell_completes_what_can_be_named(typed: str, offered: list[str]) -> None:
+def test_the_shell_completes_commands_names_and_arguments(typed: str, offered: list[str]) -> None:
     *before, last = typed.split()
     found = ShellComplete(cli, {}, "storm-lab", "_STORM_LAB_COMPLETE").get_completions(before, last)
     assert [item.value for item in found] == offered
 
 
-def test_help_imports_nothing_heavy() -> None:
+def test_help_imports_no_heavy_libraries() -> None:
     script = (
         "import sys; from storm_lab.cli import main\n"
         "try: main(['--help'])\n"
@@ -155,7 +155,7 @@ def test_list_names_the_runs_that_would_be_played(
         assert Path(row["folder"]) == tmp_path / "runs" / row["experiment"] / row["run"]
 
 
-def test_list_says_which_runs_are_there(
+def test_list_shows_which_runs_exist(
     storm_lab: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = iter([True, False, True, False, False])
@@ -167,7 +167,7 @@ def test_list_says_which_runs_are_there(
 
 
 @pytest.mark.parametrize("damaged", [False, True])
-def test_a_run_that_would_be_played_again_is_not_said_to_be_there(
+def test_a_run_counts_as_existing_only_if_it_is_undamaged(
     storm_lab: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damaged: bool
 ) -> None:
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
@@ -175,7 +175,7 @@ def test_a_run_that_would_be_played_again_is_not_said_to_be_there(
     if damaged:
         log = run.folder / "roots.parquet"
         data = log.read_bytes()
-        # Far from the footer, which would be found damaged without reading it all.
+        # Far from the footer, because damage there would be found without reading all data.
         log.write_bytes(data[:20] + bytes([data[20] ^ 1]) + data[21:])
     monkeypatch.setattr("storm_lab.runs.list_command.run_folder", lambda spec: run.folder)
     _, out, _ = storm_lab("list", "twitter-semantics", "--runs", "--json", "-p", "seeds=3")
@@ -206,7 +206,7 @@ def test_a_run_that_would_be_played_again_is_not_said_to_be_there(
         (("run",), ["EXPERIMENT"]),
     ],
 )
-def test_a_mistake_is_one_line_and_status_2(
+def test_a_mistake_of_the_user_is_one_line_and_status_2(
     storm_lab: Callable[..., Answer], arguments: tuple[str, ...], parts: list[str]
 ) -> None:
     status, out, err = storm_lab(*arguments)
@@ -226,7 +226,7 @@ def test_an_empty_text_is_refused(storm_lab: Callable[..., Answer], tmp_path: Pa
 
 
 @pytest.mark.parametrize("arguments", [("report",), ("reproduce", "algorithms"), ("run", "algorithms")])
-def test_reports_that_cannot_be_written_are_said_before_the_work(
+def test_a_reports_folder_that_cannot_be_written_is_reported_before_the_work(
     storm_lab: Callable[..., Answer],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -253,7 +253,7 @@ def test_claims_as_json_have_the_promised_keys(storm_lab: Callable[..., Answer])
     assert {row["basis"] for row in rows} <= {"fitted", "predicted", "arithmetic"}
 
 
-def test_claims_of_one_experiment(storm_lab: Callable[..., Answer]) -> None:
+def test_claims_are_filtered_by_experiment(storm_lab: Callable[..., Answer]) -> None:
     _, out, _ = storm_lab("claims", "--experiment", "tstorm-word-count", "--json")
     assert {row["experiment"] for row in json.loads(out)} == {"tstorm-word-count"}
 
@@ -277,7 +277,7 @@ def test_a_run_without_claims_of_its_own_says_why(
     assert out == f"{why}\n\nnotebook: {tmp_path / 'a.html'}\n"
 
 
-def test_where_no_claim_fits_there_is_no_empty_table(storm_lab: Callable[..., Answer]) -> None:
+def test_a_message_replaces_the_table_if_no_claim_matches(storm_lab: Callable[..., Answer]) -> None:
     _, out, _ = storm_lab("claims", "--paper", "T-Storm", "--experiment", "nstorm-worst-case")
     assert out == "no claim matches all of these\n"
 
@@ -289,13 +289,13 @@ def test_doctor_as_json_has_a_level_for_every_finding(storm_lab: Callable[..., A
     assert status == (1 if any(finding["level"] == "fail" for finding in findings) else 0)
 
 
-def test_a_reader_that_stops_reading_is_no_error() -> None:
+def test_a_pipe_that_is_closed_early_is_no_error() -> None:
     command = f"{sys.executable} -m storm_lab.cli claims --json | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("[\n", "")
 
 
-def test_what_pysparks_gateway_raises_it_does_not_log_as_well(
+def test_log_messages_of_pysparks_gateway_are_dropped(
     storm_lab: Callable[..., Answer], caplog: pytest.LogCaptureFixture
 ) -> None:
     storm_lab("completion", "bash")
@@ -306,7 +306,7 @@ def test_what_pysparks_gateway_raises_it_does_not_log_as_well(
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_ends_with_130_and_leaves_nothing_half_done(tmp_path: Path) -> None:
+def test_an_interrupted_run_ends_with_130_and_leaves_no_incomplete_run(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     homes = [root / "data" / "runs" / "tstorm-word-count", root / "reports"]
     given = ["-p", "seeds=987654321", "-p", "duration_s=7200", "--emulate-only"]
@@ -338,7 +338,9 @@ def test_an_interrupted_run_ends_with_130_and_leaves_nothing_half_done(tmp_path:
 @pytest.mark.parametrize(
     ("group", "offered"), [("bench", "kernel"), ("live", "doctor"), ("new", "scheduler")]
 )
-def test_a_group_offers_what_there_is(storm_lab: Callable[..., Answer], group: str, offered: str) -> None:
+def test_a_group_lists_its_commands_if_the_given_one_is_unknown(
+    storm_lab: Callable[..., Answer], group: str, offered: str
+) -> None:
     code, out, err = storm_lab(group, "nope")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "there are:" in err and offered in err

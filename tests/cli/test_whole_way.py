@@ -27,7 +27,7 @@ def storm_lab(*arguments: str, cwd: Path, **variables: str) -> subprocess.Comple
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_a_run_with_parameters_of_ones_own_gives_verdicts_figures_and_a_notebook(tmp_path: Path) -> None:
+def test_a_run_with_given_parameters_writes_verdicts_figures_and_a_notebook(tmp_path: Path) -> None:
     text = tmp_path / "mine.txt"
     text.write_text("to be or not to be\n\nthat is the question\n")
     given = [part for setting in (*SETTINGS, "text=mine.txt") for part in ("-p", setting)]
@@ -53,7 +53,7 @@ def test_a_run_with_parameters_of_ones_own_gives_verdicts_figures_and_a_notebook
 
 
 @pytest.mark.slow
-def test_results_that_a_clone_brings_along_are_computed_again(tmp_path: Path) -> None:
+def test_results_that_come_with_a_clone_are_computed_again(tmp_path: Path) -> None:
     def reproduced(data: str) -> bool:
         places = {DATA_VARIABLE: str(tmp_path / data), REPORTS_VARIABLE: str(tmp_path / "reports")}
         done = storm_lab("reproduce", "algorithms", cwd=tmp_path, **places)
