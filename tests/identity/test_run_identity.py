@@ -60,7 +60,7 @@ def test_an_edit_that_affects_a_run_changes_its_name(
 COMMANDS = "schedulers/cases/commands.py"
 PARTITION = "schedulers/baselines/partition.py"
 UNRELATED = [
-    ("a comment", "emulator/kernel/main_loop.py", r"^def settle", "# A word.\ndef settle"),
+    ("a comment", "emulator/kernel/main_loop.py", r"^def resume_blocked", "# A word.\ndef resume_blocked"),
     ("a constant's source", "emulator/cost.py", r"clock at which the CPU costs hold", "their clock"),
     ("a constant's range", "emulator/control/times.py", r"allowed=\(0.02, 0.5\)", "allowed=(0.02, 0.6)"),
     ("a docstring", "papers/twitter/semantics.py", r'"""The source of a scenario."""', '"""Its source."""'),

@@ -155,12 +155,6 @@ def test_a_scenes_half_follows_from_its_name_alone():
     assert found[Half.CALIBRATES] >= 20
 
 
-def test_versions_of_a_scene_are_in_the_same_half():
-    halves = {}
-    for _, _, scene in all_scenes(in_suite=True).values():
-        assert halves.setdefault(scene.name, half_of(scene.name)) is half_of(scene.name)
-
-
 def test_placements_of_the_linear_sitting_have_the_expected_workers():
     spec = find_sitting("linear").describe(releases_of(find_sitting("linear"))[0].storm, MHZ)
     workers = {

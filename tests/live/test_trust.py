@@ -85,7 +85,7 @@ def test_every_machine_has_its_constants_beside_its_records():
 
 
 def test_calibrating_on_records_of_several_machines_is_refused(tmp_path: Path):
-    with pytest.raises(UserError, match=r"name the folder of one: .*intel-xeon"):
+    with pytest.raises(UserError, match=r"give the folder of one machine: .*intel-xeon"):
         calibrate_live(("2.8",), RECORDS, tmp_path / "mine.json")
 
 
@@ -249,7 +249,7 @@ def start_s(run: Run) -> list[float]:
             "intel-xeon",
             "2.8",
             ("load",),
-            marks=pytest.mark.xfail(strict=True, reason="1.40 times: idle ones' looks"),
+            marks=pytest.mark.xfail(strict=True, reason="1.40 times: polls of idle threads"),
         ),
     ],
 )
