@@ -265,5 +265,5 @@ def test_the_readmes_commands_connect_nimbus_to_a_scheduler_class_in_a_file(tmp_
         down = subprocess.run(_storm_lab("live", "down"), check=True, capture_output=True, text=True)
     assert answers.returncode == 0
     assert not socket.exists()
-    assert "nothing of it is left" in down.stdout
+    assert "removed completely" in down.stdout
     assert_nothing_is_left(place.record)

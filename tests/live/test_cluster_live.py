@@ -106,7 +106,7 @@ def listening_addresses(pids: list[int]) -> set[str]:
 )
 def test_every_release_runs_a_topology_and_leaves_nothing(version: str):
     with LiveStorm(version, NODES, hosts=HOSTS) as storm:
-        record = storm._here.record
+        record = storm._own_place.record
         assert storm.topologies() == {}
         assert sorted(storm.supervisors().values()) == ["n1", "n2"]
         run_chain(storm)
@@ -141,10 +141,10 @@ def test_a_node_fails_and_comes_back():
     if why_no_namespaces() is not None:
         pytest.skip("hosts without links")
     with LiveStorm("2.8.3", NODES, hosts=HOSTS) as storm:
-        before = set(processes_of(storm._here.record))
+        before = set(processes_of(storm._own_place.record))
         storm.lose_node("n1")
         assert storm.host("n1").group is None or storm.host("n1").group.pids() == []
-        assert len(before - set(processes_of(storm._here.record))) == 1
+        assert len(before - set(processes_of(storm._own_place.record))) == 1
         storm.check()
         storm.restore_node("n1")
         wait("its supervisor", lambda: storm._fleet.takes_pushes("n1"), storm)
@@ -221,8 +221,8 @@ def test_plain_processes_listen_at_their_own_addresses_only():
         assert storm.unrealised
         run_chain(storm)
         addresses = {storm.address(name) for name in (MASTER, "n1", "n2")}
-        assert listening_addresses(processes_of(storm._here.record)) == addresses
-        record = storm._here.record
+        assert listening_addresses(processes_of(storm._own_place.record)) == addresses
+        record = storm._own_place.record
     assert_nothing_is_left(record)
 
 
