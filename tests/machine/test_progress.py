@@ -23,24 +23,17 @@ def test_a_log_gets_lines_at_intervals_even_without_progress(
     assert said.splitlines()[1:3] == ["emulating: 25 % after 0 s, about 0 s to go"] * 2
 
 
-def test_longer_tasks_count_for_more_of_the_total(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("lengths_s", "share"), [([30.0, 10.0], 75), ([0.0, 0.0], 50)], ids=["known", "none known"]
+)
+def test_a_task_counts_by_its_expected_length_or_like_the_others_if_there_is_none(
+    lengths_s: list[float], share: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "_LINE_S", 0.01)
-    with progress.progress_bar([30.0, 10.0], show=True) as advance:
+    with progress.progress_bar(lengths_s, show=True) as advance:
         advance(0, 1.0)
         time.sleep(0.5)
-    assert "emulating: 75 % after 0 s, about 0 s to go" in capsys.readouterr().err.splitlines()
-
-
-def test_tasks_without_an_expected_length_count_equally(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(progress, "_LINE_S", 0.01)
-    with progress.progress_bar([0.0, 0.0], show=True) as advance:
-        advance(0, 1.0)
-        time.sleep(0.5)
-    assert "emulating: 50 % after 0 s, about 0 s to go" in capsys.readouterr().err.splitlines()
+    assert f"emulating: {share} % after 0 s, about 0 s to go" in capsys.readouterr().err.splitlines()
 
 
 @pytest.mark.parametrize(
