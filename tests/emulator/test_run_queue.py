@@ -9,6 +9,7 @@ from scene import MS, SECOND, US, Scene, bolts_apart, chain, chain_trace, consta
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.state.kinds import MAIN
+from storm_lab.model import Slot
 from storm_lab.model.version import V0_9_7
 
 TURN = 4 * MS
@@ -74,6 +75,34 @@ def test_three_threads_get_equal_shares_of_two_cores() -> None:
     assert all(len(running) == 2 for running in seen)
     for thread in set.union(*seen):
         assert sum(thread in running for running in seen) == pytest.approx(400, abs=8)
+
+
+@pytest.mark.parametrize("late_us", range(0, 1000, 100))
+def test_a_line_goes_to_another_spout_while_the_first_waits_for_a_core(late_us: int) -> None:
+    """A call has just taken the only core of one spout's node; the other spout's node is free.
+
+    Spouts look for a line once a millisecond. The first to look gets the second line only if it has a core.
+    """
+    second = 101 * MS + late_us * US
+    scene = start(
+        chain((2, 1), ackers=0),
+        chain_trace([constant_work(SECOND, 10)]),
+        SourcePlan(
+            SourceKind.TRACE,
+            arrivals_ns=np.array([100 * MS, second]),
+            arrival_period_ns=3600 * SECOND,
+            anchored=False,
+        ),
+        nodes(2, cores=1),
+        lambda executor: Slot(f"node{executor.start % 2}", 6700),
+        version=V0_9_7,
+        ideal=True,
+    )
+    scene.plane.kernel.cost["turn"] = TURN
+    scene.plane.run_until(second - 1)
+    assert scene.plane.kernel.source["taken"].tolist() == [1]
+    scene.plane.run_until(second + MS)
+    assert scene.plane.kernel.source["taken"].tolist() == [2]
 
 
 def waits_us(work_ns: int, every_ns: int, turn_ns: int) -> NDArray[np.float64]:

@@ -77,12 +77,15 @@ def spout_turn(k: State, thread: int) -> None:
     t = thread_at(k, thread)
     e = executor_at(k, t.executor)
     stop_polling(k, thread)
-    if has_to_wait(k, thread):
-        return
-    if e.in_idle_table != 0:
+    was_idle = e.in_idle_table != 0
+    if was_idle:
         remove_idle_spout(k, t.executor)
-        if t.length > 0:
-            schedule_line_turn(k, e.source)
+    waits = has_to_wait(k, thread)
+    if was_idle and (waits or t.length > 0):
+        # Another idle spout may find the line before this one calls nextTuple.
+        schedule_line_turn(k, e.source)
+    if waits:
+        return
     if t.length > 0:
         c = cost_at(k, 0)
         work = 0
