@@ -60,11 +60,11 @@ class _Module:
 
 
 class Closure:
-    """Everything that some roots reach; `digest` covers its code and data files."""
+    """Everything that some roots reach: its ``definitions``, and a `digest` of its code and data files."""
 
     def __init__(self, code: Code, roots: Iterable[Root]) -> None:
         self._code = code
-        self._done: set[tuple[str, str | None]] = set()
+        self.definitions: set[Root] = set()
         self._statements: set[Statement] = set()
         self._modules: set[str] = set()
         self._texts: set[str] = set()
@@ -72,11 +72,6 @@ class Closure:
         self._lines: set[str] = set()
         self._waiting: list[tuple[_Module | None, str, str | None]] = [(None, *root) for root in roots]
         self._walk()
-
-    @property
-    def definitions(self) -> frozenset[tuple[str, str | None]]:
-        """Module and name of every definition that was reached; None stands for a whole module."""
-        return frozenset(self._done)
 
     @cached_property
     def digest(self) -> str:
@@ -107,9 +102,9 @@ class Closure:
             return
         if found.is_user_code:
             attribute = None
-        if (name, attribute) in self._done:
+        if (name, attribute) in self.definitions:
             return
-        self._done.add((name, attribute))
+        self.definitions.add((name, attribute))
         self._enter(name, found)
         source = found.source
         if attribute is None:
@@ -148,7 +143,7 @@ class Closure:
         self._tables |= links.table
         self._lines |= links.lines
         self._texts |= links.texts
-        self._waiting.extend((module, *root) for root in links.roots if root not in self._done)
+        self._waiting.extend((module, *root) for root in links.roots if root not in self.definitions)
 
     def _follow(self, importer: _Module, targets: Iterable[Target]) -> None:
         self._waiting.extend((importer, *root) for root in self._code.resolve_targets(importer, targets, ()))
@@ -181,7 +176,6 @@ class Code:
         self._parsed_own = parsed
         self._modules: dict[str, _Module | None] = {}
         self._user_modules: dict[tuple[Path, int, int], _Module] = {}
-        self._named: dict[str, tuple[str, ...]] = {}
         self._closures: dict[frozenset[Root], Closure] = {}
         self._links: WeakKeyDictionary[Statement, _Links] = WeakKeyDictionary()
 
@@ -230,11 +224,11 @@ class Code:
         if not attributes or found is None:
             return name, None
         first = attributes[0]
-        if first in found.source.binds or first in found.source.imports:
-            return name, first
-        if found.source.is_package and self.module(f"{name}.{first}", importer) is not None:
-            return self.definition(f"{name}.{first}", attributes[1:], importer)
-        # A name such as __name__ or __file__, which every module has.
+        below = f"{name}.{first}"
+        own = first in found.source.binds or first in found.source.imports
+        if not own and found.source.is_package and self.module(below, importer) is not None:
+            return self.definition(below, attributes[1:], importer)
+        # Not in the source if it is a name such as __name__ or __file__, which every module has.
         return name, first
 
     def links(self, module: _Module, statement: Statement) -> _Links:
@@ -244,27 +238,29 @@ class Code:
         return self._links[statement]
 
     def _linked(self, module: _Module, statement: Statement) -> _Links:
-        reading, source = statement.reading, module.source
+        source = module.source
         if statement.table:
             package = source.name if source.is_package else source.name.rpartition(".")[0]
             places = {name: place.partition(":") for name, place in statement.table.items()}
             table = {name: (f"{package}.{place[0]}", place[2]) for name, place in places.items()}
             return _Links(frozenset(), frozenset(), (), table)
-        own = f"{source.name} {reading.digest}"
+        own = f"{source.name} {statement.digest}"
         lines, roots = {own}, set[Root]()
-        for chain in reading.uses:
-            targets = reading.imports.get(chain[0]) or source.imports.get(chain[0], [])
+        for chain in statement.uses:
+            targets = statement.imports.get(chain[0]) or source.imports.get(chain[0], [])
             lines.update(f"{own} {chain[0]} is {target}" for target in targets)
             roots.update(self.resolve_targets(module, targets, chain[1:]))
             if chain[0] in source.binds:
                 roots.add((source.name, chain[0]))
         if module.is_user_code:
-            for targets in reading.imports.values():
+            for targets in statement.imports.values():
                 roots.update(self.resolve_targets(module, targets, ()))
-        for text in reading.texts:
-            roots.update((name, None) for name in self.modules_named(text))
+        for text in statement.texts:
+            # The dotted name of a module inside a subpackage.
+            if _MODULE_IN_SUBPACKAGE.fullmatch(text) and self._is_own(text):
+                roots.update((name, None) for name in self._below(text))
             lines.update(f"{source.name} {item}" for item in data_files(module.path.parent, text))
-        return _Links(frozenset(lines), reading.texts, tuple(sorted(roots, key=str)))
+        return _Links(frozenset(lines), statement.texts, tuple(sorted(roots, key=str)))
 
     def resolve_targets(
         self, importer: _Module, targets: Iterable[Target], attributes: tuple[str, ...]
@@ -276,14 +272,8 @@ class Code:
             if self.module(root[0], importer) is not None:
                 yield root
 
-    def modules_named(self, text: str) -> tuple[str, ...]:
-        """Return the module of a dotted name and all modules below it, if it is inside a subpackage."""
-        if text not in self._named:
-            inside = _MODULE_IN_SUBPACKAGE.fullmatch(text) and self._is_own(text)
-            self._named[text] = tuple(self._below(text)) if inside else ()
-        return self._named[text]
-
     def _below(self, name: str) -> Iterator[str]:
+        """Yield the name of a module and of all modules below it; nothing if there is no such module."""
         found = self.module(name)
         if found is not None:
             yield name

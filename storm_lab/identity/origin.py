@@ -22,8 +22,7 @@ _DATA_FILE = re.compile(r"[\w-]+(\.[\w-]+)*\.(json|ya?ml|c|csv|txt|j2|css)\b")
 class Origin(Enum):
     """Where code comes from."""
 
-    PACKAGE = "the package"
-    READER = "a file of a reader's"
+    SOURCE = "the package or a file of a reader's"
     LIBRARY = "an installed distribution, or Python's own"
     MEMORY = "a notebook or an interactive session"
 
@@ -32,7 +31,7 @@ def origin(module: str) -> Origin:
     """Return where the module of that name comes from."""
     first = module.split(".")[0]
     if first == "storm_lab":
-        return Origin.PACKAGE
+        return Origin.SOURCE
     if first == "__main__" or not first:
         return Origin.MEMORY
     if first in sys.stdlib_module_names:
@@ -42,7 +41,7 @@ def origin(module: str) -> Origin:
         return Origin.MEMORY
     if libraries() & {file.parent, *file.parents}:
         return Origin.LIBRARY
-    return Origin.READER if file.suffix == ".py" else Origin.LIBRARY
+    return Origin.SOURCE if file.suffix == ".py" else Origin.LIBRARY
 
 
 def source_file(module: str) -> Path | None:

@@ -10,9 +10,8 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TypeGuard
 
 Target = tuple[str, str | None]
 """The target of an import: a module, or a name in a module."""
@@ -24,59 +23,21 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _BLOCKS = (ast.If, ast.Try, ast.With, ast.For, ast.While)
 
 
-@dataclass(frozen=True)
-class Reading:
-    """What a statement contains.
-
-    The digest of its tree, the dotted names that it uses from outside, its strings, and the names that
-    imports inside it bind.
-    """
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """One top-level statement: the digest of its tree, and what it contains."""
 
     digest: str
     uses: tuple[tuple[str, ...], ...]
+    """Dotted names that it uses from outside."""
     texts: frozenset[str]
+    """Its strings."""
     imports: dict[str, list[Target]]
-
-
-class Statement:
-    """One top-level statement; ``has_side_effect`` means that it does something besides binding names."""
-
-    def __init__(self, node: ast.stmt, package: str, has_side_effect: bool, constant: str) -> None:
-        self._node = node
-        self._package = package
-        self._constant = constant
-        self.has_side_effect = has_side_effect
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return the results of reading, without the tree, which is larger and no longer needed."""
-        return {"has_side_effect": self.has_side_effect, "table": self.table, "reading": self.reading}
-
-    @cached_property
-    def table(self) -> dict[str, str]:
-        """Names and ``module:Class`` of the entries of a table of definitions; empty for other statements."""
-        value = self._node.value if isinstance(self._node, ast.Assign | ast.AnnAssign) else None
-        if not isinstance(value, ast.Dict):
-            return {}
-        pairs = [
-            (key.value, item.value)
-            for key, item in zip(value.keys, value.values, strict=True)
-            if isinstance(key, ast.Constant) and isinstance(item, ast.Constant)
-        ]
-        texts = {key: item for key, item in pairs if isinstance(key, str) and isinstance(item, str)}
-        is_table = len(texts) == len(value.keys) and all(map(_PLACE.fullmatch, texts.values()))
-        return texts if is_table else {}
-
-    @cached_property
-    def reading(self) -> Reading:
-        """What the statement contains, read on first use."""
-        reader = _Reader(self._package, self._constant)
-        reader.visit(self._node, frozenset())
-        return Reading(
-            hashlib.sha256("\0".join(reader.digest_parts).encode("utf-8", "surrogatepass")).hexdigest(),
-            tuple(sorted(reader.uses)),
-            frozenset(reader.texts),
-            reader.imports,
-        )
+    """Names that imports inside it bind."""
+    table: dict[str, str]
+    """Names and ``module:Class`` of the entries of a table of definitions; empty for other statements."""
+    has_side_effect: bool
+    """Whether it does something besides binding names."""
 
 
 @dataclass
@@ -105,9 +66,7 @@ class Source:
                 for item in ast.walk(node):
                     if isinstance(item, ast.Import | ast.ImportFrom):
                         _note_import(item, package, source.imports)
-            statement = Statement(
-                node, package, _has_side_effect(node, modules), _name_of_constant(source.imports)
-            )
+            statement = _Reader(package, source.imports).statement(node, _has_side_effect(node, modules))
             source.statements.append(statement)
             for bound in _bound((node,)):
                 source.binds.setdefault(bound, []).append(statement)
@@ -116,13 +75,13 @@ class Source:
 
 def imports_of(text: str) -> set[Target]:
     """Return what code imports, wherever the imports are; `SyntaxError` if it is not Python."""
-    found: dict[str, list[Target]] = {}
+    found: set[Target] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            found.setdefault("", []).extend((alias.name, None) for alias in node.names)
+            found |= {(alias.name, None) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            _note_import(node, "", found)
-    return {target for targets in found.values() for target in targets}
+            found |= {(node.module or "", alias.name) for alias in node.names}
+    return found
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
@@ -209,11 +168,8 @@ def _may_bind(node: ast.AST) -> bool:
 def _note_import(node: ast.Import | ast.ImportFrom, package: str, into: dict[str, list[Target]]) -> None:
     if isinstance(node, ast.Import):
         for alias in node.names:
-            if alias.asname:
-                into.setdefault(alias.asname, []).append((alias.name, None))
-            else:
-                first = alias.name.split(".")[0]
-                into.setdefault(first, []).append((first, None))
+            module = alias.name if alias.asname else alias.name.split(".")[0]
+            into.setdefault(alias.asname or module, []).append((module, None))
         return
     module = node.module or ""
     if node.level:
@@ -223,66 +179,74 @@ def _note_import(node: ast.Import | ast.ImportFrom, package: str, into: dict[str
         into.setdefault(alias.asname or alias.name, []).append((module, alias.name))
 
 
-def _name_of_constant(imports: dict[str, list[Target]]) -> str:
-    """Return the module's name for the function that declares physical constants; empty if there is none."""
-    return next((name for name, targets in imports.items() if _CONSTANT in targets), "")
+def _table(node: ast.stmt) -> dict[str, str]:
+    """Return the entries of a table of definitions; empty for any other statement."""
+    if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
+        with suppress(ValueError, TypeError):
+            table: dict[str, str] = ast.literal_eval(node.value)
+            texts = [*table, *table.values()]
+            if all(isinstance(text, str) for text in texts) and all(map(_PLACE.fullmatch, table.values())):
+                return table
+    return {}
 
 
-def _imported_by_name(node: ast.Call) -> str:
+def _imported_by_name(node: ast.AST) -> str:
     """Return the module that a call such as ``import_module("helper")`` names; empty for any other call."""
-    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    if called not in ("import_module", "__import__") or not node.args:
-        return ""
-    name = node.args[0]
-    return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
+    match node:
+        case ast.Call(
+            ast.Name("import_module" | "__import__") | ast.Attribute(attr="import_module" | "__import__"),
+            [ast.Constant(str(name)), *_],
+        ):
+            return name
+    return ""
 
 
 class _Reader:
-    """Walks one statement once; ``digest_parts`` collects the text of its digest."""
+    """Walks one statement once."""
 
-    def __init__(self, package: str, constant: str) -> None:
+    def __init__(self, package: str, imports: dict[str, list[Target]]) -> None:
         self._package = package
-        self._constant = constant
-        self.digest_parts: list[str] = []
-        self.uses: set[tuple[str, ...]] = set()
-        self.texts: set[str] = set()
-        self.imports: dict[str, list[Target]] = {}
+        # The module's name for the function that declares physical constants.
+        self._constant = next((name for name, targets in imports.items() if _CONSTANT in targets), None)
+        self._digest_parts: list[str] = []
+        self._uses: set[tuple[str, ...]] = set()
+        self._texts: set[str] = set()
+        self._imports: dict[str, list[Target]] = {}
 
-    def visit(self, node: ast.AST, local: frozenset[str]) -> None:
-        """Read a node; ``local`` holds the local names of the functions around it."""
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            _note_import(node, self._package, self.imports)
-        elif isinstance(node, ast.Name):
-            self.digest_parts.append(node.id)
-            if node.id not in local:
-                self.uses.add((node.id,))
-        elif isinstance(node, ast.Constant):
-            self.digest_parts.append(repr(node.value))
-            if isinstance(node.value, str):
-                self.texts.add(node.value)
-        elif isinstance(node, ast.Attribute) and (chain := _chain(node)):
-            self.digest_parts.append(".".join(chain))
-            if chain[0] not in local:
-                self.uses.add(chain)
-        elif self._is_constant(node):
-            # Unit, range and source of a constant only describe it and affect no result.
-            self.digest_parts.append("constant")
-            for value in node.args[:1]:
-                self.visit(value, local)
-        elif not _is_text(node):
-            if isinstance(node, ast.Call) and (module := _imported_by_name(node)):
-                self.imports.setdefault(module, []).append((module, None))
-                self.uses.add((module,))
-            self._visit_fields(node, local)
-
-    def _is_constant(self, node: ast.AST) -> TypeGuard[ast.Call]:
-        """Whether a node declares a physical constant, with its value as first argument."""
-        return (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == self._constant
-            and len(node.args) > 0
+    def statement(self, node: ast.stmt, has_side_effect: bool) -> Statement:
+        """Read a statement."""
+        self._visit(node, frozenset())
+        return Statement(
+            hashlib.sha256("\0".join(self._digest_parts).encode("utf-8", "surrogatepass")).hexdigest(),
+            tuple(sorted(self._uses)),
+            frozenset(self._texts),
+            self._imports,
+            _table(node),
+            has_side_effect,
         )
+
+    def _visit(self, node: ast.AST, local: frozenset[str]) -> None:
+        """Read a node; ``local`` holds the local names of the functions around it."""
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                _note_import(node, self._package, self._imports)
+            case ast.Constant(value):
+                self._digest_parts.append(repr(value))
+                if isinstance(value, str):
+                    self._texts.add(value)
+            case ast.Name() | ast.Attribute() if chain := _chain(node):
+                self._digest_parts.append(".".join(chain))
+                if chain[0] not in local:
+                    self._uses.add(chain)
+            case ast.Call(ast.Name(name), [value, *_]) if name == self._constant:
+                # Unit, range and source of a constant only describe it and affect no result.
+                self._digest_parts.append("constant")
+                self._visit(value, local)
+            case _ if not _is_text(node):
+                if module := _imported_by_name(node):
+                    self._imports.setdefault(module, []).append((module, None))
+                    self._uses.add((module,))
+                self._visit_fields(node, local)
 
     def _visit_fields(self, node: ast.AST, local: frozenset[str]) -> None:
         inner = local
@@ -292,26 +256,19 @@ class _Reader:
             inner = local | arguments | _bound(body)
         elif isinstance(node, _COMPREHENSIONS):
             inner = local | _bound([item.target for item in node.generators])
-        self.digest_parts.append(type(node).__name__ + "(")
-        for name in node._fields:
-            value = getattr(node, name, None)
+        self._digest_parts.append(type(node).__name__ + "(")
+        for name, value in ast.iter_fields(node):
             # Decorators and defaults are evaluated outside the function; annotations name what is outside it.
             outside = name in ("decorator_list", "args", "returns") and inner is not local
             scope = local if outside else inner
-            if isinstance(value, ast.AST):
-                if not isinstance(value, ast.expr_context):
-                    self.visit(value, scope)
-            elif isinstance(value, list):
-                self.digest_parts.append("[")
-                for item in value:
-                    if isinstance(item, ast.AST):
-                        self.visit(item, scope)
-                    else:
-                        self.digest_parts.append(repr(item))
-                self.digest_parts.append("]")
-            elif name != "type_comment":
-                self.digest_parts.append(repr(value))
-        self.digest_parts.append(")")
+            self._digest_parts.append("[")
+            for item in value if isinstance(value, list) else [value]:
+                if not isinstance(item, ast.AST):
+                    self._digest_parts.append(repr(item))
+                elif not isinstance(item, ast.expr_context):
+                    self._visit(item, scope)
+            self._digest_parts.append("]")
+        self._digest_parts.append(")")
 
 
 def _chain(node: ast.expr) -> tuple[str, ...]:

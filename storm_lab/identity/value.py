@@ -26,6 +26,16 @@ from storm_lab.identity.origin import Origin, origin
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
+_PARTS: Mapping[type, tuple[str, ...]] = {
+    MethodType: ("__func__", "__self__"),
+    functools.partial: ("func", "args", "keywords"),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    property: ("fget", "fset", "fdel"),
+    functools.cached_property: ("func",),
+}
+"""What makes up a callable or descriptor, by its class."""
+
 _OF_A_CLASS = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__annotate_func__", "_abc_impl"}
     | {"__firstlineno__", "__static_attributes__"}
@@ -75,21 +85,13 @@ class _Reader:
             return self._class(value)
         if isinstance(value, FunctionType):
             return self._function(value)
-        if isinstance(value, MethodType):
-            return f"{self.describe(value.__func__)} of {self.describe(value.__self__)}"
-        if isinstance(value, functools.partial):
-            parts = (value.func, value.args, value.keywords)
-            return " ".join(["partial", *map(self.describe, parts)])
-        if isinstance(value, staticmethod | classmethod):
-            return f"{type(value).__name__} {self.describe(value.__func__)}"
-        if isinstance(value, property):
-            return f"property {[self.describe(part) for part in (value.fget, value.fset, value.fdel)]}"
-        if isinstance(value, functools.cached_property):
-            return f"cached {self.describe(value.func)}"
+        for kind, parts in _PARTS.items():
+            if isinstance(value, kind):
+                return f"{kind.__name__} {[self.describe(getattr(value, part)) for part in parts]}"
         if isinstance(value, ModuleType):
             return self._module(value.__name__)
         if isinstance(value, CodeType):
-            return self._code(value, None)
+            return self._code(value)
         return self._data(value)
 
     def _data(self, value: Any) -> str:
@@ -141,7 +143,7 @@ class _Reader:
         if noted:
             return f"function {name} {inner}"
         defaults = (self.describe(function.__defaults__), self.describe(function.__kwdefaults__))
-        code = self._code(function.__code__, function)
+        code = self._code(function.__code__, function.__doc__)
         names, modules = _names(function.__code__)
         around = function.__globals__
         uses = [(item, self.describe(around[item])) for item in sorted(names & around.keys())]
@@ -154,17 +156,17 @@ class _Reader:
         except ValueError:
             return "empty"
 
-    def _code(self, code: CodeType, function: FunctionType | None) -> str:
+    def _code(self, code: CodeType, docstring: str | None = None) -> str:
         """Return compiled code as text, without its positions in the file and the function's docstring."""
         constants = list(code.co_consts)
-        if function is not None and function.__doc__ is not None and constants[:1] == [function.__doc__]:
+        if docstring is not None and constants[:1] == [docstring]:
             constants[0] = None
         parts = (code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
         flags = (code.co_flags, code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount)
         return f"code {code.co_name} {parts} {flags} {[self.describe(item) for item in constants]}"
 
     def _module(self, name: str) -> str:
-        if origin(name) in (Origin.PACKAGE, Origin.READER):
+        if origin(name) is Origin.SOURCE:
             self.roots.add((name, None))
         return f"module {name}"
 
@@ -175,7 +177,7 @@ class _Reader:
         ours = isinstance(value, type) and any(
             base.__module__.startswith("storm_lab.") for base in value.__mro__
         )
-        if where in (Origin.PACKAGE, Origin.READER) or (where is Origin.LIBRARY and ours):
+        if where is Origin.SOURCE or (where is Origin.LIBRARY and ours):
             self.roots.add((module, name))
         return where is not Origin.MEMORY
 
@@ -186,16 +188,13 @@ def _is_slot(value: object) -> bool:
 
 def _names(code: CodeType) -> tuple[set[str], set[str]]:
     """Return the global names and modules that code, and all code inside it, loads."""
-    names: set[str] = set()
-    modules: set[str] = set()
-    for step in dis.get_instructions(code):
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            names.add(step.argval)
-        elif step.opname == "IMPORT_NAME":
-            modules.add(step.argval)
-    for item in code.co_consts:
-        if isinstance(item, CodeType):
-            inner = _names(item)
-            names |= inner[0]
-            modules |= inner[1]
+    names, modules, waiting = set[str](), set[str](), [code]
+    while waiting:
+        code = waiting.pop()
+        waiting += [item for item in code.co_consts if isinstance(item, CodeType)]
+        for step in dis.get_instructions(code):
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                names.add(step.argval)
+            elif step.opname == "IMPORT_NAME":
+                modules.add(step.argval)
     return names, modules

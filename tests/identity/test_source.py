@@ -9,7 +9,7 @@ from storm_lab.identity.source import Source, imports_of
 
 def uses(text: str) -> set[str]:
     (statement,) = Source.parsed("m", text).statements
-    return {".".join(chain) for chain in statement.reading.uses}
+    return {".".join(chain) for chain in statement.uses}
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_outside_names_that_a_statement_uses_are_found(text: str, expected: set[
 
 
 def digests_of(text: str) -> list[str]:
-    return [statement.reading.digest for statement in Source.parsed("m", text).statements]
+    return [statement.digest for statement in Source.parsed("m", text).statements]
 
 
 def test_comments_docstrings_positions_and_imports_do_not_count() -> None:

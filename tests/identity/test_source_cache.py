@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def parsed_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def content_of(source: Source) -> object:
-    statements = [(each.has_side_effect, each.table, each.reading) for each in source.statements]
+    statements = [astuple(each) for each in source.statements]
     bound = {name: [source.statements.index(each) for each in own] for name, own in source.binds.items()}
     return source.name, source.is_package, statements, bound, source.imports
 
