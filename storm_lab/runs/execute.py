@@ -21,7 +21,7 @@ from storm_lab.machine.places import runs_folder
 from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.play import play_description
-from storm_lab.runs.pool import Advance, Pool, TaskFailed
+from storm_lab.runs.pool import Advance, Pool, TaskFailed, pass_on
 from storm_lab.tuplelog import RunIdentity, RunRefused, RunWriter, open_run
 
 if TYPE_CHECKING:
@@ -33,12 +33,6 @@ JOBS = usable_cores()
 Task = tuple[RunSpec, RunIdentity]
 """A run with its identity, which is taken once: the sources may change while an experiment runs."""
 
-OnFailure = Callable[[RunSpec, StormLabError], None]
-"""Called with a run that was refused or failed, so that the others can go on."""
-
-OnDamage = Callable[[RunRefused], None]
-"""Called when a folder exists but holds no complete run, before the run is played again."""
-
 
 @dataclass(frozen=True, slots=True)
 class PlayedRun:
@@ -49,10 +43,6 @@ class PlayedRun:
     reused: bool
     seconds: float = 0.0
     """Wall time of playing it; 0 if it was reused."""
-
-
-class RunFailed(TaskFailed):
-    """A run ended with a defect of the program; carries the traceback of the other process."""
 
 
 def run_folder(spec: RunSpec, home: Path | None = None) -> Path:
@@ -87,7 +77,7 @@ def play(task: Task, home: Path | None = None, advance: Advance = lambda share: 
     with RunWriter(folder, identity) as writer:
         play_description(description, writer, advance)
     if not is_complete_run(folder):
-        raise RunFailed(f"the log of {spec} is incomplete")
+        raise TaskFailed(f"the log of {spec} is incomplete")
     return folder
 
 
@@ -99,8 +89,8 @@ def play_all(
     spark: SparkSession | None = None,
     show_progress: bool = False,
     fresh: bool = False,
-    on_failure: OnFailure | None = None,
-    on_damage: OnDamage = lambda refusal: None,
+    on_failure: Callable[[RunSpec, StormLabError], None] = pass_on,
+    on_damage: Callable[[RunRefused], None] = lambda refusal: None,
     expected_s: Sequence[float] | None = None,
 ) -> tuple[PlayedRun, ...]:
     """Play every run of ``specs`` that is not yet on disk; return them all in their order.
@@ -114,8 +104,8 @@ def play_all(
         spark: session that plays each run as one task, instead of processes.
         show_progress: whether to draw a progress bar in a terminal.
         fresh: whether to play again the runs that exist.
-        on_failure: called with a run that fails, which is then left out of the result.
-        on_damage: called with a damaged run.
+        on_failure: called with a run that is refused or fails, which is then left out of the result.
+        on_damage: called with a folder that exists but holds no complete run.
         expected_s: expected duration of each run, for the bar; by default all are equal.
 
     Raises:
@@ -139,28 +129,23 @@ def play_all(
     seconds: dict[str, float] = {}
 
     def fail(task: Task, error: StormLabError) -> None:
-        if on_failure is None:
-            raise error
-        lost.add(task[1].run)
         on_failure(task[0], error)
+        lost.add(task[1].run)
 
     if missing and spark is not None:
         from storm_lab.runs.spark_play import play_on_spark
 
         for task, reason in play_on_spark(list(missing.values()), spark, home, show_progress and not fresh):
-            fail(task, RunFailed(reason))
+            fail(task, TaskFailed(reason))
     elif missing:
         expected = dict(
             zip((identity.run for _, identity in tasks), expected_s or [1.0] * len(tasks), strict=True)
         )
         with progress_bar([expected[run] for run in missing], show_progress) as advance:
             if jobs:
-                tasks_left = list(missing.values())
-                pool = Pool(
-                    jobs, partial(_timed, home), name=lambda task: f"run {task[0]}", failure=RunFailed
-                )
-                times = pool.do(tasks_left, advance, fail)
-                seconds = {tasks_left[number][1].run: taken for number, taken in times.items()}
+                pool = Pool(jobs, partial(_timed, home), name=lambda task: f"run {task[0]}")
+                times = pool.do(list(missing.values()), advance, fail)
+                seconds = {run: times[number] for number, run in enumerate(missing) if number in times}
             else:
                 for number, (run, task) in enumerate(missing.items()):
                     try:

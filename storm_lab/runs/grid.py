@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from storm_lab.errors import UserError, check_known, unknown_name
@@ -116,10 +116,8 @@ def settings_of(
     if size > MOST_SETTINGS:
         remedy = f"vary fewer values: at most {MOST_SETTINGS} combinations"
         raise UserError("the sweep has too many settings", field="vary", value=size, remedy=remedy)
-    settings = []
-    for point in itertools.product(*axes.values()):
-        varied = dict(zip(axes, point, strict=True))
-        settings.append(Setting(varied, subject.runs(base | varied)))
+    points = (dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values()))
+    settings = [Setting(varied, subject.runs(base | varied)) for varied in points]
     if only:
         settings = _chosen(settings, only)
     if not any(setting.specs for setting in settings):
@@ -201,11 +199,9 @@ def _chosen(settings: Sequence[Setting], only: Sequence[str]) -> list[Setting]:
     for pattern in only:
         if not any(fnmatchcase(variant, pattern) for variant in variants):
             raise unknown_name("variant", pattern, variants, "the experiment", field="only")
+    chosen = {variant for variant in variants if any(fnmatchcase(variant, pattern) for pattern in only)}
     kept = [
-        Setting(
-            setting.varied,
-            tuple(s for s in setting.specs if any(fnmatchcase(s.variant, pattern) for pattern in only)),
-        )
+        replace(setting, specs=tuple(spec for spec in setting.specs if spec.variant in chosen))
         for setting in settings
     ]
     return [setting for setting in kept if setting.specs]

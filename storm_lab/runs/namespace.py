@@ -27,7 +27,12 @@ def notebook_parameters(slug: str, namespace: Mapping[str, object]) -> dict[str,
     At the first call every plain value is a parameter, because only the parameter cells have been run. Later,
     only those names are, and names set since by a cell of nothing but plain assignments.
     """
-    plain = {name: value for name, value in namespace.items() if _is_plain(name, value)}
+    plain = {
+        name: value
+        for name, value in namespace.items()
+        if not (name.startswith("_") or name in ("In", "Out") or callable(value))
+        and not isinstance(value, ModuleType)
+    }
     history = namespace.get("In")
     if not isinstance(namespace, dict) or not isinstance(history, list):
         return plain
@@ -41,7 +46,7 @@ def notebook_parameters(slug: str, namespace: Mapping[str, object]) -> dict[str,
 
 
 def check_notebook(
-    notebook: str, namespace: MutableMapping[str, Any], **defaults: ParameterValue | Sequence[float]
+    notebook: str, namespace: MutableMapping[str, Any], **defaults: ParameterValue | list[float]
 ) -> None:
     """Check the parameters of a notebook without an experiment.
 
@@ -52,9 +57,7 @@ def check_notebook(
     from it, so that the error does not come back once the user has deleted their line.
     """
     declared = [
-        Parameter(
-            name, tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value, ""
-        )
+        Parameter(name, tuple(value) if isinstance(value, list) else value, "")
         for name, value in defaults.items()
     ]
     given = set(defaults)
@@ -71,23 +74,14 @@ def check_notebook(
         raise
 
 
-def _is_plain(name: str, value: object) -> bool:
-    if name.startswith("_") or name in ("In", "Out"):
-        return False
-    return not (callable(value) or isinstance(value, ModuleType))
-
-
 def _assigned(cells: Sequence[str]) -> frozenset[str]:
     """Names set by cells that only assign literals to names, as parameter cells do."""
     names: set[str] = set()
     for cell in cells:
-        try:
-            lines = ast.parse(cell).body
-        except (SyntaxError, ValueError):
-            continue
-        found = [_name_of(line) for line in lines]
-        if all(found):
-            names.update(found)
+        with suppress(SyntaxError, ValueError):
+            found = [_name_of(line) for line in ast.parse(cell).body]
+            if all(found):
+                names.update(found)
     return frozenset(names)
 
 

@@ -42,26 +42,24 @@ class TaskFailed(StormLabError):
     """A task ended with a defect of the program; carries the traceback of the other process."""
 
 
+def pass_on(task: object, error: StormLabError) -> None:
+    """Raise the error of a failed task."""
+    raise error
+
+
 class Pool(Generic[_Task, _Result]):
     """Processes that do tasks one at a time.
 
     ``work`` and the tasks are sent to other processes, so ``work`` is a function of a module or a partial of
-    one. ``name`` gives a task's name in messages. ``failure`` is the error raised for a defect of the
-    program.
+    one. ``name`` gives a task's name in messages.
     """
 
     def __init__(
-        self,
-        jobs: int,
-        work: Callable[[_Task, Advance], _Result],
-        *,
-        name: Callable[[_Task], str] = str,
-        failure: type[StormLabError] = TaskFailed,
+        self, jobs: int, work: Callable[[_Task, Advance], _Result], *, name: Callable[[_Task], str] = str
     ) -> None:
         self._jobs = jobs
         self._work = work
         self._name = name
-        self._failure = failure
         self._workers: dict[_Pipe, SpawnProcess] = {}
         self._doing: dict[_Pipe, int] = {}
         self._needs_script = False
@@ -70,7 +68,7 @@ class Pool(Generic[_Task, _Result]):
         self,
         tasks: Sequence[_Task],
         advance: Callable[[int, float], None] = lambda number, share: None,
-        fail: Callable[[_Task, StormLabError], None] | None = None,
+        fail: Callable[[_Task, StormLabError], None] = pass_on,
     ) -> dict[int, _Result]:
         """Do all tasks and return the results by the tasks' numbers.
 
@@ -79,15 +77,12 @@ class Pool(Generic[_Task, _Result]):
         result. On any other error or an interruption, all processes are stopped before it is passed on.
 
         Raises:
-            StormLabError: without ``fail``, the error that a task raised; ``failure`` if it raised anything
+            StormLabError: without ``fail``, the error that a task raised; `TaskFailed` if it raised anything
                 else or its process died.
         """
-        results: dict[int, _Result] = {}
         self._needs_script = _SCRIPT in pickle.dumps((self._work, list(tasks)))
         try:
-            for _ in range(min(self._jobs, len(tasks))):
-                self._start()
-            self._run(tasks, advance, fail or pass_on, results)
+            results = self._run(tasks, advance, fail)
         except BaseException:
             self._stop()
             raise
@@ -111,10 +106,10 @@ class Pool(Generic[_Task, _Result]):
         tasks: Sequence[_Task],
         advance: Callable[[int, float], None],
         fail: Callable[[_Task, StormLabError], None],
-        results: dict[int, _Result],
-    ) -> None:
+    ) -> dict[int, _Result]:
+        results: dict[int, _Result] = {}
         waiting = list(enumerate(tasks))
-        for pipe in self._workers:
+        for pipe in [self._start() for _ in range(min(self._jobs, len(tasks)))]:
             self._hand(pipe, waiting)
         while self._doing:
             for pipe in cast("list[_Pipe]", connection.wait(list(self._doing))):
@@ -133,13 +128,14 @@ class Pool(Generic[_Task, _Result]):
                         results[number] = result
                 else:
                     if not isinstance(message, StormLabError):
-                        message = self._failure(f"{self._name(tasks[number])} failed\n{message}")
+                        message = TaskFailed(f"{self._name(tasks[number])} failed\n{message}")
                     fail(tasks[number], message)
                     share, done = 1.0, True
                 advance(number, share)
                 if done:
                     del self._doing[pipe]
                     self._hand(pipe, waiting)
+        return results
 
     def _hand(self, pipe: _Pipe, waiting: list[tuple[int, _Task]]) -> None:
         if waiting:
@@ -155,7 +151,7 @@ class Pool(Generic[_Task, _Result]):
         ended = "closed its pipe" if process.exitcode is None else describe_exit_status(process.exitcode)
         process.kill()
         process.join()
-        return self._failure(f"the process of {self._name(task)} {ended}")
+        return TaskFailed(f"the process of {self._name(task)} {ended}")
 
     def _stop(self) -> None:
         """End the processes; each cleans up after itself."""
@@ -169,11 +165,6 @@ class Pool(Generic[_Task, _Result]):
                 process.kill()
                 process.join()
                 pipe.close()
-
-
-def pass_on(task: object, error: StormLabError) -> None:
-    """Default for ``fail``: raise the error of a failed task."""
-    raise error
 
 
 @contextmanager
@@ -250,11 +241,8 @@ def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
             raise
         except SystemExit as error:
             # The code that is played must not end the process for all other tasks.
-            pipe.send(
-                UserError(
-                    f"the code that is played ends the process: {exception_summary(error)}", field="run"
-                )
-            )
+            what = f"the code that is played ends the process: {exception_summary(error)}"
+            pipe.send(UserError(what, field="run"))
         except Exception:
             pipe.send(traceback.format_exc())
         else:

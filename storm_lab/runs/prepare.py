@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -30,18 +30,6 @@ from storm_lab.tuplelog import RunRefused
 Say = Callable[[str], None]
 Task = Callable[[Advance], Any]
 """Task for another process: a function of a module, or a partial of one."""
-
-
-@dataclass(frozen=True, slots=True)
-class SideTasks:
-    """Tasks for other processes, by the index of the study whose metrics they read.
-
-    ``advance`` is called with that index and the share done, ``fail`` with the index and the error.
-    """
-
-    tasks: Mapping[int, Task] = field(default_factory=dict)
-    advance: Callable[[int, float], None] = lambda place, share: None
-    fail: Callable[[int, StormLabError], None] = pass_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +71,18 @@ def prepare(
     fresh: bool = False,
     needs_metrics: Callable[[Study], bool] = lambda study: True,
     say: Say = lambda line: None,
-    side_tasks: SideTasks | None = None,
+    side_tasks: Mapping[int, Task] | None = None,
+    on_side_progress: Callable[[int, float], None] = lambda place, share: None,
+    on_side_failure: Callable[[int, StormLabError], None] = pass_on,
 ) -> Prepared:
     """Play the missing runs of the studies, and compute the metrics of those that ``needs_metrics`` selects.
 
-    The tasks of ``side_tasks`` are done beside the metrics and after them, each as soon as the metrics that
-    it reads exist. A damaged run is reported to ``say`` and played again: the same parameters and seed give
-    the same bytes. Raises `StormLabError` if a run is refused or fails, or there is no Java for Spark.
+    ``side_tasks`` holds tasks for other processes, by the index of the study whose metrics they read. Each is
+    done as soon as these exist. ``on_side_progress`` is called with that index and the share done,
+    ``on_side_failure`` with the index and the error.
+
+    A damaged run is reported to ``say`` and played again: the same parameters and seed give the same bytes.
+    Raises `StormLabError` if a run is refused or fails, or there is no Java for Spark.
     """
     specs = [study.specs() for study in studies]
 
@@ -118,14 +111,25 @@ def prepare(
             wanted[folder] = tuple(name for name in TABLE_NAMES if name in together)
     missing = missing_metrics(wanted)
     metrics_s, side_results = 0.0, dict[int, Any]()
-    side_tasks = side_tasks or SideTasks()
-    if missing or side_tasks.tasks:
+    side_tasks = side_tasks or {}
+    if missing or side_tasks:
         say(f"metrics of {len(missing)} runs")
-        reads = {place: [run.folder for run in runs[place]] for place in side_tasks.tasks}
-        what = "metrics and notebooks" if side_tasks.tasks else "metrics"
-        expected_s = _expected_after_s(studies, side_tasks.tasks, bool(missing))
-        with progress_bar(expected_s, show_progress, what) as show:
-            metrics_s, side_results = _metrics(missing, side_tasks, reads, show, notebooks_at_a_time(jobs))
+        awaited = {
+            place: {run.folder: missing[run.folder] for run in runs[place] if run.folder in missing}
+            for place in side_tasks
+        }
+        what = "metrics and notebooks" if side_tasks else "metrics"
+        with progress_bar(_expected_after_s(studies, side_tasks, bool(missing)), show_progress, what) as show:
+
+            def advance(place: int, share: float) -> None:
+                show(place + 1, share)
+                if place >= 0:
+                    on_side_progress(place, share)
+
+            at_a_time = notebooks_at_a_time(jobs)
+            metrics_s, side_results = _metrics(
+                missing, side_tasks, awaited, at_a_time, advance, on_side_failure
+            )
     return Prepared(runs, metrics_s, side_results)
 
 
@@ -150,46 +154,35 @@ def _expected_after_s(studies: Sequence[Study], tasks: Collection[int], missing:
 
 def _metrics(
     missing: Mapping[Path, Sequence[str]],
-    side_tasks: SideTasks,
-    reads: Mapping[int, Sequence[Path]],
-    show: Callable[[int, float], None],
+    side_tasks: Mapping[int, Task],
+    awaited: Mapping[int, Mapping[Path, Sequence[str]]],
     at_a_time: int,
+    advance: Callable[[int, float], None],
+    fail: Callable[[int, StormLabError], None],
 ) -> tuple[float, dict[int, Any]]:
-    """Compute the missing metrics in one process, and do the tasks of ``side_tasks`` in others.
+    """Compute the missing metrics in one process, and do ``side_tasks`` in others.
 
     Returns the seconds that the metrics took, and the results by study. There are ``at_a_time`` processes.
-    ``reads`` holds the run folders whose metrics a task waits for. A task that waits for fewer metrics begins
-    earlier.
+    ``awaited`` holds the metrics that a task waits for. A task that waits for fewer metrics begins earlier.
+    ``advance`` is called with the index of a study, or -1 for the metrics.
     """
     order = computation_order(missing)
-    awaited = {
-        place: {folder: missing[folder] for folder in folders if folder in missing}
-        for place, folders in reads.items()
-    }
     last = {place: max((order[folder] for folder in own), default=-1) for place, own in awaited.items()}
     with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
         done_marker = Path(scratch) / "done_marker"
         tasks: list[tuple[int, Task]] = [(-1, partial(_keep, dict(missing), done_marker))]
         tasks += [
-            (place, partial(_after, awaited[place], done_marker, side_tasks.tasks[place]))
-            for place in sorted(side_tasks.tasks, key=last.__getitem__)
+            (place, partial(_after, awaited[place], done_marker, side_tasks[place]))
+            for place in sorted(side_tasks, key=last.__getitem__)
         ]
 
-        def on_progress(number: int, share: float) -> None:
-            place = tasks[number][0]
-            show(place + 1, share)
-            if place >= 0:
-                side_tasks.advance(place, share)
-
         def on_failure(task: tuple[int, Task], error: StormLabError) -> None:
-            if task[0] < 0:
-                raise error
-            side_tasks.fail(task[0], error)
+            (fail if task[0] >= 0 else pass_on)(task[0], error)
 
         pool: Pool[tuple[int, Task], Any] = Pool(
             at_a_time, _do, name=lambda task: "the metrics" if task[0] < 0 else f"notebook {task[0]}"
         )
-        results = pool.do(tasks, on_progress, on_failure)
+        results = pool.do(tasks, lambda number, share: advance(tasks[number][0], share), on_failure)
     found = {tasks[number][0]: result for number, result in results.items()}
     return found.pop(-1), found
 

@@ -33,7 +33,7 @@ from storm_lab.runs.expected import Cost, expected_costs, write_cost
 from storm_lab.runs.namespace import CHOICE, CONSTANTS
 from storm_lab.runs.notebook import is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance
-from storm_lab.runs.prepare import Say, SideTasks, prepare
+from storm_lab.runs.prepare import Say, prepare
 from storm_lab.runs.study import Study
 from storm_lab.tuplelog import find_runs
 
@@ -107,21 +107,15 @@ def reproduce(
     for place in waiting:
         for made in ("figures", "documents", "verdicts"):
             shutil.rmtree(studies[place].workspace / made, ignore_errors=True)
-    failed: dict[Path, StormLabError] = {}
-
-    begun: set[int] = set()
+    failed: dict[int, StormLabError] = {}
 
     def on_progress(place: int, share: float) -> None:
-        study, job = studies[place], planned[place]
-        if place not in begun:
-            begun.add(place)
+        study = studies[place]
+        if share == 0.0:
             say(f"{study.experiment.slug}: executing {study.experiment.notebook}")
         # Published as soon as it is complete, so that an interruption does not lose it.
-        if share >= 1.0 and study.is_default and job.executed not in failed:
+        if share >= 1.0 and study.is_default and place not in failed:
             _publish(study, reports_folder())
-
-    def fail(place: int, error: StormLabError) -> None:
-        failed[planned[place].executed] = error
 
     prepared = prepare(
         studies,
@@ -130,9 +124,9 @@ def reproduce(
         fresh=fresh,
         needs_metrics=lambda study: study.workspace in stale,
         say=say,
-        side_tasks=SideTasks(
-            {place: partial(_execute, planned[place]) for place in waiting}, on_progress, fail
-        ),
+        side_tasks={place: partial(_execute, planned[place]) for place in waiting},
+        on_side_progress=on_progress,
+        on_side_failure=failed.__setitem__,
     )
     costs = {place: prepared.cost_of(place, seconds) for place, (seconds, _) in prepared.side_results.items()}
     for place, cost in costs.items():

@@ -12,7 +12,8 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.runs.execute import RunFailed, is_complete_run, play_all, run_folder
+from storm_lab.runs.execute import is_complete_run, play_all, run_folder
+from storm_lab.runs.pool import TaskFailed
 from storm_lab.tuplelog import open_run
 from tests.runs import tiny_runs
 from tests.runs.tiny_runs import spec
@@ -85,21 +86,21 @@ def test_a_mistake_of_the_user_is_raised_as_a_one_line_error(tmp_path: Path, job
 
 def test_complete_runs_survive_the_failure_of_another(tmp_path: Path) -> None:
     good, bad = spec("good", tiny_runs.quick), spec("bad", tiny_runs.broken)
-    with pytest.raises(RunFailed, match=r"tiny/bad(.|\n)*ZeroDivisionError: a defect"):
+    with pytest.raises(TaskFailed, match=r"tiny/bad(.|\n)*ZeroDivisionError: a defect"):
         play_all([good, bad], home=tmp_path, jobs=1)
     assert is_complete_run(run_folder(good, tmp_path))
     assert left_behind(tmp_path) == []
 
 
 def test_an_unfinished_run_is_reported_as_a_failure(tmp_path: Path) -> None:
-    with pytest.raises(RunFailed, match=r"the log of tiny/a, seed 1 is incomplete"):
+    with pytest.raises(TaskFailed, match=r"the log of tiny/a, seed 1 is incomplete"):
         play_all([spec("a", tiny_runs.unfinished)], home=tmp_path, jobs=0)
     assert left_behind(tmp_path) == []
 
 
 def test_a_run_whose_process_dies_is_reported_and_is_not_complete(tmp_path: Path) -> None:
     with pytest.raises(
-        RunFailed, match=r"tiny/a, seed 1 was ended by a signal \(SIGKILL, perhaps out of memory\)"
+        TaskFailed, match=r"tiny/a, seed 1 was ended by a signal \(SIGKILL, perhaps out of memory\)"
     ):
         play_all([spec("a", tiny_runs.dying)], home=tmp_path, jobs=1)
     assert not is_complete_run(run_folder(spec("a", tiny_runs.dying), tmp_path))

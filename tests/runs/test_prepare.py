@@ -15,7 +15,7 @@ from storm_lab.machine.places import DATA_VARIABLE
 from storm_lab.pipeline.summary import await_metrics, computation_order, missing_metrics, store_metrics
 from storm_lab.runs import execute
 from storm_lab.runs.digest import identity_of
-from storm_lab.runs.prepare import SideTasks, prepare
+from storm_lab.runs.prepare import prepare
 from storm_lab.runs.study import Study
 from tests.runs import tiny_runs
 from tests.runs.tiny_runs import spec
@@ -73,12 +73,12 @@ def test_the_cost_of_a_shared_run_counts_for_both_studies_and_of_an_existing_run
 
 def test_side_tasks_run_meanwhile_and_a_failure_is_reported_for_its_study(data: Path) -> None:
     told: list[object] = []
-    side_tasks = SideTasks(
-        {0: partial(tiny_runs.give, "a"), 2: tiny_runs.refuse, 3: partial(tiny_runs.give, "b")},
-        lambda place, share: told.append((place, share)),
-        lambda place, error: told.append((place, str(error))),
+    prepared = prepare(
+        [study(slug) for slug in ("one", "two", "three", "four")],
+        side_tasks={0: partial(tiny_runs.give, "a"), 2: tiny_runs.refuse, 3: partial(tiny_runs.give, "b")},
+        on_side_progress=lambda place, share: told.append((place, share)),
+        on_side_failure=lambda place, error: told.append((place, str(error))),
     )
-    prepared = prepare([study(slug) for slug in ("one", "two", "three", "four")], side_tasks=side_tasks)
     assert prepared.side_results == {0: "a", 3: "b"}
     assert {(0, 1.0), (2, "told"), (3, 1.0)} <= set(told)
 
