@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
 from click.shell_completion import CompletionItem
 
@@ -9,26 +11,23 @@ from storm_lab.experiments.ledger import load_claims
 from storm_lab.papers.registry import experiments
 
 
+def _matching(known: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
+    """Completions among some names, each with its help."""
+    return [CompletionItem(name, help=what) for name, what in known if name.startswith(incomplete)]
+
+
 def complete_experiment(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Complete the name of an experiment; the help is its title."""
-    return [
-        CompletionItem(item.slug, help=item.title)
-        for item in experiments()
-        if item.slug.startswith(incomplete)
-    ]
+    return _matching(((item.slug, item.title) for item in experiments()), incomplete)
 
 
 def complete_claim(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Complete the name of a claim; the help is its statement."""
-    return [
-        CompletionItem(claim.id, help=claim.statement)
-        for claim in load_claims().claims
-        if claim.id.startswith(incomplete)
-    ]
+    return _matching(((claim.id, claim.statement) for claim in load_claims().claims), incomplete)
 
 
 def complete_suite(

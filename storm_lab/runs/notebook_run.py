@@ -173,15 +173,11 @@ def machine_traces(notebook: nbformat.NotebookNode) -> list[str]:
     host = socket.gethostname()
     signs |= {host} if "." in host else set()
     signs -= {"", "/"}
-    lines: list[str] = []
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            texts = [output.get("text", "")]
-            texts += [str(text) for kind, text in output.get("data", {}).items() if kind.startswith("text/")]
-            texts += output.get("traceback", [])
-            for text in texts:
-                lines += [line for line in text.splitlines() if any(sign in line for sign in signs)]
-    return lines
+    texts: list[str] = []
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
+        texts += [output.get("text", ""), *output.get("traceback", [])]
+        texts += [str(text) for kind, text in output.get("data", {}).items() if kind.startswith("text/")]
+    return [line for text in texts for line in text.splitlines() if any(sign in line for sign in signs)]
 
 
 def _node(content: Mapping[str, Any]) -> nbformat.NotebookNode:

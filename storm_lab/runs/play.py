@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import singledispatch
 
-from storm_lab.emulator.control.decision_log import Decision
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.league.settled import SettledRun
@@ -24,28 +22,21 @@ def play_description(description: object, writer: RunWriter, advance: Advance) -
 
 
 @play_description.register
-def emulate(description: EmulationSpec, writer: RunWriter, advance: Advance) -> None:
-    """Play it in the emulator."""
-    warm_up_ns = round(description.warm_up_s * NS_PER_S)
-    _emulate(description, writer, advance, lambda decisions: warm_up_ns)
-
-
-@play_description.register
-def emulate_settled(description: SettledRun, writer: RunWriter, advance: Advance) -> None:
-    """Play it in the emulator and record when its steady state turned out to begin."""
-    _emulate(description.spec, writer, advance, description.warm_up_ns)
-
-
-def _emulate(
-    spec: EmulationSpec, writer: RunWriter, advance: Advance, warm_up_ns: Callable[[Sequence[Decision]], int]
-) -> None:
+def emulate(description: EmulationSpec | SettledRun, writer: RunWriter, advance: Advance) -> None:
+    """Play it in the emulator; of a `SettledRun`, record when its steady state turned out to begin."""
     # numba takes a second to import, which is not needed if all runs are on disk.
     from storm_lab.emulator.emulation import Emulation
 
+    spec = description.spec if isinstance(description, SettledRun) else description
     outcome = Emulation(spec).run(writer, lambda done, total: advance(done / total))
+    warm_up_ns = (
+        description.warm_up_ns(outcome.decisions)
+        if isinstance(description, SettledRun)
+        else round(spec.warm_up_s * NS_PER_S)
+    )
     writer.finish(
         duration_ns=outcome.duration_ns,
-        warm_up_ns=warm_up_ns(outcome.decisions),
+        warm_up_ns=warm_up_ns,
         status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
         reason=outcome.stopped,
     )

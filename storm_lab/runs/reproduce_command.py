@@ -67,7 +67,10 @@ def run(
         answer(as_json, rows, "\n".join(str(row["folder"]) for row in rows))
         return
     (done,) = _reproduced((study,), jobs, fresh)
-    _print_outcome(done, as_json)
+    if as_json:
+        print_json(_answer(done))
+    else:
+        _print_outcome(done)
 
 
 @click.command(
@@ -118,7 +121,7 @@ def _first_look(slugs: tuple[str, ...], jobs: int, fresh: bool, as_json: bool) -
     for done in all_done:
         found = done.study.experiment
         click.echo(f"\n{found.slug}: {found.title} ({found.paper}, {found.figure})")
-        _print_outcome(done, as_json=False)
+        _print_outcome(done)
     click.echo("\nthese are single seeds, for a first impression; for the report run: storm-lab reproduce")
 
 
@@ -138,13 +141,10 @@ def _say(line: str) -> None:
     click.echo(line, err=True)
 
 
-def _print_outcome(done: Reproduced, as_json: bool) -> None:
+def _print_outcome(done: Reproduced) -> None:
     found = done.study.experiment
-    if as_json:
-        print_json(_answer(done))
-    else:
-        click.echo(verdict_table(_judged(done)) if found.claims else _why_none(found.slug))
-        click.echo(f"\nnotebook: {done.notebook.with_suffix('.html')}")
+    click.echo(verdict_table(_judged(done)) if found.claims else _why_none(found.slug))
+    click.echo(f"\nnotebook: {done.notebook.with_suffix('.html')}")
 
 
 def _why_none(slug: str) -> str:

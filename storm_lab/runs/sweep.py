@@ -177,26 +177,14 @@ def sweep(
 ) -> pd.DataFrame:
     """Run an experiment at every combination of the varied values, for every seed and scheduler.
 
-    Args:
-        experiment: slug of the experiment.
-        vary: values to try, by parameter.
-        parameters: values of other parameters.
-        seeds: by default the experiment's own.
-        schedulers: texts as in `storm_lab.league.field.entrant_of`.
-        only: patterns of the variants to keep.
-        constants: text as in `storm_lab.runs.live_constants.given_constants`.
-        on_spark: as in `Sweep.run`.
-        jobs: as in `Sweep.run`.
-        show_progress: as in `Sweep.run`.
-        home: as in `Sweep.run`.
+    ``vary`` holds the values to try by parameter, ``parameters`` the values of others. ``seeds`` are by
+    default the experiment's own. ``schedulers`` are texts as in `storm_lab.league.field.entrant_of`, ``only``
+    patterns of the variants to keep, and ``constants`` is a text as in
+    `storm_lab.runs.live_constants.given_constants`. The other arguments are those of `Sweep.run`.
 
-    Returns:
-        One row per run, as described at `storm_lab.runs.sweep_table.run_rows`; a failed run has a row with
-        the reason and no metrics. `storm_lab.runs.sweep_table.summary_rows` computes means and intervals from
-        it.
-
-    Raises:
-        StormLabError: as `planned` and `Sweep.run`.
+    Returns one row per run, as described at `storm_lab.runs.sweep_table.run_rows`, from which
+    `storm_lab.runs.sweep_table.summary_rows` computes means and intervals. A failed run has a row with the
+    reason and no metrics. Raises `StormLabError` as `planned` and `Sweep.run`.
     """
     subject = Subject.of(experiment, schedulers)
     machine = given_constants(constants)
