@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from shlex import quote
 
 import click
 
-from storm_lab.errors import unknown_name
+from storm_lab.errors import check_known
 from storm_lab.experiments.cause import load_causes
 from storm_lab.experiments.claim import Claim
 from storm_lab.experiments.ledger import load_claims
@@ -51,11 +50,15 @@ def claims(
 ) -> None:
     """List what the papers claim and what was measured, or show all about one claim."""
     ledger = load_claims()
-    _check("claim", claim, [each.id for each in ledger.claims])
-    _check("experiment", slug, list(dict.fromkeys((*ledger.owners, *ledger.experiments))))
-    _check("paper", paper, ledger.papers)
-    _check("verdict", verdict, [each.value for each in Outcome])
-    _check("basis", basis, [each.value for each in Basis])
+    for what, given, known in (
+        ("claim", claim, {each.id for each in ledger.claims}),
+        ("experiment", slug, {*ledger.owners, *ledger.experiments}),
+        ("paper", paper, ledger.papers),
+        ("verdict", verdict, {each.value for each in Outcome}),
+        ("basis", basis, {each.value for each in Basis}),
+    ):
+        if given is not None:
+            check_known(what, given, known, "the ledger of claims")
     chosen = tuple(
         each
         for each in published_verdicts()
@@ -75,11 +78,6 @@ def claims(
         click.echo(verdict_table(chosen, "no claim matches all of these"))
     else:
         click.echo(_story(rows[0]))
-
-
-def _check(what: str, given: str | None, known: Sequence[str]) -> None:
-    if given is not None and given not in known:
-        raise unknown_name(what, given, known, "the ledger of claims")
 
 
 def _options(verdict: Verdict) -> str:

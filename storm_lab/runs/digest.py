@@ -93,11 +93,6 @@ def emulation_digest(spec: RunSpec, code: Code | None = None) -> str:
     return value_digest((spec.describe, play_description, RunSpec, RunWriter), words=words, code=code)
 
 
-def runs_digest(specs: Iterable[RunSpec]) -> str:
-    """Digest of the code of some runs."""
-    return text_digest(*sorted({emulation_digest(spec) for spec in specs}))
-
-
 def experiment_digest(slug: str) -> str:
     """Digest of an experiment's code: its declaration, and how its runs are played and measured."""
     return own_code().closure([(module_of(slug), "EXPERIMENT")]).digest

@@ -69,17 +69,16 @@ def prepare(
     jobs: int = JOBS,
     show_progress: bool = False,
     fresh: bool = False,
-    needs_metrics: Callable[[Study], bool] = lambda study: True,
     say: Say = lambda line: None,
     side_tasks: Mapping[int, Task] | None = None,
     on_side_progress: Callable[[int, float], None] = lambda place, share: None,
     on_side_failure: Callable[[int, StormLabError], None] = pass_on,
 ) -> Prepared:
-    """Play the missing runs of the studies, and compute the metrics of those that ``needs_metrics`` selects.
+    """Play the missing runs of the studies, and compute the metrics that the studies read.
 
     ``side_tasks`` holds tasks for other processes, by the index of the study whose metrics they read. Each is
-    done as soon as these exist. ``on_side_progress`` is called with that index and the share done,
-    ``on_side_failure`` with the index and the error.
+    done as soon as these exist, and no other metrics are computed. ``on_side_progress`` is called with that
+    index and the share done, ``on_side_failure`` with the index and the error.
 
     A damaged run is reported to ``say`` and played again: the same parameters and seed give the same bytes.
     Raises `StormLabError` if a run is refused or fails, or there is no Java for Spark.
@@ -103,9 +102,10 @@ def prepare(
     left = iter(played)
     runs = tuple(tuple(islice(left, len(each))) for each in specs)
     wanted: dict[Path, tuple[str, ...]] = {}
-    for study, own in zip(studies, runs, strict=True):
+    for place, (study, own) in enumerate(zip(studies, runs, strict=True)):
         say(f"{study.experiment.slug}: {len(own)} runs, {sum(not run.reused for run in own)} of them new")
-        for folder, names in study.tables_of(own).items() if needs_metrics(study) else ():
+        needed = study.tables_of(own) if side_tasks is None or place in side_tasks else {}
+        for folder, names in needed.items():
             together = {*wanted.get(folder, ()), *names}
             # Always in the same order: runs that lack the same tables are computed together.
             wanted[folder] = tuple(name for name in TABLE_NAMES if name in together)

@@ -102,7 +102,6 @@ def reproduce(
         not fresh and is_current(job.executed, job.stamp) and _has_own_verdicts(study)
         for study, job in zip(studies, planned, strict=True)
     ]
-    stale = {study.workspace for study, done in zip(studies, current, strict=True) if not done}
     waiting = longest_first(studies, [place for place, done in enumerate(current) if not done])
     for place in waiting:
         for made in ("figures", "documents", "verdicts"):
@@ -122,7 +121,6 @@ def reproduce(
         jobs=jobs,
         show_progress=show_progress,
         fresh=fresh,
-        needs_metrics=lambda study: study.workspace in stale,
         say=say,
         side_tasks={place: partial(_execute, planned[place]) for place in waiting},
         on_side_progress=on_progress,

@@ -26,10 +26,10 @@ from storm_lab.reporting.prose import claims_text, say
 from storm_lab.reporting.record import VerdictFile, judged, write_verdicts
 from storm_lab.reporting.verdict import Verdict, measured_text, reading_text
 from storm_lab.runs.digest import (
+    emulation_digest,
     experiment_digest,
     files_digest,
     identity_of,
-    runs_digest,
     scalar,
     text_digest,
 )
@@ -142,11 +142,12 @@ class Study:
         if not specs and "seeds" in self.parameters:
             seeds = self.parameters.integers("seeds")
         measurements = self.experiment.measurements(tables, self.parameters)
+        code = sorted({emulation_digest(spec) for spec in specs})
         record = VerdictFile(
             experiment=self.experiment.slug,
             parameters=self.parameters,
             seeds=tuple(dict.fromkeys(seeds)),
-            code_digest=runs_digest(specs) if specs else experiment_digest(self.experiment.slug),
+            code_digest=text_digest(*code) if code else experiment_digest(self.experiment.slug),
             measurements=measurements,
         )
         write_verdicts(self.workspace / "verdicts", record)

@@ -147,7 +147,7 @@ def test_a_damaged_run_is_reported_and_played_again_to_the_same_bytes(
     before = logs(folder)
     spoil(folder)
     said: list[str] = []
-    (own,) = prepare([study("tiny", 7, 8)], jobs=0, needs_metrics=lambda study: False, say=said.append).runs
+    (own,) = prepare([study("tiny", 7, 8)], jobs=0, side_tasks={}, say=said.append).runs
     assert [run.reused for run in own] == [False, True]
     assert said[0].startswith(f"tiny/{folder.name}: ") and " run, played again (" in said[0]
     assert said[1:] == ["tiny: 2 runs, 1 of them new"]

@@ -52,7 +52,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_study_gets_its_own_runs_back(data: Path) -> None:
     said: list[str] = []
     studies = [study("one", 1, 2), study("none"), study("two", 3)]
-    prepared = prepare(studies, needs_metrics=lambda study: False, say=said.append)
+    prepared = prepare(studies, side_tasks={}, say=said.append)
     assert [[run.spec.seed for run in own] for own in prepared.runs] == [[1, 2], [], [3]]
     assert all(run.folder.is_relative_to(data) and run.seconds > 0 for own in prepared.runs for run in own)
     assert said == ["one: 2 runs, 2 of them new", "none: 0 runs, 0 of them new", "two: 1 runs, 1 of them new"]
@@ -61,14 +61,14 @@ def test_every_study_gets_its_own_runs_back(data: Path) -> None:
 
 def test_the_cost_of_a_shared_run_counts_for_both_studies_and_of_an_existing_run_for_none(data: Path) -> None:
     studies = [study("one", 1, 2), study("two", 2, 3)]
-    prepared = prepare(studies, needs_metrics=lambda study: False)
+    prepared = prepare(studies, side_tasks={})
     seconds = {run.spec.seed: run.seconds for own in prepared.runs for run in own}
     first, second = prepared.cost_of(0, 5.0), prepared.cost_of(1, 5.0)
     assert first is not None and second is not None
     assert first.emulation_s == pytest.approx(seconds[1] + seconds[2])
     assert second.emulation_s == pytest.approx(seconds[2] + seconds[3])
     assert (first.notebook_s, first.metrics_s) == (5.0, 0.0)
-    assert prepare(studies, needs_metrics=lambda study: False).cost_of(0, 5.0) is None
+    assert prepare(studies, side_tasks={}).cost_of(0, 5.0) is None
 
 
 def test_side_tasks_run_meanwhile_and_a_failure_is_reported_for_its_study(data: Path) -> None:
