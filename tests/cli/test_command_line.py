@@ -24,10 +24,11 @@ from storm_lab.runs.study import Study
 from tests.runs import tiny_runs
 
 Answer = tuple[int, str, str]
+Program = Callable[..., Answer]
 
 
 @pytest.fixture
-def storm_lab(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+def storm_lab(capsys: pytest.CaptureFixture[str]) -> Program:
     """Run the program in this process: status, standard output, standard error."""
 
     def call(*arguments: str) -> Answer:
@@ -44,7 +45,7 @@ def storm_lab(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
     return call
 
 
-def test_without_a_command_the_program_prints_help(storm_lab: Callable[..., Answer]) -> None:
+def test_without_a_command_the_program_prints_help(storm_lab: Program) -> None:
     status, out, err = storm_lab()
     assert (status, err) == (0, "")
     for command in ("list", "run", "reproduce", "report", "claims", "doctor", "lab", "schedule", "explain"):
@@ -52,7 +53,7 @@ def test_without_a_command_the_program_prints_help(storm_lab: Callable[..., Answ
 
 
 @pytest.mark.parametrize("command", ["list", "run", "reproduce", "report", "claims", "doctor", "lab"])
-def test_every_help_page_shows_examples(storm_lab: Callable[..., Answer], command: str) -> None:
+def test_every_help_page_shows_examples(storm_lab: Program, command: str) -> None:
     status, out, _ = storm_lab(command, "--help")
     assert status == 0
     assert "Examples:" in out
@@ -82,7 +83,7 @@ def test_every_command_whose_output_programs_may_read_has_a_json_option() -> Non
     "typed", ["init mine", "new scheduler my-idea", "live run --list", "live record --list"]
 )
 def test_commands_that_write_files_or_list_scenes_print_json(
-    typed: str, storm_lab: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    typed: str, storm_lab: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     status, out, _ = storm_lab(*typed.split(), "--json")
@@ -126,13 +127,13 @@ def test_help_imports_no_heavy_libraries() -> None:
     assert done.stderr == "[]\n"
 
 
-def test_list_names_every_experiment(storm_lab: Callable[..., Answer]) -> None:
+def test_list_names_every_experiment(storm_lab: Program) -> None:
     status, out, _ = storm_lab("list")
     assert status == 0
     assert [line.split()[0] for line in out.splitlines()] == [item.slug for item in experiments()]
 
 
-def test_list_as_json_describes_the_parameters(storm_lab: Callable[..., Answer]) -> None:
+def test_list_as_json_describes_the_parameters(storm_lab: Program) -> None:
     _, out, _ = storm_lab("list", "tstorm-word-count", "--json")
     (described,) = json.loads(out)
     gammas = next(item for item in described["parameters"] if item["name"] == "gammas")
@@ -141,7 +142,7 @@ def test_list_as_json_describes_the_parameters(storm_lab: Callable[..., Answer])
 
 
 def test_list_names_the_runs_that_would_be_played(
-    storm_lab: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    storm_lab: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
     _, out, _ = storm_lab("list", "twitter-semantics", "--runs", "--json", "-p", "seeds=3")
@@ -155,9 +156,7 @@ def test_list_names_the_runs_that_would_be_played(
         assert Path(row["folder"]) == tmp_path / "runs" / row["experiment"] / row["run"]
 
 
-def test_list_shows_which_runs_exist(
-    storm_lab: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_list_shows_which_runs_exist(storm_lab: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     there = iter([True, False, True, False, False])
     monkeypatch.setattr("storm_lab.runs.list_command.is_complete_run", lambda folder, verify: next(there))
     _, out, _ = storm_lab("list", "twitter-semantics", "--runs", "-p", "seeds=3")
@@ -168,7 +167,7 @@ def test_list_shows_which_runs_exist(
 
 @pytest.mark.parametrize("damaged", [False, True])
 def test_a_run_counts_as_existing_only_if_it_is_undamaged(
-    storm_lab: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damaged: bool
+    storm_lab: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damaged: bool
 ) -> None:
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
     (run,) = play_all([tiny_runs.spec("a", tiny_runs.quick)], jobs=0)
@@ -207,7 +206,7 @@ def test_a_run_counts_as_existing_only_if_it_is_undamaged(
     ],
 )
 def test_a_mistake_of_the_user_is_one_line_and_status_2(
-    storm_lab: Callable[..., Answer], arguments: tuple[str, ...], parts: list[str]
+    storm_lab: Program, arguments: tuple[str, ...], parts: list[str]
 ) -> None:
     status, out, err = storm_lab(*arguments)
     assert (status, out) == (2, "")
@@ -217,7 +216,7 @@ def test_a_mistake_of_the_user_is_one_line_and_status_2(
         assert part in err
 
 
-def test_an_empty_text_is_refused(storm_lab: Callable[..., Answer], tmp_path: Path) -> None:
+def test_an_empty_text_is_refused(storm_lab: Program, tmp_path: Path) -> None:
     empty = tmp_path / "empty.txt"
     empty.write_text("\n\n")
     status, _, err = storm_lab("run", "tstorm-word-count", "-p", f"text={empty}")
@@ -227,7 +226,7 @@ def test_an_empty_text_is_refused(storm_lab: Callable[..., Answer], tmp_path: Pa
 
 @pytest.mark.parametrize("arguments", [("report",), ("reproduce", "algorithms"), ("run", "algorithms")])
 def test_a_reports_folder_that_cannot_be_written_is_reported_before_the_work(
-    storm_lab: Callable[..., Answer],
+    storm_lab: Program,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     arguments: tuple[str, ...],
@@ -240,7 +239,7 @@ def test_a_reports_folder_that_cannot_be_written_is_reported_before_the_work(
     assert str(taken) in err and "STORM_LAB_REPORTS" in err
 
 
-def test_claims_as_json_have_the_promised_keys(storm_lab: Callable[..., Answer]) -> None:
+def test_claims_as_json_have_the_promised_keys(storm_lab: Program) -> None:
     status, out, _ = storm_lab("claims", "--json")
     rows = json.loads(out)
     assert status == 0
@@ -253,7 +252,7 @@ def test_claims_as_json_have_the_promised_keys(storm_lab: Callable[..., Answer])
     assert {row["basis"] for row in rows} <= {"fitted", "predicted", "arithmetic"}
 
 
-def test_claims_are_filtered_by_experiment(storm_lab: Callable[..., Answer]) -> None:
+def test_claims_are_filtered_by_experiment(storm_lab: Program) -> None:
     _, out, _ = storm_lab("claims", "--experiment", "tstorm-word-count", "--json")
     assert {row["experiment"] for row in json.loads(out)} == {"tstorm-word-count"}
 
@@ -269,7 +268,7 @@ JUDGED_ELSEWHERE = "claims: judged in algorithms; see storm-lab claims --experim
     ],
 )
 def test_a_run_without_claims_of_its_own_says_why(
-    storm_lab: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, slug: str, why: str
+    storm_lab: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, slug: str, why: str
 ) -> None:
     done = Reproduced(Study.of(slug), tmp_path / "a.ipynb", tmp_path / "verdicts.json", True)
     monkeypatch.setattr(reproduce_command, "_reproduced", lambda *_, **__: (done,))
@@ -277,12 +276,12 @@ def test_a_run_without_claims_of_its_own_says_why(
     assert out == f"{why}\n\nnotebook: {tmp_path / 'a.html'}\n"
 
 
-def test_a_message_replaces_the_table_if_no_claim_matches(storm_lab: Callable[..., Answer]) -> None:
+def test_a_message_replaces_the_table_if_no_claim_matches(storm_lab: Program) -> None:
     _, out, _ = storm_lab("claims", "--paper", "T-Storm", "--experiment", "nstorm-worst-case")
     assert out == "no claim matches all of these\n"
 
 
-def test_doctor_as_json_has_a_level_for_every_finding(storm_lab: Callable[..., Answer]) -> None:
+def test_doctor_as_json_has_a_level_for_every_finding(storm_lab: Program) -> None:
     status, out, _ = storm_lab("doctor", "--json")
     findings = json.loads(out)
     assert {finding["level"] for finding in findings} <= {"ok", "warn", "fail"}
@@ -296,7 +295,7 @@ def test_a_pipe_that_is_closed_early_is_no_error() -> None:
 
 
 def test_log_messages_of_pysparks_gateway_are_dropped(
-    storm_lab: Callable[..., Answer], caplog: pytest.LogCaptureFixture
+    storm_lab: Program, caplog: pytest.LogCaptureFixture
 ) -> None:
     storm_lab("completion", "bash")
     for file in (java_gateway.__file__, __file__):
@@ -339,7 +338,7 @@ def test_an_interrupted_run_ends_with_130_and_leaves_no_incomplete_run(tmp_path:
     ("group", "offered"), [("bench", "kernel"), ("live", "doctor"), ("new", "scheduler")]
 )
 def test_a_group_lists_its_commands_if_the_given_one_is_unknown(
-    storm_lab: Callable[..., Answer], group: str, offered: str
+    storm_lab: Program, group: str, offered: str
 ) -> None:
     code, out, err = storm_lab(group, "nope")
     assert (code, out, err.count("\n")) == (2, "", 1)

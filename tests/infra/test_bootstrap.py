@@ -30,37 +30,35 @@ def fake_python(folder: Path, name: str, version: str) -> Path:
 
 
 class TestWhichPython:
-    def test_the_running_python_is_chosen_if_it_is_supported(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        fake_python(tmp_path / "bin", "python3.14", "3 14")
-        own = fake_python(tmp_path / "bin", "own", "3 11")
-        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    @pytest.fixture(autouse=True)
+    def programs(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """The only folder in which programs are searched for."""
+        monkeypatch.setenv("PATH", str(tmp_path))
+        return tmp_path
+
+    def test_the_running_python_is_chosen_if_it_is_supported(self, programs: Path) -> None:
+        fake_python(programs, "python3.14", "3 14")
+        own = fake_python(programs, "own", "3 11")
         assert interpreter.choose_python(str(own)).program == str(own)
 
     def test_the_newest_supported_python_is_chosen_if_the_running_one_is_too_old(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, programs: Path
     ) -> None:
-        own = fake_python(tmp_path / "bin", "python3", "3 9")
-        fake_python(tmp_path / "bin", "python3.14", "")  # a version manager's shim without a Python behind it
-        fake_python(tmp_path / "bin", "python3.13", "3 13")
-        fake_python(tmp_path / "bin", "python3.12", "3 12")
-        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+        own = fake_python(programs, "python3", "3 9")
+        fake_python(programs, "python3.14", "")  # a version manager's shim without a Python behind it
+        fake_python(programs, "python3.13", "3 13")
+        fake_python(programs, "python3.12", "3 12")
         assert interpreter.choose_python(str(own)).version == (3, 13)
 
     def test_a_python_newer_than_those_tried_is_used_with_a_warning(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self, programs: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        own = fake_python(tmp_path / "bin", "python3", "3 15")
-        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+        own = fake_python(programs, "python3", "3 15")
         assert interpreter.choose_python(str(own)).version == (3, 15)
         assert "newer than what the project was tried with" in capsys.readouterr().err
 
-    def test_a_missing_python_is_one_line_with_the_remedy(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        own = fake_python(tmp_path / "bin", "python3", "3 9")
-        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    def test_a_missing_python_is_one_line_with_the_remedy(self, programs: Path) -> None:
+        own = fake_python(programs, "python3", "3 9")
         with pytest.raises(
             SetupError, match=r"Python 3\.11 or newer is needed, found: Python 3\.9; install one"
         ):
@@ -140,10 +138,6 @@ class TestWherePipComesFrom:
             pip_source.install_pip(python, bare_venv)
 
 
-def own_python() -> interpreter.Interpreter:
-    return interpreter.choose_python()
-
-
 @pytest.fixture
 def stand_in_for_pip(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulates a Python without ensurepip, and a pip that only prints its version: quick, and no network."""
@@ -161,46 +155,46 @@ def stand_in_for_pip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bootstrap, "install_pip", install_pip)
 
 
+@pytest.fixture
+def venv(tmp_path: Path) -> Path:
+    """A place for an environment."""
+    return tmp_path / "v"
+
+
 @needs_wheel
-def test_an_environment_with_ensurepip_has_pip(tmp_path: Path) -> None:
-    bootstrap.make_environment(own_python(), tmp_path / "v")
-    assert bootstrap.is_usable(tmp_path / "v")
-    assert has_pip(tmp_path / "v")
+def test_an_environment_with_ensurepip_has_pip(venv: Path) -> None:
+    bootstrap.make_environment(interpreter.choose_python(), venv)
+    assert bootstrap.is_usable(venv)
+    assert has_pip(venv)
 
 
 @pytest.mark.usefixtures("stand_in_for_pip")
 class TestEnvironment:
-    def test_a_new_environment_is_usable(self, tmp_path: Path) -> None:
-        bootstrap.make_environment(own_python(), tmp_path / "v")
-        assert bootstrap.is_usable(tmp_path / "v")
-
-    def test_an_environment_without_pip_is_not_usable(self, tmp_path: Path) -> None:
-        bootstrap.make_environment(own_python(), tmp_path / "v")
-        (pip,) = (tmp_path / "v").glob("lib/python*/site-packages/pip.py")
+    def test_a_new_environment_is_usable_until_it_loses_pip(self, venv: Path) -> None:
+        bootstrap.make_environment(interpreter.choose_python(), venv)
+        assert bootstrap.is_usable(venv)
+        (pip,) = venv.glob("lib/python*/site-packages/pip.py")
         pip.unlink()
-        assert not bootstrap.is_usable(tmp_path / "v")
+        assert not bootstrap.is_usable(venv)
 
-    def test_an_environment_that_was_moved_is_not_usable(self, tmp_path: Path) -> None:
-        bootstrap.make_environment(own_python(), tmp_path / "v")
-        (tmp_path / "v").rename(tmp_path / "w")
-        assert not bootstrap.is_usable(tmp_path / "w")
+    def test_an_environment_that_was_moved_is_not_usable(self, venv: Path) -> None:
+        bootstrap.make_environment(interpreter.choose_python(), venv)
+        assert not bootstrap.is_usable(venv.rename(venv.with_name("w")))
 
-    def test_an_incomplete_environment_is_made_again(self, tmp_path: Path) -> None:
-        venv = tmp_path / "v"
+    def test_an_incomplete_environment_is_made_again(self, venv: Path) -> None:
         venv.mkdir()
         (venv / "pyvenv.cfg").write_text("home = nowhere\n")
         (venv / "left-over").write_text("")
         assert not bootstrap.is_usable(venv)
-        bootstrap.make_environment(own_python(), venv)
+        bootstrap.make_environment(interpreter.choose_python(), venv)
         assert bootstrap.is_usable(venv)
         assert not (venv / "left-over").exists()
 
-    def test_a_folder_that_is_no_environment_is_left_alone(self, tmp_path: Path) -> None:
-        venv = tmp_path / "v"
+    def test_a_folder_that_is_no_environment_is_left_alone(self, venv: Path) -> None:
         venv.mkdir()
         (venv / "thesis.tex").write_text("dear reader")
         with pytest.raises(SetupError, match="no virtual environment; move it away"):
-            bootstrap.make_environment(own_python(), venv)
+            bootstrap.make_environment(interpreter.choose_python(), venv)
         assert (venv / "thesis.tex").read_text() == "dear reader"
 
 

@@ -42,45 +42,41 @@ def test_init_with_an_empty_name_does_not_use_the_working_folder(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_notebook_is_copied_with_its_folder(templates: Path, tmp_path: Path) -> None:
-    assert update_copies(templates, tmp_path / "lab") == []
-    assert (tmp_path / "lab" / "tstorm" / "word_count.ipynb").read_text() == _notebook("two")
+@pytest.fixture
+def lab(templates: Path, tmp_path: Path) -> Path:
+    """The folder of copies, up to date."""
+    folder = tmp_path / "lab"
+    assert update_copies(templates, folder) == []
+    return folder
 
 
-def test_a_copy_is_trusted(templates: Path, tmp_path: Path) -> None:
-    update_copies(templates, tmp_path / "lab")
-    copy = nbformat.read(tmp_path / "lab" / "quickstart.ipynb", as_version=4)
-    assert NotebookNotary().check_signature(copy)
+def test_every_notebook_is_copied_with_its_folder(lab: Path) -> None:
+    assert (lab / "tstorm" / "word_count.ipynb").read_text() == _notebook("two")
 
 
-def test_an_unchanged_copy_follows_its_template(templates: Path, tmp_path: Path) -> None:
-    update_copies(templates, tmp_path / "lab")
+def test_a_copy_is_trusted(lab: Path) -> None:
+    assert NotebookNotary().check_signature(nbformat.read(lab / "quickstart.ipynb", as_version=4))
+
+
+@pytest.mark.parametrize("list_is_lost", [False, True])
+def test_an_unchanged_copy_follows_its_template(templates: Path, lab: Path, list_is_lost: bool) -> None:
+    if list_is_lost:
+        (lab / ".templates.json").unlink()
+        update_copies(templates, lab)
     (templates / "quickstart.ipynb").write_text(_notebook("newer"))
-    assert update_copies(templates, tmp_path / "lab") == []
-    assert (tmp_path / "lab" / "quickstart.ipynb").read_text() == _notebook("newer")
+    assert update_copies(templates, lab) == []
+    assert (lab / "quickstart.ipynb").read_text() == _notebook("newer")
 
 
-def test_an_unchanged_copy_follows_its_template_even_if_the_list_of_copies_was_lost(
-    templates: Path, tmp_path: Path
-) -> None:
-    update_copies(templates, tmp_path / "lab")
-    (tmp_path / "lab" / ".templates.json").unlink()
-    update_copies(templates, tmp_path / "lab")
-    (templates / "quickstart.ipynb").write_text(_notebook("newer"))
-    assert update_copies(templates, tmp_path / "lab") == []
-    assert (tmp_path / "lab" / "quickstart.ipynb").read_text() == _notebook("newer")
-
-
-def test_a_changed_copy_is_kept_and_named_once_its_template_is_newer(templates: Path, tmp_path: Path) -> None:
-    update_copies(templates, tmp_path / "lab")
-    mine = tmp_path / "lab" / "quickstart.ipynb"
+def test_a_changed_copy_is_kept_and_named_once_its_template_is_newer(templates: Path, lab: Path) -> None:
+    mine = lab / "quickstart.ipynb"
     mine.write_text("mine")
-    assert update_copies(templates, tmp_path / "lab") == []
+    assert update_copies(templates, lab) == []
     (templates / "quickstart.ipynb").write_text(_notebook("newer"))
-    assert update_copies(templates, tmp_path / "lab") == ["quickstart.ipynb"]
+    assert update_copies(templates, lab) == ["quickstart.ipynb"]
     assert mine.read_text() == "mine"
     mine.unlink()
-    assert update_copies(templates, tmp_path / "lab") == []
+    assert update_copies(templates, lab) == []
     assert mine.read_text() == _notebook("newer")
 
 
