@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from multiprocessing import connection, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
-from typing import Any, Generic, NoReturn, TypeAlias, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from storm_lab.errors import StormLabError, UserError, exception_summary
-from storm_lab.machine.process_end import describe_exit_status, end_with_parent
+from storm_lab.machine.process_end import describe_exit_status, end_with_parent, is_sigterm
 
 Advance = Callable[[float], None]
 """Called with the share of a task that is done, 0 to 1."""
@@ -209,21 +209,13 @@ def _reporter(pipe: _Pipe) -> Advance:
     return advance
 
 
-class _Asked(SystemExit):
-    """This process was asked to end."""
-
-
-def _end(number: int, frame: object) -> NoReturn:
-    raise _Asked(128 + number)
-
-
 def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
     """Main function of a process of the pool."""
     # Standard output is for the answers of the parent, not for prints of the tasks.
     sys.stdout = sys.stderr
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # SystemExit unwinds through what the task has open, so that nothing incomplete is left.
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     end_with_parent(_GRACE_S)
     while True:
         try:
@@ -237,9 +229,9 @@ def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
         except BrokenPipeError:
             # The parent is gone, and the task has already cleaned up.
             os._exit(1)
-        except _Asked:
-            raise
         except SystemExit as error:
+            if is_sigterm(error):
+                raise
             # The code that is played must not end the process for all other tasks.
             what = f"the code that is played ends the process: {exception_summary(error)}"
             pipe.send(UserError(what, field="run"))
