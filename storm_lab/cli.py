@@ -152,9 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     # On SIGTERM unwind as on Ctrl-C, so that incomplete runs are removed.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
-        status = cli.main(
-            args=None if arguments is None else list(arguments), prog_name="storm-lab", standalone_mode=False
-        )
+        status = cli.main(args=arguments, prog_name="storm-lab", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
         click.echo(
             "storm-lab: interrupted; complete results are kept, and the same command continues from them",
