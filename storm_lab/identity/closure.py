@@ -209,7 +209,12 @@ class Code:
                 self._modules[name] = self._own(name)
             return self._modules[name]
         if importer is None:
-            return self._user_module(name)
+            # Read from the file that it was imported from.
+            path = source_file(name)
+            if path is None:
+                return None
+            depth = name.count(".") + (path.name == "__init__.py")
+            return self._parsed(name, path, path.parents[depth])
         if not importer.is_user_code:
             return None
         same = name.split(".")[0] == importer.source.name.split(".")[0]
@@ -291,14 +296,6 @@ class Code:
             return None
         source = self._parsed_own(name, self._read(path), is_package=path.name == "__init__.py")
         return _Module(source, path, PACKAGE.parent, is_user_code=False)
-
-    def _user_module(self, name: str) -> _Module | None:
-        """Return a user's module, read from the file that it was imported from."""
-        path = source_file(name)
-        if path is None:
-            return None
-        depth = name.count(".") + (path.name == "__init__.py")
-        return self._parsed(name, path, path.parents[depth])
 
     def _parsed(self, name: str, path: Path, home: Path) -> _Module:
         state = path.stat()

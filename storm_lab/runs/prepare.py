@@ -52,7 +52,8 @@ class Prepared:
         """
         if any(run.reused for run in self.runs[place]):
             return None
-        sizes = {run.folder: _bytes_in(run.folder) for runs in self.runs for run in runs}
+        folders = {run.folder for runs in self.runs for run in runs}
+        sizes = {folder: sum(path.stat().st_size for path in folder.iterdir()) for folder in folders}
         own = {run.folder: run for run in self.runs[place]}
         size = sum(sizes[folder] for folder in own)
         return Cost(
@@ -203,7 +204,3 @@ def _keep(wanted: Mapping[Path, Sequence[str]], done_marker: Path, advance: Adva
     # Metrics that could not be written are computed again by the task that needs them, so it must not wait.
     done_marker.touch()
     return time.perf_counter() - began
-
-
-def _bytes_in(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.iterdir())

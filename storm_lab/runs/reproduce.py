@@ -99,7 +99,11 @@ def reproduce(
     writable_reports()
     planned = [notebook_job(study) for study in studies]
     current = [
-        not fresh and is_current(job.executed, job.stamp) and _has_own_verdicts(study)
+        not fresh
+        and is_current(job.executed, job.stamp)
+        # A clone brings verdicts along. They may be right, but reproducing is meant to show it.
+        and (study.workspace / "verdicts" / f"{study.experiment.slug}.json").is_file()
+        and _verdicts(study).is_file()
         for study, job in zip(studies, planned, strict=True)
     ]
     waiting = longest_first(studies, [place for place, done in enumerate(current) if not done])
@@ -181,15 +185,6 @@ def _home(study: Study) -> Path:
 
 def _verdicts(study: Study) -> Path:
     return _home(study) / "verdicts" / f"{study.experiment.slug}.json"
-
-
-def _has_own_verdicts(study: Study) -> bool:
-    """Return whether the verdicts exist and come from this checkout's runs.
-
-    A clone brings verdicts along. They may be right, but reproducing is meant to show it.
-    """
-    own = study.workspace / "verdicts" / f"{study.experiment.slug}.json"
-    return own.is_file() and _verdicts(study).is_file()
 
 
 def _execute(job: NotebookJob, advance: Advance) -> tuple[float, float]:

@@ -96,7 +96,10 @@ def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool
         return
     chosen = studies(slugs)
     writable_reports()
-    _say_cost(chosen, jobs)
+    known = expected_costs()
+    costs = [known[study.experiment.slug] for study in chosen if study.experiment.slug in known]
+    if costs:
+        _say(f"from scratch this takes {cost_text(costs, jobs)}")
     if no_notebooks:
         prepare(chosen, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
         return
@@ -123,14 +126,6 @@ def _first_look(slugs: tuple[str, ...], jobs: int, fresh: bool, as_json: bool) -
         click.echo(f"\n{found.slug}: {found.title} ({found.paper}, {found.figure})")
         _print_outcome(done)
     click.echo("\nthese are single seeds, for a first impression; for the report run: storm-lab reproduce")
-
-
-def _say_cost(chosen: tuple[Study, ...], jobs: int) -> None:
-    """Announce the expected cost."""
-    known = expected_costs()
-    costs = [known[study.experiment.slug] for study in chosen if study.experiment.slug in known]
-    if costs:
-        _say(f"from scratch this takes {cost_text(costs, jobs)}")
 
 
 def _reproduced(studies: tuple[Study, ...], jobs: int, fresh: bool) -> tuple[Reproduced, ...]:

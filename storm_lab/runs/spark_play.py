@@ -93,7 +93,11 @@ def _job(tasks: Sequence[Task], home: Path, spark: SparkSession) -> dict[str, st
                 spark.sparkContext.cancelAllJobs()
             with suppress(Exception):
                 spark.interruptAll()
-            _clear_away([run_folder(spec, home) for spec, _ in tasks])
+            # Spark kills the processes of cancelled tasks, which cannot remove their incomplete runs.
+            folders = [run_folder(spec, home) for spec, _ in tasks]
+            end = time.monotonic() + _GRACE_S
+            while sum(map(remove_leftovers, folders)) and time.monotonic() <= end:
+                time.sleep(0.1)
             if interrupted:
                 raise KeyboardInterrupt from None
             raise
@@ -118,13 +122,6 @@ def _noted_interruption() -> Iterator[list[int]]:
         yield received
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _clear_away(folders: Sequence[Path]) -> None:
-    """Remove incomplete runs of cancelled tasks: Spark kills the processes, which cannot do it themselves."""
-    end = time.monotonic() + _GRACE_S
-    while sum(map(remove_leftovers, folders)) and time.monotonic() <= end:
-        time.sleep(0.1)
 
 
 def _played(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
