@@ -13,7 +13,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.cgroups import PERIOD_US
-from storm_lab.live.suite.scene import Schedule
+from storm_lab.live.suite.scene import Program, Schedule
 from storm_lab.model import (
     ACKER,
     Assignment,
@@ -202,22 +202,25 @@ def real_timers(version: StormVersion) -> Timers:
     return timers if timers.pushes_assignments else replace(timers, supervisor_watch=True)
 
 
-def sitting_of(
+def program_of(
     version: StormVersion,
-    mhz: float,
-    chains: Sequence[Chain],
     schedule: Schedule,
+    chains: Sequence[Chain],
     *,
     sample_every: int,
     limit_cpu: bool = False,
-) -> EmulationSpec:
-    """Describe a sitting of chains that are active in turn on the suite's two nodes."""
-    plans = tuple(chain.plan(version, mhz) for chain in chains)
-    found: dict[Executor, Slot] = {}
-    for chain, plan in zip(chains, plans, strict=True):
-        found |= placed(executors_of(plan.topology, version), chain.where()).slots
-    cluster = quota_cluster(mhz) if limit_cpu else free_cluster(mhz)
-    return in_sequence(cluster, version, plans, Assignment.of(found.items()), schedule, sample_every)
+) -> Program:
+    """Return the program of chains that are active in turn on the suite's two nodes."""
+
+    def describe(mhz: float) -> EmulationSpec:
+        plans = tuple(chain.plan(version, mhz) for chain in chains)
+        found: dict[Executor, Slot] = {}
+        for chain, plan in zip(chains, plans, strict=True):
+            found |= placed(executors_of(plan.topology, version), chain.where()).slots
+        cluster = quota_cluster(mhz) if limit_cpu else free_cluster(mhz)
+        return in_sequence(cluster, version, plans, Assignment.of(found.items()), schedule, sample_every)
+
+    return Program(schedule, describe)
 
 
 def in_sequence(

@@ -11,10 +11,9 @@ import numpy as np
 from storm_lab.emulator.control.faults.commands import KillTopology
 from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.emulator.source import SourceKind, SourcePlan
-from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.suite.build import SILENT, Chain, in_one, sitting_of, split
+from storm_lab.live.suite.build import SILENT, Chain, in_one, program_of, split
 from storm_lab.live.suite.floods import FLOOD, FLOOD_WORK
-from storm_lab.live.suite.scene import Measure, Scene, Schedule
+from storm_lab.live.suite.scene import Measure, Program, Scene, Schedule
 from storm_lab.model import Slot, StormVersion
 from storm_lab.model.settings import FLUSH_MS, PRODUCER_BATCH, TRANSFER_BATCH, SettingValue
 from storm_lab.model.version import V2_0_0
@@ -50,8 +49,8 @@ compile need half a minute until the remote path keeps up.
 _DISTANCES = (("near", "one-worker"), ("next", "two-workers"), ("far", "two-nodes"))
 
 
-def light_schedule(version: StormVersion) -> Schedule:
-    """Return the stretches of `light`."""
+def light(version: StormVersion) -> Program:
+    """Describe chains without work of their own, near and far, at two rates, and one that is still cold."""
     schedule = Schedule(_LIGHT_START_S.of(version))
     start, end = schedule.rate("cold", 50.0, settle_s=0.0, stretch_s=10.0)
     schedule.scenes += [
@@ -66,18 +65,13 @@ def light_schedule(version: StormVersion) -> Schedule:
     (busy,) = [scene for scene in schedule.scenes if scene.name == "light-2000-one-worker"]
     spread = replace(busy, name="spread-trivial-bolt", measures=(Measure.SPREAD,), component="bolt1")
     schedule.scenes.append(spread)
-    return schedule
-
-
-def light(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Describe chains without work of their own, near and far, at two rates, and one that is still cold."""
     chains = (
         in_one("near", SILENT, Slot("n1", 6700)),
         split("next", SILENT, *_on("n1", 1, 2)),
         split("far", SILENT, *_on("n1", 3), *_on("n2", 0)),
         in_one("cold", SILENT, Slot("n2", 6701)),
     )
-    return sitting_of(version, mhz, chains, light_schedule(version), sample_every=10)
+    return program_of(version, schedule, chains, sample_every=10)
 
 
 # ---- load, bursts, waiting --------------------------------------------------------------------------------
@@ -92,11 +86,18 @@ _PERIOD_NS = 10**13
 """So long that arrivals occur only once in a run."""
 
 
-def load_schedule(version: StormVersion) -> Schedule:
-    """Return the stretches of `load`: bursts in one topology, then in another, then increasing loads."""
+def _bursts(start_s: float, end_s: float) -> SourcePlan:
+    starts = np.arange(round(start_s * 1e9), round(end_s * 1e9), _BURST_EVERY_NS, dtype=np.int64)
+    return SourcePlan(SourceKind.TRACE, arrivals_ns=np.repeat(starts, _BURST), arrival_period_ns=_PERIOD_NS)
+
+
+def load(version: StormVersion) -> Program:
+    """Describe bursts in one topology, then in another, then a bolt of 1 ms at 50 to 120 % load."""
     schedule = Schedule(_LOAD_START_S)
+    sources = []
     for name in _BURSTS:
         start = schedule.now_s + _BURST_WARM_S
+        sources.append(_bursts(schedule.now_s, start + 7.0))
         schedule.scenes.append(Scene(name, name, start, start + 7.0, _ALL))
         schedule.now_s = start + 8.0
     schedule.rate("work", _LOADS[0][1], settle_s=_WARM_UP_S)
@@ -105,28 +106,12 @@ def load_schedule(version: StormVersion) -> Schedule:
         schedule.now_s += _DRAIN_S
         span = schedule.rate("work", rate, settle_s=4.0, stretch_s=8.0)
         schedule.scenes.append(Scene(f"load-{percent}", "work", *span, FLOOD if percent > 100 else _ALL))
-    return schedule
-
-
-def _bursts(start_s: float, end_s: float) -> SourcePlan:
-    starts = np.arange(round(start_s * 1e9), round(end_s * 1e9), _BURST_EVERY_NS, dtype=np.int64)
-    return SourcePlan(SourceKind.TRACE, arrivals_ns=np.repeat(starts, _BURST), arrival_period_ns=_PERIOD_NS)
-
-
-def load(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Describe bursts instead of single tuples, and a bolt of 1 ms at 50 to 120 % load."""
-    schedule = load_schedule(version)
-    one, two = (
-        _bursts(scene.from_s - _BURST_WARM_S, scene.to_s)
-        for scene in schedule.scenes
-        if scene.name in _BURSTS
-    )
     chains = (
         in_one("work", SILENT, Slot("n1", 6700), work_us=(1000.0, 0.0)),
-        in_one("burst-one-worker", one, Slot("n1", 6701), work_us=FLOOD_WORK),
-        split("burst-two-workers", two, *_on("n1", 2, 3), work_us=FLOOD_WORK),
+        in_one(_BURSTS[0], sources[0], Slot("n1", 6701), work_us=FLOOD_WORK),
+        split(_BURSTS[1], sources[1], *_on("n1", 2, 3), work_us=FLOOD_WORK),
     )
-    return sitting_of(version, mhz, chains, schedule, sample_every=100)
+    return program_of(version, schedule, chains, sample_every=100)
 
 
 # ---- waiting for one another ------------------------------------------------------------------------------
@@ -144,22 +129,17 @@ def _add_wait(schedule: Schedule, name: str) -> None:
     schedule.scenes.append(Scene(name, name, *schedule.flood(name, start_s=_WAIT_WARM_S), _WAITING))
 
 
-def waiting_schedule(version: StormVersion) -> Schedule:
-    """Return the stretches of `waiting`."""
+def waiting(version: StormVersion) -> Program:
+    """Describe chains with more lines than they can take but few pending roots: distance is decisive."""
     schedule = Schedule(_WAIT_START_S)
     for name in _WAITERS:
         _add_wait(schedule, name)
-    return schedule
-
-
-def waiting(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Describe chains with more lines than they can take but few pending roots: distance is decisive."""
     chains = (
         in_one(_WAITERS[0], SILENT, Slot("n1", 6700), pending=1),
         split(_WAITERS[1], SILENT, *_on("n1", 1), *_on("n2", 1), pending=1),
         split(_WAITERS[2], SILENT, *_on("n1", 2), *_on("n2", 2), pending=10),
     )
-    return sitting_of(version, mhz, chains, waiting_schedule(version), sample_every=100)
+    return program_of(version, schedule, chains, sample_every=100)
 
 
 # ---- batches ----------------------------------------------------------------------------------------------
@@ -176,25 +156,19 @@ _BATCHES: Mapping[str, tuple[bool, Mapping[str, SettingValue]]] = {
 """By scene, whether bolt1 is on another node, and the topology's settings."""
 
 
-def batches_schedule(version: StormVersion) -> Schedule:
-    """Return the stretches and scenes of `batches`."""
-    del version
+def batches(version: StormVersion) -> Program:
+    """Describe light load through queues that are filled in batches (2.x), near and far."""
     schedule = Schedule(_BATCHES_START_S)
     for name in _BATCHES:
         span = schedule.rate(name, _BATCHES_RATE, settle_s=_BATCHES_WARM_S, stretch_s=_PACKING_STRETCH_S)
         schedule.scenes.append(Scene(name, name, *span, _ALL))
-    return schedule
-
-
-def batches(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Describe light load through queues that are filled in batches (2.x), near and far."""
     chains = [
         split(name, SILENT, *_on("n1", number), *_on("n2", number), settings=given)
         if far
         else in_one(name, SILENT, Slot("n1", 6700 + number), settings=given)
         for number, (name, (far, given)) in enumerate(_BATCHES.items())
     ]
-    return sitting_of(version, mhz, chains, batches_schedule(version), sample_every=10)
+    return program_of(version, schedule, chains, sample_every=10)
 
 
 # ---- packing ----------------------------------------------------------------------------------------------
@@ -211,21 +185,11 @@ _WORKERS = {1: _on("n1", 0), 2: _on("n1", 1, 2), 4: _on("n1", 3, 4, 5, 6)}
 _CROWD = {"crowd-one-worker": _on("n2", 0), "crowd-four-workers": _on("n2", 1, 2, 3, 4)}
 
 
-def packing_schedule(version: StormVersion) -> Schedule:
-    """Submit, warm up, measure and kill each topology in turn: idle ones would share its cores."""
-    schedule = Schedule()
-    for name in (*(f"workers-{count}" for count in _WORKERS), *_CROWD):
-        schedule.now_s += _PACKING_START_S.of(version)
-        span = schedule.rate(
-            name, _PACKING_RATE, stops=False, settle_s=_PACKING_WARM_S, stretch_s=_PACKING_STRETCH_S
-        )
-        schedule.faults.append(KillTopology(schedule.now_s, name, wait_s=0.0))
-        schedule.scenes.append(Scene(name, name, *span, _ALL))
-    return schedule
+def packing(version: StormVersion) -> Program:
+    """Describe the same load in one, two and four workers of a host, and many executors in one or four.
 
-
-def packing(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Describe the same load in one, two and four workers of a host, and many executors in one or four."""
+    Each topology is submitted, warmed up, measured and killed in turn: idle ones would share its cores.
+    """
     few = [
         Chain(f"workers-{count}", SILENT, slots, slots, slots, slots, (4, 4, 4), _PACKING_WORK, ackers=4)
         for count, slots in _WORKERS.items()
@@ -234,12 +198,16 @@ def packing(version: StormVersion, mhz: float) -> EmulationSpec:
         Chain(name, SILENT, slots, slots, slots, slots, (1, 12, 12), _PACKING_WORK, ackers=1)
         for name, slots in _CROWD.items()
     ]
-    schedule = packing_schedule(version)
-    before_s = _PACKING_START_S.of(version) + _PACKING_WARM_S
-    chains = [
-        replace(chain, submit_s=schedule.first_measured_s(chain.name) - before_s) for chain in (*few, *many)
-    ]
-    return sitting_of(version, mhz, chains, schedule, sample_every=100)
+    schedule, chains = Schedule(), []
+    for chain in (*few, *many):
+        chains.append(replace(chain, submit_s=schedule.now_s))
+        schedule.now_s += _PACKING_START_S.of(version)
+        span = schedule.rate(
+            chain.name, _PACKING_RATE, stops=False, settle_s=_PACKING_WARM_S, stretch_s=_PACKING_STRETCH_S
+        )
+        schedule.faults.append(KillTopology(schedule.now_s, chain.name, wait_s=0.0))
+        schedule.scenes.append(Scene(chain.name, chain.name, *span, _ALL))
+    return program_of(version, schedule, chains, sample_every=100)
 
 
 # ---- calibration ------------------------------------------------------------------------------------------
@@ -254,23 +222,18 @@ _CALIBRATING = {
 """Scenes of `light`: the topology, its tuples per second, and how long it has had them when measured."""
 
 
-def calibration_schedule(version: StormVersion) -> Schedule:
-    """Return the stretches of `calibration`."""
+def calibration(version: StormVersion) -> Program:
+    """Describe what yields a machine's constants: light load at three distances, and a wait."""
     schedule = Schedule(_LIGHT_START_S.of(version))
     for name, (topology, rate, settle_s) in _CALIBRATING.items():
         if topology == "near":
             schedule.rate(topology, 2000.0, settle_s=_ONE_WARM_S, stretch_s=0.0)
         schedule.scenes.append(Scene(name, topology, *schedule.rate(topology, rate, settle_s=settle_s), _ALL))
     _add_wait(schedule, _WAITERS[2])
-    return schedule
-
-
-def calibration(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Describe what yields a machine's constants: light load at three distances, and a wait."""
     chains = (
         in_one("near", SILENT, Slot("n1", 6700)),
         split("next", SILENT, *_on("n1", 1, 2)),
         split("far", SILENT, *_on("n1", 3), *_on("n2", 0)),
         split(_WAITERS[2], SILENT, *_on("n1", 4), *_on("n2", 1), pending=10),
     )
-    return sitting_of(version, mhz, chains, calibration_schedule(version), sample_every=10)
+    return program_of(version, schedule, chains, sample_every=10)

@@ -6,9 +6,8 @@ from storm_lab.emulator.control.faults.commands import RebalanceTopology
 from storm_lab.emulator.control.faults.machines import KillNode
 from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.emulator.source import SourceKind, SourcePlan
-from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.suite.build import Chain, sitting_of
-from storm_lab.live.suite.scene import Effect, Measure, Scene, Schedule
+from storm_lab.live.suite.build import Chain, program_of
+from storm_lab.live.suite.scene import Effect, Measure, Program, Scene, Schedule
 from storm_lab.model import Slot, StormVersion
 from storm_lab.model.version import V2_0_0
 
@@ -27,11 +26,15 @@ def _loss_s(version: StormVersion) -> tuple[float, float]:
     return (68.0, 158.0) if version >= V2_0_0 else (125.0, 190.0)
 
 
-def control_schedule(version: StormVersion) -> Schedule:
-    """Kill one worker and rebalance one topology at the same time; later lose a node."""
+def control(version: StormVersion) -> Program:
+    """Describe two chains at 100 tuples/s.
+
+    One is rebalanced onto two workers; at the same time the other loses the worker of its bolt. Later the
+    bolt's node is lost.
+    """
     loss_s, end_s = _loss_s(version)
     crash = "crashing", _READY_BY_S, loss_s, _TIME
-    return Schedule(
+    schedule = Schedule(
         end_s,
         [
             KillWorker(_READY_BY_S, "n2", 6700),
@@ -46,17 +49,9 @@ def control_schedule(version: StormVersion) -> Schedule:
             Scene("node-loss-silence", "crashing", loss_s, end_s, _TIME, effect=Effect.RESUME),
         ],
     )
-
-
-def control(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Describe two chains at 100 tuples/s.
-
-    One is rebalanced onto two workers; at the same time the other loses the worker of its bolt. Later the
-    bolt's node is lost.
-    """
     home, bolt, other = Slot("n1", 6700), Slot("n2", 6700), Slot("n1", 6701)
     chains = (
         Chain("crashing", _RATE, (home,), (bolt,), (home,)),
         Chain("moving", _RATE, (other,), (other,), (other,)),
     )
-    return sitting_of(version, mhz, chains, control_schedule(version), sample_every=1)
+    return program_of(version, schedule, chains, sample_every=1)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
-from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.suite.build import Chain, in_one, sitting_of, split
-from storm_lab.live.suite.scene import Measure, Scene, Schedule
+from storm_lab.live.suite.build import Chain, in_one, program_of, split
+from storm_lab.live.suite.scene import Measure, Program, Scene, Schedule
 from storm_lab.model import Slot, StormVersion
 
 FLOOD = (Measure.THROUGHPUT, Measure.CPU)
@@ -25,12 +24,12 @@ def _endless(acked: bool = True) -> SourcePlan:
     return SourcePlan(SourceKind.SATURATED, anchored=acked)
 
 
-def _sitting(version: StormVersion, mhz: float, chains: Sequence[Chain], schedule: Schedule) -> EmulationSpec:
-    """Describe saturated chains, each submitted early enough to be warm when it is measured."""
+def _program(version: StormVersion, schedule: Schedule, chains: Sequence[Chain]) -> Program:
+    """Return the program of saturated chains, each submitted early enough to be warm when it is measured."""
     submitted = [
         replace(chain, submit_s=schedule.first_measured_s(chain.name) - _FRESH_S) for chain in chains
     ]
-    return sitting_of(version, mhz, submitted, schedule, sample_every=1000, limit_cpu=True)
+    return program_of(version, schedule, submitted, sample_every=1000, limit_cpu=True)
 
 
 def _floods(*together: Sequence[str], suffix: str = "") -> Schedule:
@@ -42,8 +41,11 @@ def _floods(*together: Sequence[str], suffix: str = "") -> Schedule:
     return schedule
 
 
-def flood_schedule(version: StormVersion) -> Schedule:
-    """Return the stretches of `flood`; the last one is that of two topologies on one core."""
+def flood(version: StormVersion) -> Program:
+    """Describe saturated chains, with and without acks and limits, to measure their capacity.
+
+    The last stretch is that of two topologies on one core.
+    """
     schedule = _floods(
         ("capacity-one-worker", "capacity-two-workers"),
         ("unacked-one-worker", "twin-alone"),
@@ -51,11 +53,6 @@ def flood_schedule(version: StormVersion) -> Schedule:
     )
     span = schedule.flood("twin-a", "twin-b", start_s=_FRESH_S)
     schedule.scenes.append(Scene("twins-on-a-core", "twin-a", *span, FLOOD, ("twin-b",), fresh=True))
-    return schedule
-
-
-def flood(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Describe saturated chains, with and without acks and limits, to measure their capacity."""
     acked = {"work_us": FLOOD_WORK, "pending": 1000}
     twin = {"work_us": _TWIN_WORK, "pending": 100}
     chains = (
@@ -67,29 +64,22 @@ def flood(version: StormVersion, mhz: float) -> EmulationSpec:
         in_one("twin-a", _endless(), Slot("n2", 6704), **twin),
         in_one("twin-b", _endless(), Slot("n2", 6705), **twin),
     )
-    return _sitting(version, mhz, chains, flood_schedule(version))
+    return _program(version, schedule, chains)
 
 
-def bare_schedule(version: StormVersion, suffix: str = "") -> Schedule:
-    """Return the stretches of `bare`; ``suffix`` ends the names of the scenes."""
-    return _floods(_BARE, suffix=suffix)
+def bare(version: StormVersion, *, suffix: str = "") -> Program:
+    """Describe saturated chains in one worker with bolts that do nothing: their cost is Storm's own code.
 
-
-def bare(version: StormVersion, mhz: float) -> EmulationSpec:
-    """Describe saturated chains in one worker with bolts that do nothing: their cost is Storm's own code."""
+    ``suffix`` ends the names of the scenes.
+    """
     chains = (
         in_one(_BARE[0], _endless(), Slot("n1", 6700), pending=1000),
         in_one(_BARE[1], _endless(False), Slot("n2", 6700), ackers=0),
     )
-    return _sitting(version, mhz, chains, bare_schedule(version))
+    return _program(version, _floods(_BARE, suffix=suffix), chains)
 
 
-def calls_schedule(version: StormVersion) -> Schedule:
-    """Return the stretches of `calls`."""
-    return _floods(tuple(_CALLS_US))
-
-
-def calls(version: StormVersion, mhz: float) -> EmulationSpec:
+def calls(version: StormVersion) -> Program:
     """Describe saturated chains in one worker whose bolts have short calls and long ones.
 
     The longer a call, the more often the next thread has fallen asleep meanwhile and is woken for one tuple.
@@ -98,4 +88,4 @@ def calls(version: StormVersion, mhz: float) -> EmulationSpec:
         in_one(name, _endless(), Slot(node, 6700), work_us=(us, us), pending=1000)
         for node, (name, us) in zip(("n1", "n2"), _CALLS_US.items(), strict=True)
     ]
-    return _sitting(version, mhz, chains, calls_schedule(version))
+    return _program(version, _floods(tuple(_CALLS_US)), chains)

@@ -19,7 +19,7 @@ from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.suite.build import in_sequence, quota_cluster
 from storm_lab.live.suite.floods import FLOOD
-from storm_lab.live.suite.scene import Scene, Schedule
+from storm_lab.live.suite.scene import Program, Scene, Schedule
 from storm_lab.model import Assignment, Cluster, Executor, Resources, Slot, StormVersion, executors_of
 from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.recording import load_recordings
@@ -89,23 +89,24 @@ def _floods(names: Iterable[str], start_s: float) -> Schedule:
     return schedule
 
 
-def placement_schedule(topology: str, version: StormVersion) -> Schedule:
-    """Return the stretches of `describe`."""
-    return _floods([f"{topology}-{placement}" for placement in PLACEMENTS], _START_S)
-
-
-def describe(topology: str, version: StormVersion, mhz: float) -> EmulationSpec:
+def placements(version: StormVersion, *, topology: str) -> Program:
     """Describe one of the topologies under three placements, active in turn."""
-    machines, schedule = cluster(mhz), placement_schedule(topology, version)
-    plans = {
-        placement: replace(
-            _plan(topology, placement),
-            submit_s=schedule.first_measured_s(f"{topology}-{placement}") - _START_S,
-        )
-        for placement in PLACEMENTS
-    }
-    placement = _placement(plans, machines, version)
-    return in_sequence(machines, version, tuple(plans.values()), placement, schedule, _SAMPLE_EVERY)
+    schedule = _floods([f"{topology}-{placement}" for placement in PLACEMENTS], _START_S)
+
+    def describe(mhz: float) -> EmulationSpec:
+        machines = cluster(mhz)
+        plans = {
+            placement: _in_turn(_plan(topology, placement), schedule, _START_S) for placement in PLACEMENTS
+        }
+        placement = _placement(plans, machines, version)
+        return in_sequence(machines, version, tuple(plans.values()), placement, schedule, _SAMPLE_EVERY)
+
+    return Program(schedule, describe)
+
+
+def _in_turn(plan: TopologyPlan, schedule: Schedule, before_s: float) -> TopologyPlan:
+    """Return a topology that is submitted some time before it is measured."""
+    return replace(plan, submit_s=schedule.first_measured_s(plan.topology.id) - before_s)
 
 
 def _logged_plan(topology: str, workers: str) -> TopologyPlan:
@@ -134,20 +135,17 @@ def _logged_placement(plan: TopologyPlan, machines: Cluster, version: StormVersi
     return Assignment.of(placed.items())
 
 
-def logged_schedule(version: StormVersion) -> Schedule:
-    """Return the stretches of `describe_logged`."""
-    return _floods(
-        [f"logged-{topology}-{workers}" for topology, workers in product(LOGGED, _WORKERS)], _LOGGED_START_S
-    )
-
-
-def describe_logged(version: StormVersion, mhz: float) -> EmulationSpec:
+def logged(version: StormVersion) -> Program:
     """Describe Linear and Diamond on two hosts with a core each, in one worker a host and in two, in turn."""
-    machines, schedule = quota_cluster(mhz, cores=1), logged_schedule(version)
-    plans: list[TopologyPlan] = []
-    placed: dict[Executor, Slot] = {}
-    for number, (topology, workers) in enumerate(product(LOGGED, _WORKERS)):
-        plan = _logged_plan(topology, workers)
-        plans.append(replace(plan, submit_s=schedule.first_measured_s(plan.topology.id) - _LOGGED_START_S))
-        placed |= _logged_placement(plan, machines, version, 6700 + 2 * number).slots
-    return in_sequence(machines, version, plans, Assignment.of(placed.items()), schedule, _SAMPLE_EVERY)
+    variants = list(product(LOGGED, _WORKERS))
+    schedule = _floods([f"logged-{topology}-{workers}" for topology, workers in variants], _LOGGED_START_S)
+
+    def describe(mhz: float) -> EmulationSpec:
+        machines = quota_cluster(mhz, cores=1)
+        plans = [_in_turn(_logged_plan(*variant), schedule, _LOGGED_START_S) for variant in variants]
+        placed: dict[Executor, Slot] = {}
+        for number, plan in enumerate(plans):
+            placed |= _logged_placement(plan, machines, version, 6700 + 2 * number).slots
+        return in_sequence(machines, version, plans, Assignment.of(placed.items()), schedule, _SAMPLE_EVERY)
+
+    return Program(schedule, describe)

@@ -130,14 +130,26 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
+class Program:
+    """What is played in a sitting on one version of Storm.
+
+    Args:
+        schedule: its stretches with their scenes.
+        describe: returns its description, for the clock of the machine in MHz.
+    """
+
+    schedule: Schedule
+    describe: Callable[[float], EmulationSpec]
+
+
+@dataclass(frozen=True, slots=True)
 class Sitting:
     """One description with its scenes. Variants that are compared are in the same sitting.
 
     Args:
         name: of the sitting.
         title: its subject.
-        describe: returns its description, for a version of Storm and the clock of the machine in MHz.
-        schedule: returns its stretches with their scenes, for a version.
+        program: returns what is played, for a version of Storm.
         generations: the versions on which it can be played, as accepted by `find_release`. The suite plays it
             on the first one; on the others it is played on request.
         orderings: pairs of scenes that compare placements, each with the measure that decides.
@@ -151,8 +163,7 @@ class Sitting:
 
     name: str
     title: str
-    describe: Callable[[StormVersion, float], EmulationSpec]
-    schedule: Callable[[StormVersion], Schedule]
+    program: Callable[[StormVersion], Program]
     generations: tuple[str, ...]
     orderings: tuple[tuple[Measure, str, str], ...] = ()
     limit_cpu: bool = False
@@ -160,9 +171,13 @@ class Sitting:
     c1_only: bool = False
     in_suite: bool = True
 
+    def describe(self, version: StormVersion, mhz: float) -> EmulationSpec:
+        """Return its description, for a version of Storm and the clock of the machine in MHz."""
+        return self.program(version).describe(mhz)
+
     def scenes(self, version: StormVersion) -> tuple[Scene, ...]:
         """Return its scenes, for a version."""
-        return tuple(self.schedule(version).scenes)
+        return tuple(self.program(version).schedule.scenes)
 
     def code_of(self, generation: str) -> str:
         """Return the name of a machine's constants for the code that its workers run."""

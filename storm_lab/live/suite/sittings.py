@@ -30,7 +30,6 @@ SITTINGS: dict[str, Sitting] = {
             "light",
             "Light load by distance, and cold code",
             chains.light,
-            chains.light_schedule,
             (*_OLD_FIRST, _LAST_OF_1),
             tuple(
                 (_P50, f"light-{rate}-one-worker", f"light-{rate}-{far}")
@@ -42,7 +41,6 @@ SITTINGS: dict[str, Sitting] = {
             "flood",
             "Capacity by distance, with and without acks; two topologies on one core",
             floods.flood,
-            floods.flood_schedule,
             (*_OLD_FIRST, _LAST_OF_1),
             (
                 (_THROUGHPUT, "capacity-one-worker", "capacity-two-workers"),
@@ -55,7 +53,6 @@ SITTINGS: dict[str, Sitting] = {
             "waiting",
             "Few pending root tuples, near and far",
             chains.waiting,
-            chains.waiting_schedule,
             (*_NEW_FIRST, _LAST_OF_1),
             ((_THROUGHPUT, "pending-1-one-worker", "pending-1-two-nodes"),),
         ),
@@ -63,7 +60,6 @@ SITTINGS: dict[str, Sitting] = {
             "load",
             "A bolt at 50 to 120 % load, and bursts",
             chains.load,
-            chains.load_schedule,
             _NEW_FIRST,
             ((_P50, "burst-one-worker", "burst-two-workers"),),
         ),
@@ -71,7 +67,6 @@ SITTINGS: dict[str, Sitting] = {
             "packing",
             "Equal load in one, two and four workers, first compiler alone",
             chains.packing,
-            chains.packing_schedule,
             _OLD_FIRST,
             (
                 (_CPU, "workers-1", "workers-2"),
@@ -84,15 +79,13 @@ SITTINGS: dict[str, Sitting] = {
             "control",
             "Start, crash, rebalance, loss of a node",
             control.control,
-            control.control_schedule,
             _NEW_FIRST,
         ),
         *(
             Sitting(
                 topology,
                 f"R-Storm's {topology} under three placements, first compiler alone",
-                partial(rstorm.describe, topology),
-                partial(rstorm.placement_schedule, topology),
+                partial(rstorm.placements, topology=topology),
                 ("0.9.2",),
                 tuple(
                     (_THROUGHPUT, f"{topology}-{one}", f"{topology}-{other}")
@@ -106,8 +99,7 @@ SITTINGS: dict[str, Sitting] = {
         Sitting(
             LOGGED,
             "R-Storm's Linear and Diamond with debug logs, hosts of one core, one worker each and two",
-            rstorm.describe_logged,
-            rstorm.logged_schedule,
+            rstorm.logged,
             ("0.9.2",),
             tuple(
                 (_THROUGHPUT, f"logged-{topology}-two-workers", f"logged-{topology}-one-worker")
@@ -120,7 +112,6 @@ SITTINGS: dict[str, Sitting] = {
             "batches",
             "Queues that are filled in batches, near and far",
             chains.batches,
-            chains.batches_schedule,
             ("2.8",),
             in_suite=False,
         ),
@@ -128,7 +119,6 @@ SITTINGS: dict[str, Sitting] = {
             "bare",
             "Saturated chains in one worker whose bolts do nothing",
             floods.bare,
-            floods.bare_schedule,
             (*_OLD_FIRST, _LAST_OF_1),
             limit_cpu=True,
             in_suite=False,
@@ -137,7 +127,6 @@ SITTINGS: dict[str, Sitting] = {
             "calls",
             "Saturated chains in one worker whose bolts have calls of 5 and of 60 us",
             floods.calls,
-            floods.calls_schedule,
             (*_OLD_FIRST, _LAST_OF_1),
             limit_cpu=True,
             in_suite=False,
@@ -145,8 +134,7 @@ SITTINGS: dict[str, Sitting] = {
         Sitting(
             "bare-c1",
             "The same, first compiler alone",
-            floods.bare,
-            partial(floods.bare_schedule, suffix=C1_ONLY),
+            partial(floods.bare, suffix=C1_ONLY),
             ("0.9.2",),
             limit_cpu=True,
             c1_only=True,
@@ -156,7 +144,6 @@ SITTINGS: dict[str, Sitting] = {
             CALIBRATION,
             "Calibration of a machine with light load, in three minutes",
             chains.calibration,
-            chains.calibration_schedule,
             (*_NEW_FIRST, _LAST_OF_1),
             in_suite=False,
         ),
