@@ -11,12 +11,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from storm_lab.emulator.control.decision_log import Decision, write_decisions
 from storm_lab.live.lives import LiveRecords, Lives, lives_of
 from storm_lab.live.player_files import HOUSEKEEPING
-from storm_lab.live.topology_rows import RootNumbers, TopologyRows
+from storm_lab.live.topology_rows import RootNumbers, TopologyRows, append_rows
 from storm_lab.tuplelog.recorder import Recorder
 
 
@@ -60,52 +58,50 @@ def _worker_decisions(lives: Lives, origin_ns: int) -> Iterator[Decision]:
 
 
 def _write_nodes(records: LiveRecords, log: Recorder) -> None:
+    names = ("rack", "cores", "core_mhz", "memory_mb")
     nodes = records.cluster.nodes
-    log.append(
-        "nodes",
-        {
-            "node": [node.id for node in nodes],
-            "rack": [node.rack for node in nodes],
-            "cores": np.array([node.cores for node in nodes], np.int32),
-            "core_mhz": np.array([node.core_mhz for node in nodes]),
-            "memory_mb": np.array([node.memory_mb for node in nodes]),
-        },
+    append_rows(
+        log, "nodes", [{"node": node.id, **{name: getattr(node, name) for name in names}} for node in nodes]
     )
 
 
 def _write_placements(records: LiveRecords, lives: Lives, log: Recorder) -> None:
-    stays = [life for life in lives.executors if life.start_ns <= records.end_ns]
-    if not stays:
-        return
-
-    def end(time_ns: int | None) -> int:
-        return -1 if time_ns is None or time_ns > records.end_ns else time_ns - records.origin_ns
-
-    log.append(
-        "placements",
+    rows = [
         {
-            "start_ns": np.array([life.start_ns - records.origin_ns for life in stays], np.int64),
-            "end_ns": np.array([end(life.end_ns) for life in stays], np.int64),
-            "topology": [life.executor.topology for life in stays],
-            "component": [life.executor.component for life in stays],
-            "start_task": np.array([life.executor.start for life in stays], np.int32),
-            "end_task": np.array([life.executor.end for life in stays], np.int32),
-            "worker": np.array([life.worker.number for life in stays], np.int32),
-            "node": [life.worker.slot.node for life in stays],
-            "port": np.array([life.worker.slot.port for life in stays], np.int32),
-        },
-    )
+            "start_ns": life.start_ns - records.origin_ns,
+            "end_ns": -1
+            if life.end_ns is None or life.end_ns > records.end_ns
+            else life.end_ns - records.origin_ns,
+            "topology": life.executor.topology,
+            "component": life.executor.component,
+            "start_task": life.executor.start,
+            "end_task": life.executor.end,
+            "worker": life.worker.number,
+            "node": life.worker.slot.node,
+            "port": life.worker.slot.port,
+        }
+        for life in lives.executors
+        if life.start_ns <= records.end_ns
+    ]
+    append_rows(log, "placements", rows)
 
 
 def _write_machine(records: LiveRecords, lives: Lives, log: Recorder) -> None:
     """Write CPU of a node outside workers (supervisor, log writers) and of workers without a file."""
     silent = {worker.pid: worker for worker in lives.workers if worker.file is None}
-    rows: list[tuple[int, int, str, str, int, float]] = []
+    rows: list[dict[str, Any]] = []
     origin = records.origin_ns
     for before, after in itertools.pairwise(records.samples):
         if after.time_ns > records.end_ns or before.time_ns < origin:
             continue
-        span = (before.time_ns - origin, after.time_ns - origin)
+
+        facts = {
+            "start_ns": before.time_ns - origin,
+            "end_ns": after.time_ns - origin,
+            "component": "",
+            "task": -1,
+            "thread": HOUSEKEEPING,
+        }
         earlier = {seen.worker.pid: seen.total_ns for seen in before.workers}
         own: Counter[str] = Counter()
         for seen in after.workers:
@@ -114,25 +110,12 @@ def _write_machine(records: LiveRecords, lives: Lives, log: Recorder) -> None:
             own[node] += used
             life = silent.get(seen.worker.pid)
             if life is not None and used:
-                rows.append((*span, node, life.topology, life.number, used / 1e6))
+                place = {"node": node, "topology": life.topology, "worker": life.number}
+                rows.append({**facts, **place, "cpu_ms": used / 1e6})
         for node, use in after.hosts.items():
             if node in before.hosts:
                 rest = use.cpu_ns - before.hosts[node].cpu_ns - own[node]
                 if rest > 0:
-                    rows.append((*span, node, "", -1, rest / 1e6))
-    if not rows:
-        return
-    log.append(
-        "cpu",
-        {
-            "start_ns": np.array([row[0] for row in rows], np.int64),
-            "end_ns": np.array([row[1] for row in rows], np.int64),
-            "node": [row[2] for row in rows],
-            "topology": [row[3] for row in rows],
-            "worker": np.array([row[4] for row in rows], np.int32),
-            "component": [""] * len(rows),
-            "task": np.full(len(rows), -1, np.int32),
-            "thread": [HOUSEKEEPING] * len(rows),
-            "cpu_ms": np.array([row[5] for row in rows]),
-        },
-    )
+                    place = {"node": node, "topology": "", "worker": -1}
+                    rows.append({**facts, **place, "cpu_ms": rest / 1e6})
+    append_rows(log, "cpu", rows)

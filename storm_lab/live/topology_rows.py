@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from storm_lab.emulator.source import TopologyPlan
@@ -30,6 +31,7 @@ from storm_lab.tuplelog.recorder import Recorder
 
 _ROOT_BITS = 40
 _INCARNATION_BITS = 8
+_COUNTERS = ("emitted", "transferred", "executed", "acked", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,40 +105,37 @@ class TopologyRows:
 
     def _write_roots(self, log: Recorder) -> None:
         """Write root tuples in the order in which they ended, then those that have not ended."""
-        parts: dict[str, list[NDArray[Any]]] = {}
+        frames: list[pd.DataFrame] = []
         origin, end = self._records.origin_ns, self._records.end_ns
         for task, incarnation, rows in read_roots(self._folder):
             life = self._lives.get((task, incarnation))
-            number = self._numbers.number(
-                self._numbers.lives[self._id, task, incarnation], np.arange(len(rows), dtype=np.int64)
-            )
+            number = self._numbers.lives[self._id, task, incarnation]
             outcome = np.where(rows["end_ns"] > end, PENDING, rows["outcome"])
             if life is None or _has_ended(*life, end):
                 outcome[outcome == PENDING] = LOST
             done = (outcome != PENDING) & (outcome != LOST)
-            source = self._plan.sources[self._components[task]]
-            columns: dict[str, NDArray[Any]] = {
-                "root_id": number,
-                "spout_task": np.full(len(rows), task, np.int32),
-                "line": rows["line"],
-                "attempt": rows["attempt"].astype(np.int16),
-                "emit_ns": rows["emit_ns"] - origin,
-                "complete_ns": np.where(done, rows["end_ns"] - origin, -1),
-                "outcome": outcome,
-                "latency_ns": np.where(done, rows["end_ns"] - rows["emit_ns"], -1),
-                "sleep_ns": np.full(len(rows), source.sleep_ns, np.int64),
-            }
-            inside = (rows["emit_ns"] >= origin) & (rows["emit_ns"] <= end)
-            for name, values in columns.items():
-                parts.setdefault(name, []).append(values[inside])
-        if not parts:
+            frame = pd.DataFrame(
+                {
+                    "root_id": self._numbers.number(number, np.arange(len(rows), dtype=np.int64)),
+                    "spout_task": task,
+                    "line": rows["line"],
+                    "attempt": rows["attempt"],
+                    "emit_ns": rows["emit_ns"] - origin,
+                    "complete_ns": np.where(done, rows["end_ns"] - origin, -1),
+                    "outcome": outcome,
+                    "latency_ns": np.where(done, rows["end_ns"] - rows["emit_ns"], -1),
+                    "sleep_ns": self._plan.sources[self._components[task]].sleep_ns,
+                }
+            )
+            frames.append(frame[(rows["emit_ns"] >= origin) & (rows["emit_ns"] <= end)])
+        if not frames:
             return
-        roots: dict[str, Any] = {name: np.concatenate(values) for name, values in parts.items()}
+        roots = pd.concat(frames)
         ended = np.where(roots["complete_ns"] < 0, np.iinfo(np.int64).max, roots["complete_ns"])
-        order = np.lexsort((roots["root_id"], roots["emit_ns"], ended))
-        roots = {name: values[order] for name, values in roots.items()}
-        roots["outcome"] = Coded(roots["outcome"], OUTCOME_NAMES)
-        log.append("roots", {**roots, "topology": self._coded(len(order))})
+        roots = roots.iloc[np.lexsort((roots["root_id"], roots["emit_ns"], ended))]
+        columns: dict[str, Any] = {name: roots[name].to_numpy() for name in roots}
+        columns["outcome"] = Coded(columns["outcome"], OUTCOME_NAMES)
+        log.append("roots", {**columns, "topology": _same(self._id, len(roots))})
 
     def _write_executions(self, log: Recorder) -> None:
         """Write executions of the sampled root tuples' trees, task by task."""
@@ -151,14 +150,14 @@ class TopologyRows:
                 "executions",
                 {
                     "root_id": self._root_ids(rows["root"]),
-                    "topology": self._coded(len(rows)),
-                    "component": Coded(np.zeros(len(rows), np.int32), [self._components[task]]),
-                    "task": np.full(len(rows), task, np.int32),
-                    "source_task": rows["source"].astype(np.int32),
-                    "worker": np.full(len(rows), worker.number, np.int32),
-                    "node": Coded(np.zeros(len(rows), np.int32), [worker.slot.node]),
+                    "topology": _same(self._id, len(rows)),
+                    "component": _same(self._components[task], len(rows)),
+                    "task": np.full(len(rows), task),
+                    "source_task": rows["source"],
+                    "worker": np.full(len(rows), worker.number),
+                    "node": _same(worker.slot.node, len(rows)),
                     "locality": self._localities(rows["source"], rows["start_ns"], worker),
-                    "enqueue_ns": np.full(len(rows), -1, np.int64),
+                    "enqueue_ns": np.full(len(rows), -1),
                     "start_ns": rows["start_ns"] - origin,
                     "end_ns": rows["end_ns"] - origin,
                 },
@@ -188,50 +187,46 @@ class TopologyRows:
                 far[own] = self._distance[workers[place], worker.number]
         return Coded(far, LOCALITY_NAMES)
 
-    def _times(self, window: Window, rows: int) -> dict[str, NDArray[np.int64]]:
+    def _facts(self, window: Window) -> dict[str, Any]:
+        """Return what all rows of a window have in common."""
         origin = self._records.origin_ns
-        return {
-            "start_ns": np.full(rows, max(0, window.start_ns - origin), np.int64),
-            "end_ns": np.full(rows, window.end_ns - origin, np.int64),
-        }
+        start_ns, end_ns = max(0, window.start_ns - origin), window.end_ns - origin
+        return {"start_ns": start_ns, "end_ns": end_ns, "topology": self._id}
 
     def _write_counts(self, window: Window, log: Recorder) -> None:
-        busy = np.array([row for row in window.tasks if any(row[1:])], np.int64)
-        if len(busy) == 0:
-            return
-        names = ("emitted", "transferred", "executed", "acked", "failed")
-        log.append(
-            "counts",
+        rows = [
             {
-                **self._times(window, len(busy)),
-                "topology": self._coded(len(busy)),
-                "component": [self._components[int(task)] for task in busy[:, 0]],
-                "task": busy[:, 0].astype(np.int32),
-                **{name: busy[:, 1 + column] for column, name in enumerate(names)},
+                **self._facts(window),
+                "component": self._components[task],
+                "task": task,
+                **dict(zip(_COUNTERS, counts, strict=True)),
                 # As in Storm itself, the sampled calls stand for all.
-                "execute_ns": busy[:, 6] * self._records.sample_every,
-            },
-        )
+                "execute_ns": logged_ns * self._records.sample_every,
+            }
+            for task, *counts, logged_ns in window.tasks
+            if any(counts) or logged_ns
+        ]
+        append_rows(log, "counts", rows)
 
     def _write_traffic(self, worker: WorkerLife, window: Window, log: Recorder) -> None:
-        if not window.sent:
-            return
-        sent = np.array(window.sent, np.int64)
-        middle = np.full(len(sent), (window.start_ns + window.end_ns) // 2)
-        log.append(
-            "traffic",
+        targets = np.array([target for _, target, _, _ in window.sent])
+        middle = np.full(len(targets), (window.start_ns + window.end_ns) // 2)
+        rows = [
             {
-                **self._times(window, len(sent)),
-                "topology": self._coded(len(sent)),
-                "source_component": [self._components[int(task)] for task in sent[:, 0]],
-                "source_task": sent[:, 0].astype(np.int32),
-                "target_component": [self._components[int(task)] for task in sent[:, 1]],
-                "target_task": sent[:, 1].astype(np.int32),
-                "locality": self._localities(sent[:, 1], middle, worker),
-                "tuples": sent[:, 2],
-                "bytes": sent[:, 3],
-            },
-        )
+                **self._facts(window),
+                "source_component": self._components[source],
+                "source_task": source,
+                "target_component": self._components[target],
+                "target_task": target,
+                "locality": LOCALITY_NAMES[far],
+                "tuples": tuples,
+                "bytes": size,
+            }
+            for (source, target, tuples, size), far in zip(
+                window.sent, self._localities(targets, middle, worker).codes, strict=True
+            )
+        ]
+        append_rows(log, "traffic", rows)
 
     def _write_cpu(self, worker: WorkerLife, window: Window, log: Recorder) -> None:
         uses = self._uses[worker.number]
@@ -242,25 +237,38 @@ class TopologyRows:
             sums[ThreadUse(kind, -1)] = _between(self._records.samples, worker.pid, window, kind)
         # The rest is the JVM's other threads: neither Java threads, nor the compiler, nor the collector.
         sums[ThreadUse(HOUSEKEEPING, -1)] += max(0, window.process_cpu_ns - sums.total())
-        rows = [(use, used) for use, used in sorted(sums.items()) if used > 0]
-        if not rows:
-            return
-        log.append(
-            "cpu",
+        rows = [
             {
-                **self._times(window, len(rows)),
-                "node": Coded(np.zeros(len(rows), np.int32), [worker.slot.node]),
-                "topology": self._coded(len(rows)),
-                "worker": np.full(len(rows), worker.number, np.int32),
-                "component": [self._components.get(use.first_task, "") for use, _ in rows],
-                "task": np.array([use.first_task for use, _ in rows], np.int32),
-                "thread": [use.kind for use, _ in rows],
-                "cpu_ms": np.array([used / 1e6 for _, used in rows]),
+                **self._facts(window),
+                "node": worker.slot.node,
+                "worker": worker.number,
+                "component": self._components.get(use.first_task, ""),
+                "task": use.first_task,
+                "thread": use.kind,
+                "cpu_ms": used / 1e6,
+            }
+            for use, used in sorted(sums.items())
+            if used > 0
+        ]
+        append_rows(log, "cpu", rows)
+
+
+def append_rows(log: Recorder, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write some rows of a table, if there are any."""
+    if rows:
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        log.append(
+            table,
+            {
+                name: cells if isinstance(cells[0], str) else np.array(cells)
+                for name, cells in columns.items()
             },
         )
 
-    def _coded(self, rows: int) -> Coded:
-        return Coded(np.zeros(rows, np.int32), [self._id])
+
+def _same(name: str, rows: int) -> Coded:
+    """Return a column with one name in all rows."""
+    return Coded(np.zeros(rows, np.int32), [name])
 
 
 def _between(samples: Sequence[Sample], pid: int, window: Window, kind: str) -> int:
