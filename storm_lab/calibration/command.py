@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from storm_lab.calibration.constants_file import Fit, constants_path
+from storm_lab.calibration.constants_file import constants_path, write_fit
 from storm_lab.calibration.evaluation import Evaluation, code_digest
 from storm_lab.calibration.search import Ranges, search, steps_of
 from storm_lab.calibration.target import targets
@@ -97,5 +97,5 @@ def calibrate(
         error = 100 * (predicted[target.name] / target.measured - 1)
         click.echo(f"{target.name:32} {target.measured:10.4g} {predicted[target.name]:10.4g} {error:+6.1f} %")
     if rounds:
-        Fit(found.values, seed, fit_targets, predicted, code_digest()).write(constants_path())
+        write_fit(constants_path(), found.values, seed, fit_targets, predicted, code_digest())
         click.echo(f"\nwritten: {constants_path()}")

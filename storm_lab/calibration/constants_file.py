@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from storm_lab.calibration.target import Target
-from storm_lab.emulator.constant import Constant, constants_of
+from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.league.conditions import with_constants
@@ -29,48 +28,40 @@ def shipped_constants() -> Path:
     return shipped("data/calibration/constants.json")
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """The result of a calibration: constants by name, and every target with its predicted value."""
-
-    values: Mapping[str, float]
-    seed: int
-    targets: Sequence[Target]
-    predicted: Mapping[str, float]
-    code_digest: str
-
-    def document(self) -> dict[str, Any]:
-        """Return the content of the file."""
-        known: dict[str, Constant] = {constant.name: constant for constant in constants_of(CostModel())}
-        return {
-            "schema": SCHEMA,
-            "source": "recordings of R-Storm's topologies, storm_lab/papers/rstorm/recordings.json",
-            "seed": self.seed,
-            "code_digest": self.code_digest,
-            "constants": {
-                name: {"value": value}
-                | {key: getattr(known[name], key) for key in ("unit", "low", "high")}
-                | {"targets": "all below"}
-                for name, value in self.values.items()
-            },
-            "targets": [
-                {
-                    "name": target.name,
-                    "unit": target.unit,
-                    "weight": round(target.weight, 3),
-                    "measured": float(f"{target.measured:.5g}"),
-                    "predicted": float(f"{self.predicted[target.name]:.5g}"),
-                    "residual_percent": round(
-                        100.0 * (self.predicted[target.name] / target.measured - 1.0), 1
-                    ),
-                }
-                for target in self.targets
-            ],
-        }
-
-    def write(self, path: Path) -> None:
-        """Write the file, replacing an existing one atomically."""
-        write_atomic(path, json.dumps(self.document(), indent=1) + "\n")
+def write_fit(
+    path: Path,
+    values: Mapping[str, float],
+    seed: int,
+    targets: Sequence[Target],
+    predicted: Mapping[str, float],
+    code_digest: str,
+) -> None:
+    """Write fitted constants by name, and every target with its prediction; replaces the file as a whole."""
+    known = {constant.name: constant for constant in constants_of(CostModel())}
+    document = {
+        "schema": SCHEMA,
+        "source": "recordings of R-Storm's topologies, storm_lab/papers/rstorm/recordings.json",
+        "seed": seed,
+        "code_digest": code_digest,
+        "constants": {
+            name: {"value": value}
+            | {key: getattr(known[name], key) for key in ("unit", "low", "high")}
+            | {"targets": "all below"}
+            for name, value in values.items()
+        },
+        "targets": [
+            {
+                "name": target.name,
+                "unit": target.unit,
+                "weight": round(target.weight, 3),
+                "measured": float(f"{target.measured:.5g}"),
+                "predicted": float(f"{predicted[target.name]:.5g}"),
+                "residual_percent": round(100.0 * (predicted[target.name] / target.measured - 1.0), 1),
+            }
+            for target in targets
+        ],
+    }
+    write_atomic(path, json.dumps(document, indent=1) + "\n")
 
 
 def read_document(path: Path) -> dict[str, Any]:

@@ -21,17 +21,17 @@ also flood many connections), the costs of a log line and of writing to another 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import groupby, islice, product
+from itertools import count, groupby, islice, product
 from multiprocessing import active_children, get_context
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.calibration.residual import prior_residuals, residuals
-from storm_lab.calibration.search import LEAST, Ranges, Values, search
+from storm_lab.calibration.search import LEAST, Ranges, Values, search, steps_of
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
@@ -43,6 +43,7 @@ from storm_lab.live.suite.measure import RunTables
 from storm_lab.live.suite.scene import Half, Scene, half_of
 from storm_lab.live.suite.sittings import CALIBRATION, LOGGED, release_of
 from storm_lab.machine.process_end import end_with_parent
+from storm_lab.machine.progress import progress_bar
 from storm_lab.model.machines import LIVE
 from storm_lab.model.version import V1_0_0, V2_0_0
 from storm_lab.runs.live_trust import Recorded, emulated, play_of, with_measured_jvm_start
@@ -114,14 +115,12 @@ _UPPER_LIMITS = {**{c.name: c.high for c in constants_of(CostModel())}, "wake_us
 real Storm 0.9.2. Longer times form a second minimum of the fit, in which a spout sleeps once too often.
 """
 
-OnTried = Callable[[], None]
-"""Called after each set of constants that was tried."""
-
 
 @dataclass(frozen=True, slots=True)
 class LiveFit:
     """Fitted constants of one generation on one machine, and the scenes compared before and after the fit."""
 
+    title: str
     constants: Values
     before: Sequence[Row]
     after: Sequence[Row]
@@ -150,9 +149,8 @@ def fit_live(
     known: Values | None = None,
     *,
     jobs: int = 2,
-    on_tried: OnTried = lambda: None,
 ) -> LiveFit:
-    """Fit a generation's constants to its recorded runs.
+    """Fit a generation's constants to its recorded runs; a progress bar shows how far it is.
 
     The search begins at ``known`` values, which an earlier one may have found; ``jobs`` sittings are played
     at a time. Raises `UserError` if no calibrating scene is usable.
@@ -161,23 +159,12 @@ def fit_live(
     ranges = ranges_of(generation)
     prior = _start_values(ranges, _PRIOR)
     start = {**links_of(own), **_FIXED, **_start_values(ranges, {**prior, **(known or {})})}
-    return _fit(own, generation, start, ranges, prior, jobs, on_tried)
+    return _fit(f"Storm {generation}", own, generation, start, ranges, prior, jobs)
 
 
 def _start_values(names: Iterable[str], given: Values) -> Values:
     """Return the values at which a search begins: those given, else those of the cost model."""
     return {name: given.get(name, float(getattr(CostModel(), name))) for name in names}
-
-
-def c1_ranges(recorded: Sequence[Recorded], generation: str) -> Ranges:
-    """Return the constants to fit again for code of the first compiler alone; none without such runs."""
-    own = _c1_runs(recorded, generation)
-    logged = any(each.sitting.name == LOGGED for each in own)
-    return _ranges(("code_factor", *(_FITTED_LOGGED if logged else ()))) if own else {}
-
-
-def _c1_runs(recorded: Sequence[Recorded], generation: str) -> list[Recorded]:
-    return [each for each in recorded if each.generation == generation and each.sitting.c1_only]
 
 
 def fit_c1(
@@ -187,16 +174,20 @@ def fit_c1(
     known: Values | None = None,
     *,
     jobs: int = 2,
-    on_tried: OnTried = lambda: None,
-) -> LiveFit:
-    """Fit a generation's constants for code that only the first compiler compiled.
+) -> LiveFit | None:
+    """Fit a generation's constants for code that only the first compiler compiled; None without such runs.
 
     ``recorded`` are runs of any sittings; those played in this way are used. ``found`` are the constants of
     `fit_live`; those that are fitted again begin at ``known`` values. Raises `UserError` as `fit_live`.
     """
-    ranges = c1_ranges(recorded, generation)
+    own = [each for each in recorded if each.generation == generation and each.sitting.c1_only]
+    if not own:
+        return None
+    logged = any(each.sitting.name == LOGGED for each in own)
+    ranges = _ranges(("code_factor", *(_FITTED_LOGGED if logged else ())))
     start = {**found, **_start_values(ranges, {**found, **(known or {})}), "warm_up_calls": _C1_CALLS}
-    return _fit(_c1_runs(recorded, generation), generation, start, ranges, {}, jobs, on_tried)
+    title = f"Storm {generation}, first compiler alone"
+    return _fit(title, own, generation, start, ranges, {}, jobs)
 
 
 def _rounded(values: Values) -> dict[str, float]:
@@ -205,13 +196,13 @@ def _rounded(values: Values) -> dict[str, float]:
 
 
 def _fit(
+    title: str,
     own: Sequence[Recorded],
     generation: str,
     start: Values,
     ranges: Ranges,
     prior: Values,
     jobs: int,
-    on_tried: OnTried,
 ) -> LiveFit:
     no_usable_scene = UserError(
         "no recorded scene is usable for calibration",
@@ -245,7 +236,11 @@ def _fit(
         return {**values, **_rounded(measured)}
 
     played: dict[tuple[tuple[str, float], ...], list[Row]] = {}
-    with ProcessPoolExecutor(jobs, get_context("spawn"), end_with_parent) as pool:
+    tried = count()
+    with (
+        progress_bar(steps_of(ranges, ROUNDS), True, f"fitting {title}") as advance,
+        ProcessPoolExecutor(jobs, get_context("spawn"), end_with_parent) as pool,
+    ):
 
         def evaluate(sets: Sequence[Values]) -> list[NDArray[np.float64]]:
             found = []
@@ -255,7 +250,7 @@ def _fit(
                     raise no_usable_scene
                 played[tuple(values.items())] = rows
                 found.append(np.array(terms + prior_residuals(values, prior)))
-                on_tried()
+                advance(next(tried), 1.0)
             return found
 
         try:
@@ -266,7 +261,7 @@ def _fit(
             for player in active_children():
                 player.terminate()
             raise
-    return LiveFit(with_measured(best), played[tuple(start.items())], played[tuple(best.items())])
+    return LiveFit(title, with_measured(best), played[tuple(start.items())], played[tuple(best.items())])
 
 
 def links_of(recorded: Sequence[Recorded]) -> dict[str, float]:

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from itertools import count
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from storm_lab.calibration.live import (
-    PLAYED,
-    ROUNDS,
-    LiveFit,
-    OnTried,
-    c1_ranges,
-    fit_c1,
-    fit_live,
-    ranges_of,
-)
-from storm_lab.calibration.search import Ranges, Values, steps_of
+from storm_lab.calibration.live import PLAYED, LiveFit, fit_c1, fit_live, ranges_of
+from storm_lab.calibration.search import Values
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.live.records import Place
@@ -27,7 +17,6 @@ from storm_lab.live.releases import find_release
 from storm_lab.live.storm import to_stderr
 from storm_lab.live.suite.compare import FACTORS, median_factor
 from storm_lab.live.suite.scene import C1_ONLY
-from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.live_constants import FILE_NAME, MachineConstants, read_constants
 from storm_lab.runs.live_record import plays, record_shown
 from storm_lab.runs.live_trust import Recorded, recorded_runs
@@ -77,30 +66,17 @@ def _fits(
 
     The search begins at the ``known`` constants.
     """
-    start = known.get(generation, {})
-    with _fitting(f"Storm {generation}", ranges_of(generation)) as on_tried:
-        fit = fit_live(found, generation, start, jobs=jobs, on_tried=on_tried)
-    _show(f"Storm {generation}", generation, fit)
+    fit = fit_live(found, generation, known.get(generation), jobs=jobs)
+    _show(generation, fit)
     yield generation, fit
-    c1, ranges = f"{generation}{C1_ONLY}", c1_ranges(found, generation)
-    if ranges:
-        what = f"Storm {generation}, first compiler alone"
-        with _fitting(what, ranges) as on_tried:
-            slower = fit_c1(found, generation, fit.constants, known.get(c1, {}), jobs=jobs, on_tried=on_tried)
-        _show(what, generation, slower)
+    c1 = f"{generation}{C1_ONLY}"
+    if slower := fit_c1(found, generation, fit.constants, known.get(c1), jobs=jobs):
+        _show(generation, slower)
         yield c1, slower
 
 
-@contextmanager
-def _fitting(what: str, ranges: Ranges) -> Iterator[OnTried]:
-    """Show a progress bar for one fit."""
-    tried = count()
-    with progress_bar(steps_of(ranges, ROUNDS), True, f"fitting {what}") as advance:
-        yield lambda: advance(next(tried), 1.0)
-
-
-def _show(what: str, generation: str, fit: LiveFit) -> None:
-    click.echo(f"{what}, on {len(fit.scenes)} scenes")
+def _show(generation: str, fit: LiveFit) -> None:
+    click.echo(f"{fit.title}, on {len(fit.scenes)} scenes")
     ranges = ranges_of(generation)
     for name, value in fit.constants.items():
         edge = ", at the limit of its range" if value in ranges.get(name, ()) else ""
