@@ -60,10 +60,7 @@ def hierarchies(mounts: Path = _MOUNTS, own: Path = _OWN) -> tuple[Hierarchy, ..
             version = 1
         else:
             version, path = 2, "/"
-            try:
-                names = frozenset((point / "cgroup.controllers").read_text().split()) & frozenset(_V2)
-            except OSError:
-                names = frozenset()
+            names = frozenset(" ".join(_lines(point / "cgroup.controllers")).split()) & frozenset(_V2)
         below = point / path.lstrip("/")
         folder = below if below.is_dir() else point
         if names and os.access(folder, os.W_OK):
@@ -91,35 +88,32 @@ class Group:
     def limit_cpu(self, cores: float, period_us: int = PERIOD_US) -> None:
         """Limit the members' CPU to that of ``cores`` cores in each period."""
         quota = max(1000, round(cores * period_us))
-        folder = self._folders["cpu"]
         if self._version == 2:
-            (folder / "cpu.max").write_text(f"{quota} {period_us}")
-            return
-        (folder / "cpu.cfs_period_us").write_text(str(period_us))
-        (folder / "cpu.cfs_quota_us").write_text(str(quota))
+            self._set("cpu.max", f"{quota} {period_us}")
+        else:
+            self._set("cpu.cfs_period_us", period_us)
+            self._set("cpu.cfs_quota_us", quota)
 
     def weigh(self, weight: int) -> None:
         """Set the CPU weight against the rest of the machine, up to 10,000; other programs have 100."""
-        folder = self._folders["cpu"]
         if self._version == 2:
-            (folder / "cpu.weight").write_text(str(weight))
+            self._set("cpu.weight", weight)
         else:
-            (folder / "cpu.shares").write_text(str(weight * 1024 // 100))
+            self._set("cpu.shares", weight * 1024 // 100)
 
     def limit_memory(self, megabytes: float) -> None:
         """Limit the members' total memory, in MB of 2^20 bytes, without swapping."""
-        folder = self._folders["memory"]
-        limit = str(int(megabytes * 2**20))
-        if self._version == 2:
-            (folder / "memory.max").write_text(limit)
-            swap, no_swap = folder / "memory.swap.max", "0"
-        else:
-            (folder / "memory.limit_in_bytes").write_text(limit)
-            # The sum of memory and swap; the file is missing in kernels that do not account for swap.
-            swap, no_swap = folder / "memory.memsw.limit_in_bytes", limit
-        if swap.exists():
+        limit = int(megabytes * 2**20)
+        self._set("memory.max" if self._version == 2 else "memory.limit_in_bytes", limit)
+        # Kernels that do not account for swap have no such file. In version 1 it is the sum of both.
+        swap, most = ("memory.swap.max", 0) if self._version == 2 else ("memory.memsw.limit_in_bytes", limit)
+        if (self._folders["memory"] / swap).exists():
             with contextlib.suppress(OSError):
-                swap.write_text(no_swap)
+                self._set(swap, most)
+
+    def _set(self, name: str, value: object) -> None:
+        """Write to a file, whose name begins with that of its controller."""
+        (self._folders[name.partition(".")[0]] / name).write_text(str(value))
 
     def cpu_use(self) -> CpuUse:
         """Return what the members have used so far."""
@@ -228,12 +222,8 @@ def _enable_controllers(folder: Path, controllers: Iterable[str]) -> None:
 
 
 def _cgroup_mounts(mounts: Path) -> list[tuple[str, Path, list[str]]]:
-    try:
-        lines = mounts.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
     found = []
-    for line in lines:
+    for line in _lines(mounts):
         left, _, right = line.partition(" - ")
         kind, _, options = right.partition(" ")
         if kind in ("cgroup", "cgroup2"):
@@ -244,16 +234,16 @@ def _cgroup_mounts(mounts: Path) -> list[tuple[str, Path, list[str]]]:
 
 def _own_paths(own: Path) -> dict[str, str]:
     """Return the path of this process's group by controller; that of version 2 under the empty name."""
+    fields = (line.split(":", 2) for line in _lines(own))
+    return {name: path for _, names, path in fields for name in names.split(",")}
+
+
+def _lines(file: Path) -> list[str]:
+    """Return the lines of a file; none if it cannot be read."""
     try:
-        lines = own.read_text(encoding="utf-8").splitlines()
+        return file.read_text(encoding="utf-8").splitlines()
     except OSError:
-        return {}
-    paths = {}
-    for line in lines:
-        _, names, path = line.split(":", 2)
-        for name in names.split(","):
-            paths[name] = path
-    return paths
+        return []
 
 
 def _numbers(file: Path) -> dict[str, int]:

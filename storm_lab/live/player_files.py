@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,9 +57,9 @@ class OpenedTask:
     task: int
     incarnation: int
     opened_ns: int
-    closed_ns: int | None
     thread: int
     """Java's id of the thread that executes it."""
+    closed_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class WorkerReader:
         self._path = path
         self._offset = 0
         self._head: Mapping[str, Any] | None = None
-        self._opened: list[Mapping[str, Any]] = []
+        self._opened: list[OpenedTask] = []
         self._windows: list[Window] = []
         self._notes: list[tuple[int, str, int]] = []
 
@@ -145,9 +145,10 @@ class WorkerReader:
                     raise ValueError(f"{self._path} does not begin with the line of a worker")
                 self._head = line
             elif line["event"] == "task":
-                self._opened.append(line)
+                opened = (line[field] for field in ("task", "incarnation", "time_ns", "thread"))
+                self._opened.append(OpenedTask(*opened))
             elif line["event"] == "window":
-                self._windows.append(_window(line))
+                self._windows.append(Window(**{field: line[field] for field in Window.__slots__}))
             else:
                 self._notes.append((line["time_ns"], line["event"], line["task"]))
         return None if self._head is None else self._worker(self._head)
@@ -172,30 +173,10 @@ class WorkerReader:
             supervisor=words[2] if len(words) > 2 else "",
             started_ns=head["started_ns"],
             recorded_ns=head["time_ns"],
-            tasks=tuple(
-                OpenedTask(
-                    line["task"],
-                    line["incarnation"],
-                    line["time_ns"],
-                    closed.get(line["task"]),
-                    line["thread"],
-                )
-                for line in self._opened
-            ),
+            tasks=tuple(replace(task, closed_ns=closed.get(task.task)) for task in self._opened),
             windows=tuple(self._windows),
             notes=tuple(self._notes),
         )
-
-
-def _window(line: Mapping[str, Any]) -> Window:
-    return Window(
-        start_ns=line["start_ns"],
-        end_ns=line["end_ns"],
-        tasks=line["tasks"],
-        sent=line["sent"],
-        threads=[(int(key), str(name), int(used)) for key, name, used in line["threads"]],
-        process_cpu_ns=line["process_cpu_ns"],
-    )
 
 
 class ThreadUse(NamedTuple):

@@ -133,7 +133,7 @@ class TopologyRows:
         roots = pd.concat(frames)
         ended = np.where(roots["complete_ns"] < 0, np.iinfo(np.int64).max, roots["complete_ns"])
         roots = roots.iloc[np.lexsort((roots["root_id"], roots["emit_ns"], ended))]
-        columns: dict[str, Any] = {name: roots[name].to_numpy() for name in roots}
+        columns: dict[str, Any] = {str(name): roots[name].to_numpy() for name in roots}
         columns["outcome"] = Coded(columns["outcome"], OUTCOME_NAMES)
         log.append("roots", {**columns, "topology": _same(self._id, len(roots))})
 

@@ -61,5 +61,5 @@ def test_0_9_executors_are_recognised_by_the_sender_started_before_them():
 
 
 def test_the_thread_that_a_task_reports_takes_precedence_over_thread_names():
-    said = OpenedTask(3, 0, 0, None, thread=0)
+    said = OpenedTask(3, 0, 0, 0)
     assert _uses("Thread-9-spout", tasks=(said,)) == [ThreadUse("main", 3)]
