@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 from contextlib import closing
 from functools import partial
-from itertools import count, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -256,16 +256,9 @@ def trust(folder: Path | None, constants: Path | None, seeds: int, as_json: bool
     """Compare the emulator with recorded runs of real Storm, scene by scene."""
     home = folder or records_folder()
     found = recorded_runs(home)
-    names = {play_of(each) for each in found}
-    with progress_bar(len(names), True, "comparing") as advance:
-        begun = count()
-
-        def on_sitting(name: str) -> None:
-            if (before := next(begun)) > 0:
-                advance(before - 1, 1.0)
-
+    with progress_bar(len({play_of(each) for each in found}), True, "comparing") as advance:
         costs = costs_of(found, home, constants)
-        compared = compare(found, costs, seeds=range(1, seeds + 1), on_sitting=on_sitting)
+        compared = compare(found, costs, seeds=range(1, seeds + 1), advance=advance)
     if as_json:
         print_json(compared.document())
         return

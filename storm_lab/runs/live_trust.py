@@ -13,26 +13,22 @@ from itertools import groupby
 from pathlib import Path
 from statistics import fmean, median
 
+import numpy as np
 import pandas as pd
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.emulation import Emulation
-from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
-from storm_lab.live.releases import Release, find_release
+from storm_lab.live.releases import find_release
 from storm_lab.live.suite.build import SUITE_COST, as_played
 from storm_lab.live.suite.compare import Row, Trust, compare_sitting, orderings_of
 from storm_lab.live.suite.measure import RunTables
 from storm_lab.live.suite.scene import Sitting
 from storm_lab.live.suite.sittings import SITTINGS, release_of
-from storm_lab.live.suite.start_cpu import start_cpu_s
 from storm_lab.model.machines import LIVE
 from storm_lab.runs.live_constants import read_costs
 from storm_lab.runs.live_record import EXPERIMENT, records_folder
 from storm_lab.tuplelog import Run, RunIdentity, RunRefused, RunWriter, open_run
-
-OnSitting = Callable[[str], None]
-"""Called with the name of the sitting to be emulated next."""
 
 SEEDS = (1,)
 """Seeds with which the emulator plays each sitting."""
@@ -58,6 +54,27 @@ class Recorded:
         """The tables of the run."""
         storm = release_of(self.sitting, self.generation).storm
         return RunTables(self.run, self.sitting.describe(storm, self.mhz), self.mhz)
+
+
+def start_cpu_s(run: Run) -> list[float]:
+    """Return the CPU of each worker's JVM from its start until it was ready, in s, over all of its threads.
+
+    A live run logs the CPU of a worker from the start of its process on. Of the window in which it becomes
+    ready, the part before that time counts. Workers that never became ready are left out.
+    """
+    control = run.table("control", ("time_ns", "action", "detail")).to_pandas()
+    cpu = run.table("cpu", ("start_ns", "end_ns", "worker", "cpu_ms")).to_pandas()
+    ready = control[control["action"] == "worker-ready"]
+    worker = ready["detail"].str.extract(r'"worker":\s*(\d+)')[0].dropna().astype(int)
+    found = []
+    for index, number in worker.items():
+        own, up_ns = cpu[cpu["worker"] == number], ready.loc[index, "time_ns"]
+        began, ended = own["start_ns"].to_numpy(float), own["end_ns"].to_numpy(float)
+        before = np.clip((up_ns - began) / np.maximum(1.0, ended - began), 0.0, 1.0)
+        used_s = float((own["cpu_ms"].to_numpy(float) * before).sum()) / 1e3
+        if used_s > 0:
+            found.append(used_s)
+    return found
 
 
 def with_measured_jvm_start(cost: CostModel, plays: Sequence[Recorded]) -> CostModel:
@@ -130,30 +147,17 @@ def emulated(
     sitting: Sitting, generation: str, mhz: float, seed: int, cost: CostModel
 ) -> Iterator[RunTables]:
     """Emulate a sitting and yield its tables."""
-    release = release_of(sitting, generation)
-    spec = sitting.describe(release.storm, mhz)
-    spec = replace(as_played(spec, cost), seed=seed)
-    with tempfile.TemporaryDirectory(prefix="storm-lab-") as scratch:
-        yield RunTables(_played(spec, sitting, release, mhz, Path(scratch)), spec, mhz)
-
-
-def _played(spec: EmulationSpec, sitting: Sitting, release: Release, mhz: float, folder: Path) -> Run:
-    digests = {plan.topology.id: plan.trace.digest for plan in spec.topologies}
+    storm = release_of(sitting, generation).storm
+    spec = replace(as_played(sitting.describe(storm, mhz), cost), seed=seed)
     identity = RunIdentity(
-        EXPERIMENT,
-        sitting.name,
-        {"mhz": mhz},
-        spec.seed,
-        str(release.storm),
-        "",
-        "",
-        digests,
-        spec.sample_every,
+        EXPERIMENT, sitting.name, {"mhz": mhz}, seed, str(storm), "", "", {}, spec.sample_every
     )
-    with RunWriter(folder / identity.run, identity) as log:
-        outcome = Emulation(spec).run(log)
-        log.finish(duration_ns=outcome.duration_ns)
-    return open_run(folder / identity.run)
+    with tempfile.TemporaryDirectory(prefix="storm-lab-") as scratch:
+        folder = Path(scratch) / identity.run
+        with RunWriter(folder, identity) as log:
+            outcome = Emulation(spec).run(log)
+            log.finish(duration_ns=outcome.duration_ns)
+        yield RunTables(open_run(folder), spec, mhz)
 
 
 def compare(
@@ -161,19 +165,18 @@ def compare(
     costs: Costs,
     *,
     seeds: Sequence[int] = SEEDS,
-    on_sitting: OnSitting = lambda name: None,
+    advance: Callable[[int, float], None] = lambda number, share: None,
 ) -> Trust:
     """Compare all recorded runs with emulations, in the order of `recorded_runs`.
 
-    ``costs`` are by machine; without any, the cost model's own constants apply. ``on_sitting`` is called
-    before each emulation.
+    ``costs`` are by machine; without any, the cost model's own constants apply. ``advance`` is called with
+    the number of each emulated sitting, from 0 on, and 1.
     """
     rows: list[Row] = []
     orderings = []
-    for (machine, name, generation), group in groupby(recorded, key=play_of):
+    for number, ((machine, _, generation), group) in enumerate(groupby(recorded, key=play_of)):
         members = list(group)
         sitting = members[0].sitting
-        on_sitting(f"{name} on Storm {generation}")
         scenes = sitting.scenes(release_of(sitting, generation).storm)
         known = costs.get(machine, {})
         cost = known.get(sitting.code_of(generation), known.get(generation)) or SUITE_COST
@@ -186,6 +189,7 @@ def compare(
             own = compare_sitting(sitting, generation, scenes, live_tables, emulated_tables, machine)
         rows += own
         orderings += orderings_of(sitting, generation, {row.name: row for row in own}, machine)
+        advance(number, 1.0)
     return Trust(tuple(rows), tuple(orderings))
 
 

@@ -12,10 +12,15 @@ import numpy as np
 import pytest
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.live.suite.start_cpu import start_cpu_s
 from storm_lab.model.machines import LIVE
 from storm_lab.runs.live_record import records_folder
-from storm_lab.runs.live_trust import Recorded, costs_of, recorded_runs, with_measured_jvm_start
+from storm_lab.runs.live_trust import (
+    Recorded,
+    costs_of,
+    recorded_runs,
+    start_cpu_s,
+    with_measured_jvm_start,
+)
 from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
 
 S = 1_000_000_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,15 +23,9 @@ _WAITING = (Measure.THROUGHPUT, Measure.P50)
 _EARLY_S = 3.0
 
 
-class Start(NamedTuple):
-    """Seconds until all workers run: before 2.0, and from 2.0 on, where each worker is two JVMs."""
-
-    before_2: float
-    from_2: float
-
-    def of(self, version: StormVersion) -> float:
-        """Return the one that applies to a version."""
-        return self.from_2 if version >= V2_0_0 else self.before_2
+def _of(version: StormVersion, start_s: tuple[float, float]) -> float:
+    """Return the seconds until all workers run: before 2.0, or from 2.0 on, where each worker is two JVMs."""
+    return start_s[version >= V2_0_0]
 
 
 def _on(node: str, *numbers: int) -> tuple[Slot, ...]:
@@ -41,17 +34,22 @@ def _on(node: str, *numbers: int) -> tuple[Slot, ...]:
 
 # ---- light load -------------------------------------------------------------------------------------------
 
-_LIGHT_START_S = Start(32.0, 50.0)
+_LIGHT_START_S = (32.0, 50.0)
 _WARM_S, _SETTLED_S = 30.0, 3.0
 """Time until code is compiled at the first rate, and until the second rate has settled. Two cores that also
 compile need half a minute until the remote path keeps up.
 """
 _DISTANCES = (("near", "one-worker"), ("next", "two-workers"), ("far", "two-nodes"))
+_NEAR_AND_FAR = (
+    in_one("near", SILENT, Slot("n1", 6700)),
+    split("next", SILENT, *_on("n1", 1, 2)),
+    split("far", SILENT, *_on("n1", 3), *_on("n2", 0)),
+)
 
 
 def light(version: StormVersion) -> Program:
     """Describe chains without work of their own, near and far, at two rates, and one that is still cold."""
-    schedule = Schedule(_LIGHT_START_S.of(version))
+    schedule = Schedule(_of(version, _LIGHT_START_S))
     start, end = schedule.rate("cold", 50.0, settle_s=0.0, stretch_s=10.0)
     schedule.scenes += [
         Scene("cold-50", "cold", start, start + _EARLY_S, _LATENCY),
@@ -65,12 +63,7 @@ def light(version: StormVersion) -> Program:
     (busy,) = [scene for scene in schedule.scenes if scene.name == "light-2000-one-worker"]
     spread = replace(busy, name="spread-trivial-bolt", measures=(Measure.SPREAD,), component="bolt1")
     schedule.scenes.append(spread)
-    chains = (
-        in_one("near", SILENT, Slot("n1", 6700)),
-        split("next", SILENT, *_on("n1", 1, 2)),
-        split("far", SILENT, *_on("n1", 3), *_on("n2", 0)),
-        in_one("cold", SILENT, Slot("n2", 6701)),
-    )
+    chains = (*_NEAR_AND_FAR, in_one("cold", SILENT, Slot("n2", 6701)))
     return program_of(version, schedule, chains, sample_every=10)
 
 
@@ -173,7 +166,7 @@ def batches(version: StormVersion) -> Program:
 
 # ---- packing ----------------------------------------------------------------------------------------------
 
-_PACKING_START_S = Start(25.0, 35.0)
+_PACKING_START_S = (25.0, 35.0)
 """Time from the submission until the workers run."""
 _PACKING_WARM_S, _PACKING_STRETCH_S = 15.0, 10.0
 """Played with the first compiler alone. The second one would keep two cores busy for half a minute with the
@@ -201,7 +194,7 @@ def packing(version: StormVersion) -> Program:
     schedule, chains = Schedule(), []
     for chain in (*few, *many):
         chains.append(replace(chain, submit_s=schedule.now_s))
-        schedule.now_s += _PACKING_START_S.of(version)
+        schedule.now_s += _of(version, _PACKING_START_S)
         span = schedule.rate(
             chain.name, _PACKING_RATE, stops=False, settle_s=_PACKING_WARM_S, stretch_s=_PACKING_STRETCH_S
         )
@@ -224,16 +217,11 @@ _CALIBRATING = {
 
 def calibration(version: StormVersion) -> Program:
     """Describe what yields a machine's constants: light load at three distances, and a wait."""
-    schedule = Schedule(_LIGHT_START_S.of(version))
+    schedule = Schedule(_of(version, _LIGHT_START_S))
     for name, (topology, rate, settle_s) in _CALIBRATING.items():
         if topology == "near":
             schedule.rate(topology, 2000.0, settle_s=_ONE_WARM_S, stretch_s=0.0)
         schedule.scenes.append(Scene(name, topology, *schedule.rate(topology, rate, settle_s=settle_s), _ALL))
     _add_wait(schedule, _WAITERS[2])
-    chains = (
-        in_one("near", SILENT, Slot("n1", 6700)),
-        split("next", SILENT, *_on("n1", 1, 2)),
-        split("far", SILENT, *_on("n1", 3), *_on("n2", 0)),
-        split(_WAITERS[2], SILENT, *_on("n1", 4), *_on("n2", 1), pending=10),
-    )
+    chains = (*_NEAR_AND_FAR, split(_WAITERS[2], SILENT, *_on("n1", 4), *_on("n2", 1), pending=10))
     return program_of(version, schedule, chains, sample_every=10)

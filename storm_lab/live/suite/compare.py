@@ -103,7 +103,7 @@ class Row:
     @property
     def usable(self) -> bool:
         """Whether at least one of its measurements is usable."""
-        return any(not each.unusable for each in self.compared)
+        return not all(each.unusable for each in self.compared)
 
     def of(self, measure: Measure) -> Compared | None:
         """Return what was compared of a measure."""
@@ -315,10 +315,8 @@ def orderings_of(
     found = []
     for measure, *pair in sitting.orderings:
         one, other = (f"{name}@{generation}" for name in pair)
-        agrees = None
-        if one in rows and other in rows:
-            agrees = _agrees(rows[one].of(measure), rows[other].of(measure))
-        found.append(Ordering(measure, one, other, agrees, machine))
+        compared = [row.of(measure) if (row := rows.get(name)) else None for name in (one, other)]
+        found.append(Ordering(measure, one, other, _agrees(*compared), machine))
     return found
 
 

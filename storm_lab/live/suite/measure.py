@@ -76,18 +76,20 @@ class RunTables:
 
     @cached_property
     def _cpu(self) -> pd.DataFrame:
-        rows = _frame(self.run, "cpu", ("start_ns", "end_ns", "node", "topology", "thread", "cpu_ms"))
-        rows = rows[~rows["thread"].isin(_NOT_COUNTED)].copy()
-        rows["cpu_ms"] *= rows["node"].map(self._clock)
-        return rows
+        columns = ("start_ns", "end_ns", "node", "topology", "worker", "thread", "cpu_ms")
+        return _frame(self.run, "cpu", columns)
+
+    @cached_property
+    def _counted_cpu(self) -> pd.DataFrame:
+        rows = self._cpu[~self._cpu["thread"].isin(_NOT_COUNTED)]
+        return rows.assign(cpu_ms=rows["cpu_ms"] * rows["node"].map(self._clock))
 
     def compiler_seconds(self, executions: int) -> list[float]:
         """Return the CPU of compilers in each worker since its topology's first tuple, in s.
 
         Only for topologies whose sinks have executed at least ``executions`` tuples.
         """
-        rows = _frame(self.run, "cpu", ("start_ns", "topology", "worker", "thread", "cpu_ms"))
-        rows = rows[rows["thread"] == "compiler"]
+        rows = self._cpu[self._cpu["thread"] == "compiler"]
         found: list[float] = []
         for topology, counts in self._counts[self._counts["executed"] > 0].groupby("topology"):
             if counts["executed"].sum() >= executions:
@@ -100,12 +102,10 @@ class RunTables:
 
         With ``alone``, only for topologies in one worker, which has no connections to others.
         """
-        columns = ("start_ns", "end_ns", "topology", "worker", "thread", "cpu_ms")
-        rows = _frame(self.run, "cpu", columns)
-        rows = rows[rows["thread"] == "housekeeping"]
+        rows = self._cpu[self._cpu["thread"] == "housekeeping"]
         found = []
         for scene in scenes:
-            usable, own = self._usable_windows(scene), rows[rows["topology"].isin(scene.topologies)]
+            usable, own = self._usable_windows(scene), _of(scene, rows)
             workers = own["worker"].nunique()
             if len(usable) >= self._least(scene) and (workers == 1 or (workers and not alone)):
                 used = _by_window(own, "cpu_ms", usable).mean() / 1e3
@@ -116,8 +116,7 @@ class RunTables:
     def _roots(self) -> pd.DataFrame:
         rows = _frame(self.run, "roots", ("topology", "emit_ns", "complete_ns", "outcome"))
         rows = rows[rows["outcome"] == "acked"]
-        # Measured until the spout receives the ack. Storm's own complete latency ends at the acker from 1.0
-        # on.
+        # Until the spout receives the ack. Storm's own complete latency ends at the acker from 1.0 on.
         return rows.assign(latency_ns=rows["complete_ns"] - rows["emit_ns"])
 
     @cached_property
@@ -164,7 +163,7 @@ class RunTables:
         """
         if (total := self.measure(scene, Measure.CPU)) is None:
             return {}
-        usable, rows = self._usable_windows(scene), self._cpu[self._cpu["topology"].isin(scene.topologies)]
+        usable, rows = self._usable_windows(scene), _of(scene, self._counted_cpu)
         kinds = rows["thread"].replace("network", "receive")
         used = {
             str(kind): float(_by_window(own, "cpu_ms", usable).sum()) for kind, own in rows.groupby(kinds)
@@ -223,40 +222,32 @@ class RunTables:
 
     def _executed(self, scene: Scene, usable: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the tuples that the sinks executed in each window."""
-        rows = self._counts[self._counts["topology"].isin(scene.topologies)]
-        return _by_window(rows, "executed", usable)
+        return _by_window(_of(scene, self._counts), "executed", usable)
 
     def _cpu_per_tuple(self, scene: Scene, usable: NDArray[np.int64]) -> Measured | None:
         executed = self._executed(scene, usable)
-        used = _by_window(self._cpu[self._cpu["topology"].isin(scene.topologies)], "cpu_ms", usable) * 1000.0
+        used = _by_window(_of(scene, self._counted_cpu), "cpu_ms", usable) * 1000.0
         if not executed.sum() or not used.sum():
             return None
         ratio = float(used.sum() / executed.sum())
         # The scatter of the ratio: the residuals of the windows, relative to the mean number of tuples.
-        left = (used - ratio * executed) / executed.mean()
-        half = _half_width(left)
+        half = _half_width((used - ratio * executed) / executed.mean())
         return Measured(ratio, ratio - half, ratio + half, len(usable))
 
     def _latency(self, scene: Scene, usable: NDArray[np.int64], part: float) -> Measured | None:
-        rows = self._roots[self._roots["topology"].isin(scene.topologies)]
-        window = (rows["emit_ns"] // _WINDOW_NS).to_numpy(np.int64)
-        kept = np.isin(window, usable)
-        latency = rows["latency_ns"].to_numpy(float)[kept] / 1e6
-        if len(latency) < _LEAST_ROOTS:
-            return None
-        return _quantile(latency, window[kept], part)
+        rows = _of(scene, self._roots)
+        return _quantile(rows["latency_ns"] / 1e6, rows["emit_ns"], usable, part)
 
     def _spread(self, scene: Scene, usable: NDArray[np.int64]) -> Measured | None:
-        rows = self._executions
-        rows = rows[rows["topology"].isin(scene.topologies) & (rows["component"] == scene.component)]
-        window = (rows["start_ns"] // _WINDOW_NS).to_numpy(np.int64)
-        kept = np.isin(window, usable)
-        took = (rows["end_ns"] - rows["start_ns"]).to_numpy(float)[kept]
-        if len(took) < _LEAST_ROOTS or np.median(took) <= 0:
+        rows = _of(scene, self._executions)
+        rows = rows[rows["component"] == scene.component]
+        took = rows["end_ns"] - rows["start_ns"]
+        middle, high = (_quantile(took, rows["start_ns"], usable, part) for part in (0.5, 0.95))
+        if middle is None or high is None or middle.value <= 0:
             return None
-        middle = float(np.median(took))
-        high = _quantile(took, window[kept], 0.95)
-        return Measured(high.value / middle, high.low / middle, high.high / middle, len(took))
+        return Measured(
+            high.value / middle.value, high.low / middle.value, high.high / middle.value, high.count
+        )
 
     def _time(self, scene: Scene) -> Measured | None:
         seconds = {
@@ -295,8 +286,7 @@ class RunTables:
         if not len(times) or times[0] > scene.from_s:
             return None
         gaps = np.diff(np.append(times, scene.to_s))
-        # A pause that lasted to the end of the scene is no measurement; of the emulator it is a lower
-        # bound.
+        # A pause to the end of the scene is no measurement; of the emulator it is a lower bound.
         return None if self.live and gaps.argmax() == len(gaps) - 1 else float(gaps.max())
 
 
@@ -310,6 +300,11 @@ def _frame(run: Run, table: str, columns: tuple[str, ...]) -> pd.DataFrame:
     for name in frame.columns[frame.dtypes == "category"]:
         frame[name] = frame[name].astype(str)
     return frame
+
+
+def _of(scene: Scene, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a scene's topologies."""
+    return rows[rows["topology"].isin(scene.topologies)]
 
 
 def _by_window(rows: pd.DataFrame, column: str, usable: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -335,9 +330,18 @@ def _half_width(values: NDArray[np.float64]) -> float:
     return half_width(values.tolist()) if len(values) > 1 else math.inf
 
 
-def _quantile(values: NDArray[np.float64], window: NDArray[np.int64], part: float) -> Measured:
-    """Return a quantile over all windows, with the interval given by the quantiles of single windows."""
+def _quantile(
+    times: pd.Series, since_ns: pd.Series, usable: NDArray[np.int64], part: float
+) -> Measured | None:
+    """Return a quantile of the times that began in usable windows; None if there are too few.
+
+    Its interval is given by the quantiles of single windows.
+    """
+    window = (since_ns // _WINDOW_NS).to_numpy(np.int64)
+    kept = np.isin(window, usable)
+    window, values = window[kept], times.to_numpy(float)[kept]
+    if len(values) < _LEAST_ROOTS:
+        return None
     value = float(np.quantile(values, part))
-    own = np.array([np.quantile(values[window == each], part) for each in np.unique(window)])
-    half = _half_width(own)
+    half = _half_width(np.array([np.quantile(values[window == each], part) for each in np.unique(window)]))
     return Measured(value, max(0.0, value - half), value + half, len(values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import combinations
 
 from storm_lab.errors import UserError, check_known
 from storm_lab.live.releases import Release, find_release
@@ -21,7 +22,11 @@ time.
 LOGGED = "logged"
 """The sitting whose topologies write a debug log."""
 
-_THROUGHPUT, _CPU, _P50 = Measure.THROUGHPUT, Measure.CPU, Measure.P50
+
+def _pairs(measure: Measure, *names: str) -> tuple[tuple[Measure, str, str], ...]:
+    """Return all pairs of some scenes, in the order in which they are given."""
+    return tuple((measure, one, other) for one, other in combinations(names, 2))
+
 
 SITTINGS: dict[str, Sitting] = {
     sitting.name: sitting
@@ -32,7 +37,7 @@ SITTINGS: dict[str, Sitting] = {
             chains.light,
             (*_OLD_FIRST, _LAST_OF_1),
             tuple(
-                (_P50, f"light-{rate}-one-worker", f"light-{rate}-{far}")
+                (Measure.P50, f"light-{rate}-one-worker", f"light-{rate}-{far}")
                 for rate in (2000, 50)
                 for far in ("two-workers", "two-nodes")
             ),
@@ -42,11 +47,7 @@ SITTINGS: dict[str, Sitting] = {
             "Capacity by distance, with and without acks; two topologies on one core",
             floods.flood,
             (*_OLD_FIRST, _LAST_OF_1),
-            (
-                (_THROUGHPUT, "capacity-one-worker", "capacity-two-workers"),
-                (_THROUGHPUT, "capacity-one-worker", "capacity-two-nodes"),
-                (_THROUGHPUT, "capacity-two-workers", "capacity-two-nodes"),
-            ),
+            _pairs(Measure.THROUGHPUT, "capacity-one-worker", "capacity-two-workers", "capacity-two-nodes"),
             limit_cpu=True,
         ),
         Sitting(
@@ -54,14 +55,14 @@ SITTINGS: dict[str, Sitting] = {
             "Few pending root tuples, near and far",
             chains.waiting,
             (*_NEW_FIRST, _LAST_OF_1),
-            ((_THROUGHPUT, "pending-1-one-worker", "pending-1-two-nodes"),),
+            _pairs(Measure.THROUGHPUT, "pending-1-one-worker", "pending-1-two-nodes"),
         ),
         Sitting(
             "load",
             "A bolt at 50 to 120 % load, and bursts",
             chains.load,
             _NEW_FIRST,
-            ((_P50, "burst-one-worker", "burst-two-workers"),),
+            _pairs(Measure.P50, "burst-one-worker", "burst-two-workers"),
         ),
         Sitting(
             "packing",
@@ -69,9 +70,9 @@ SITTINGS: dict[str, Sitting] = {
             chains.packing,
             _OLD_FIRST,
             (
-                (_CPU, "workers-1", "workers-2"),
-                (_CPU, "workers-2", "workers-4"),
-                (_CPU, "crowd-one-worker", "crowd-four-workers"),
+                *_pairs(Measure.CPU, "workers-1", "workers-2"),
+                *_pairs(Measure.CPU, "workers-2", "workers-4"),
+                *_pairs(Measure.CPU, "crowd-one-worker", "crowd-four-workers"),
             ),
             c1_only=True,
         ),
@@ -87,10 +88,7 @@ SITTINGS: dict[str, Sitting] = {
                 f"R-Storm's {topology} under three placements, first compiler alone",
                 partial(rstorm.placements, topology=topology),
                 ("0.9.2",),
-                tuple(
-                    (_THROUGHPUT, f"{topology}-{one}", f"{topology}-{other}")
-                    for one, other in (("even-12", "even-6"), ("even-12", "r-storm"), ("even-6", "r-storm"))
-                ),
+                _pairs(Measure.THROUGHPUT, *(f"{topology}-{placement}" for placement in rstorm.PLACEMENTS)),
                 limit_cpu=True,
                 c1_only=True,
             )
@@ -102,7 +100,7 @@ SITTINGS: dict[str, Sitting] = {
             rstorm.logged,
             ("0.9.2",),
             tuple(
-                (_THROUGHPUT, f"logged-{topology}-two-workers", f"logged-{topology}-one-worker")
+                (Measure.THROUGHPUT, f"logged-{topology}-two-workers", f"logged-{topology}-one-worker")
                 for topology in rstorm.LOGGED
             ),
             pinned=True,
