@@ -41,7 +41,7 @@ from storm_lab.live.suite.build import SUITE_COST
 from storm_lab.live.suite.compare import Row, compare_sitting
 from storm_lab.live.suite.measure import RunTables
 from storm_lab.live.suite.scene import Half, Scene, half_of
-from storm_lab.live.suite.sittings import CALIBRATION, LOGGED, release_of
+from storm_lab.live.suite.sittings import CALIBRATION, LOGGED
 from storm_lab.machine.process_end import end_with_parent
 from storm_lab.machine.progress import progress_bar
 from storm_lab.model.machines import LIVE
@@ -297,8 +297,7 @@ def housekeeping_share(runs: Sequence[tuple[Recorded, RunTables]], *, alone: boo
 
 
 def _calibrating(recorded: Recorded) -> tuple[Scene, ...]:
-    scenes = recorded.sitting.scenes(release_of(recorded.sitting, recorded.generation).storm)
-    return tuple(scene for scene in scenes if half_of(scene.name) is Half.CALIBRATES)
+    return tuple(scene for scene in recorded.scenes if half_of(scene.name) is Half.CALIBRATES)
 
 
 def _rows(own: Sequence[Recorded], sets: Sequence[Values], pool: Executor) -> Iterator[list[Row]]:
@@ -312,8 +311,6 @@ def _rows(own: Sequence[Recorded], sets: Sequence[Values], pool: Executor) -> It
 def _compared(values: Values, plays: Sequence[Recorded]) -> list[Row]:
     """Compare a sitting's calibrating scenes on real Storm with the emulator's."""
     first, cost = plays[0], replace(CostModel(), **values)
-    with emulated(
-        first.sitting, first.generation, first.mhz, 1, with_measured_jvm_start(cost, plays)
-    ) as tables:
+    with emulated(first, 1, with_measured_jvm_start(cost, plays)) as tables:
         recorded = [each.tables() for each in plays]
         return compare_sitting(first.sitting, first.generation, _calibrating(first), recorded, [tables])

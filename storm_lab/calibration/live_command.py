@@ -18,7 +18,7 @@ from storm_lab.live.storm import to_stderr
 from storm_lab.live.suite.compare import FACTORS, median_factor
 from storm_lab.live.suite.scene import C1_ONLY
 from storm_lab.runs.live_constants import FILE_NAME, MachineConstants, read_constants
-from storm_lab.runs.live_record import plays, record_shown
+from storm_lab.runs.live_record import plays, record_plays
 from storm_lab.runs.live_trust import Recorded, recorded_runs
 
 
@@ -38,7 +38,7 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, job
             place = Place.make(", ".join(generations))
             scratch.callback(place.remove)
             home = place.folder / "records"
-            for _ in record_shown(plays(PLAYED, generations, 1), home, to_stderr):
+            for _ in record_plays(plays(PLAYED, generations, 1), home, to_stderr):
                 pass
         found = recorded_runs(home)
         machines = sorted({each.machine for each in found})

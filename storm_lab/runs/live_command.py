@@ -27,7 +27,7 @@ from storm_lab.machine.options import examples, json_option, param_option, print
 from storm_lab.machine.progress import progress_bar
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.runs.live_play import LiveTask, experiment_tasks, nearest_release, play_task, scene_task
-from storm_lab.runs.live_record import new_records_folder, plays, record_shown, records_folder
+from storm_lab.runs.live_record import new_records_folder, plays, record_plays, records_folder
 from storm_lab.runs.live_trust import SEEDS, compare, costs_of, play_of, recorded_runs
 
 __all__ = ["live"]
@@ -202,7 +202,7 @@ def record(
         raise UserError(
             "none of these sittings is played on this version", field="--version", value=", ".join(versions)
         )
-    with closing(record_shown(chosen, folder or new_records_folder(), _say)) as recorded:
+    with closing(record_plays(chosen, folder or new_records_folder(), _say)) as recorded:
         _show_folders(recorded, as_json)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -19,7 +19,7 @@ from storm_lab.experiments.parameter import Parameters
 from storm_lab.live.java_build import read_sources
 from storm_lab.live.play import Stage, play_live, scaled
 from storm_lab.live.releases import RELEASES, Release
-from storm_lab.live.scenes import Scene
+from storm_lab.live.scenes import Describe, Scene
 from storm_lab.machine.places import runs_folder
 from storm_lab.model import StormVersion
 from storm_lab.runs.digest import PLAYING, library_digest, scalar
@@ -28,9 +28,6 @@ from storm_lab.tuplelog import RunIdentity, RunWriter, Scalar
 
 SCENES_NAME = "live"
 """Experiment name of live runs of scenes, and their folder among the runs."""
-
-Describe = Callable[[StormVersion, float], EmulationSpec]
-"""Function from a Storm version and the machine's clock in MHz to a description."""
 
 
 @dataclass(frozen=True, slots=True)

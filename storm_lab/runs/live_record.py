@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 
 from storm_lab.emulator.spec import EmulationSpec
@@ -31,9 +30,6 @@ WEIGHT = 10_000
 """CPU weight of a cluster while it is recorded: a hundred times that of any other program."""
 
 _C1_FLAGS = "-XX:TieredStopAtLevel=1"
-
-OnProgress = Callable[[str, float], None]
-"""Called with the name of a play and the share of it that is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,47 +82,34 @@ def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, rep
     return sorted(found, key=lambda play: play.release.storm)
 
 
-def record(
-    chosen: Sequence[Play], home: Path, say: Say, on_progress: OnProgress
-) -> Generator[Path, None, None]:
+def record_plays(chosen: Sequence[Play], home: Path, say: Say) -> Generator[Path, None, None]:
     """Play sittings on real Storm and write a thinned run folder of each into ``home``.
 
-    Raises `UserError` if a cluster cannot be started, `StormLabError` if Storm does not behave as it should.
+    Plays on the same cluster come together. A progress bar is shown; if stderr is no terminal, an occasional
+    line instead. Raises `UserError` if a cluster cannot be started, `StormLabError` if Storm does not behave
+    as it should.
     """
-    mhz = machine_mhz()
-    for (version, limit_cpu, pinned, c1_only, _), group in groupby(played_order(chosen), key=_cluster_of):
-        members = list(group)
-        cluster = members[0].describe(mhz).cluster
-        hosts = HostOptions(weight=WEIGHT, limit_cpu=limit_cpu, pinned=pinned)
-        settings = {"topology.worker.childopts": _C1_FLAGS} if c1_only else {}
-        with open_stage(version, cluster, hosts=hosts, settings=settings, say=say) as stage:
-            scratch = stage.storm.new_folder("played")
-            for play in members:
-                spec, name = play.describe(mhz), play.sitting.name
-                parameters: dict[str, Scalar] = {"sitting": name, "mhz": mhz, "c1_only": c1_only}
-                task = LiveTask(EXPERIMENT, name, parameters, play.number, partial(_described, spec))
-                on_progress(play.name, 0.0)
-                folder = play_task(task, stage, scratch, partial(on_progress, play.name))
-                scenes = play.sitting.scenes(play.release.storm)
-                executed = executions_measured(scenes, spec)
-                thin(open_run(folder), home / play.name, executed, roots_measured(scenes))
-                shutil.rmtree(folder, ignore_errors=True)
-                yield home / play.name
-
-
-def record_shown(chosen: Sequence[Play], home: Path, say: Say) -> Generator[Path, None, None]:
-    """As `record`, with a progress bar; if stderr is no terminal, with an occasional line instead."""
-    order = [play.name for play in played_order(chosen)]
-    with (
-        progress_bar(len(chosen), True, "playing on real Storm") as advance,
-        closing(record(chosen, home, say, lambda name, part: advance(order.index(name), part))) as recorded,
-    ):
-        yield from recorded
-
-
-def played_order(chosen: Sequence[Play]) -> list[Play]:
-    """Order of playing: plays on the same cluster come together."""
-    return sorted(chosen, key=_cluster_of)
+    mhz, numbers = machine_mhz(), count()
+    clusters = groupby(sorted(chosen, key=_cluster_of), key=_cluster_of)
+    with progress_bar(len(chosen), True, "playing on real Storm") as advance:
+        for (version, limit_cpu, pinned, c1_only, _), group in clusters:
+            members = list(group)
+            cluster = members[0].describe(mhz).cluster
+            hosts = HostOptions(weight=WEIGHT, limit_cpu=limit_cpu, pinned=pinned)
+            settings = {"topology.worker.childopts": _C1_FLAGS} if c1_only else {}
+            with open_stage(version, cluster, hosts=hosts, settings=settings, say=say) as stage:
+                scratch = stage.storm.new_folder("played")
+                for play, number in zip(members, numbers, strict=False):
+                    spec, name = play.describe(mhz), play.sitting.name
+                    parameters: dict[str, Scalar] = {"sitting": name, "mhz": mhz, "c1_only": c1_only}
+                    task = LiveTask(EXPERIMENT, name, parameters, play.number, partial(_described, spec))
+                    advance(number, 0.0)
+                    folder = play_task(task, stage, scratch, partial(advance, number))
+                    scenes = play.sitting.scenes(play.release.storm)
+                    executed = executions_measured(scenes, spec)
+                    thin(open_run(folder), home / play.name, executed, roots_measured(scenes))
+                    shutil.rmtree(folder, ignore_errors=True)
+                    yield home / play.name
 
 
 def _cluster_of(play: Play) -> tuple[str, bool, bool, bool, int]:

@@ -18,12 +18,13 @@ import pandas as pd
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.emulation import Emulation
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.build import SUITE_COST, as_played
 from storm_lab.live.suite.compare import Row, Trust, compare_sitting, orderings_of
 from storm_lab.live.suite.measure import RunTables
-from storm_lab.live.suite.scene import Sitting
+from storm_lab.live.suite.scene import Scene, Sitting
 from storm_lab.live.suite.sittings import SITTINGS, release_of
 from storm_lab.model.machines import LIVE
 from storm_lab.runs.live_constants import read_costs
@@ -50,10 +51,18 @@ class Recorded:
         starts = start_cpu_s(self.run)
         return median(starts) if starts else None
 
+    @property
+    def scenes(self) -> tuple[Scene, ...]:
+        """The scenes of its sitting."""
+        return self.sitting.scenes(release_of(self.sitting, self.generation).storm)
+
+    def describe(self) -> EmulationSpec:
+        """Description of what was played, for the version and clock that it was played on."""
+        return self.sitting.describe(release_of(self.sitting, self.generation).storm, self.mhz)
+
     def tables(self) -> RunTables:
         """The tables of the run."""
-        storm = release_of(self.sitting, self.generation).storm
-        return RunTables(self.run, self.sitting.describe(storm, self.mhz), self.mhz)
+        return RunTables(self.run, self.describe(), self.mhz)
 
 
 def start_cpu_s(run: Run) -> list[float]:
@@ -143,21 +152,17 @@ def costs_of(recorded: Iterable[Recorded], home: Path, given: Path | None = None
 
 
 @contextmanager
-def emulated(
-    sitting: Sitting, generation: str, mhz: float, seed: int, cost: CostModel
-) -> Iterator[RunTables]:
-    """Emulate a sitting and yield its tables."""
-    storm = release_of(sitting, generation).storm
-    spec = replace(as_played(sitting.describe(storm, mhz), cost), seed=seed)
-    identity = RunIdentity(
-        EXPERIMENT, sitting.name, {"mhz": mhz}, seed, str(storm), "", "", {}, spec.sample_every
-    )
+def emulated(play: Recorded, seed: int, cost: CostModel) -> Iterator[RunTables]:
+    """Emulate what was recorded and yield the tables."""
+    spec = replace(as_played(play.describe(), cost), seed=seed)
+    name, version = play.sitting.name, str(spec.version)
+    identity = RunIdentity(EXPERIMENT, name, {}, seed, version, "", "", {}, spec.sample_every)
     with tempfile.TemporaryDirectory(prefix="storm-lab-") as scratch:
         folder = Path(scratch) / identity.run
         with RunWriter(folder, identity) as log:
             outcome = Emulation(spec).run(log)
             log.finish(duration_ns=outcome.duration_ns)
-        yield RunTables(open_run(folder), spec, mhz)
+        yield RunTables(open_run(folder), spec, play.mhz)
 
 
 def compare(
@@ -176,17 +181,13 @@ def compare(
     orderings = []
     for number, ((machine, _, generation), group) in enumerate(groupby(recorded, key=play_of)):
         members = list(group)
-        sitting = members[0].sitting
-        scenes = sitting.scenes(release_of(sitting, generation).storm)
-        known = costs.get(machine, {})
+        first, sitting, known = members[0], members[0].sitting, costs.get(machine, {})
         cost = known.get(sitting.code_of(generation), known.get(generation)) or SUITE_COST
-        cost, mhz = with_measured_jvm_start(cost, members), members[0].mhz
+        cost = with_measured_jvm_start(cost, members)
         with ExitStack() as plays:
-            emulated_tables = [
-                plays.enter_context(emulated(sitting, generation, mhz, seed, cost)) for seed in seeds
-            ]
-            live_tables = [each.tables() for each in members]
-            own = compare_sitting(sitting, generation, scenes, live_tables, emulated_tables, machine)
+            played = [plays.enter_context(emulated(first, seed, cost)) for seed in seeds]
+            live = [each.tables() for each in members]
+            own = compare_sitting(sitting, generation, first.scenes, live, played, machine)
         rows += own
         orderings += orderings_of(sitting, generation, {row.name: row for row in own}, machine)
         advance(number, 1.0)
