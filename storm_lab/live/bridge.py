@@ -225,7 +225,6 @@ class _Handler(socketserver.StreamRequestHandler):
 
 class _Server(socketserver.ThreadingUnixStreamServer):
     daemon_threads = True
-    allow_reuse_address = False
 
     def __init__(self, path: Path, policy: Policy, note: Callable[[Round], None]) -> None:
         self.policy = policy

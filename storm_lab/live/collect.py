@@ -14,7 +14,7 @@ from typing import Any
 from storm_lab.emulator.control.decision_log import Decision, write_decisions
 from storm_lab.live.lives import LiveRecords, Lives, lives_of
 from storm_lab.live.player_files import HOUSEKEEPING
-from storm_lab.live.topology_rows import RootNumbers, TopologyRows, append_rows
+from storm_lab.live.topology_rows import TopologyRows, append_rows, number_spout_lives
 from storm_lab.tuplelog.recorder import Recorder
 
 
@@ -28,9 +28,9 @@ def collect(records: LiveRecords, log: Recorder) -> None:
     lives = lives_of(records)
     _write_nodes(records, log)
     _write_placements(records, lives, log)
-    numbers = RootNumbers.of(records)
+    spout_lives = number_spout_lives(records)
     for plan in records.plans:
-        TopologyRows(records, lives, plan, numbers).write(log)
+        TopologyRows(records, lives, plan, spout_lives).write(log)
     _write_machine(records, lives, log)
     decisions = [*records.decisions, *_worker_decisions(lives, records.origin_ns)]
     inside = [entry for entry in decisions if 0 <= entry.time_ns <= records.duration_ns]

@@ -6,7 +6,7 @@ import json
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -149,9 +149,19 @@ class Fleet:
         for daemon in tuple(self._daemons.values()):
             daemon.check()
 
-    def wait(self, what: str, true: Callable[[], bool], seconds: float) -> None:
-        """Wait until a condition holds; `StormLabError` if it takes too long, or Nimbus has ended."""
-        _wait(what, true, [self._daemons["nimbus"]], seconds)
+    def wait(
+        self, what: str, true: Callable[[], bool], seconds: float, watched: Iterable[str] = ("nimbus",)
+    ) -> None:
+        """Wait until a condition holds; `StormLabError` if it takes too long, or a watched daemon ends."""
+        daemons = [self._daemons[name] for name in watched]
+        end = time.monotonic() + seconds
+        while not true():
+            for daemon in daemons:
+                daemon.check()
+            if time.monotonic() > end:
+                words = "; ".join(f"{daemon.name}: {daemon.last_words()}" for daemon in daemons)
+                raise StormLabError(f"{what} took longer than {seconds:g} s; {words}")
+            time.sleep(_POLL_SECONDS)
 
     def close(self) -> None:
         """End the client of Nimbus."""
@@ -182,19 +192,7 @@ class Fleet:
         return len(known) == len(nodes) and all(map(self.takes_pushes, nodes))
 
     def _wait_for_all(self, what: str, true: Callable[[], bool]) -> None:
-        _wait(what, true, list(self._daemons.values()), READY_SECONDS)
-
-
-def _wait(what: str, true: Callable[[], bool], daemons: Sequence[Daemon], seconds: float) -> None:
-    """Wait until a condition holds; `StormLabError` if it takes too long, or a daemon has ended."""
-    end = time.monotonic() + seconds
-    while not true():
-        for daemon in daemons:
-            daemon.check()
-        if time.monotonic() > end:
-            words = "; ".join(f"{daemon.name}: {daemon.last_words()}" for daemon in daemons)
-            raise StormLabError(f"{what} took longer than {seconds:g} s; {words}")
-        time.sleep(_POLL_SECONDS)
+        self.wait(what, true, READY_SECONDS, list(self._daemons))
 
 
 class ControlClient:

@@ -1,8 +1,4 @@
-"""A real Storm cluster that exists for the duration of a ``with`` block.
-
-The Java sources in ``storm_lab/live/java/`` are written against ``org.apache.storm``, which is replaced by
-``Release.package`` for each release (``backtype.storm`` before 1.0).
-"""
+"""A real Storm cluster that exists for the duration of a ``with`` block."""
 
 from __future__ import annotations
 

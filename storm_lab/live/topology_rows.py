@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,29 +33,14 @@ _INCARNATION_BITS = 8
 _COUNTERS = ("emitted", "transferred", "executed", "acked", "failed")
 
 
-@dataclass(frozen=True, slots=True)
-class RootNumbers:
-    """Numbers of root tuples, unique in a run.
-
-    Each life of a spout task has numbers of its own. Sampled root tuples have multiples of ``every``.
-    """
-
-    lives: Mapping[tuple[str, int, int], int]
-    every: int
-
-    @classmethod
-    def of(cls, records: LiveRecords) -> RootNumbers:
-        """Assign numbers to all lives of spout tasks, in the order of the records."""
-        keys = [
-            (plan.topology.id, task, incarnation)
-            for plan in records.plans
-            for task, incarnation, _ in read_roots(records.folders[plan.topology.id])
-        ]
-        return cls({key: number for number, key in enumerate(keys)}, records.sample_every)
-
-    def number(self, life: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the root numbers of the rows of one life."""
-        return (rows // self.every * len(self.lives) + life) * self.every + rows % self.every
+def number_spout_lives(records: LiveRecords) -> dict[tuple[str, int, int], int]:
+    """Number all lives of spout tasks by topology, task and incarnation, in the order of the records."""
+    keys = [
+        (plan.topology.id, task, incarnation)
+        for plan in records.plans
+        for task, incarnation, _ in read_roots(records.folders[plan.topology.id])
+    ]
+    return {key: number for number, key in enumerate(keys)}
 
 
 def _has_ended(worker: WorkerLife, task: OpenedTask, end_ns: int) -> bool:
@@ -65,15 +49,24 @@ def _has_ended(worker: WorkerLife, task: OpenedTask, end_ns: int) -> bool:
 
 
 class TopologyRows:
-    """Writes what the workers of one topology have recorded."""
+    """Writes what the workers of one topology have recorded.
 
-    def __init__(self, records: LiveRecords, lives: Lives, plan: TopologyPlan, numbers: RootNumbers) -> None:
+    ``spout_lives`` are the numbers of all lives of spout tasks in the run.
+    """
+
+    def __init__(
+        self,
+        records: LiveRecords,
+        lives: Lives,
+        plan: TopologyPlan,
+        spout_lives: Mapping[tuple[str, int, int], int],
+    ) -> None:
         self._records = records
         self._uses = lives.uses
         self._plan = plan
         self._id = plan.topology.id
         self._folder = records.folders[self._id]
-        self._numbers = numbers
+        self._spout_lives = spout_lives
         self._components = {
             task: executor.component
             for executor in executors_of(plan.topology, records.version)
@@ -109,14 +102,14 @@ class TopologyRows:
         origin, end = self._records.origin_ns, self._records.end_ns
         for task, incarnation, rows in read_roots(self._folder):
             life = self._lives.get((task, incarnation))
-            number = self._numbers.lives[self._id, task, incarnation]
+            number = self._spout_lives[self._id, task, incarnation]
             outcome = np.where(rows["end_ns"] > end, PENDING, rows["outcome"])
             if life is None or _has_ended(*life, end):
                 outcome[outcome == PENDING] = LOST
             done = (outcome != PENDING) & (outcome != LOST)
             frame = pd.DataFrame(
                 {
-                    "root_id": self._numbers.number(number, np.arange(len(rows), dtype=np.int64)),
+                    "root_id": self._root_numbers(number, np.arange(len(rows), dtype=np.int64)),
                     "spout_task": task,
                     "line": rows["line"],
                     "attempt": rows["attempt"],
@@ -163,6 +156,14 @@ class TopologyRows:
                 },
             )
 
+    def _root_numbers(self, life: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return numbers of root tuples, unique in the run, for the rows of one life of a spout task.
+
+        Sampled root tuples have multiples of ``sample_every``.
+        """
+        every = self._records.sample_every
+        return (rows // every * len(self._spout_lives) + life) * every + rows % every
+
     def _root_ids(self, names: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return root numbers for the ids that tuples carry; -1 where the root is not tracked."""
         ids = np.full(len(names), -1, np.int64)
@@ -170,10 +171,10 @@ class TopologyRows:
         lives = names >> _ROOT_BITS
         for life in np.unique(lives[tracked]):
             task, incarnation = int(life) >> _INCARNATION_BITS, int(life) & ((1 << _INCARNATION_BITS) - 1)
-            number = self._numbers.lives.get((self._id, task, incarnation))
+            number = self._spout_lives.get((self._id, task, incarnation))
             if number is not None:
                 own = tracked & (lives == life)
-                ids[own] = self._numbers.number(number, names[own] & ((1 << _ROOT_BITS) - 1))
+                ids[own] = self._root_numbers(number, names[own] & ((1 << _ROOT_BITS) - 1))
         return ids
 
     def _localities(self, tasks: NDArray[Any], times: NDArray[np.int64], worker: WorkerLife) -> Coded:
