@@ -29,7 +29,7 @@ def collect(records: LiveRecords, log: Recorder) -> None:
     _write_nodes(records, log)
     _write_placements(records, lives, log)
     spout_lives = number_spout_lives(records)
-    for plan in records.plans:
+    for plan in records.spec.topologies:
         TopologyRows(records, lives, plan, spout_lives).write(log)
     _write_machine(records, lives, log)
     decisions = [*records.decisions, *_worker_decisions(lives, records.origin_ns)]
@@ -59,7 +59,7 @@ def _worker_decisions(lives: Lives, origin_ns: int) -> Iterator[Decision]:
 
 def _write_nodes(records: LiveRecords, log: Recorder) -> None:
     names = ("rack", "cores", "core_mhz", "memory_mb")
-    nodes = records.cluster.nodes
+    nodes = records.spec.cluster.nodes
     append_rows(
         log, "nodes", [{"node": node.id, **{name: getattr(node, name) for name in names}} for node in nodes]
     )

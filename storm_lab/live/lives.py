@@ -6,6 +6,7 @@ They are reconstructed from the workers' files and from samples of the machine.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.emulator.control.decision_log import Decision
-from storm_lab.emulator.source import TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state.kinds import IN_CLUSTER, IN_NODE, IN_PROCESS, IN_RACK
+from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.errors import StormLabError
 from storm_lab.live.player_files import HOUSEKEEPING, ThreadUse, WorkerFile, read_workers, thread_uses
 from storm_lab.live.processes import LiveWorker
 from storm_lab.live.sampler import Sample
 from storm_lab.live.trace_export import storm_name
-from storm_lab.model import Assignment, Cluster, Executor, Slot, StormVersion, executors_of
+from storm_lab.model import Assignment, Cluster, Executor, Slot, executors_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,26 +31,18 @@ class LiveRecords:
     """Everything that is known of a run on real Storm. Times are CLOCK_MONOTONIC, in ns.
 
     Args:
-        version: the release of Storm.
-        cluster: its nodes.
-        plans: the topologies.
+        spec: what was played, with the version of the release that played it.
         folders: by topology id, the folder of the files that its workers wrote.
         origin_ns: start of the run.
-        end_ns: its end; later rows are left out.
-        sample_every: the executions of one root tuple in this many were logged.
         samples: samples of the machine.
         assignments: Nimbus's assignments, each with the time from which it holds, ascending.
         supervisors: node id by Storm's id of its supervisor.
         decisions: events of the control plane and of the user, on the run's own clock.
     """
 
-    version: StormVersion
-    cluster: Cluster
-    plans: tuple[TopologyPlan, ...]
+    spec: EmulationSpec
     folders: Mapping[str, Path]
     origin_ns: int
-    end_ns: int
-    sample_every: int
     samples: Sequence[Sample]
     assignments: Sequence[tuple[int, Assignment]]
     supervisors: Mapping[str, str]
@@ -57,7 +51,12 @@ class LiveRecords:
     @property
     def duration_ns(self) -> int:
         """Length of the run."""
-        return self.end_ns - self.origin_ns
+        return round(self.spec.duration_s * NS_PER_S)
+
+    @property
+    def end_ns(self) -> int:
+        """End of the run; later rows are left out."""
+        return self.origin_ns + self.duration_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,20 +97,15 @@ class Lives:
     uses: Mapping[int, Mapping[int, ThreadUse]]
     """By worker number and id of a Java thread, what the thread does."""
 
-    def tasks(self, topology: str) -> dict[int, tuple[NDArray[np.int64], NDArray[np.int32]]]:
+    def tasks(self, topology: str) -> dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Return each task's arrivals at workers: the times, ascending, and the workers' numbers."""
-        stays: dict[int, list[tuple[int, int]]] = {}
-        for life in self.executors:
+        stays: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        for life in sorted(self.executors, key=lambda life: (life.start_ns, life.worker.number)):
             if life.executor.topology == topology:
                 for task in life.executor.tasks:
-                    stays.setdefault(task, []).append((life.start_ns, life.worker.number))
-        return {
-            task: (
-                np.array([start for start, _ in sorted(pairs)], np.int64),
-                np.array([worker for _, worker in sorted(pairs)], np.int32),
-            )
-            for task, pairs in stays.items()
-        }
+                    stays[task].append((life.start_ns, life.worker.number))
+        columns = {task: np.array(pairs, np.int64).T for task, pairs in stays.items()}
+        return {task: (starts, workers) for task, (starts, workers) in columns.items()}
 
     def distances(self) -> NDArray[np.int8]:
         """Return how far a tuple travels between each pair of workers, as indexes into `LOCALITY_NAMES`."""
@@ -133,7 +127,8 @@ def lives_of(records: LiveRecords) -> Lives:
         StormLabError: a worker has written a file, but its node is unknown.
         ValueError: a file in the folders is not one of the player's.
     """
-    executors = {plan.topology.id: executors_of(plan.topology, records.version) for plan in records.plans}
+    spec = records.spec
+    executors = {plan.topology.id: executors_of(plan.topology, spec.version) for plan in spec.topologies}
     workers = _workers(records)
     lives: list[ExecutorLife] = []
     uses: dict[int, Mapping[int, ThreadUse]] = {}
@@ -155,7 +150,7 @@ def lives_of(records: LiveRecords) -> Lives:
             ExecutorLife(worker, executor, start, closed.get(executor, worker.ended_ns))
             for executor, start in sorted(ready.items())
         ]
-    return Lives(records.cluster, workers, tuple(lives), uses)
+    return Lives(spec.cluster, workers, tuple(lives), uses)
 
 
 def _workers(records: LiveRecords) -> tuple[WorkerLife, ...]:
@@ -168,7 +163,7 @@ def _workers(records: LiveRecords) -> tuple[WorkerLife, ...]:
             seen.setdefault(entry.worker.pid, entry.worker)
             last[entry.worker.pid] = index
     found: list[WorkerLife] = []
-    for topology in (plan.topology.id for plan in records.plans):
+    for topology in (plan.topology.id for plan in records.spec.topologies):
         for file in read_workers(records.folders[topology]):
             worker = seen.pop(file.pid, None)
             node = worker.slot.node if worker else records.supervisors.get(file.supervisor)
@@ -178,7 +173,7 @@ def _workers(records: LiveRecords) -> tuple[WorkerLife, ...]:
             ended = _ended(file, last.get(file.pid), samples)
             slot = Slot(node, file.port)
             found.append(WorkerLife(0, topology, slot, file.pid, file.started_ns, ended, file))
-    names = {storm_name(plan.topology): plan.topology.id for plan in records.plans}
+    names = {storm_name(plan.topology): plan.topology.id for plan in records.spec.topologies}
     for pid, worker in seen.items():
         known = names.get(worker.topology_id.rsplit("-", 2)[0])
         if known is not None:

@@ -153,13 +153,9 @@ def play_live(
         raise timeline.problem
     rounds = stage.bridge.rounds[rounds_before:]
     played = LiveRecords(
-        version=spec.version,
-        cluster=spec.cluster,
-        plans=spec.topologies,
+        spec=spec,
         folders=records,
         origin_ns=origin_ns,
-        end_ns=end_ns,
-        sample_every=spec.sample_every,
         samples=sampler.samples,
         assignments=[(made.time_ns, made.assignment) for made in rounds],
         supervisors={key: node for made in rounds for key, node in made.supervisors.items()},

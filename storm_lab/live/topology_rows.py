@@ -37,7 +37,7 @@ def number_spout_lives(records: LiveRecords) -> dict[tuple[str, int, int], int]:
     """Number all lives of spout tasks by topology, task and incarnation, in the order of the records."""
     keys = [
         (plan.topology.id, task, incarnation)
-        for plan in records.plans
+        for plan in records.spec.topologies
         for task, incarnation, _ in read_roots(records.folders[plan.topology.id])
     ]
     return {key: number for number, key in enumerate(keys)}
@@ -69,7 +69,7 @@ class TopologyRows:
         self._spout_lives = spout_lives
         self._components = {
             task: executor.component
-            for executor in executors_of(plan.topology, records.version)
+            for executor in executors_of(plan.topology, records.spec.version)
             for task in executor.tasks
         }
         self._stays = lives.tasks(self._id)
@@ -161,7 +161,7 @@ class TopologyRows:
 
         Sampled root tuples have multiples of ``sample_every``.
         """
-        every = self._records.sample_every
+        every = self._records.spec.sample_every
         return (rows // every * len(self._spout_lives) + life) * every + rows % every
 
     def _root_ids(self, names: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -202,7 +202,7 @@ class TopologyRows:
                 "task": task,
                 **dict(zip(_COUNTERS, counts, strict=True)),
                 # As in Storm itself, the sampled calls stand for all.
-                "execute_ns": logged_ns * self._records.sample_every,
+                "execute_ns": logged_ns * self._records.spec.sample_every,
             }
             for task, *counts, logged_ns in window.tasks
             if any(counts) or logged_ns

@@ -12,6 +12,7 @@ import pytest
 
 from storm_lab.emulator.control.decision_log import Decision
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.cgroups import CpuUse
 from storm_lab.live.collect import collect
 from storm_lab.live.lives import LiveRecords
@@ -20,6 +21,7 @@ from storm_lab.live.processes import LiveWorker
 from storm_lab.live.sampler import Sample, WorkerSample, windows_of
 from storm_lab.model import Assignment, Cluster, Component, Node, Slot, StormVersion, Subscription, Topology
 from storm_lab.model.executor import executors_of
+from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
@@ -135,15 +137,14 @@ def sample(ms: float, *pids: int, compiler_ms: float = 0.0, total_ms: float = 0.
     return Sample(at(ms), workers, use, 0, 0.0)
 
 
-def records(folder: Path, *samples: Sample, **changes: Any) -> LiveRecords:
+def records(
+    folder: Path, *samples: Sample, sample_every: int = 1, seconds: float = 10.0, **changes: Any
+) -> LiveRecords:
+    spec = EmulationSpec(CLUSTER, V2, (PLAN,), DefaultScheduler(), seconds, sample_every=sample_every)
     whole = LiveRecords(
-        version=V2,
-        cluster=CLUSTER,
-        plans=(PLAN,),
+        spec,
         folders={"chain": folder},
         origin_ns=ORIGIN,
-        end_ns=at(10_000),
-        sample_every=1,
         samples=samples or (sample(2000, 11, 22), sample(10_000, 11, 22)),
         assignments=[],
         supervisors={},
@@ -190,7 +191,7 @@ def files(tmp_path: Path) -> Files:
 
 
 def written(tmp_path: Path, what: LiveRecords) -> dict[str, list[dict[str, Any]]]:
-    identity = RunIdentity("live", "x", {}, 1, "2.8.3", "c", "l", {}, what.sample_every, runtime="live")
+    identity = RunIdentity("live", "x", {}, 1, "2.8.3", "c", "l", {}, what.spec.sample_every, runtime="live")
     folder = tmp_path / "run"
     with RunWriter(folder, identity) as log:
         collect(what, log)
@@ -323,7 +324,7 @@ def test_numbers_of_sampled_roots_are_multiples_of_the_sampling_interval(tmp_pat
 
 
 def test_events_after_the_end_of_the_run_are_left_out(tmp_path: Path, files: Files):
-    what = records(files.folder, sample(2000, 11, 22), sample(2600, 11, 22), end_ns=at(2650))
+    what = records(files.folder, sample(2000, 11, 22), sample(2600, 11, 22), seconds=2.65)
     tables = written(tmp_path, what)
     assert [row["outcome"] for row in tables["roots"]] == ["acked", "pending"]
     assert len(tables["executions"]) == 3
