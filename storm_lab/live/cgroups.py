@@ -21,6 +21,17 @@ PERIOD_US = 20_000
 Short compared with a window of measurement, long compared with a time slice of the kernel.
 """
 
+SLICE_US = 500
+"""Slices in which Linux hands a quota out to the cores while hosts run under quotas: a tenth of the smallest
+quota of the live suite.
+
+A core takes a complete slice of a quota at a time (5 ms by default). If that is nearly all of a period's
+quota, one core runs, and threads with work on the other cores stand still until the next period. No smaller
+machine behaves like this. The length is set machine-wide. The cluster's record keeps the former one, which is
+restored when the cluster ends.
+"""
+
+_SLICE = Path("/proc/sys/kernel/sched_cfs_bandwidth_slice_us")
 _MOUNTS = Path("/proc/self/mountinfo")
 _OWN = Path("/proc/self/cgroup")
 _V1 = ("cpu", "cpuacct", "memory")
@@ -174,6 +185,23 @@ class GroupTree:
         for folder in folders.values():
             folder.mkdir(exist_ok=True)
         return Group(folders, self._version)
+
+
+def slice_us(file: Path = _SLICE) -> int | None:
+    """Return the machine's slice length; None if the kernel does not report it."""
+    try:
+        return int(file.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def set_slice(us: int, file: Path = _SLICE) -> bool:
+    """Set the machine's slice length; returns False if this process may not."""
+    try:
+        file.write_text(f"{us}\n", encoding="ascii")
+    except OSError:
+        return False
+    return True
 
 
 def lift_quotas(folder: Path) -> None:

@@ -6,12 +6,11 @@ import os
 import socket
 
 from storm_lab.errors import StormLabError, UserError
-from storm_lab.live.cgroups import PERIOD_US, Group, GroupTree, hierarchies
+from storm_lab.live.cgroups import PERIOD_US, SLICE_US, Group, GroupTree, hierarchies, set_slice, slice_us
 from storm_lab.live.conf import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
 from storm_lab.live.hosts import MACHINE_SHARE, MASTER, Host, HostOptions, cpu_quotas
 from storm_lab.live.netns import Network, why_no_namespaces
 from storm_lab.live.processes import NOBODYS_ADDRESS, listens
-from storm_lab.live.quota_slice import SLICE_US, set_slice, slice_us
 from storm_lab.live.records import Place
 from storm_lab.machine.facts import usable_cores
 from storm_lab.model.cluster import Cluster, Node

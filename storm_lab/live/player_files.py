@@ -203,25 +203,18 @@ def thread_uses(
     follows = {int(found[1]) + 1: int(found[2]) for _, name in listed if (found := _SEND.match(name))}
     uses: dict[int, ThreadUse] = {}
     for key, name in listed:
+        use = ThreadUse(HOUSEKEEPING, -1)
         if key in known:
-            uses[key] = ThreadUse(MAIN, known[key])
+            use = ThreadUse(MAIN, known[key])
         elif found := _SEND.match(name):
-            uses[key] = _of_executor(SEND, int(found[2]))
+            use = ThreadUse(SEND, int(found[2]))
         elif found := _MAIN.match(name):
-            uses[key] = _of_executor(MAIN, int(found[2]))
-        elif (kind := _shared(name)) is not None:
-            uses[key] = ThreadUse(kind, -1)
+            use = ThreadUse(MAIN, int(found[2]))
+        elif kinds := [kind for kind, pattern in _OTHER if pattern.search(name)]:
+            use = ThreadUse(kinds[0], -1)
         elif (found := _OLD_MAIN.match(name)) and found[2] in names and int(found[1]) in follows:
-            uses[key] = _of_executor(MAIN, follows[int(found[1])])
-        else:
-            uses[key] = ThreadUse(HOUSEKEEPING, -1)
+            use = ThreadUse(MAIN, follows[int(found[1])])
+        # Other tasks below 1 belong to Storm's own system bolt.
+        of_system = use.kind in (MAIN, SEND) and use.first_task < 1
+        uses[key] = ThreadUse(HOUSEKEEPING, -1) if of_system else use
     return uses
-
-
-def _shared(name: str) -> str | None:
-    return next((kind for kind, pattern in _OTHER if pattern.search(name)), None)
-
-
-def _of_executor(kind: str, first_task: int) -> ThreadUse:
-    # Tasks below 1 belong to Storm's own system bolt.
-    return ThreadUse(kind, first_task) if first_task > 0 else ThreadUse(HOUSEKEEPING, -1)

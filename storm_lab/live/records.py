@@ -21,11 +21,10 @@ from dataclasses import fields as fields_of
 from pathlib import Path
 
 from storm_lab.errors import StormLabError, refused_by_system
-from storm_lab.live.cgroups import GroupTree, hierarchies, lift_quotas, members, remove_tree
+from storm_lab.live.cgroups import GroupTree, hierarchies, lift_quotas, members, remove_tree, set_slice
 from storm_lab.live.jars import remove_drafts
 from storm_lab.live.netns import namespaces_of, remove_namespaces, remove_tries
 from storm_lab.live.processes import end_all, marked
-from storm_lab.live.quota_slice import set_slice
 from storm_lab.machine.atomic_file import write_atomic
 
 _RECORD = "record.json"

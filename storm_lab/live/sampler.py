@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from storm_lab.live.cgroups import CpuUse
+from storm_lab.live.cgroups import CpuUse, slice_us
 from storm_lab.live.hosts import machine_mhz, processor
 from storm_lab.live.processes import LiveWorker
-from storm_lab.live.quota_slice import slice_us
 from storm_lab.live.running_storm import RunningStorm
 from storm_lab.machine.facts import usable_cores
 
@@ -66,14 +65,12 @@ class ProcessSampler:
     def __init__(self, pid: int, proc: Path = _PROC) -> None:
         self._tasks = proc / str(pid) / "task"
         self._names: dict[str, str] = {}
-        self._last: dict[str, int] = {}
+        self._last: dict[str, tuple[int, int]] = {}
         self._sums = {"compiler": 0, "collector": 0, "other": 0}
-        self._waits: dict[str, int] = {}
-        self.waited_ns = 0
-        """Time that its threads had waited for a core by the last sample."""
+        self._waited_ns = 0
 
-    def sample(self) -> tuple[int, int, int]:
-        """Return the CPU so far: total, compiler's, collector's.
+    def sample(self) -> tuple[int, int, int, int]:
+        """Return the CPU so far (total, compiler's, collector's) and how long threads waited for a core.
 
         What a thread uses between its last sample and its end is lost.
         """
@@ -89,11 +86,12 @@ class ProcessSampler:
                     self._names[thread] = _kind((folder / "comm").read_text().strip())
             except (OSError, ValueError, IndexError):
                 continue
-            self._sums[self._names[thread]] += used - self._last.get(thread, 0)
-            self._last[thread] = used
-            self.waited_ns += waited - self._waits.get(thread, 0)
-            self._waits[thread] = waited
-        return sum(self._sums.values()), self._sums["compiler"], self._sums["collector"]
+            used_before, waited_before = self._last.get(thread, (0, 0))
+            self._sums[self._names[thread]] += used - used_before
+            self._waited_ns += waited - waited_before
+            self._last[thread] = used, waited
+        sums = self._sums
+        return sum(sums.values()), sums["compiler"], sums["collector"], self._waited_ns
 
 
 class MachineSampler:
@@ -130,7 +128,7 @@ class MachineSampler:
         found = []
         for worker in self._storm.workers():
             process = self._processes.setdefault(worker.pid, ProcessSampler(worker.pid))
-            found.append(WorkerSample(worker, *process.sample(), process.waited_ns))
+            found.append(WorkerSample(worker, *process.sample()))
         hosts = {}
         for node in self._storm.cluster.nodes:
             with suppress(OSError):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from storm_lab.live.cgroups import hierarchies
+from storm_lab.live.cgroups import hierarchies, slice_us
 from storm_lab.live.netns import namespaces_of
-from storm_lab.live.quota_slice import slice_us
 from storm_lab.live.records import Record, places, processes_of, state_folder
 
 

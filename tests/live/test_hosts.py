@@ -14,9 +14,9 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.live import hosts, records
 from storm_lab.live import make_hosts as kinds
+from storm_lab.live.cgroups import SLICE_US, set_slice, slice_us
 from storm_lab.live.hosts import MASTER, Host, HostOptions, check_hosts, cpu_quotas, machine_mhz
 from storm_lab.live.make_hosts import make_hosts
-from storm_lab.live.quota_slice import SLICE_US, set_slice, slice_us
 from storm_lab.live.records import Place, remove_cluster
 from storm_lab.model.cluster import Cluster, Node
 

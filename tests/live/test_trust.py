@@ -128,21 +128,17 @@ def test_a_folder_without_records_is_refused_with_the_command_to_record(tmp_path
         recorded_runs(tmp_path)
 
 
+def write_run(folder: Path, identity: RunIdentity, duration_ns: int) -> None:
+    """Write a run with a single event."""
+    texts = {"actor": "a", "action": "b", "subject": "c", "reason": "", "detail": ""}
+    with RunWriter(folder, identity) as log:
+        log.append("control", {"time_ns": np.array([1]), **{name: [text] for name, text in texts.items()}})
+        log.finish(duration_ns=duration_ns)
+
+
 def test_a_run_of_another_experiment_is_refused(tmp_path: Path):
     identity = RunIdentity("else", "light", {"mhz": 1.0}, 1, "2.8.3", "", "", {}, runtime="live")
-    with RunWriter(tmp_path / "x", identity) as log:
-        log.append(
-            "control",
-            {
-                "time_ns": np.array([1]),
-                "actor": ["a"],
-                "action": ["b"],
-                "subject": ["c"],
-                "reason": [""],
-                "detail": [""],
-            },
-        )
-        log.finish(duration_ns=1)
+    write_run(tmp_path / "x", identity, 1)
     with pytest.raises(UserError, match="not a recorded run of the suite"):
         recorded_runs(tmp_path)
 
@@ -154,19 +150,7 @@ def test_a_record_of_a_sitting_that_has_changed_is_refused(record: Path):
         EXPERIMENT, identity.variant, identity.parameters, 1, identity.storm_version, "", "",
         dict.fromkeys(identity.inputs, "other"), runtime="live",
     )  # fmt: skip
-    with RunWriter(record.parent / "other", other) as log:
-        log.append(
-            "control",
-            {
-                "time_ns": np.array([1]),
-                "actor": ["a"],
-                "action": ["b"],
-                "subject": ["c"],
-                "reason": [""],
-                "detail": [""],
-            },
-        )
-        log.finish(duration_ns=run.manifest.duration_ns)
+    write_run(record.parent / "other", other, run.manifest.duration_ns)
     with pytest.raises(UserError, match="description has changed"):
         recorded_runs(record.parent)
 
