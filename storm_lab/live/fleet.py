@@ -91,7 +91,7 @@ class Fleet:
         )
         command = master.java(
             "nimbus",
-            self._release.nimbus_main,
+            self._release.main_class("nimbus"),
             flags=[f"-Xmx{MASTER_HEAP_MB}m"],
             extra=[] if socket is None else [player],
         )
@@ -123,8 +123,8 @@ class Fleet:
 
     def start_supervisor(self, node: str) -> None:
         """Start a node's supervisor with the node's disk as it is."""
-        place, flags = self.installations[node], [f"-Xmx{DAEMON_HEAP_MB}m"]
-        command = place.java("supervisor", self._release.supervisor_main, flags=flags)
+        place, main = self.installations[node], self._release.main_class("supervisor")
+        command = place.java("supervisor", main, flags=[f"-Xmx{DAEMON_HEAP_MB}m"])
         self._daemons[node] = place.start("supervisor", command)
 
     def stop_watching(self, node: str) -> Daemon:

@@ -38,10 +38,6 @@ class Release:
     """The same version for the emulator."""
     zookeeper_main: str
     """Class of the ZooKeeper server in Storm's jars."""
-    nimbus_main: str
-    supervisor_main: str
-    worker_main: str
-    """Class of the JVMs that supervisors start."""
     needs_agent: bool = False
     """Whether hosts of every kind need the agent (``java/agent``): ZooKeeper's client of 1.2 does."""
     settings: Mapping[str, object] = field(default_factory=dict)
@@ -56,6 +52,14 @@ class Release:
     def package(self) -> str:
         """Root of its Java packages."""
         return "org.apache.storm" if self.storm >= V1_0_0 else "backtype.storm"
+
+    def main_class(self, program: Literal["nimbus", "supervisor", "worker"]) -> str:
+        """Return the class of a daemon, or of the JVMs that supervisors start.
+
+        Clojure's have the name of a package: all before 1.0, those of Nimbus and workers in 1.2.
+        """
+        in_java = self.storm >= (V1_0_0 if program == "supervisor" else V2_0_0)
+        return f"{self.package}.daemon.{program}{f'.{program.capitalize()}' if in_java else ''}"
 
     @property
     def json_package(self) -> str:
@@ -85,9 +89,6 @@ RELEASES: dict[str, Release] = {
             version="2.8.3",
             storm=StormVersion((2, 8, 3)),
             zookeeper_main=f"org.apache.storm.shade.{_ZOOKEEPER}",
-            nimbus_main="org.apache.storm.daemon.nimbus.Nimbus",
-            supervisor_main="org.apache.storm.daemon.supervisor.Supervisor",
-            worker_main="org.apache.storm.daemon.worker.Worker",
             # No such class exists, so Nimbus logs that it has no store; without rocksdb's jar the default
             # would halt it.
             settings={"storm.metricstore.class": "none"},
@@ -96,26 +97,17 @@ RELEASES: dict[str, Release] = {
             version="1.2.4",
             storm=StormVersion((1, 2, 4)),
             zookeeper_main=f"org.apache.storm.shade.{_ZOOKEEPER}",
-            nimbus_main="org.apache.storm.daemon.nimbus",
-            supervisor_main="org.apache.storm.daemon.supervisor.Supervisor",
-            worker_main="org.apache.storm.daemon.worker",
             needs_agent=True,
         ),
         Release(
             version="0.9.7",
             storm=V0_9_7,
             zookeeper_main="org.apache.storm.zookeeper.server.ZooKeeperServerMain",
-            nimbus_main="backtype.storm.daemon.nimbus",
-            supervisor_main="backtype.storm.daemon.supervisor",
-            worker_main="backtype.storm.daemon.worker",
         ),
         Release(
             version="0.9.2-incubating",
             storm=StormVersion((0, 9, 2)),
             zookeeper_main=_ZOOKEEPER,
-            nimbus_main="backtype.storm.daemon.nimbus",
-            supervisor_main="backtype.storm.daemon.supervisor",
-            worker_main="backtype.storm.daemon.worker",
         ),
     )
 }

@@ -165,7 +165,7 @@ class RunningStorm:
         """Return the running worker JVMs, in order of nodes and ports (without the log writers of 2.x)."""
         installations = self._fleet.installations
         nodes = {str(installations[node.id].home): node.id for node in self.cluster.nodes}
-        return find_workers(processes_of(self._own_place.record), nodes, self.release.worker_main)
+        return find_workers(processes_of(self._own_place.record), nodes, self.release.main_class("worker"))
 
     def kill_worker(self, slot: Slot) -> None:
         """Send SIGKILL to the worker in a slot; `UserError` if no worker runs in this slot."""

@@ -73,9 +73,9 @@ def quota_cluster(mhz: float, nodes: int = 2, cores: int = CORES) -> Cluster:
     return Cluster(tuple(_node(number, cores, mhz, quota) for number in range(1, nodes + 1)), shared)
 
 
-def free_cluster(mhz: float, nodes: int = 2) -> Cluster:
-    """Return equal nodes that share the machine, for scenes that leave some of it idle."""
-    return Cluster(tuple(_node(number, CORES, mhz) for number in range(1, nodes + 1)), MACHINE_PART * CORES)
+def free_cluster(mhz: float) -> Cluster:
+    """Return two equal nodes that share the machine, for scenes that leave some of it idle."""
+    return Cluster((_node(1, CORES, mhz), _node(2, CORES, mhz)), MACHINE_PART * CORES)
 
 
 def _node(number: int, cores: int, mhz: float, quota: float | None = None) -> Node:
