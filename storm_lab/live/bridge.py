@@ -124,15 +124,18 @@ class Policy:
             TypeError: the scheduler did not return a result.
         """
         fixed = self._manual_placement(view)
-        answer: object = self.scheduler.schedule(_with_present(view, fixed) if fixed.slots else view)
-        if not isinstance(answer, SchedulingResult):
-            raise TypeError(f"the scheduler returned a {type(answer).__name__}, not a SchedulingResult")
-        result: SchedulingResult = answer
-        if fixed.slots:
-            kept = Assignment.of(
-                (e, s) for e, s in result.assignment.slots.items() if not fixed.of_topology(e.topology).slots
-            )
-            result = SchedulingResult(kept.merged(fixed), result.status, result.decisions, result.notes)
+        topologies = {executor.topology for executor in fixed.slots}
+
+        def with_fixed(assignment: Assignment) -> Assignment:
+            if not topologies:
+                return assignment
+            others = ((e, s) for e, s in assignment.slots.items() if e.topology not in topologies)
+            return Assignment.of(others).merged(fixed)
+
+        result: object = self.scheduler.schedule(replace(view, present=with_fixed(view.present)))
+        if not isinstance(result, SchedulingResult):
+            raise TypeError(f"the scheduler returned a {type(result).__name__}, not a SchedulingResult")
+        result = replace(result, assignment=with_fixed(result.assignment))
         check_result(view, result)
         return result
 
@@ -171,12 +174,6 @@ class Policy:
                     self._manual_workers[topology.id] = (asked, len(set(slots.values())))
                     break
         return Assignment.of(pairs)
-
-
-def _with_present(view: SchedulingView, fixed: Assignment) -> SchedulingView:
-    topologies = {executor.topology for executor in fixed.slots}
-    others = Assignment.of((e, s) for e, s in view.present.slots.items() if e.topology not in topologies)
-    return replace(view, present=others.merged(fixed))
 
 
 def _answer_rows(request: Request, assignment: Assignment) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from storm_lab.emulator.control.faults import FaultPlan
-from storm_lab.emulator.control.times import Timers, timers_of
+from storm_lab.emulator.control.times import timers_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
@@ -196,12 +196,6 @@ def _watched(trace: WorkloadTrace) -> WorkloadTrace:
     return replace(trace, records=records)
 
 
-def real_timers(version: StormVersion) -> Timers:
-    """Return a version's timers as in its code: new assignments wake supervisors at once (2.x: by a call)."""
-    timers = timers_of(version)
-    return timers if timers.pushes_assignments else replace(timers, supervisor_watch=True)
-
-
 def program_of(
     version: StormVersion,
     schedule: Schedule,
@@ -232,6 +226,9 @@ def in_sequence(
     sample_every: int,
 ) -> EmulationSpec:
     """Describe a sitting of topologies that keep their placement and are active in turn."""
+    # As in Storm's code, new assignments wake supervisors at once (2.x: by a call).
+    timers = timers_of(version)
+    timers = timers if timers.pushes_assignments else replace(timers, supervisor_watch=True)
     return EmulationSpec(
         cluster=cluster,
         version=version,
@@ -240,7 +237,7 @@ def in_sequence(
         cost=SUITE_COST,
         duration_s=schedule.now_s + 1.0,
         faults=FaultPlan(tuple(schedule.faults)),
-        timers=real_timers(version),
+        timers=timers,
         placement=placement,
         window_s=1.0,
         count_window_s=1.0,
