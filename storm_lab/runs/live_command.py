@@ -14,7 +14,6 @@ from typing import Any
 
 import click
 
-from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError, unknown_name
 from storm_lab.live.commands import live
 from storm_lab.live.hosts import machine_mhz
@@ -85,12 +84,10 @@ def run(
         for scene in SCENES.values():
             click.echo(f"{scene.name:16} {scene.title}")
         return
-    mhz = machine_mhz()  # measured once, because it varies on many machines
+    chosen = _by_release(names, version, repeat, only, parameters, load, seconds)
     # Check all before the first is played.
-    chosen = [
-        (release, [(task, _checked(task, release, mhz)) for task in tasks])
-        for release, tasks in _by_release(names, version, repeat, only, parameters, load, seconds)
-    ]
+    for task in (task for _, tasks in chosen for task in tasks):
+        check_live(task.spec, task.spec.cluster)
     with closing(_played(chosen, runs)) as folders:
         _show_folders(folders, as_json)
 
@@ -116,6 +113,7 @@ def _by_release(
     seconds: float | None,
 ) -> list[tuple[Release, list[LiveTask]]]:
     requested = None if version is None else find_release(version)
+    mhz = machine_mhz()  # measured once, because it varies on many machines
     found: list[tuple[Release, list[LiveTask]]] = []
     slugs = [each.slug for each in experiments()]
     given = {"--param": ", ".join(parameters), "--only": ", ".join(only), "--seconds": seconds}
@@ -125,42 +123,37 @@ def _by_release(
     for name in names:
         if name in SCENES:
             release = requested or next(iter(RELEASES.values()))
-            found.append((release, [scene_task(SCENES[name], play + 1) for play in range(repeat)]))
+            plays = range(1, repeat + 1)
+            found.append((release, [scene_task(SCENES[name], play, release.storm, mhz) for play in plays]))
         elif name in slugs:
             chosen = experiment(name)
             checked = chosen.parsed(parameters)
-            tasks = experiment_tasks(chosen, checked, only=only, load=load, longest_s=seconds)
-            versions = {spec.storm_version for spec in chosen.runs(checked)}
+            release = requested or nearest_release(min(spec.storm_version for spec in chosen.runs(checked)))
+            tasks = experiment_tasks(chosen, release.storm, checked, only=only, load=load, longest_s=seconds)
             if not tasks:
                 raise UserError("no run matches", field="--only", value=", ".join(only) or name)
-            found.append((requested or nearest_release(min(versions)), tasks))
+            found.append((release, tasks))
         else:
             raise unknown_name("scene or experiment", name, [*SCENES, *slugs], "storm_lab", field="name")
     return found
 
 
 def _played(
-    chosen: Iterable[tuple[Release, Iterable[tuple[LiveTask, EmulationSpec]]]], home: Path | None
+    chosen: Iterable[tuple[Release, Iterable[LiveTask]]], home: Path | None
 ) -> Generator[Path, None, None]:
     """Play tasks one after another and yield the folders of their runs.
 
     Consecutive tasks with the same cluster are played on one running cluster.
     """
-    for release, specs in chosen:
-        for cluster, members in groupby(specs, key=lambda pair: pair[1].cluster):
+    for release, tasks in chosen:
+        for cluster, members in groupby(tasks, key=lambda task: task.spec.cluster):
             with open_stage(release.version, cluster, say=_say) as stage:
                 for line in stage.storm.unrealised:
                     _say(f"not realised: {line}")
-                for task, _ in members:
+                for task in members:
                     with progress_bar(1, True, str(task)) as advance:
                         folder = play_task(task, stage, home, partial(advance, 0))
                     yield folder
-
-
-def _checked(task: LiveTask, release: Release, mhz: float) -> EmulationSpec:
-    spec = task.describe(release.storm, mhz)
-    check_live(spec, spec.cluster)
-    return spec
 
 
 @live.command(

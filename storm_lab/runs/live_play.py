@@ -14,12 +14,12 @@ from pathlib import Path
 
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state.names import NS_PER_S
-from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.live.java_build import read_sources
 from storm_lab.live.play import Stage, play_live, scaled
 from storm_lab.live.releases import RELEASES, Release
-from storm_lab.live.scenes import Describe, Scene
+from storm_lab.live.scenes import Scene
 from storm_lab.machine.places import runs_folder
 from storm_lab.model import StormVersion
 from storm_lab.runs.digest import PLAYING, library_digest, scalar
@@ -35,52 +35,50 @@ class LiveTask:
     """One play of a description on real Storm.
 
     ``experiment``, ``variant`` and ``parameters`` name it. ``seed`` is that of the description, or the number
-    of the play of a scene. ``describe`` makes the description for a version and a clock.
+    of the play of a scene.
     """
 
     experiment: str
     variant: str
     parameters: dict[str, Scalar]
     seed: int
-    describe: Describe
+    spec: EmulationSpec
 
     def __str__(self) -> str:
         return f"{self.experiment}/{self.variant}, {self.seed}"
 
 
-def scene_task(scene: Scene, play: int) -> LiveTask:
-    """Task for one play of a scene; ``play`` is its number."""
-    return LiveTask(SCENES_NAME, scene.name, {}, play, scene.describe)
+def scene_task(scene: Scene, play: int, version: StormVersion, mhz: float) -> LiveTask:
+    """Task for one play of a scene, on a version of Storm and a clock; ``play`` is its number."""
+    return LiveTask(SCENES_NAME, scene.name, {}, play, scene.describe(version, mhz))
 
 
 def experiment_tasks(
     experiment: Experiment,
+    version: StormVersion,
     parameters: Parameters | None = None,
     *,
     only: Iterable[str] = (),
     load: float = 1.0,
     longest_s: float | None = None,
 ) -> list[LiveTask]:
-    """Tasks for the runs of an experiment whose variant matches a pattern of ``only``.
+    """Tasks for the runs of an experiment on a version of Storm, if their variant matches one of ``only``.
 
     The load is multiplied by ``load``, and runs end after ``longest_s`` at the latest.
     """
     patterns = list(only) or ["*"]
     return [
-        _experiment_task(spec, load, longest_s)
+        LiveTask(
+            spec.experiment,
+            spec.variant,
+            {name: scalar(value) for name, value in spec.parameters.items()}
+            | {"live_load": load, "live_longest_s": longest_s},
+            spec.seed,
+            replace(scaled(spec.describe(spec), load=load, longest_s=longest_s), version=version),
+        )
         for spec in experiment.runs(parameters or experiment.checked())
         if any(fnmatchcase(spec.variant, pattern) for pattern in patterns)
     ]
-
-
-def _experiment_task(spec: RunSpec, load: float, longest_s: float | None) -> LiveTask:
-    def describe(version: StormVersion, mhz: float) -> EmulationSpec:
-        return replace(scaled(spec.describe(spec), load=load, longest_s=longest_s), version=version)
-
-    parameters = {name: scalar(value) for name, value in spec.parameters.items()}
-    parameters["live_load"] = load
-    parameters["live_longest_s"] = longest_s
-    return LiveTask(spec.experiment, spec.variant, parameters, spec.seed, describe)
 
 
 def nearest_release(version: StormVersion) -> Release:
@@ -94,8 +92,7 @@ def play_task(task: LiveTask, stage: Stage, home: Path | None, advance: Advance)
 
     Raises `UserError` if it cannot be played there, `StormLabError` if Storm does not behave as it should.
     """
-    spec = task.describe(stage.release.storm, stage.storm.cluster.nodes[0].core_mhz)
-    identity = live_identity(task, spec)
+    spec, identity = task.spec, live_identity(task)
     folder = (home or runs_folder()) / identity.experiment / identity.run
     with RunWriter(folder, identity) as log:
         stage.storm.note_drafts(*folder.parent.glob(f".partial-{folder.name}-{os.getpid()}"))
@@ -108,8 +105,9 @@ def play_task(task: LiveTask, stage: Stage, home: Path | None, advance: Advance)
     return folder
 
 
-def live_identity(task: LiveTask, spec: EmulationSpec) -> RunIdentity:
+def live_identity(task: LiveTask) -> RunIdentity:
     """Identity that names a live run."""
+    spec = task.spec
     return RunIdentity(
         experiment=task.experiment,
         variant=task.variant,

@@ -19,7 +19,6 @@ from storm_lab.live.suite.sittings import SITTINGS, releases_of
 from storm_lab.live.suite.thin import executions_measured, roots_measured, thin
 from storm_lab.machine.places import checkout, data_folder, shipped
 from storm_lab.machine.progress import progress_bar
-from storm_lab.model import StormVersion
 from storm_lab.runs.live_play import LiveTask, play_task
 from storm_lab.tuplelog import Scalar, open_run
 
@@ -102,7 +101,7 @@ def record_plays(chosen: Sequence[Play], home: Path, say: Say) -> Generator[Path
                 for play, number in zip(members, numbers, strict=False):
                     spec, name = play.describe(mhz), play.sitting.name
                     parameters: dict[str, Scalar] = {"sitting": name, "mhz": mhz, "c1_only": c1_only}
-                    task = LiveTask(EXPERIMENT, name, parameters, play.number, partial(_described, spec))
+                    task = LiveTask(EXPERIMENT, name, parameters, play.number, spec)
                     advance(number, 0.0)
                     folder = play_task(task, stage, scratch, partial(advance, number))
                     scenes = play.sitting.scenes(play.release.storm)
@@ -116,8 +115,3 @@ def _cluster_of(play: Play) -> tuple[str, bool, bool, bool, int]:
     nodes = play.describe(machine_mhz()).cluster.nodes
     sitting = play.sitting
     return play.release.version, sitting.limit_cpu, sitting.pinned, sitting.c1_only, len(nodes)
-
-
-def _described(spec: EmulationSpec, version: StormVersion, mhz: float) -> EmulationSpec:
-    """The sitting's description, whatever clock the machine has now."""
-    return spec

@@ -37,36 +37,35 @@ def test_an_experiment_is_played_with_its_version_or_the_next_newer_one(version:
 
 def test_plays_of_a_scene_have_their_own_names_and_are_marked_as_live():
     scene = SCENES["light-1w"]
-    spec = scene.describe(V2, 2500.0)
-    names = [live_identity(scene_task(scene, play), spec) for play in (1, 2)]
+    tasks = [scene_task(scene, play, V2, 2500.0) for play in (1, 2)]
+    names = [live_identity(task) for task in tasks]
     assert names[0].run != names[1].run
     assert {name.runtime for name in names} == {"live"}
     assert names[0].experiment == "live"
-    assert names[0].inputs == {"chain": spec.topologies[0].trace.digest}
+    assert names[0].inputs == {"chain": tasks[0].spec.topologies[0].trace.digest}
 
 
 def test_an_experiment_has_the_same_runs_live_as_in_the_emulator():
     chosen = experiment("tstorm-obs1-traffic")
     specs = chosen.runs(chosen.checked())
-    tasks = experiment_tasks(chosen, load=0.5, longest_s=60.0)
+    tasks = experiment_tasks(chosen, StormVersion.parse("0.9.2"), load=0.5, longest_s=60.0)
     assert [(task.variant, task.seed) for task in tasks] == [(spec.variant, spec.seed) for spec in specs]
-    spec = tasks[0].describe(StormVersion.parse("0.9.2"), 2500.0)
-    assert spec.duration_s <= 60.0
-    assert str(spec.version) == "0.9.2"
+    assert tasks[0].spec.duration_s <= 60.0
+    assert str(tasks[0].spec.version) == "0.9.2"
     assert tasks[0].parameters["live_load"] == 0.5
 
 
 def test_parameters_choose_the_runs_as_in_the_emulator():
     chosen = experiment("tstorm-obs1-traffic")
     parameters = chosen.parsed(["seeds=2", "bolt_ms_tried=1.7"])
-    assert {task.seed for task in experiment_tasks(chosen, parameters)} == {2}
+    assert {task.seed for task in experiment_tasks(chosen, V2, parameters)} == {2}
 
 
 def test_variants_are_chosen_by_patterns():
     chosen = experiment("tstorm-obs1-traffic")
-    one = experiment_tasks(chosen)[0].variant
-    assert {task.variant for task in experiment_tasks(chosen, only=[one])} == {one}
-    assert experiment_tasks(chosen, only=["no-such-*"]) == []
+    one = chosen.runs(chosen.checked())[0].variant
+    assert {task.variant for task in experiment_tasks(chosen, V2, only=[one])} == {one}
+    assert experiment_tasks(chosen, V2, only=["no-such-*"]) == []
 
 
 def _spec(source: SourcePlan, **changes):
