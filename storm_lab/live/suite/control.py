@@ -16,23 +16,17 @@ _READY_BY_S = 35.0
 _TIME = (Measure.CONTROL,)
 
 
-def _loss_s(version: StormVersion) -> tuple[float, float]:
-    """Return when the node is lost, after everything has recovered, and until when the effect is watched.
-
-    Storm before 1.0 detects a dead worker by its heartbeat, after 30 s, and 0.9.2 loses its sender too. From
-    2.0 on Nimbus waits 120 s for executors that it has placed, and 60 s for a supervisor. In this order its
-    next answer leaves out the lost node.
-    """
-    return (68.0, 158.0) if version >= V2_0_0 else (125.0, 190.0)
-
-
 def control(version: StormVersion) -> Program:
     """Describe two chains at 100 tuples/s.
 
     One is rebalanced onto two workers; at the same time the other loses the worker of its bolt. Later the
     bolt's node is lost.
     """
-    loss_s, end_s = _loss_s(version)
+    # The node is lost after everything has recovered, and the effect is watched until the end. Storm before
+    # 1.0 detects a dead worker by its heartbeat, after 30 s, and 0.9.2 loses its sender too. From 2.0 on
+    # Nimbus waits 120 s for executors that it has placed, and 60 s for a supervisor. In this order its next
+    # answer leaves out the lost node.
+    loss_s, end_s = (68.0, 158.0) if version >= V2_0_0 else (125.0, 190.0)
     crash = "crashing", _READY_BY_S, loss_s, _TIME
     schedule = Schedule(
         end_s,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -24,10 +24,10 @@ class Reason:
     ``machines``: the machines for which it holds; empty for all.
     """
 
-    scenes: tuple[str, ...]
-    measures: tuple[Measure, ...]
+    scenes: Sequence[str]
+    measures: Sequence[Measure]
     why: str
-    machines: tuple[str, ...] = ()
+    machines: Sequence[str] = ()
 
     def covers(self, scene: str, measure: Measure, machine: str = "") -> bool:
         """Return whether it applies to a measure of a scene on a machine."""
@@ -39,15 +39,8 @@ class Reason:
 def reasons() -> tuple[Reason, ...]:
     """Return all reasons, in the order in which they are tried."""
     text = (resources.files("storm_lab.live.suite") / "misses.yaml").read_text(encoding="utf-8")
-    return tuple(
-        Reason(
-            tuple(each["scenes"]),
-            tuple(Measure(name) for name in each["measures"]),
-            each["why"],
-            tuple(each.get("machines", ())),
-        )
-        for each in yaml.safe_load(text)
-    )
+    found = yaml.safe_load(text)
+    return tuple(Reason(**{**each, "measures": tuple(map(Measure, each["measures"]))}) for each in found)
 
 
 def is_missed(each: Compared) -> bool:
