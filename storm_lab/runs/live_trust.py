@@ -62,7 +62,7 @@ class Recorded:
 
     def tables(self) -> RunTables:
         """The tables of the run."""
-        return RunTables(self.run, self.describe(), self.mhz)
+        return RunTables(self.run, self.describe())
 
 
 def start_cpu_s(run: Run) -> list[float]:
@@ -162,7 +162,7 @@ def emulated(play: Recorded, seed: int, cost: CostModel) -> Iterator[RunTables]:
         with RunWriter(folder, identity) as log:
             outcome = Emulation(spec).run(log)
             log.finish(duration_ns=outcome.duration_ns)
-        yield RunTables(open_run(folder), spec, play.mhz)
+        yield RunTables(open_run(folder), spec)
 
 
 def compare(

@@ -196,7 +196,7 @@ def _scene(*measures: Measure, from_s: float = 4.0, to_s: float = 12.0, **more) 
 
 @pytest.mark.parametrize("runtime", ["live", "emulator"])
 def test_rates_cpu_and_percentiles_match_values_computed_by_hand(tmp_path, runtime):
-    tables = RunTables(_run(tmp_path / "run", runtime=runtime), SPEC, MHZ)
+    tables = RunTables(_run(tmp_path / "run", runtime=runtime), SPEC)
     scene = _scene(Measure.THROUGHPUT)
     assert tables.measure(scene, Measure.THROUGHPUT).value == pytest.approx(100.0, abs=0.5)
     # The compiler's half a core is not counted.
@@ -208,7 +208,7 @@ def test_rates_cpu_and_percentiles_match_values_computed_by_hand(tmp_path, runti
 
 def test_cpu_is_broken_down_by_kind_of_thread(tmp_path):
     more = {"network": np.full(20, 1.5), "receive": np.full(20, 0.5), "compiler": np.full(20, 9.0)}
-    tables = RunTables(_run(tmp_path / "run", more_cpu=more), SPEC, MHZ)
+    tables = RunTables(_run(tmp_path / "run", more_cpu=more), SPEC)
     # Per second, the main thread uses 3 ms and threads that read from the network 2 ms, for 100 tuples.
     told = tables.cpu_by_thread(_scene(Measure.CPU))
     assert told == pytest.approx({"main": 30.0, "receive": 20.0}, rel=0.01)
@@ -216,15 +216,9 @@ def test_cpu_is_broken_down_by_kind_of_thread(tmp_path):
     assert tables.cpu_by_thread(_scene(from_s=30.0, to_s=40.0)) == {}
 
 
-def test_cpu_of_the_emulator_is_scaled_to_the_machines_clock(tmp_path):
-    # Its nodes have 2,000 MHz; on a machine of 4,000 the same work takes half as long.
-    tables = RunTables(_run(tmp_path / "run", runtime="emulator"), SPEC, 2 * MHZ)
-    assert tables.measure(_scene(), Measure.CPU).value == pytest.approx(15.0, rel=0.01)
-
-
 def test_compiler_time_of_busy_workers_is_given_in_seconds(tmp_path):
     # Half a core for 20 s; 1,700 tuples, as the spout emits for 17 s.
-    tables = RunTables(_run(tmp_path / "run"), SPEC, MHZ)
+    tables = RunTables(_run(tmp_path / "run"), SPEC)
     assert tables.compiler_seconds(1700) == [10.0]
     assert tables.compiler_seconds(1701) == []
     assert compiler_seconds([tables]) is None
@@ -233,20 +227,19 @@ def test_compiler_time_of_busy_workers_is_given_in_seconds(tmp_path):
 def test_housekeeping_is_measured_in_cores_per_worker(tmp_path):
     # 12 ms in each second of the scene, and none before.
     own = {"housekeeping": np.where(np.arange(20) < 4, 0.0, 12.0)}
-    tables = RunTables(_run(tmp_path / "run", more_cpu=own), SPEC, MHZ)
+    tables = RunTables(_run(tmp_path / "run", more_cpu=own), SPEC)
     assert tables.housekeeping_shares([_scene(), _scene(from_s=2.0, to_s=6.0)]) == pytest.approx(
         [0.012, 0.006]
     )
-    starved = RunTables(_run(tmp_path / "starved", more_cpu=own, starved=range(4, 10)), SPEC, MHZ)
+    starved = RunTables(_run(tmp_path / "starved", more_cpu=own, starved=range(4, 10)), SPEC)
     assert starved.housekeeping_shares([_scene()]) == []
-    assert RunTables(_run(tmp_path / "none"), SPEC, MHZ).housekeeping_shares([_scene()]) == []
+    assert RunTables(_run(tmp_path / "none"), SPEC).housekeeping_shares([_scene()]) == []
 
 
 def test_housekeeping_of_workers_with_connections_can_be_left_out(tmp_path):
     own = {"housekeeping": np.full(20, 12.0)}
     one, two = (
-        RunTables(_run(tmp_path / str(workers), more_cpu=own, workers=workers), SPEC, MHZ)
-        for workers in (1, 2)
+        RunTables(_run(tmp_path / str(workers), more_cpu=own, workers=workers), SPEC) for workers in (1, 2)
     )
     assert one.housekeeping_shares([_scene()], alone=True) == pytest.approx([0.012])
     assert two.housekeeping_shares([_scene()]) == pytest.approx([0.006])
@@ -254,11 +247,11 @@ def test_housekeeping_of_workers_with_connections_can_be_left_out(tmp_path):
 
 
 def test_windows_in_which_hosts_starved_are_left_out(tmp_path):
-    tables = RunTables(_run(tmp_path / "run", starved=range(4, 10)), SPEC, MHZ)
+    tables = RunTables(_run(tmp_path / "run", starved=range(4, 10)), SPEC)
     # Two of eight seconds are left: too few.
     assert tables.measure(_scene(), Measure.THROUGHPUT) is None
     assert "fewer than 3 seconds" in tables.missing(_scene(), Measure.THROUGHPUT)
-    tables = RunTables(_run(tmp_path / "other", starved=(4, 5)), SPEC, MHZ)
+    tables = RunTables(_run(tmp_path / "other", starved=(4, 5)), SPEC)
     assert tables.measure(_scene(), Measure.THROUGHPUT).count == 6
 
 
@@ -275,12 +268,12 @@ def test_windows_in_which_hosts_starved_are_left_out(tmp_path):
     ],
 )
 def test_hosts_starve_if_the_machine_is_full_and_they_get_less_than_they_are_due(tmp_path, case, counts):
-    tables = RunTables(_run(tmp_path / "run", starved=range(20), **case), SPEC, MHZ)
+    tables = RunTables(_run(tmp_path / "run", starved=range(20), **case), SPEC)
     assert (tables.measure(_scene(), Measure.THROUGHPUT) is not None) is counts
 
 
 def test_a_scene_is_measured_from_when_its_workers_are_ready(tmp_path):
-    tables = RunTables(_run(tmp_path / "run"), SPEC, MHZ)
+    tables = RunTables(_run(tmp_path / "run"), SPEC)
     assert tables.measure(_scene(from_s=0.0, to_s=12.0), Measure.THROUGHPUT).count == 5
     assert tables.measure(_scene(from_s=0.0, to_s=4.0), Measure.THROUGHPUT) is None
     assert tables.missing(_scene(from_s=0.0, to_s=4.0), Measure.CPU) == "its workers were ready too late"
@@ -290,8 +283,8 @@ def test_a_scene_is_measured_from_when_its_workers_are_ready(tmp_path):
 @pytest.mark.parametrize(("fresh", "predicted"), [(True, 100.0), (False, None)])
 def test_saturated_workers_are_compared_at_the_same_age(tmp_path, fresh, predicted):
     # Live workers are ready at 8 s and count from 13 s on, at ages of 5 to 8 s: the emulator's at 7 to 10 s.
-    live = RunTables(_run(tmp_path / "live", ready_s=8.0, silent=(18.0, 19.0)), SPEC, MHZ)
-    played = RunTables(_run(tmp_path / "played", runtime="emulator", silent=(10.0, 16.0)), SPEC, MHZ)
+    live = RunTables(_run(tmp_path / "live", ready_s=8.0, silent=(18.0, 19.0)), SPEC)
+    played = RunTables(_run(tmp_path / "played", runtime="emulator", silent=(10.0, 16.0)), SPEC)
     scene = _scene(Measure.THROUGHPUT, from_s=10.0, to_s=16.0, fresh=fresh)
     (row,) = compare_sitting(SITTINGS["flood"], "2.8", [scene], [live], [played])
     (said,) = row.compared
@@ -300,17 +293,15 @@ def test_saturated_workers_are_compared_at_the_same_age(tmp_path, fresh, predict
 
 
 def test_workers_that_start_earlier_on_real_storm_are_compared_without_a_shift(tmp_path):
-    live = RunTables(_run(tmp_path / "live", ready_s=2.0, silent=(18.0, 19.0)), SPEC, MHZ)
-    played = RunTables(
-        _run(tmp_path / "played", runtime="emulator", ready_s=8.0, silent=(16.0, 20.0)), SPEC, MHZ
-    )
+    live = RunTables(_run(tmp_path / "live", ready_s=2.0, silent=(18.0, 19.0)), SPEC)
+    played = RunTables(_run(tmp_path / "played", runtime="emulator", ready_s=8.0, silent=(16.0, 20.0)), SPEC)
     scene = _scene(Measure.THROUGHPUT, from_s=10.0, to_s=16.0, fresh=True)
     (row,) = compare_sitting(SITTINGS["flood"], "2.8", [scene], [live], [played])
     assert row.compared[0].predicted.value == 100.0
 
 
 def test_times_of_the_control_plane_match_values_computed_by_hand(tmp_path):
-    tables = RunTables(_run(tmp_path / "run", silent=(12.0, 15.0)), SPEC, MHZ)
+    tables = RunTables(_run(tmp_path / "run", silent=(12.0, 15.0)), SPEC)
     start = _scene(effect=Effect.READY, from_s=0.0)
     # Submitted after 1 s; the first root tuple takes 9 ms from time 0.
     assert tables.measure(start, Measure.CONTROL).value == pytest.approx(-0.991)
@@ -331,14 +322,14 @@ def test_a_thinned_run_is_valid_and_yields_the_same_measures(tmp_path):
     again = open_run(tmp_path / "thin", verify=True)
     assert again.run == run.run
     assert again.manifest.conditions["kept_a_second"] == KEPT
-    one, other = RunTables(run, SPEC, MHZ), RunTables(again, SPEC, MHZ)
+    one, other = RunTables(run, SPEC), RunTables(again, SPEC)
     for measure in (Measure.THROUGHPUT, Measure.CPU, Measure.P50, Measure.P95, Measure.SPREAD):
         assert one.measure(_scene(), measure) == other.measure(_scene(), measure)
     # Executions that no scene measures are left out; a silence is measured at the sinks.
     assert executions_measured([_scene(Measure.P50)], SPEC) == frozenset()
     assert executions_measured([_scene(effect=Effect.RESUME)], SPEC) == {("chain", "bolt2")}
     thin(run, tmp_path / "thinner", (), ())
-    less = RunTables(open_run(tmp_path / "thinner"), SPEC, MHZ)
+    less = RunTables(open_run(tmp_path / "thinner"), SPEC)
     assert less.measure(spread, Measure.SPREAD) is None
     assert less.measure(_scene(), Measure.P50) is None
     assert less.measure(_scene(), Measure.THROUGHPUT) == one.measure(_scene(), Measure.THROUGHPUT)

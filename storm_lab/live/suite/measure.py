@@ -52,19 +52,15 @@ class Measured:
 
 
 class RunTables:
-    """The tables of one run, read once.
+    """The tables of one run, played by the emulator or live, read once; ``spec`` is what was played.
 
-    Args:
-        run: played by the emulator or live.
-        spec: what was played.
-        mhz: clock of the machine in whose cores CPU is expressed.
+    Nodes of the suite have the clock of the machine, so CPU needs no conversion.
     """
 
-    def __init__(self, run: Run, spec: EmulationSpec, mhz: float) -> None:
+    def __init__(self, run: Run, spec: EmulationSpec) -> None:
         self.run = run
         self.spec = spec
         self.live = run.manifest.identity.runtime == LIVE
-        self._clock = {node.id: 1.0 if self.live else node.core_mhz / mhz for node in spec.cluster.nodes}
         self._topologies = {plan.topology.id: plan.topology for plan in spec.topologies}
 
     @cached_property
@@ -76,13 +72,11 @@ class RunTables:
 
     @cached_property
     def _cpu(self) -> pd.DataFrame:
-        columns = ("start_ns", "end_ns", "node", "topology", "worker", "thread", "cpu_ms")
-        return _frame(self.run, "cpu", columns)
+        return _frame(self.run, "cpu", ("start_ns", "end_ns", "topology", "worker", "thread", "cpu_ms"))
 
     @cached_property
     def _counted_cpu(self) -> pd.DataFrame:
-        rows = self._cpu[~self._cpu["thread"].isin(_NOT_COUNTED)]
-        return rows.assign(cpu_ms=rows["cpu_ms"] * rows["node"].map(self._clock))
+        return self._cpu[~self._cpu["thread"].isin(_NOT_COUNTED)]
 
     def compiler_seconds(self, executions: int) -> list[float]:
         """Return the CPU of compilers in each worker since its topology's first tuple, in s.
