@@ -43,11 +43,6 @@ def number_spout_lives(records: LiveRecords) -> dict[tuple[str, int, int], int]:
     return {key: number for number, key in enumerate(keys)}
 
 
-def _has_ended(worker: WorkerLife, task: OpenedTask, end_ns: int) -> bool:
-    """Return whether a task's life ended before the run did."""
-    return any(time_ns is not None and time_ns <= end_ns for time_ns in (task.closed_ns, worker.ended_ns))
-
-
 class TopologyRows:
     """Writes what the workers of one topology have recorded.
 
@@ -104,7 +99,8 @@ class TopologyRows:
             life = self._lives.get((task, incarnation))
             number = self._spout_lives[self._id, task, incarnation]
             outcome = np.where(rows["end_ns"] > end, PENDING, rows["outcome"])
-            if life is None or _has_ended(*life, end):
+            ends = (origin,) if life is None else (life[0].ended_ns, life[1].closed_ns)
+            if any(time_ns is not None and time_ns <= end for time_ns in ends):
                 outcome[outcome == PENDING] = LOST
             done = (outcome != PENDING) & (outcome != LOST)
             frame = pd.DataFrame(
