@@ -35,7 +35,6 @@ ROOT_ROW = np.dtype(
 EXECUTION_ROW = np.dtype(
     [("start_ns", "<i8"), ("end_ns", "<i8"), ("root", "<i8"), ("source", "<i4"), ("unused", "<i4")]
 )
-_NAME = re.compile(r"(roots|executions)-(\d+)-(\d+)\.bin$")
 
 MAIN, SEND, RECEIVE, TRANSFER = "main", "send", "receive", "transfer"
 HOUSEKEEPING, COMPILER, COLLECTOR, RECORDER = "housekeeping", "compiler", "collector", "recorder"
@@ -111,11 +110,9 @@ def read_executions(folder: Path) -> Iterator[tuple[int, int, NDArray[np.void]]]
 def _read_rows(
     folder: Path, kind: str, row: np.dtype[np.void], written: str
 ) -> Iterator[tuple[int, int, NDArray[np.void]]]:
-    names = []
-    for path in folder.glob(f"{kind}-*.bin"):
-        if found := _NAME.match(path.name):
-            names.append((int(found[2]), int(found[3]), path))
-    for task, incarnation, path in sorted(names):
+    paths = folder.glob(f"{kind}-*-*.bin")
+    lives = sorted((tuple(map(int, path.stem.split("-")[1:])), path) for path in paths)
+    for (task, incarnation), path in lives:
         rows = np.fromfile(path, row, count=path.stat().st_size // row.itemsize)
         # The last row may be incomplete; rows are written in order.
         last = np.flatnonzero(rows[written] != 0)

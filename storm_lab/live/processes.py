@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,18 +59,23 @@ def end_all(find: Callable[[], list[int]]) -> list[int]:
 
 def kill(pid: int, belongs: Callable[[int], bool]) -> bool:
     """Kill (SIGKILL) a process if it still belongs to the cluster; return False if it does not, or ended."""
+    with _handle(pid) as handle, suppress(ProcessLookupError):
+        if handle is not None and belongs(pid):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            return True
+    return False
+
+
+@contextmanager
+def _handle(pid: int) -> Iterator[int | None]:
+    """Provide a handle of a process, whose id cannot be reused in the block; None if it has ended."""
     try:
         handle = os.pidfd_open(pid)
     except OSError:
-        return False
+        yield None
+        return
     try:
-        # The handle stands for this very process: its id cannot be reused between the check and the signal.
-        if not belongs(pid):
-            return False
-        signal.pidfd_send_signal(handle, signal.SIGKILL)
-        return True
-    except ProcessLookupError:
-        return False
+        yield handle
     finally:
         os.close(handle)
 
@@ -167,16 +172,11 @@ def _environment(pid: int) -> list[bytes]:
 
 
 def _wait_for_end(pid: int, seconds: float) -> None:
-    try:
-        handle = os.pidfd_open(pid)
-    except OSError:
-        return
-    try:
-        poll = select.poll()
-        poll.register(handle, select.POLLIN)
-        poll.poll(min(seconds, 2.0) * 1000)
-    finally:
-        os.close(handle)
+    with _handle(pid) as handle:
+        if handle is not None:
+            poll = select.poll()
+            poll.register(handle, select.POLLIN)
+            poll.poll(min(seconds, 2.0) * 1000)
 
 
 @dataclass(frozen=True, slots=True)
