@@ -24,6 +24,7 @@ from xml.sax.saxutils import quoteattr
 
 from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.live.mirrors import central_of, local_repository
+from storm_lab.live.processes import run_program
 from storm_lab.machine.java import find_java
 from storm_lab.machine.places import user_cache
 
@@ -234,20 +235,10 @@ def _run_ivy(jars: tuple[Jar, ...], folder: Path) -> None:
 
 def _run(command: list[str], folder: Path, name: str) -> None:
     # Both are Java programs; Maven would otherwise look for a Java of its own.
-    java = {"JAVA_HOME": str(find_java().home)}
+    environment = {**os.environ, "JAVA_HOME": str(find_java().home)}
+    output = subprocess.STDOUT
     try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=dict(os.environ) | java,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=_FETCH_SECONDS,
-            check=False,
-        )
+        done = run_program(command, stderr=output, cwd=folder, env=environment, timeout=_FETCH_SECONDS)
     except subprocess.TimeoutExpired as error:
         raise UserError(f"{name} took longer than {_FETCH_SECONDS} s", remedy=_NO_ACCESS) from error
     except OSError as error:

@@ -13,13 +13,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import subprocess
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from storm_lab.errors import StormLabError
 from storm_lab.live.jars import Say, cache_folder, drafting, fetch_jars
+from storm_lab.live.processes import run_program
 from storm_lab.live.releases import Release
 from storm_lab.machine.atomic_file import atomic_file
 from storm_lab.machine.java import find_java
@@ -147,14 +147,6 @@ def _compile(compiler: Path, arguments: list[str], class_path: Sequence[Path]) -
     java = find_java().home / "bin" / "java"
     libraries = ["-classpath", os.pathsep.join(map(str, class_path))] if class_path else []
     command = [str(java), "-jar", str(compiler), *libraries, *arguments]
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=_SECONDS,
-        check=False,
-    )
+    done = run_program(command, timeout=_SECONDS)
     if done.returncode != 0:
         raise StormLabError(f"the Java sources do not compile: {' '.join(done.stderr.split())[:600]}")

@@ -16,7 +16,7 @@ from pathlib import Path
 from storm_lab.errors import StormLabError
 from storm_lab.live import echo
 from storm_lab.live.hosts import Host
-from storm_lab.live.processes import MARK
+from storm_lab.live.processes import MARK, run_program
 from storm_lab.live.running_storm import RunningStorm
 
 LAN, LOOPBACK = "lan_us", "loopback_us"
@@ -59,15 +59,8 @@ def one_way_us(here: Host, there: Host, token: str) -> float:
     try:
         assert serving.stdout is not None
         port = serving.stdout.readline().strip()
-        answer = subprocess.run(
-            here.command([*_PROGRAM, "ask", there.address, port or "0"]),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            env=environment,
-            timeout=2 * echo.SECONDS,
-            check=False,
-        )
+        asking = here.command([*_PROGRAM, "ask", there.address, port or "0"])
+        answer = run_program(asking, env=environment, timeout=2 * echo.SECONDS)
     except subprocess.TimeoutExpired:
         answer = None
     finally:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from storm_lab.errors import StormLabError
+from storm_lab.live.processes import run_program
 
 RUN = Path("/run/netns")
 """Folder in which the program ip keeps the names of namespaces."""
@@ -179,8 +180,6 @@ def _tc(namespace: str, device: str, *discipline: str) -> bool:
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
-        )
+        return run_program(command)
     except OSError as error:
         return subprocess.CompletedProcess(list(command), 127, "", str(error))

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import select
 import signal
+import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,25 @@ NOBODYS_ADDRESS = "127.77.255.254"
 
 _PROC = Path("/proc")
 _END_SECONDS = 60.0
+
+
+def run_program(
+    command: Sequence[str], *, stderr: int = subprocess.PIPE, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, without input; return its status and what it has printed, as text.
+
+    ``options`` are further ones of `subprocess.run`.
+    """
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+        errors="replace",
+        check=False,
+        **options,
+    )
 
 
 def marked(token: str) -> list[int]:
