@@ -15,7 +15,7 @@ import numpy as np
 from storm_lab.emulator.control.decision_log import Decision, Fact
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.faults.load import SetLoad
-from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec, check_spec
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.errors import StormLabError, UserError
@@ -200,11 +200,7 @@ def scaled(spec: EmulationSpec, *, load: float = 1.0, longest_s: float | None = 
         if fault.at_s < duration_s
     ]
     plans = tuple(
-        TopologyPlan(
-            plan.topology,
-            plan.trace,
-            {name: _scaled_source(source, load) for name, source in plan.sources.items()},
-        )
+        replace(plan, sources={name: _scaled_source(source, load) for name, source in plan.sources.items()})
         for plan in spec.topologies
     )
     return replace(

@@ -8,7 +8,7 @@ from storm_lab.emulator.control.faults.commands import KillTopology
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import check_spec
 from storm_lab.errors import UserError
-from storm_lab.live.play import check_live
+from storm_lab.live.play import check_live, scaled
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite.build import as_played
 from storm_lab.live.suite.scene import Half, Measure, Scene, Sitting, half_of
@@ -68,6 +68,15 @@ def test_both_runtimes_can_play_every_sitting(sitting, release):
     spec = sitting.describe(release.storm, MHZ)
     check_spec(spec)
     check_live(spec, spec.cluster)
+
+
+def test_a_scaled_run_keeps_the_times_at_which_topologies_are_submitted():
+    spec = find_sitting("flood").describe(find_release("0.9.2").storm, MHZ)
+    shorter = scaled(spec, load=0.5, longest_s=60.0)
+    assert shorter.duration_s == 60.0
+    submitted = [plan.submit_s for plan in spec.topologies]
+    assert [plan.submit_s for plan in shorter.topologies] == submitted
+    assert max(submitted) > 0
 
 
 @pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
