@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from storm_lab.errors import UserError
 from storm_lab.workloads.access_line import LogFormat, format_of
 from storm_lab.workloads.generated_log import generated_lines
-from storm_lab.workloads.text import lines_digest, read_text
+from storm_lab.workloads.text import Text, read_text
 
 GENERATED = "generated"
 APACHE = "apache"
@@ -27,43 +26,30 @@ REAL_LOGS = {APACHE: _BESIDE / "apache_access_10000.log", IIS: _BESIDE / "iis_w3
 """Paths of the real logs, in a folder beside the checkout."""
 
 
-@dataclass(frozen=True, slots=True)
-class AccessLog:
-    """The events of a log in order, each a JSON text."""
-
-    name: str
-    events: tuple[str, ...]
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the events."""
-        return lines_digest(self.events)
-
-
-def load_log(choice: str, *, field: str = "log") -> AccessLog:
+def load_log(choice: str) -> Text:
     """Return the log that ``choice`` names: ``generated``, ``apache``, ``iis``, or the path of a file.
 
-    Raises a `UserError` about ``field`` if the file cannot be read, is too large, is not text or holds no
-    event.
+    The lines are its events in order, each a JSON text. Raises a `UserError` if the file cannot be read, is
+    too large, is not text or holds no event.
     """
     if choice == GENERATED:
         return _generated()
     path = REAL_LOGS.get(choice, Path(choice))
     if choice in REAL_LOGS and not path.is_file():
         remedy = f"use {GENERATED}, or give the path of an access log"
-        raise UserError("this log is not beside the checkout", field=field, value=choice, remedy=remedy)
+        raise UserError("this log is not beside the checkout", field="log", value=choice, remedy=remedy)
     name = choice if choice in REAL_LOGS else path.name
-    events = tuple(ship(read_text(path, name=name, field=field).lines))
+    events = tuple(ship(read_text(path, name=name, field="log").lines))
     if not events:
         message = "holds no event, only directives and blank lines"
         remedy = "give an access log with at least one record"
-        raise UserError(message, field=field, value=str(path), remedy=remedy)
-    return AccessLog(name, events)
+        raise UserError(message, field="log", value=str(path), remedy=remedy)
+    return Text(name, events)
 
 
 @cache
-def _generated() -> AccessLog:
-    return AccessLog(GENERATED, tuple(ship(generated_lines())))
+def _generated() -> Text:
+    return Text(GENERATED, tuple(ship(generated_lines())))
 
 
 def ship(lines: Iterable[str]) -> Iterator[str]:

@@ -55,58 +55,48 @@ _ROBOTS = (
 _NETWORKS = ("192.0.2", "198.51.100", "203.0.113")
 
 
-def generated_lines(seed: int = 1, records: int = RECORDS) -> Iterator[str]:
-    """Yield the lines of the log; integer arithmetic gives the same bytes for a seed on every machine."""
-    draw = SplitMix(seed)
+def generated_lines() -> Iterator[str]:
+    """Yield the lines of the log; integer arithmetic gives the same bytes on every machine."""
+    draw = SplitMix(1)
     paths = _paths(draw)
     # Zipf-Mandelbrot: a weight of 1 / (rank + 1) gives the first path about 8 % of the requests.
     weights = list(accumulate(10**9 // (rank + 1) for rank in range(1, len(paths) + 1)))
     statuses = list(accumulate(weight for _, weight in _STATUSES))
     moment = _START
     w3c_records = 0
-    for number in range(records):
+    for number in range(RECORDS):
         moment += timedelta(seconds=draw.below(3))
         server = draw.below(3)
-        request = _Request(draw, moment, paths[_pick(draw, weights)], _STATUSES[_pick(draw, statuses)][0])
+        path, status = paths[_pick(draw, weights)], _STATUSES[_pick(draw, statuses)][0]
+        line = _line(draw, server, moment, path, status)
         if server == 0:
             if w3c_records % HEADER_EVERY == 0:
                 yield from _header(moment)
             w3c_records += 1
-        line = (request.w3c, request.common, request.combined)[server]()
         yield _damaged(draw, line) if (number + 1) % DAMAGED_ONE_IN == 0 else line
 
 
-class _Request:
-    """One request, and the line that each of the servers writes for it."""
-
-    def __init__(self, draw: SplitMix, moment: datetime, path: str, status: int) -> None:
-        self.moment, self.path, self.status = moment, path, status
-        self.client = f"{_NETWORKS[draw.below(3)]}.{1 + draw.below(254)}"
-        robot = draw.below(10) == 0
-        self.agent = _ROBOTS[draw.below(2)] if robot else _AGENTS[draw.below(len(_AGENTS))]
-        self.method = "GET" if draw.below(100) else "HEAD" if draw.below(2) else "POST"
-        self.query = f"id={draw.below(500)}" if draw.below(8) == 0 else ""
-        self.size = 0 if status == 304 else 200 + draw.below(1 << (8 + draw.below(10)))
-        asked = _WORDS[draw.below(len(_WORDS))]
-        self.referrer = f"http://www.example.com/{asked}" if not robot and draw.below(2) else ""
-        self.milliseconds = 1 + draw.below(400)
-
-    def common(self) -> str:
-        target = f"{self.path}?{self.query}" if self.query else self.path
-        time = f"{self.moment:%d}/{MONTHS[self.moment.month - 1]}/{self.moment:%Y:%H:%M:%S} +0000"
-        size = str(self.size) if self.size else "-"
-        return f'{self.client} - - [{time}] "{self.method} {target} HTTP/1.1" {self.status} {size}'
-
-    def combined(self) -> str:
-        return f'{self.common()} "{self.referrer or "-"}" "{self.agent}"'
-
-    def w3c(self) -> str:
-        # Digits only, so the line does not depend on the locale.
+def _line(draw: SplitMix, server: int, moment: datetime, path: str, status: int) -> str:
+    """Draw the rest of a request; return the line that the server writes: 0 W3C, 1 common, 2 combined."""
+    client = f"{_NETWORKS[draw.below(3)]}.{1 + draw.below(254)}"
+    robot = draw.below(10) == 0
+    agent = _ROBOTS[draw.below(2)] if robot else _AGENTS[draw.below(len(_AGENTS))]
+    method = "GET" if draw.below(100) else "HEAD" if draw.below(2) else "POST"
+    query = f"id={draw.below(500)}" if draw.below(8) == 0 else ""
+    size = 0 if status == 304 else 200 + draw.below(1 << (8 + draw.below(10)))
+    asked = _WORDS[draw.below(len(_WORDS))]
+    referrer = f"http://www.example.com/{asked}" if not robot and draw.below(2) else "-"
+    milliseconds = 1 + draw.below(400)
+    # Digits only in times, so that no line depends on the locale.
+    if server == 0:
         return (
-            f"{self.moment:%Y-%m-%d %H:%M:%S} 192.0.2.1 {self.method} {self.path} {self.query or '-'} 80 - "
-            f"{self.client} {self.agent.replace(' ', '+')} {self.referrer or '-'} {self.status} 0 0 "
-            f"{self.size} {self.milliseconds}"
+            f"{moment:%Y-%m-%d %H:%M:%S} 192.0.2.1 {method} {path} {query or '-'} 80 - {client} "
+            f"{agent.replace(' ', '+')} {referrer} {status} 0 0 {size} {milliseconds}"
         )
+    target = f"{path}?{query}" if query else path
+    time = f"{moment:%d}/{MONTHS[moment.month - 1]}/{moment:%Y:%H:%M:%S} +0000"
+    common = f'{client} - - [{time}] "{method} {target} HTTP/1.1" {status} {size or "-"}'
+    return common if server == 1 else f'{common} "{referrer}" "{agent}"'
 
 
 def _header(moment: datetime) -> Iterator[str]:

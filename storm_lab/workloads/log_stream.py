@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from storm_lab.workloads.access_line import Access, LogFormat, MalformedLineError, parse_line
-from storm_lab.workloads.access_log import AccessLog
+from storm_lab.workloads.text import Text
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, SteadyBolt, SteadySpout, Values
 
 STORE = "mongo"
@@ -37,32 +37,24 @@ _PROBE = re.compile(r"\.\./|/etc/passwd|wp-login|phpmyadmin|xmlrpc\.php|<script"
 _ALIVE = re.compile(r"/(?:health|ping|alive|status)(?:check)?/?$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A tag and the condition under which it applies; ``drops`` stops the processing of the line."""
-
-    tag: str
-    applies: Callable[[Access], bool]
-    drops: bool = False
-
-
-RULES: tuple[Rule, ...] = (
-    Rule("alive", lambda access: bool(_ALIVE.search(access.path)), drops=True),
-    Rule("server-error", lambda access: access.status >= 500),
-    Rule("client-error", lambda access: 400 <= access.status < 500),
-    Rule("unchanged", lambda access: access.status == 304),
-    Rule("robot", lambda access: access.path == "/robots.txt" or bool(_ROBOT.search(access.agent))),
-    Rule("static", lambda access: bool(_STATIC.search(access.path))),
-    Rule("large", lambda access: access.size >= LARGE_BYTES),
-    Rule("write", lambda access: access.method not in ("GET", "HEAD", "OPTIONS")),
-    Rule("probe", lambda access: bool(_PROBE.search(f"{access.path}?{access.query}"))),
-)
+RULES: Mapping[str, Callable[[Access], bool]] = {
+    "server-error": lambda access: access.status >= 500,
+    "client-error": lambda access: 400 <= access.status < 500,
+    "unchanged": lambda access: access.status == 304,
+    "robot": lambda access: access.path == "/robots.txt" or bool(_ROBOT.search(access.agent)),
+    "static": lambda access: bool(_STATIC.search(access.path)),
+    "large": lambda access: access.size >= LARGE_BYTES,
+    "write": lambda access: access.method not in ("GET", "HEAD", "OPTIONS"),
+    "probe": lambda access: bool(_PROBE.search(f"{access.path}?{access.query}")),
+}
+"""Tags, with the conditions under which they apply."""
 
 
 def tags_of(access: Access) -> tuple[str, ...] | None:
-    """Return the tags of the rules that apply, in their order; None if one of them drops the line."""
-    applying = [rule for rule in RULES if rule.applies(access)]
-    return None if any(rule.drops for rule in applying) else tuple(rule.tag for rule in applying)
+    """Return the tags of the rules that apply, in their order; None for a load balancer's check."""
+    if _ALIVE.search(access.path):
+        return None
+    return tuple(tag for tag, applies in RULES.items() if applies(access))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +76,15 @@ class LogStreamCosts:
 class TakeEvents(SteadySpout):
     """Emits the events of a log."""
 
-    def __init__(self, log: AccessLog, costs: LogStreamCosts) -> None:
-        super().__init__(Cost(costs.take_us), ((event,) for event in log.events))
+    def __init__(self, log: Text, costs: LogStreamCosts) -> None:
+        super().__init__(Cost(costs.take_us), ((event,) for event in log.lines))
 
 
 class ApplyRules(Bolt):
     """Reads the line in an event, tags it, and emits the requested path with the tagged entry.
 
-    A line that cannot be read goes to the stream `MALFORMED`. A line that a rule drops goes nowhere.
-    ``malformed`` counts reasons, ``dropped`` lines.
+    A line that cannot be read goes to the stream `MALFORMED`. That of a load balancer's check goes nowhere.
+    ``malformed`` counts reasons, ``dropped`` such checks.
     """
 
     def __init__(self, costs: LogStreamCosts) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
@@ -24,48 +24,39 @@ BOOK_FILE = Path(__file__).resolve().parents[3] / "shared" / "data" / "text" / "
 """Path of the book, in a folder beside the checkout."""
 
 LARGEST_FILE = 64 * 1024 * 1024
-FALLBACK_ENCODING = "latin-1"
-"""For files that are not UTF-8: every byte is a character, so distinct words of 8-bit texts stay distinct."""
-
-
-def lines_digest(lines: Iterable[str]) -> str:
-    """SHA-256 of lines."""
-    joined = "".join(f"{line}\n" for line in lines)
-    return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Lines to stream, without line ends. ``encoding`` is the one that the file was read in."""
+    """Lines to stream, without line ends."""
 
     name: str
     lines: tuple[str, ...]
-    encoding: str = "utf-8"
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the lines, independent of the file and encoding that they came from."""
-        return lines_digest(self.lines)
+        """SHA-256 of the lines, independent of the file and its encoding."""
+        joined = "".join(f"{line}\n" for line in self.lines)
+        return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def load_text(choice: str, *, field: str = "text") -> Text:
+def load_text(choice: str) -> Text:
     """Return the text that ``choice`` names: ``generated``, ``book``, or the path of a file.
 
-    Raises a `UserError` about ``field`` if the file cannot be read, is too large, is not text or holds no
-    word.
+    Raises a `UserError` if the file cannot be read, is too large, is not text or holds no word.
     """
     if choice == GENERATED:
         return generated_text()
-    if choice == BOOK:
-        if not BOOK_FILE.is_file():
-            remedy = f"use {GENERATED}, or give the path of a text file"
-            raise UserError("the book is not beside the checkout", field=field, value=choice, remedy=remedy)
-        return read_text(BOOK_FILE, name=BOOK, field=field)
-    return read_text(Path(choice), name=Path(choice).name, field=field)
+    if choice != BOOK:
+        return read_text(Path(choice), name=Path(choice).name)
+    if not BOOK_FILE.is_file():
+        remedy = f"use {GENERATED}, or give the path of a text file"
+        raise UserError("the book is not beside the checkout", field="text", value=choice, remedy=remedy)
+    return read_text(BOOK_FILE, name=BOOK)
 
 
 def read_text(path: Path, *, name: str, field: str = "text") -> Text:
-    """Return a file's lines, read as UTF-8 or else in `FALLBACK_ENCODING`; `UserError` as in `load_text`."""
+    """Return a file's lines, read as UTF-8 or else as Latin-1; `UserError` as in `load_text`."""
 
     def refusal(message: str, remedy: str = "give the path of a text file that you may read") -> UserError:
         return UserError(message, field=field, value=str(path), remedy=remedy)
@@ -81,16 +72,15 @@ def read_text(path: Path, *, name: str, field: str = "text") -> Text:
         raise refusal(f"cannot be read ({reason})") from None
     if b"\0" in data:
         raise refusal("is not a text: it holds zero bytes")
-    encoding = "utf-8"
     try:
         content = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        encoding = FALLBACK_ENCODING
-        content = data.decode(encoding)
+        # Every byte is a character, so distinct words of 8-bit texts stay distinct.
+        content = data.decode("latin-1")
     lines = tuple(line.removesuffix("\r") for line in content.removesuffix("\n").split("\n"))
     if not any(line.strip() for line in lines):
         raise refusal("holds no word", "give a text with at least one word")
-    return Text(name, lines, encoding)
+    return Text(name, lines)
 
 
 GENERATED_LINES = 3600
@@ -113,9 +103,9 @@ _PARAGRAPH = (27, 29, 13, 13, 5, 4, 2, 2, 3, 1, 1, 1)
 
 
 @cache
-def generated_text(seed: int = 1) -> Text:
-    """Return the generated text; integer arithmetic gives the same bytes for a seed on every machine."""
-    draw = SplitMix(seed)
+def generated_text() -> Text:
+    """Return the generated text; integer arithmetic gives the same bytes on every machine."""
+    draw = SplitMix(1)
     words = _vocabulary(draw)
     # Zipf-Mandelbrot: the weight of rank r is proportional to 1 / (r + 1.6), like the word counts of the
     # book.

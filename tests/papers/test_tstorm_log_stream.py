@@ -55,7 +55,7 @@ def test_the_topology_is_the_printed_one_with_one_acker() -> None:
 
 def test_the_plan_streams_every_line_and_stores_every_index_entry_and_count() -> None:
     made = log_stream.plan(LOG_STREAM.runs(DEFAULTS)[0])
-    trace, lines = made.trace, len(load_log("generated").events)
+    trace, lines = made.trace, len(load_log("generated").lines)
     assert len(trace.sources["spout"]) == lines
     assert made.sources["spout"].rate_per_s == 400
     number = {stream: trace.streams.index(stream) for stream in trace.streams}

@@ -201,7 +201,7 @@ def sentences(choice: str, words: int) -> Text:
             value=choice,
             remedy="increase the parameter words",
         )
-    return Text(text.name, chosen, text.encoding)
+    return Text(text.name, chosen)
 
 
 @lru_cache(maxsize=4)

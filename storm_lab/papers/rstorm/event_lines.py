@@ -30,4 +30,4 @@ def event_lines(choice: str) -> Text:
     if choice == EVENTS:
         return Text(EVENTS, _LINES)
     text = read_text(Path(choice), name=choice, field="lines")
-    return Text(text.name, tuple(line for line in text.lines if line.strip()), text.encoding)
+    return Text(text.name, tuple(line for line in text.lines if line.strip()))
