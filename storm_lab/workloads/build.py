@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.checks import Emitted, check_code, check_cost, check_groupings, emit_call
 from storm_lab.workloads.grouping_key import fields_key, partial_key_candidates
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, TupleFailedError, Values
+from storm_lab.workloads.usercode import Bolt, Cost, Spout, TupleFailedError, Values
 from storm_lab.workloads.workload_trace import EMISSION, FAILS, RECORD, WorkloadTrace
 
 REFERENCE_MHZ = 2000.0
@@ -59,11 +58,8 @@ def build_trace(
     check_kind("a trace", "version", version, StormVersion)
     check_executors(topology)
     check_code(topology, code)
-    recording = _Recording(topology, code, version)
     check_groupings(topology)
-    for name, spout in code.items():
-        if isinstance(spout, Spout):
-            recording.sources[name] = []
+    recording = _Recording(topology, code, version)
     passes = {name: _records(name, spout) for name, spout in code.items() if isinstance(spout, Spout)}
     while passes:
         for name in list(passes):
@@ -72,8 +68,8 @@ def build_trace(
                 del passes[name]
             else:
                 recording.play_source(name, record)
-    for name in recording.sources:
-        if not recording.sources[name]:
+    for name, rows in recording.sources.items():
+        if not rows:
             remedy = "give it an input that is not empty"
             raise UserError("the spout yields no record", field=name, remedy=remedy)
     for component in topology.bolts:
@@ -82,8 +78,7 @@ def build_trace(
     return recording.trace(reference_mhz)
 
 
-@dataclass(frozen=True, slots=True)
-class _Route:
+class _Route(NamedTuple):
     """A subscription with what is needed to compute its grouping key."""
 
     target: Component
@@ -105,31 +100,24 @@ _EMPTY = (0, 0, -1, 0, 0, 0, 0, 0)
 """A record that is not filled yet."""
 
 
-@dataclass(slots=True)
 class _Recording:
     """The tables of a trace while they grow."""
 
-    topology: Topology
-    code: Mapping[str, Spout | Bolt]
-    version: StormVersion
-    records: list[tuple[int, int, int, int, int, int, int, int]] = field(default_factory=list)
-    emissions: list[tuple[int, int, int]] = field(default_factory=list)
-    servers: dict[str, int] = field(default_factory=dict)
-    sources: dict[str, list[int]] = field(default_factory=dict)
-    ticks: dict[str, int] = field(default_factory=dict)
-    keys: dict[str, int] = field(default_factory=dict)
-    """Cached grouping keys of single texts."""
-    streams: dict[tuple[str, str], int] = field(init=False)
-    routes: dict[tuple[str, str], tuple[_Route, ...]] = field(init=False)
-    made: list[Emitted] = field(default_factory=list)
-    """What the current call of user code has emitted."""
-    emits: dict[str, Emit] = field(init=False)
-
-    def __post_init__(self) -> None:
-        declared = [(c.id, stream) for c in self.topology.components for stream in c.outputs]
+    def __init__(self, topology: Topology, code: Mapping[str, Spout | Bolt], version: StormVersion) -> None:
+        self.code, self.version = code, version
+        self.records: list[tuple[int, int, int, int, int, int, int, int]] = []
+        self.emissions: list[tuple[int, int, int]] = []
+        self.servers: dict[str, int] = {}
+        self.sources: dict[str, list[int]] = {name: [] for name in code if isinstance(code[name], Spout)}
+        self.ticks: dict[str, int] = {}
+        self.keys: dict[str, int] = {}
+        """Cached grouping keys of single texts."""
+        declared = [(c.id, stream) for c in topology.components for stream in c.outputs]
         self.streams = {key: number for number, key in enumerate(declared)}
-        self.routes = {key: _routes(self.topology, *key) for key in declared}
-        self.emits = {c.id: emit_call(c, self.made) for c in self.topology.components}
+        self.routes = {key: _routes(topology, *key) for key in declared}
+        self.made: list[Emitted] = []
+        """What the current call of user code has emitted."""
+        self.emits = {c.id: emit_call(c, self.made) for c in topology.components}
 
     def play_source(self, name: str, record: tuple[object, ...]) -> None:
         """Run one ``nextTuple`` call and everything that follows from it."""
@@ -260,8 +248,7 @@ class _Recording:
         records = np.array(self.records, dtype=RECORD)
         emissions = np.array(self.emissions, dtype=EMISSION)
         sources = {name: np.array(rows, dtype=np.int64) for name, rows in self.sources.items()}
-        streams = tuple(self.streams)
-        servers = tuple(self.servers)
+        streams, servers = tuple(self.streams), tuple(self.servers)
         digest = hashlib.sha256()
         for table in (records, emissions):
             for column in table.dtype.names or ():
@@ -270,15 +257,9 @@ class _Recording:
             digest.update(f"{name}:{len(rows)};".encode())
             digest.update(rows.astype("<i8").tobytes())
         digest.update(repr((streams, servers, sorted(self.ticks.items()), reference_mhz)).encode())
+        ticks = dict(self.ticks)
         return WorkloadTrace(
-            records=records,
-            emissions=emissions,
-            streams=streams,
-            sources=sources,
-            ticks=dict(self.ticks),
-            servers=servers,
-            reference_mhz=reference_mhz,
-            digest=digest.hexdigest(),
+            records, emissions, streams, sources, ticks, servers, reference_mhz, digest.hexdigest()
         )
 
 
@@ -319,7 +300,7 @@ def _routes(topology: Topology, source: str, stream: str) -> tuple[_Route, ...]:
         _Route(
             target,
             subscription,
-            tuple(names.index(f) for f in subscription.fields if f in names),
+            tuple(names.index(f) for f in subscription.fields),
             subscription.grouping in _KEYED,
         )
         for target in topology.components

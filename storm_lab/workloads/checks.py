@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from storm_lab.errors import UserError, shown
 from storm_lab.model.checks import check_kinds
@@ -17,8 +17,7 @@ MOST_EMITS = 1_000_000
 """Most emits of one call of user code; this stops a call that emits endlessly."""
 
 
-@dataclass(slots=True)
-class Emitted:
+class Emitted(NamedTuple):
     """One emitted tuple: its stream, values, payload in bytes, and the task that a direct stream names."""
 
     stream: str
@@ -35,29 +34,28 @@ def emit_call(component: Component, made: list[Emitted]) -> Emit:
     """
     name, outputs = component.id, component.outputs
 
+    def refusal(stream: str, message: str, remedy: str, value: object = None) -> UserError:
+        return UserError(message, field=f"{name}.{stream}", value=value, remedy=remedy)
+
     def emit(
         *values: object, stream: str = DEFAULT_STREAM, size: int | None = None, task: int | None = None
     ) -> None:
         if stream not in outputs:
             known = ", ".join(outputs) or "none"
-            message = "emits on a stream that it does not declare"
-            raise UserError(message, field=f"{name}.{stream}", remedy=f"declared are: {known}")
-        if len(values) != len(outputs[stream]):
-            message = f"emits {len(values)} values where {len(outputs[stream])} fields are declared"
-            remedy = "give one value for each of: " + ", ".join(outputs[stream])
-            raise UserError(message, field=f"{name}.{stream}", value=values, remedy=remedy)
+            raise refusal(stream, "emits on a stream that it does not declare", f"declared are: {known}")
+        fields = outputs[stream]
+        if len(values) != len(fields):
+            message = f"emits {len(values)} values where {len(fields)} fields are declared"
+            raise refusal(stream, message, f"give one value for each of: {', '.join(fields)}", values)
         if size is None:
             try:
                 size = payload_bytes(values)
             except TypeError as error:
-                message = str(error)
-                raise UserError(message, field=f"{name}.{stream}", remedy="emit it with size=...") from None
-        if not _is_size(size):
-            message = "the size is out of range"
-            raise UserError(message, field=f"{name}.{stream}", value=size, remedy="give bytes from 0")
+                raise refusal(stream, str(error), "emit it with size=...") from None
+        if not isinstance(size, int) or not 0 <= size <= LARGEST:  # type: ignore[redundant-expr]
+            raise refusal(stream, "the size is out of range", "give bytes from 0", size)
         if len(made) >= MOST_EMITS:
-            message = f"one call emits more than {MOST_EMITS} tuples"
-            raise UserError(message, field=f"{name}.{stream}", remedy="end the loop around emit")
+            raise refusal(stream, f"one call emits more than {MOST_EMITS} tuples", "end the loop around emit")
         made.append(Emitted(stream, values, size, task))
 
     return emit
@@ -74,11 +72,6 @@ def check_cost(name: str, cost: object) -> None:
         if not _is_time(getattr(cost, time)):
             remedy = "give microseconds, from 0 to an hour"
             raise UserError(f"{time} of {shown(cost)} is not a time", field=f"{name}.cost", remedy=remedy)
-
-
-def _is_size(value: object) -> bool:
-    """Whether this is a number of bytes that a trace can hold."""
-    return isinstance(value, int) and 0 <= value <= LARGEST
 
 
 def _is_time(value: object) -> bool:
@@ -111,14 +104,15 @@ def check_groupings(topology: Topology) -> None:
         for subscription in component.inputs:
             where = f"{component.id} from {subscription.source}.{subscription.stream}"
             streams = outputs[subscription.source]
-            if subscription.stream not in streams:
+            fields = streams.get(subscription.stream)
+            if fields is None:
                 remedy = "declared are: " + (", ".join(streams) or "none")
                 raise UserError("subscribes to a stream that is not declared", field=where, remedy=remedy)
-            if subscription.grouping is Grouping.PARTIAL_KEY and not streams[subscription.stream]:
+            if subscription.grouping is Grouping.PARTIAL_KEY and not fields:
                 message = "the partial-key grouping needs a field, and the stream has none"
                 raise UserError(message, field=where, remedy="declare one, or choose another grouping")
-            missing = [name for name in subscription.fields if name not in streams[subscription.stream]]
+            missing = [name for name in subscription.fields if name not in fields]
             if missing:
                 message = f"the {subscription.grouping.value} grouping names a field that the stream lacks"
-                remedy = "its fields are: " + ", ".join(streams[subscription.stream])
+                remedy = f"its fields are: {', '.join(fields)}"
                 raise UserError(message, field=where, value=missing[0], remedy=remedy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
 
 import pytest
@@ -55,65 +55,15 @@ class RaisesInRecords(Words):
         raise OSError("the file is gone")
 
 
-class RaisesInNext(Words):
-    def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:
-        emit(record[1])
-
-
-class RaisesInSpoutCost(Words):
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        return Cost(float(str(record[0])))
-
-
 class RaisesInExecute(Pass):
     def execute(self, values: Values, emit: Emit) -> None:
         if values[0] == "be":
             raise KeyError(values[0])
 
 
-class RaisesInCost(Pass):
-    def cost(self, values: Values) -> Cost:
-        return Cost(1 / (len(values) - 1))
-
-
 class RaisesInTick(Pass):
     def tick(self, emit: Emit) -> None:
         raise ValueError("two\nlines")
-
-
-class YieldsText(Words):
-    def records(self) -> Iterable[tuple[object, ...]]:
-        return ["to"]  # type: ignore[list-item]
-
-
-class YieldsNumber(Words):
-    def records(self) -> Iterable[tuple[object, ...]]:
-        return [("to",), 7]  # type: ignore[list-item]
-
-
-class CostsNone(Pass):
-    def cost(self, values: Values) -> Cost:
-        return Cost(None)  # type: ignore[arg-type]
-
-
-class CostsNumber(Pass):
-    def cost(self, values: Values) -> Cost:
-        return 3.0  # type: ignore[return-value]
-
-
-class CostsHalf(Pass):
-    def cost(self, values: Values) -> Cost:
-        return Cost(1.0, "", 0, None)  # type: ignore[arg-type]
-
-
-class CostsAtNumber(Pass):
-    def cost(self, values: Values) -> Cost:
-        return Cost(1.0, 7, 5.0)  # type: ignore[arg-type]
-
-
-class ExitsInExecute(Pass):
-    def execute(self, values: Values, emit: Emit) -> None:
-        sys.exit(3)
 
 
 class ExitsInRecords(Words):
@@ -127,17 +77,16 @@ class Unprintable:
         raise RuntimeError("no words")
 
 
-class YieldsUnprintable(Words):
-    def records(self) -> Iterable[tuple[object, ...]]:
-        return [(Unprintable(),)]
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        raise ValueError("no price")
+def words(**methods: Callable[..., object]) -> Spout:
+    """Return `Words` with other methods."""
+    made: Spout = type("Changed", (Words,), methods)()
+    return made
 
 
-class EmitsSizeAsText(Pass):
-    def execute(self, values: Values, emit: Emit) -> None:
-        emit(*values, size="10")  # type: ignore[arg-type]
+def passing(**methods: Callable[..., object]) -> Bolt:
+    """Return `Pass` with other methods."""
+    made: Bolt = type("Changed", (Pass,), methods)()
+    return made
 
 
 @pytest.mark.parametrize(
@@ -147,29 +96,52 @@ class EmitsSizeAsText(Pass):
             RaisesInRecords(),
             r"words\.records\(record 1\): raised OSError: .* gone \(test_user.*line \d+\)",
         ),
-        (RaisesInNext(), r"words\.next_tuple\(\('to',\)\): raised IndexError"),
-        (RaisesInSpoutCost(), r"words\.cost\(\('to',\)\): raised ValueError: could not convert"),
+        (
+            words(next_tuple=lambda self, record, emit: emit(record[1])),
+            r"words\.next_tuple\(\('to',\)\): raised IndexError",
+        ),
+        (
+            words(cost=lambda self, record: Cost(float(record[0]))),
+            r"words\.cost\(\('to',\)\): raised ValueError: could not convert",
+        ),
         (
             RaisesInExecute(),
             r"count\.execute\(\('be',\)\): raised KeyError: 'be' \(test_usercode_errors\.py, line",
         ),
-        (RaisesInCost(), r"count\.cost\(\('to',\)\): raised ZeroDivisionError"),
-        (RaisesInTick(), r"count\.tick\(a tick tuple\): raised ValueError: two lines"),
-        (YieldsText(), r"words\.records: record 0, 'to', is not a tuple"),
-        (YieldsNumber(), r"words\.records: record 1, 7, is not a tuple"),
-        (CostsNone(), r"count\.cost: cpu_us of Cost\(cpu_us=None, .*\) is not a time"),
-        (CostsNumber(), r"count\.cost: 3\.0 is not a Cost; return a Cost"),
-        (CostsHalf(), "resets_timeout: the cost of a call of 'count' needs true or false, not None"),
-        (CostsAtNumber(), "server = 7: the cost of a call of 'count' needs a text"),
         (
-            ExitsInExecute(),
+            passing(cost=lambda self, values: Cost(1 / (len(values) - 1))),
+            r"count\.cost\(\('to',\)\): raised ZeroDivisionError",
+        ),
+        (RaisesInTick(), r"count\.tick\(a tick tuple\): raised ValueError: two lines"),
+        (words(records=lambda self: ["to"]), r"words\.records: record 0, 'to', is not a tuple"),
+        (words(records=lambda self: [("to",), 7]), r"words\.records: record 1, 7, is not a tuple"),
+        (
+            passing(cost=lambda self, values: Cost(None)),
+            r"count\.cost: cpu_us of Cost\(cpu_us=None, .*\) is not a time",
+        ),
+        (passing(cost=lambda self, values: 3.0), r"count\.cost: 3\.0 is not a Cost; return a Cost"),
+        (
+            passing(cost=lambda self, values: Cost(1.0, "", 0, None)),
+            "resets_timeout: the cost of a call of 'count' needs true or false, not None",
+        ),
+        (
+            passing(cost=lambda self, values: Cost(1.0, 7, 5.0)),
+            "server = 7: the cost of a call of 'count' needs a text",
+        ),
+        (
+            passing(execute=lambda self, values, emit: sys.exit(3)),
             r"count\.execute\(\('to',\)\): raised SystemExit: 3 \(test_usercode",
         ),
         (ExitsInRecords(), r"words\.records\(record 1\): raised SystemExit"),
-        (YieldsUnprintable(), r"cost\(<tuple whose repr raises RuntimeError>\): raised ValueError: no price"),
-        (EmitsSizeAsText(), r"count\.default = '10': the size is out of range"),
+        (
+            words(records=lambda self: [(Unprintable(),)], cost=lambda self, record: Cost(float("no price"))),
+            r"cost\(<tuple whose repr raises RuntimeError>\): raised ValueError: .*no price",
+        ),
+        (
+            passing(execute=lambda self, values, emit: emit(*values, size="10")),
+            r"count\.default = '10': the size is out of range",
+        ),
     ],
-    ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
 def test_an_error_names_component_and_record_in_one_line(code: Spout | Bolt, message: str) -> None:
     with pytest.raises(UserError, match=message) as refusal:
