@@ -125,7 +125,7 @@ class _Reader:
         last = owner.rpartition(".")[2]
         if last in _FOREIGN:
             given["java"] = str(given.get("full_class_name") or last)
-            spec: dsl.Spec = (dsl.SpoutSpec if _FOREIGN[last] else dsl.BoltSpec)(type(last, (), {}), **given)
+            spec = dsl.Spec(type(last, (), {}), is_spout=_FOREIGN[last], **given)
             spec.outputs_known = "outputs" in given
         else:
             spec = self._python_spec(owner, given, module, place)
@@ -138,36 +138,31 @@ class _Reader:
         is_spout = known.is_spout if known.is_spout is not None else "inputs" not in given
         attributes = {key: value for key, value in known.attributes.items() if not _has_unknown(value)}
         cls = type(owner.rpartition(".")[2], (), attributes)
-        spec = (dsl.SpoutSpec if is_spout else dsl.BoltSpec)(cls, **given)
-        if not known.found:
-            spec.outputs_known = False
-            why = "its source was not found in the project"
-            if known.unreadable:
-                why = f"its source, {known.unreadable}, could not be read"
-            self._notes.cannot_use(place, f"the class {owner}", why)
-        elif _has_unknown(known.attributes.get("outputs")):
-            spec.outputs_known = False
+        spec = dsl.Spec(cls, is_spout=is_spout, **given)
+        spec.outputs_known = known.found and not _has_unknown(known.attributes.get("outputs"))
+        if known.found and not spec.outputs_known:
             why = "they are computed, and reading does not compute: known is what bolts read of them"
             self._notes.cannot_use(place, f"outputs of {owner}", why)
+        elif not known.found:
+            file = known.unreadable
+            why = f", {file}, could not be read" if file else " was not found in the project"
+            self._notes.cannot_use(place, f"the class {owner}", f"its source{why}")
         return spec
 
     def _class(self, name: str, module: _Module, depth: int) -> _Known:
         """Return what is known about a class, from its own source or that of the module it comes from."""
-        known = _Known()
         first, _, rest = name.partition(".")
         cls = module.classes.get(name)
         if cls is None:
             reference = module.scope.get(first)
             if not isinstance(reference, Reference) or reference.module is None or depth > MOST_BASES:
-                known.is_spout = _kind_of(name)
-                return known
+                return _Known(_kind_of(name))
             wanted = ".".join(part for part in (reference.name, rest) if part)
             found, inner = self._imported(reference.module, wanted)
             if found is None:
-                known.is_spout, known.unreadable = _kind_of(wanted), inner
-                return known
+                return _Known(_kind_of(wanted), unreadable=inner)
             return self._class(inner, found, depth + 1)
-        known.found = True
+        known = _Known(found=True)
         for base in cls.bases:
             inherited = self._class(ast.unparse(base), module, depth + 1) if depth < MOST_BASES else _Known()
             known.is_spout = inherited.is_spout if known.is_spout is None else known.is_spout
@@ -245,13 +240,12 @@ def _assign(statement: ast.stmt, scope: dict[str, Any]) -> None:
 
 
 def _import(statement: ast.Import | ast.ImportFrom, scope: dict[str, Any]) -> None:
-    if isinstance(statement, ast.Import):
-        for item in statement.names:
+    for item in statement.names:
+        if isinstance(statement, ast.ImportFrom):
+            scope[item.asname or item.name] = Reference(item.name, module=statement.module or "")
+        else:
             name = item.asname or item.name.partition(".")[0]
             scope[name] = Reference("", module=item.name if item.asname else name)
-        return
-    for item in statement.names:
-        scope[item.asname or item.name] = Reference(item.name, module=statement.module or "")
 
 
 def _has_unknown(value: Any) -> bool:

@@ -10,9 +10,10 @@ import logging
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from storm_lab.workloads.multilang.dsl import BoltSpec, Spec, SpoutSpec
+from storm_lab.workloads.multilang.dsl import Spec
 
 if TYPE_CHECKING:
     from storm_lab.workloads.multilang.emits import CallCollector
@@ -37,29 +38,34 @@ class ScriptRanError(BaseException):
 
 
 class Component:
-    """What spouts and bolts share."""
+    """What spouts and bolts share.
+
+    Some real components do not call the constructor of their base class, so nothing here depends on it.
+    """
 
     outputs: Any = None
     par: int = 1
     config: Any = None
     exit_on_exception = True
+    topology_name: str | None = None
+    task_id: int | None = None
+    component_name: str | None = None
+    storm_conf: Mapping[str, Any] = {}
+    context: Mapping[str, Any] = {}
+    debug = False
+    pid = os.getpid()
+    _collector: CallCollector
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.topology_name: str | None = None
-        self.task_id: int | None = None
-        self.component_name: str | None = None
-        self.storm_conf: Mapping[str, Any] = {}
-        self.context: Mapping[str, Any] = {}
-        self.debug = False
-        self.pid = os.getpid()
-        self.logger = logging.getLogger(f"{type(self).__module__}.{type(self).__name__}")
-        self._collector: CallCollector | None = None
+        pass
+
+    @cached_property
+    def logger(self) -> logging.Logger:
+        """The logger of the component's class."""
+        return logging.getLogger(f"{type(self).__module__}.{type(self).__name__}")
 
     def attach(self, collector: CallCollector, conf: Mapping[str, Any], context: Mapping[str, Any]) -> None:
         """Give the component its configuration and context, as the handshake does; `initialize` follows."""
-        # Some real components do not call the constructor of their base class.
-        if not hasattr(self, "logger"):
-            Component.__init__(self)
         self._collector = collector
         self.storm_conf, self.context = conf, context
         self.topology_name = conf.get("topology.name")
@@ -95,7 +101,6 @@ class Component:
     ) -> list[int] | None:
         if not isinstance(values, list | tuple):
             raise TypeError(f"all tuples must be lists or tuples, not {type(values).__name__}: {values!r}")
-        assert self._collector is not None
         tasks = self._collector.emit(self, list(values), stream or "default", tup_id, anchors, direct_task)
         return tasks if need_task_ids else None
 
@@ -138,7 +143,7 @@ class Spout(Component):
     @classmethod
     def spec(cls, name: str | None = None, par: Any = None, config: Any = None, **kwargs: Any) -> Spec:
         """Declare this spout in a topology."""
-        return SpoutSpec(cls, name=name, par=par, config=config)
+        return Spec(cls, is_spout=True, name=name, par=par, config=config)
 
 
 class ReliableSpout(Spout):
@@ -220,20 +225,18 @@ class Bolt(Component):
 
     def ack(self, tup: Any) -> None:
         """Ack a tuple, given itself or by its id."""
-        assert self._collector is not None
-        self._collector.ack()
+        self._collector.acked = True
 
     def fail(self, tup: Any) -> None:
         """Fail a tuple, given itself or by its id."""
-        assert self._collector is not None
-        self._collector.fail()
+        self._collector.failed = True
 
     @classmethod
     def spec(
         cls, name: str | None = None, inputs: Any = None, par: Any = None, config: Any = None, **kwargs: Any
     ) -> Spec:
         """Declare this bolt in a topology."""
-        return BoltSpec(cls, name=name, inputs=inputs, par=par, config=config)
+        return Spec(cls, is_spout=False, name=name, inputs=inputs, par=par, config=config)
 
 
 class BatchingBolt(Bolt):
@@ -241,14 +244,11 @@ class BatchingBolt(Bolt):
 
     ticks_between_batches: float = 1
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._prepare()
+    _tick_counter = 0
 
-    def _prepare(self) -> None:
-        if not hasattr(self, "_batches"):
-            self._batches: defaultdict[Any, list[Tuple]] = defaultdict(list)
-            self._tick_counter = 0
+    @cached_property
+    def _batches(self) -> defaultdict[Any, list[Tuple]]:
+        return defaultdict(list)
 
     def group_key(self, tup: Tuple) -> Any:
         """Return the key of the batch that a tuple belongs to."""
@@ -260,12 +260,10 @@ class BatchingBolt(Bolt):
 
     def process(self, tup: Tuple) -> None:
         """Add a tuple to the batch of its group."""
-        self._prepare()
         self._batches[self.group_key(tup)].append(tup)
 
     def process_tick(self, tick_tup: Tuple) -> None:
         """Process the batches at every ``ticks_between_batches``-th tick."""
-        self._prepare()
         self._tick_counter += 1
         if self._tick_counter >= self.ticks_between_batches and self._batches:
             self.process_batches()
@@ -273,7 +271,6 @@ class BatchingBolt(Bolt):
 
     def process_batches(self) -> None:
         """Handle all batches that have been collected."""
-        self._prepare()
         batches, self._batches = self._batches, defaultdict(list)
         for key, tups in batches.items():
             self.process_batch(key, tups)

@@ -6,30 +6,28 @@ It is lenient where streamparse is strict: `declared` returns, for the report, w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from storm_lab.model.topology import DEFAULT_STREAM
 from storm_lab.workloads.multilang.plan import ComponentSpec, InputSpec, tick_of
 
 
+@dataclass(eq=False)
 class Stream:
     """An output stream with its fields."""
 
-    def __init__(self, fields: Any = None, name: str = DEFAULT_STREAM, direct: bool = False) -> None:
-        self.fields = [str(field) for field in fields or ()]
-        self.name = name
-        self.direct = bool(direct)
+    fields: Any = None
+    name: str = DEFAULT_STREAM
+    direct: bool = False
 
 
+@dataclass(frozen=True, slots=True)
 class GroupingSpec:
     """A grouping: its name in the model, and its fields."""
 
-    def __init__(self, kind: str, fields: Iterable[str] = ()) -> None:
-        self.kind = kind
-        self.fields = list(fields)
-
-    def __repr__(self) -> str:
-        return f"{self.kind.upper()}({', '.join(self.fields)})"
+    kind: str
+    fields: tuple[str, ...] = ()
 
 
 class Grouping:
@@ -48,7 +46,7 @@ class Grouping:
         names = fields[0] if len(fields) == 1 and isinstance(fields[0], list | tuple) else fields
         if not names:
             raise ValueError("a fields grouping needs a field")
-        return GroupingSpec("fields", map(str, names))
+        return GroupingSpec("fields", tuple(map(str, names)))
 
     @classmethod
     def custom_object(cls, java_class_name: str, arg_list: Any = ()) -> GroupingSpec:
@@ -61,28 +59,27 @@ class Grouping:
         return GroupingSpec("custom")
 
 
+@dataclass(eq=False)
 class GlobalStreamId:
     """A stream of a component; the component is given by its spec or its name."""
 
-    def __init__(self, componentId: Any = None, streamId: str = DEFAULT_STREAM) -> None:
-        self.componentId = componentId
-        self.streamId = streamId
+    componentId: Any = None
+    streamId: str = DEFAULT_STREAM
 
 
 class Spec:
-    """A component as a topology declares it."""
+    """A component as a topology declares it; what is not ``given`` is an attribute of its class."""
 
-    is_spout = False
+    def __init__(self, cls: type, *, is_spout: bool, **given: Any) -> None:
+        def stated(key: str, otherwise: object = None) -> Any:
+            return given[key] if given.get(key) is not None else getattr(cls, key, None) or otherwise
 
-    def __init__(self, cls: type, **given: Any) -> None:
         self.cls = cls
+        self.is_spout = is_spout
         self.name: str | None = given.get("name")
-        own_par = getattr(cls, "par", None)
-        self.par: Any = given["par"] if given.get("par") is not None else own_par or 1
-        own_config = getattr(cls, "config", None)
-        self.config: Any = given["config"] if given.get("config") is not None else own_config or {}
-        declared = given.get("outputs")
-        self.outputs: Any = declared if declared is not None else getattr(cls, "outputs", None)
+        self.par: Any = stated("par", 1)
+        self.config: Any = stated("config", {})
+        self.outputs: Any = stated("outputs")
         self.inputs: Any = given.get("inputs")
         self.java: str = given.get("java", "")
         self.outputs_known = True
@@ -92,20 +89,10 @@ class Spec:
         return GlobalStreamId(self, stream)
 
 
-class SpoutSpec(Spec):
-    """A spout."""
+class JavaBolt:
+    """A component in another language: of the JVM, or an external program."""
 
-    is_spout = True
-
-
-class BoltSpec(Spec):
-    """A bolt."""
-
-
-class _Foreign:
-    """A component in another language."""
-
-    kind: type[Spec] = BoltSpec
+    is_spout = False
 
     @classmethod
     def spec(cls, name: str | None = None, **given: Any) -> Spec:
@@ -113,52 +100,30 @@ class _Foreign:
         command = " ".join(str(given.get(key) or "") for key in ("command", "script")).strip()
         what = given.get("full_class_name") or command or "serialised Java"
         kept = {key: given.get(key) for key in ("inputs", "par", "config", "outputs")}
-        return cls.kind(cls, name=name, java=str(what), **kept)
+        return Spec(cls, is_spout=cls.is_spout, name=name, java=str(what), **kept)
 
 
-class JavaSpout(_Foreign):
-    """A spout of the JVM."""
+class JavaSpout(JavaBolt):
+    """A spout in another language."""
 
-    kind = SpoutSpec
-
-
-class JavaBolt(_Foreign):
-    """A bolt of the JVM."""
+    is_spout = True
 
 
-class ShellSpout(_Foreign):
-    """A spout that is an external program."""
-
-    kind = SpoutSpec
+ShellBolt, ShellSpout = JavaBolt, JavaSpout
 
 
-class ShellBolt(_Foreign):
-    """A bolt that is an external program."""
-
-
-class TopologyType(type):
-    """Collects the specs among a class's attributes."""
-
-    specs: list[Spec]
-
-    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> TopologyType:
-        """Collect the specs of bases and body, each with its name."""
-        specs: list[Spec] = []
-        for base in bases:
-            specs += getattr(base, "specs", [])
-        for attribute, value in namespace.items():
-            if isinstance(value, Spec):
-                value.name = value.name or attribute
-                specs.append(value)
-        made = super().__new__(mcs, name, bases, namespace)
-        made.specs = specs
-        return made
-
-
-class Topology(metaclass=TopologyType):
-    """A topology; its attributes are the components."""
+class Topology:
+    """A topology; its attributes are the components, collected in ``specs`` with those of its bases."""
 
     config: Any = None
+    specs: ClassVar[list[Spec]] = []
+
+    def __init_subclass__(cls) -> None:
+        cls.specs = [spec for base in cls.__bases__ for spec in getattr(base, "specs", [])]
+        for name, value in vars(cls).items():
+            if isinstance(value, Spec):
+                value.name = value.name or name
+                cls.specs.append(value)
 
 
 def declared(specs: Iterable[Spec]) -> tuple[list[ComponentSpec], list[str]]:
@@ -203,7 +168,7 @@ def _outputs(name: str, given: Any, faults: list[str]) -> dict[str, list[str]]:
         given = [given]
     for item in given or ():
         if isinstance(item, Stream):
-            streams[item.name] = list(item.fields)
+            streams[item.name] = list(map(str, item.fields or ()))
         else:
             streams.setdefault(DEFAULT_STREAM, []).append(str(item))
     return streams
@@ -212,19 +177,16 @@ def _outputs(name: str, given: Any, faults: list[str]) -> dict[str, list[str]]:
 def _inputs(name: str, given: Any, faults: list[str]) -> list[InputSpec]:
     if given is None:
         return []
-    pairs: list[tuple[Any, Any]]
     if isinstance(given, Mapping):
         pairs = list(given.items())
-    elif isinstance(given, list | tuple | set):
-        pairs = [(item, None) for item in given]
     else:
-        pairs = [(given, None)]
+        pairs = [(item, None) for item in (given if isinstance(given, list | tuple | set) else [given])]
     found = []
     for source, grouping in pairs:
         stream = source if isinstance(source, GlobalStreamId) else GlobalStreamId(source)
         owner = stream.componentId
         component = owner.name if isinstance(owner, Spec) else owner
-        if component is None or not isinstance(component, str):
+        if not isinstance(component, str):
             kind = type(source).__name__
             faults.append(f"{name}: an input must be a component or its stream, not a {kind}: left out")
             continue
@@ -235,5 +197,5 @@ def _inputs(name: str, given: Any, faults: list[str]) -> list[InputSpec]:
         if not isinstance(grouping, GroupingSpec):
             faults.append(f"{name}: {grouping!r} is not a grouping: played as a shuffle")
             grouping = Grouping.SHUFFLE
-        found.append(InputSpec(component, stream.streamId, grouping.kind, grouping.fields))
+        found.append(InputSpec(component, stream.streamId, grouping.kind, list(grouping.fields)))
     return found

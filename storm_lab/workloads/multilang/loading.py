@@ -12,6 +12,7 @@ import runpy
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -22,8 +23,14 @@ from storm_lab.workloads.multilang.plan import ComponentSpec
 
 _MOST_ABSENT = 40
 _PACKAGES = ("streamparse", "pystorm", "pystorm_a8c")
-_BOLTS = ("Bolt", "BatchingBolt", "TicklessBatchingBolt", "Tuple")
-_SPOUTS = ("Spout", "ReliableSpout")
+_MODULES = (
+    "bolt", "spout", "component", "ipc", "storm", "storm.bolt", "storm.spout", "storm.component", "dsl",
+    "dsl.topology", "dsl.stream", "dsl.bolt", "dsl.spout", "dsl.component", "thrift", "run",
+)  # fmt: skip
+"""Modules of each package; the names of all of them are in every one."""
+_COMPONENTS = (
+    "Component", "Tuple", "Bolt", "BatchingBolt", "TicklessBatchingBolt", "Spout", "ReliableSpout",
+)  # fmt: skip
 _DSL = (
     "Grouping", "Stream", "Topology", "JavaBolt", "JavaSpout", "ShellBolt", "ShellSpout", "GlobalStreamId",
 )  # fmt: skip
@@ -41,13 +48,13 @@ class Loader:
         self._folders = [Path(folder).resolve() for folder in folders]
         sys.meta_path.append(self.absent)
 
-    def topology(self, file: str) -> dsl.TopologyType:
+    def topology(self, file: str) -> type[dsl.Topology]:
         """Return the topology class of a file; `LoadError` if there is none, or a part cannot be loaded."""
         module = self._attempt(lambda: _module_of(Path(file)), Path(file).name)
         found = [
             value
             for value in vars(module).values()
-            if isinstance(value, dsl.TopologyType) and value is not dsl.Topology
+            if isinstance(value, type) and issubclass(value, dsl.Topology) and value is not dsl.Topology
         ]
         if not found:
             raise LoadError(f"{Path(file).name} has no class that is a Topology")
@@ -64,7 +71,8 @@ class Loader:
             made = self._attempt(lambda: _run_script(spec.code["script"]), Path(spec.code["script"]).name)
         else:
             module = spec.code["module"]
-            cls = self._attempt(lambda: _class_of(module, spec.code["class"]), module)
+            find = attrgetter(spec.code["class"])
+            cls = self._attempt(lambda: find(importlib.import_module(module)), module)
             try:
                 made = cls()
             except Exception as error:
@@ -94,19 +102,21 @@ class Loader:
                 Absent.importing = False
         raise LoadError(f"{what} needs too many modules that are not installed")
 
+    def _is_users(self, file: str) -> bool:
+        return any(Path(file).resolve().is_relative_to(folder) for folder in self._folders)
+
     def _where(self, error: BaseException) -> str:
         """Return the innermost line of user code that an exception passed through; empty if there is none."""
         for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
-            path = Path(frame.f_code.co_filename)
-            if any(path.resolve().is_relative_to(folder) for folder in self._folders):
-                return f"{path.name}:{line}"
+            if self._is_users(frame.f_code.co_filename):
+                return f"{Path(frame.f_code.co_filename).name}:{line}"
         return ""
 
     def _forget(self) -> None:
         """Forget the user's modules; others may not be imported a second time."""
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__file__", None)
-            if file and any(Path(file).resolve().is_relative_to(folder) for folder in self._folders):
+            if file and self._is_users(file):
                 del sys.modules[name]
 
 
@@ -125,13 +135,6 @@ def _module_of(path: Path) -> Any:
     return module
 
 
-def _class_of(module: str, name: str) -> Any:
-    found: Any = sys.modules.get(module) or importlib.import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found
-
-
 def _run_script(path: str) -> Any:
     sys.argv = [path]
     try:
@@ -143,37 +146,23 @@ def _run_script(path: str) -> Any:
 
 def install() -> None:
     """Install the stand-in modules; later imports of their names find them."""
-    bolts = {name: getattr(components, name) for name in _BOLTS}
-    spouts = {name: getattr(components, name) for name in _SPOUTS}
-    base = {"Component": components.Component, "Tuple": components.Tuple}
-    language = {name: getattr(dsl, name) for name in _DSL}
+    content = {
+        "__version__": "4.1.2",
+        "__path__": [],
+        "BasicBolt": components.Bolt,
+        "ComponentSpec": dsl.Spec,
+        **{name: getattr(components, name) for name in _COMPONENTS},
+        **{name: getattr(dsl, name) for name in _DSL},
+    }
     for package in _PACKAGES:
-        _module(package, {**bolts, **spouts, **base, **language, "__version__": "4.1.2"})
-        _module(f"{package}.bolt", {**bolts, "BasicBolt": components.Bolt})
-        _module(f"{package}.spout", spouts)
-        _module(f"{package}.component", base)
-        _module(f"{package}.ipc", base)
-        _module(f"{package}.storm", {**bolts, **spouts, **base})
-        _module(f"{package}.storm.bolt", bolts)
-        _module(f"{package}.storm.spout", spouts)
-        _module(f"{package}.storm.component", base)
-        _module(f"{package}.dsl", language)
-        for name in ("topology", "stream", "bolt", "spout", "component"):
-            _module(f"{package}.dsl.{name}", {**language, "ComponentSpec": dsl.Spec})
-        _module(f"{package}.thrift", {"GlobalStreamId": dsl.GlobalStreamId})
-        _module(f"{package}.run", {})
+        for name in (package, *(f"{package}.{module}" for module in _MODULES)):
+            sys.modules[name] = module = ModuleType(name)
+            module.__dict__.update(content)
+            module.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
+            parent, _, last = name.rpartition(".")
+            if parent:
+                setattr(sys.modules[parent], last, module)
     sys.modules["storm"] = storm_module
-
-
-def _module(name: str, content: dict[str, Any]) -> None:
-    module = ModuleType(name)
-    module.__dict__.update(content)
-    module.__path__ = []
-    module.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
-    sys.modules[name] = module
-    parent, _, last = name.rpartition(".")
-    if parent:
-        setattr(sys.modules[parent], last, module)
 
 
 class Absent:

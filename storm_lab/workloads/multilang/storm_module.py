@@ -71,15 +71,19 @@ def rpcMetrics(name: str, params: Any) -> None:
     """Report a metric."""
 
 
-class Bolt(_Bolt):
+class BasicBolt(_Bolt):
+    """A bolt whose emits are anchored and whose tuples are acked."""
+
+    def process_tick(self, tup: Tuple) -> None:
+        """Process a tick like any other tuple."""
+        self.process(tup)
+
+
+class Bolt(BasicBolt):
     """A bolt that acks its tuples itself."""
 
     auto_ack = False
     auto_anchor = False
-
-
-class BasicBolt(_Bolt):
-    """A bolt whose emits are anchored and whose tuples are acked."""
 
 
 class Spout(_Spout):
