@@ -14,10 +14,10 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from storm_lab.errors import UserError
 from storm_lab.model.javahash import JavaLong
@@ -32,8 +32,7 @@ LARGEST = 512 * 1024 * 1024
 Given = Mapping[str, tuple[tuple[object, ...], ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedEmit:
+class RecordedEmit(NamedTuple):
     """One emitted tuple: values as JSON carries them, payload in bytes, and the task of a direct emit."""
 
     stream: str
@@ -42,8 +41,7 @@ class RecordedEmit:
     task: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedCall:
+class RecordedCall(NamedTuple):
     """One call of user code. ``source`` is where its tuple came from; None for a spout's call and a tick."""
 
     emits: tuple[RecordedEmit, ...]
@@ -66,66 +64,46 @@ class RecordedCalls:
 
     def code(self, figures: Mapping[str, Figures]) -> dict[str, Spout | Bolt]:
         """Return user code that replays the calls, at the costs of ``figures``."""
-        replay = _Replay(self)
-        code: dict[str, Spout | Bolt] = {}
-        for name, calls in self.spouts.items():
-            code[name] = RecordedSpout(name, len(calls), replay, figures[name])
-        for name in self.bolts:
-            code[name] = RecordedBolt(name, replay, figures[name], self.ticks.get(name))
-        return code
-
-
-class _Replay:
-    """How far the calls of each component have been replayed."""
-
-    def __init__(self, calls: RecordedCalls) -> None:
-        self._calls = {**calls.spouts, **calls.bolts}
-        self._next: dict[str, Iterator[RecordedCall]] = {}
-        self.rewind()
-
-    def rewind(self) -> None:
-        self._next = {name: iter(calls) for name, calls in self._calls.items()}
-
-    def take(self, name: str, source: Input | None) -> RecordedCall:
-        call = next(self._next[name], None)
-        if call is None or call.source != source:
-            message = "the calls of this component were recorded in another topology"
-            raise UserError(message, field=name, remedy="run the Python again with the topology as it is now")
-        return call
+        spouts = {name: RecordedSpout(calls, figures[name]) for name, calls in self.spouts.items()}
+        bolts = {
+            name: RecordedBolt(name, calls, figures[name], self.ticks.get(name))
+            for name, calls in self.bolts.items()
+        }
+        return {**spouts, **bolts}
 
 
 class RecordedSpout(SteadySpout):
-    """A spout that emits what its own code emitted, call by call."""
+    """A spout that emits what its own code emitted; its records are the calls."""
 
-    def __init__(self, name: str, calls: int, replay: _Replay, figures: Figures) -> None:
+    def __init__(self, calls: Iterable[RecordedCall], figures: Figures) -> None:
         cost = Cost(figures.cost_us.mean, figures.server, figures.server_us)
-        super().__init__(cost, ((number,) for number in range(calls)))
-        self._name = name
-        self._replay = replay
-
-    def records(self) -> Iterable[tuple[object, ...]]:
-        """Return one number for each recorded call."""
-        # The records of all spouts are requested before the first one is played, so no replay has begun yet.
-        self._replay.rewind()
-        return super().records()
+        super().__init__(cost, ((call,) for call in calls))
 
     def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:
         """Emit what the recorded call emitted."""
-        _emit_all(self._replay.take(self._name, None), emit)
+        (call,) = record
+        assert isinstance(call, RecordedCall)
+        _emit_all(call, emit)
 
 
 class RecordedBolt(Bolt):
     """A bolt that emits what its own code emitted, call by call."""
 
-    def __init__(self, name: str, replay: _Replay, figures: Figures, tick: RecordedCall | None) -> None:
+    def __init__(
+        self, name: str, calls: Iterable[RecordedCall], figures: Figures, tick: RecordedCall | None
+    ) -> None:
         self._name = name
-        self._replay = replay
+        self._calls = iter(calls)
         self._figures = figures
         self._tick = tick
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Emit what the recorded call emitted, or fail as it did."""
-        call = self._replay.take(self._name, (values.source, values.stream))
+        call = next(self._calls, None)
+        if call is None or call.source != (values.source, values.stream):
+            message = "the calls of this component were recorded in another topology"
+            remedy = "run the Python again with the topology as it is now"
+            raise UserError(message, field=self._name, remedy=remedy)
         if call.failed:
             raise TupleFailedError
         _emit_all(call, emit)
@@ -166,19 +144,16 @@ def as_java(value: object) -> object:
 
 def recording_bytes(calls: RecordedCalls | None, given: Given) -> bytes:
     """Return the content of a recording file: the same for the same calls, on every machine and day."""
-    content: dict[str, Any] = {"storm_lab": KIND, "given": {name: list(rows) for name, rows in given.items()}}
+    content: dict[str, Any] = {"storm_lab": KIND, "given": dict(given)}
     if calls is not None:
-        content["spouts"] = {name: [_call(c) for c in items] for name, items in calls.spouts.items()}
-        content["bolts"] = {name: [_call(c) for c in items] for name, items in calls.bolts.items()}
-        content["ticks"] = {name: _call(item) for name, item in calls.ticks.items()}
-    text = json.dumps(content, separators=(",", ":"))
+        content |= {"spouts": dict(calls.spouts), "bolts": dict(calls.bolts), "ticks": dict(calls.ticks)}
     packed = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0) as file:
-        file.write(text.encode())
+        file.write(json.dumps(content, separators=(",", ":")).encode())
     return packed.getvalue()
 
 
-def read_recording(path: Path) -> tuple[RecordedCalls | None, dict[str, tuple[tuple[object, ...], ...]]]:
+def read_recording(path: Path) -> tuple[RecordedCalls | None, Given]:
     """Read calls, if any, and given records by spout; `UserError` if it is no recording or too large."""
 
     def refusal(message: str) -> UserError:
@@ -199,26 +174,16 @@ def read_recording(path: Path) -> tuple[RecordedCalls | None, dict[str, tuple[tu
         if "spouts" not in content:
             return None, given
         calls = RecordedCalls(
-            spouts={str(k): tuple(map(_read_call, v)) for k, v in content["spouts"].items()},
-            bolts={str(k): tuple(map(_read_call, v)) for k, v in content["bolts"].items()},
-            ticks={str(k): _read_call(v) for k, v in content["ticks"].items()},
+            spouts={str(k): tuple(call_of(*row) for row in rows) for k, rows in content["spouts"].items()},
+            bolts={str(k): tuple(call_of(*row) for row in rows) for k, rows in content["bolts"].items()},
+            ticks={str(k): call_of(*row) for k, row in content["ticks"].items()},
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise refusal("is damaged") from None
     return calls, given
 
 
-def _call(call: RecordedCall) -> list[Any]:
-    emits = [[e.stream, list(e.values), e.size, e.task] for e in call.emits]
-    return [emits, None if call.source is None else list(call.source), int(call.failed)]
-
-
-def _read_call(row: Any) -> RecordedCall:
-    emits, source, failed = row
-    return call_of(source, failed, emits)
-
-
-def call_of(source: Any, failed: Any, emits: Any) -> RecordedCall:
+def call_of(emits: Any, source: Any, failed: Any) -> RecordedCall:
     """Return a call from JSON (emits: stream, values, size, task); `TypeError` or `ValueError` if invalid."""
     return RecordedCall(
         emits=tuple(

@@ -11,8 +11,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -22,19 +23,17 @@ from storm_lab.workloads.importers.calls import RecordedCall, RecordedCalls, cal
 from storm_lab.workloads.importers.draft import Draft, DraftComponent
 from storm_lab.workloads.importers.figures import Spread
 from storm_lab.workloads.importers.overlay import Wanted
-from storm_lab.workloads.multilang.plan import Given, Plan, write_plan
+from storm_lab.workloads.multilang.plan import Given, Plan
 
 LARGEST_OUTCOME = 1 << 30
 SLACK_S = 60.0
 """Seconds in addition to those of a plan, to start and load modules, before the process is ended."""
-DAMAGED = (KeyError, TypeError, ValueError, AttributeError)
-"""Exceptions raised while reading a damaged outcome."""
 
 Tree = Sequence[Sequence[Any]]
 
 
 class RunFailedError(Exception):
-    """The process did not return an outcome; the message says why, in one line."""
+    """The process did not return a usable outcome; the message says why, in one line."""
 
 
 def run_into(draft: Draft, plan: Plan, folder: Path, wanted: Wanted) -> None:
@@ -44,24 +43,26 @@ def run_into(draft: Draft, plan: Plan, folder: Path, wanted: Wanted) -> None:
         UserError: a file of records cannot be read.
     """
     try:
-        outcome, given = run_components(plan, folder, wanted)
-        # Tick periods that became known only when the components were made.
-        for item in outcome.get("components", ()):
-            component = draft.components.get(item["name"])
-            if component is not None and component.tick_s is None and item["tick_s"] is not None:
-                component.tick_s = float(item["tick_s"])
-        put_outcome(outcome, draft, given)
+        with run_components(plan, folder, wanted) as (outcome, given):
+            # Tick periods that became known only when the components were made.
+            for item in outcome.get("components", ()):
+                component = draft.components.get(item["name"])
+                if component is not None and component.tick_s is None and item["tick_s"] is not None:
+                    component.tick_s = float(item["tick_s"])
+            put_outcome(outcome, draft, given)
     except RunFailedError as error:
         draft.notes.cannot_use(draft.place, "running the components", str(error))
-    except DAMAGED:
-        draft.notes.cannot_use(draft.place, "running the components", "the result is damaged")
 
 
-def run_components(plan: Plan, folder: Path, wanted: Wanted) -> tuple[Mapping[str, Any], frozenset[str]]:
-    """Run a plan with what an overlay gives; return its outcome and the spouts whose records were given.
+@contextmanager
+def run_components(
+    plan: Plan, folder: Path, wanted: Wanted
+) -> Iterator[tuple[Mapping[str, Any], frozenset[str]]]:
+    """Run a plan with what an overlay gives; yield its outcome and the spouts whose records were given.
 
     Raises:
-        RunFailedError: the process took too long, was ended, or returned nothing usable.
+        RunFailedError: the process took too long, was ended, or returned an outcome that the block cannot
+            read.
         UserError: a file of records cannot be read.
     """
     overlay = wanted.overlay
@@ -75,26 +76,17 @@ def run_components(plan: Plan, folder: Path, wanted: Wanted) -> tuple[Mapping[st
     plan.rate_per_s = overlay.defaults.rate_per_s or plan.rate_per_s
     plan.seconds = wanted.python_seconds
     given = frozenset(name for name, item in plan.given.items() if item.records is not None)
-    return _run(plan, folder), given
-
-
-def _run(plan: Plan, folder: Path) -> Mapping[str, Any]:
     with tempfile.TemporaryDirectory(prefix="storm-lab-python-") as scratch:
-        plan_file, outcome = Path(scratch, "plan.json"), Path(scratch, "outcome.json")
-        write_plan(plan, plan_file)
-        _start(plan, folder, plan_file, outcome, Path(scratch, "errors.txt"))
-        if outcome.stat().st_size > LARGEST_OUTCOME:
-            raise RunFailedError("what it did is too large to keep")
-        try:
-            loaded = json.loads(outcome.read_bytes())
-        except (ValueError, RecursionError):
-            raise RunFailedError("the result is damaged") from None
-    if not isinstance(loaded, dict):
-        raise RunFailedError("the result is damaged")
-    return loaded
+        outcome = _run(plan, folder, Path(scratch))
+    try:
+        yield json.loads(outcome), given
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        raise RunFailedError("the result is damaged") from None
 
 
-def _start(plan: Plan, folder: Path, plan_file: Path, outcome: Path, errors: Path) -> None:
+def _run(plan: Plan, folder: Path, scratch: Path) -> bytes:
+    plan_file, outcome, errors = (scratch / name for name in ("plan.json", "outcome.json", "errors.txt"))
+    plan_file.write_text(json.dumps(asdict(plan)), encoding="utf-8")
     package = Path(storm_lab.__file__).resolve().parents[1]
     environment = {
         **os.environ,
@@ -125,6 +117,9 @@ def _start(plan: Plan, folder: Path, plan_file: Path, outcome: Path, errors: Pat
             process.wait()
     if not outcome.is_file():
         raise RunFailedError(_why(status, errors))
+    if outcome.stat().st_size > LARGEST_OUTCOME:
+        raise RunFailedError("what it did is too large to keep")
+    return outcome.read_bytes()
 
 
 def _why(status: int, errors: Path) -> str:
@@ -137,10 +132,7 @@ def _why(status: int, errors: Path) -> str:
 
 
 def put_outcome(outcome: Mapping[str, Any], draft: Draft, given: frozenset[str]) -> None:
-    """Put an outcome into the draft; ``given`` are the spouts with given records.
-
-    Raises one of `DAMAGED` if the outcome is damaged.
-    """
+    """Put an outcome into the draft; ``given`` are the spouts with given records."""
     notes = draft.notes
     for name in outcome.get("absent", ()):
         package = name.rpartition(".")[0]

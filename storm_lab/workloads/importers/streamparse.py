@@ -19,7 +19,6 @@ from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInpu
 from storm_lab.workloads.importers.overlay import Wanted
 from storm_lab.workloads.importers.place import Notes, Place
 from storm_lab.workloads.importers.python_run import (
-    DAMAGED,
     RunFailedError,
     put_outcome,
     run_components,
@@ -93,21 +92,18 @@ def read_streamparse(path: Path, wanted: Wanted, notes: Notes) -> Draft:
 def _run_file(plan: Plan, folder: Path, wanted: Wanted, place: Place, notes: Notes) -> Draft | None:
     """Return the draft of a topology file that was run; None if it has to be read as text."""
     try:
-        outcome, given = run_components(plan, folder, wanted)
-        if "error" in outcome:
-            raise RunFailedError(str(outcome["error"]))
-        specs = [component_of(item) for item in outcome["components"]]
-        draft = _draft_of(specs, outcome["config"], plan.name, place, notes)
-        for fault in outcome["faults"]:
-            notes.cannot_use(place, "the topology as it stands", str(fault))
-        put_outcome(outcome, draft, given)
+        with run_components(plan, folder, wanted) as (outcome, given):
+            if "error" in outcome:
+                raise RunFailedError(str(outcome["error"]))
+            specs = [component_of(item) for item in outcome["components"]]
+            draft = _draft_of(specs, outcome["config"], plan.name, place, notes)
+            for fault in outcome["faults"]:
+                notes.cannot_use(place, "the topology as it stands", str(fault))
+            put_outcome(outcome, draft, given)
+            return draft
     except RunFailedError as error:
         notes.cannot_use(place, "running the topology", f"{error}: read as text")
-        return None
-    except DAMAGED:
-        notes.cannot_use(place, "running the topology", "the result is damaged: read as text")
-        return None
-    return draft
+    return None
 
 
 def _topologies(folder: Path) -> list[Path]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from storm_lab.model.topology import ACKER
 from storm_lab.model.version import V2_8_8
@@ -37,32 +38,31 @@ class Emitted:
 
 
 class CallCollector:
-    """Collects what one call of a component does, between `begin` and `end`."""
+    """Collects what one call of a component does, between `begin` and `end`; notes go to ``out``."""
 
-    def __init__(self, specs: Sequence[ComponentSpec], table: TaskTable, out: Recording) -> None:
-        self.acked = False
-        self._outputs = {spec.name: spec.outputs for spec in specs}
-        self._table = table
-        self._out = out
+    def __init__(self, table: TaskTable, out: Recording) -> None:
+        self.acked = self.failed = False
+        """Whether the call acked or failed its tuple; bolts set it."""
+        self.table = table
+        self.out = out
         self._emits: list[Emitted] | None = None
-        self._failed = False
 
     def begin(self) -> None:
         """Begin a call of a component."""
-        self._emits, self._failed, self.acked = [], False, False
+        self._emits, self.failed, self.acked = [], False, False
 
-    def end(self) -> tuple[list[Emitted], bool]:
-        """End the call; return what it emitted, and whether it failed its tuple."""
+    def end(self) -> list[Emitted]:
+        """End the call; return what it emitted."""
         emits, self._emits = self._emits or [], None
-        return emits, self._failed
+        return emits
 
     def given(self, name: str, record: list[Any] | dict[str, Any]) -> list[Emitted]:
         """Return the emit of a record given in place of a spout's own: a list, or values by field."""
         self.begin()
-        stream, fields = next(iter(self._outputs[name].items()), ("default", []))
+        stream, fields = next(iter(self.table.outputs[name].items()), ("default", []))
         values = [record.get(field) for field in fields] if isinstance(record, dict) else record
         self._take(name, values, stream, None, None)
-        return self.end()[0]
+        return self.end()
 
     def emit(
         self,
@@ -76,57 +76,47 @@ class CallCollector:
         """Take an emit of a component; return the ids of the tasks that get the tuple."""
         name = str(component.component_name)
         if anchors is not None and not list(anchors):
-            self._out.note(name, "emits without anchors: played anchored")
+            self.out.note(name, "emits without anchors: played anchored")
         if self._emits is None:
-            self._out.note(name, "emits outside of its calls, from a thread of its own: left out")
+            self.out.note(name, "emits outside of its calls, from a thread of its own: left out")
             return []
         return self._take(name, json.loads(json.dumps(values)), stream, tup_id, direct_task)
-
-    def fail(self) -> None:
-        """Note that the call failed its tuple."""
-        self._failed = True
-
-    def ack(self) -> None:
-        """Note that the call acked its tuple."""
-        self.acked = True
 
     def _take(
         self, name: str, values: list[Any], stream: str, tup_id: Any, direct_task: int | None
     ) -> list[int]:
-        fields = self._outputs[name].get(stream)
+        fields = self.table.outputs[name].get(stream)
         if fields is None:
-            self._out.note(name, f"emits on the stream {stream!r}, which it does not declare: left out")
+            self.out.note(name, f"emits on the stream {stream!r}, which it does not declare: left out")
             return []
         size = payload_bytes(values)
         if len(values) != len(fields):
-            self._out.note(name, f"emits {len(values)} values on {stream!r}, which has {len(fields)} fields")
+            self.out.note(name, f"emits {len(values)} values on {stream!r}, which has {len(fields)} fields")
             values = [*values, *[None] * len(fields)][: len(fields)]
-        routes = self._table.routes(name, stream)
+        routes = self.table.routes[name, stream]
         task = None
         if any(route.item.grouping == "direct" for route in routes):
-            if direct_task is not None:
-                found = (self._table.index_in(route, direct_task) for route in routes)
-                task = next((index for index in found if index is not None), None)
+            found = (self.table.index_in(route, direct_task) for route in routes)
+            task = next((index for index in found if index is not None), None)
             if task is None:
-                self._out.note(name, f"emits on the direct stream {stream!r} without a task of it: left out")
+                self.out.note(name, f"emits on the direct stream {stream!r} without a task of it: left out")
                 return []
         for route in routes:
-            if route.item.grouping == "partial-key" and self._table.tasks[route.target] > 1:
-                self._out.note(
+            if route.item.grouping == "partial-key" and self.table.tasks[route.target] > 1:
+                self.out.note(
                     name, f"its partial-key grouping to {route.target}: run with one task per key, not two"
                 )
-        targets = [self._table.target_tasks(route, values, direct_task) for route in routes]
+        targets = [self.table.target_tasks(route, values, direct_task) for route in routes]
         assert self._emits is not None
         self._emits.append(Emitted(stream, values, size, task, targets, tup_id))
         return [
-            self._table.first[route.target] + index
+            self.table.first[route.target] + index
             for route, tasks in zip(routes, targets, strict=True)
             for index in tasks
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """A subscription to a stream: the component that reads it, and how its tasks share the tuples."""
 
     target: str
@@ -136,7 +126,9 @@ class Route:
 class TaskTable:
     """Task ids as Storm assigns them, from 1 in the order of the components' names, and routes of streams.
 
-    ``tasks`` is the number of tasks of each component.
+    By component, ``tasks`` is the number of its tasks, ``first`` the id of the first one, and ``outputs`` its
+    streams with their fields. ``routes`` are the subscriptions to the stream of a component, in the
+    topology's order.
     """
 
     def __init__(self, specs: Sequence[ComponentSpec], tasks: dict[str, int]) -> None:
@@ -146,11 +138,11 @@ class TaskTable:
         for name in sorted([*tasks, ACKER]):
             self.first[name] = number
             number += tasks.get(name, 1)
-        self._routes: dict[tuple[str, str], list[Route]] = {}
-        self._outputs = {spec.name: spec.outputs for spec in specs}
+        self.routes: dict[tuple[str, str], list[Route]] = defaultdict(list)
+        self.outputs = {spec.name: spec.outputs for spec in specs}
         for spec in specs:
             for item in spec.inputs:
-                self._routes.setdefault((item.component, item.stream), []).append(Route(spec.name, item))
+                self.routes[item.component, item.stream].append(Route(spec.name, item))
         self._turns: dict[tuple[str, str, str], int] = {}
 
     def component_of(self) -> dict[str, str]:
@@ -161,13 +153,9 @@ class TaskTable:
             for index in range(self.tasks.get(name, 1))
         }
 
-    def routes(self, source: str, stream: str) -> list[Route]:
-        """Return the subscriptions to a stream, in the topology's order."""
-        return self._routes.get((source, stream), [])
-
-    def index_in(self, route: Route, task: int) -> int | None:
+    def index_in(self, route: Route, task: int | None) -> int | None:
         """Return the index of a task id among the tasks of a route's target; None if it is none of them."""
-        index = task - self.first[route.target]
+        index = -1 if task is None else task - self.first[route.target]
         return index if 0 <= index < self.tasks[route.target] else None
 
     def target_tasks(self, route: Route, values: Sequence[Any], direct_task: int | None) -> list[int]:
@@ -178,14 +166,14 @@ class TaskTable:
         item = route.item
         count, kind = self.tasks[route.target], item.grouping
         if kind == "direct":
-            index = None if direct_task is None else self.index_in(route, direct_task)
+            index = self.index_in(route, direct_task)
             return [] if index is None else [index]
         if kind == "all":
             return list(range(count))
         if kind == "global" or count == 1:
             return [0]
         if kind in ("fields", "partial-key"):
-            names = self._outputs[item.component].get(item.stream, [])
+            names = self.outputs[item.component].get(item.stream, [])
             selected = [values[names.index(field)] for field in item.fields if field in names]
             try:
                 return [fields_key(selected or values[:1], V2_8_8) % count]

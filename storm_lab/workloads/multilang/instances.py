@@ -6,11 +6,12 @@ import json
 from collections import namedtuple
 from collections.abc import Sequence
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 from storm_lab.workloads.multilang.clock import TookTooLongError, at_most
 from storm_lab.workloads.multilang.components import Bolt, Component, Spout
-from storm_lab.workloads.multilang.emits import CallCollector, TaskTable
+from storm_lab.workloads.multilang.emits import CallCollector
 from storm_lab.workloads.multilang.loading import Loader, LoadError, exception_text
 from storm_lab.workloads.multilang.plan import ComponentSpec, Plan
 
@@ -21,12 +22,16 @@ START_S = 20.0
 
 
 class Instances:
-    """Instances by component and task; ``faults`` maps a component to the reason why it cannot be made."""
+    """Instances by component and task, whose calls ``collector`` collects.
 
-    def __init__(self, plan: Plan, specs: Sequence[ComponentSpec], loader: Loader, table: TaskTable) -> None:
-        self.table = table
+    ``faults`` maps a component to the reason why it cannot be made.
+    """
+
+    def __init__(
+        self, plan: Plan, specs: Sequence[ComponentSpec], loader: Loader, collector: CallCollector
+    ) -> None:
+        self.collector = collector
         self.faults: dict[str, str] = {}
-        self.collector: CallCollector | None = None
         self._plan = plan
         self._specs = {spec.name: spec for spec in specs}
         self._loader = loader
@@ -42,10 +47,8 @@ class Instances:
     def made(self, name: str) -> list[tuple[int, Component | None]]:
         """Return the tasks of a component that have an instance, always with the first, and the instances."""
         self.get(name, 0)
-        return sorted(
-            ((task, found) for (owner, task), found in self._made.items() if owner == name),
-            key=lambda pair: pair[0],
-        )
+        found = {task: instance for (owner, task), instance in self._made.items() if owner == name}
+        return sorted(found.items(), key=itemgetter(0))
 
     def values(self, source: str, stream: str, values: Sequence[Any]) -> Any:
         """Return the values of a tuple, as a named tuple if the names of its fields allow it."""
@@ -67,26 +70,24 @@ class Instances:
                 if isinstance(made, Spout) is not spec.is_spout or not isinstance(made, Spout | Bolt):
                     raise LoadError(f"{type(made).__name__} is not a {'spout' if spec.is_spout else 'bolt'}")
                 conf, context = self._handshake(spec, task)
-                assert self.collector is not None
                 made.attach(self.collector, conf, context)
                 made.initialize(conf, context)
+                return made
         except LoadError as error:
-            self.faults.setdefault(name, str(error))
-            return None
+            why = str(error)
         except TookTooLongError:
-            self.faults.setdefault(name, f"it did not start within {START_S:g} s")
-            return None
+            why = f"it did not start within {START_S:g} s"
         except (Exception, SystemExit) as error:
-            self.faults.setdefault(name, f"its initialize raised {exception_text(error)}")
-            return None
-        return made
+            why = f"its initialize raised {exception_text(error)}"
+        self.faults.setdefault(name, why)
+        return None
 
     def _handshake(self, spec: ComponentSpec, task: int) -> tuple[dict[str, Any], dict[str, Any]]:
         conf = {"topology.name": self._plan.name, "topology.debug": False, **self._plan.config, **spec.config}
         context = {
-            "taskid": self.table.first[spec.name] + task,
+            "taskid": self.collector.table.first[spec.name] + task,
             "componentid": spec.name,
-            "task->component": self.table.component_of(),
+            "task->component": self.collector.table.component_of(),
             "source->stream->fields": {
                 item.component: self._specs[item.component].outputs
                 for item in spec.inputs

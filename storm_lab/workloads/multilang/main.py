@@ -18,12 +18,15 @@ from typing import Any
 from storm_lab.workloads.multilang import dsl
 from storm_lab.workloads.multilang.clock import VirtualClock
 from storm_lab.workloads.multilang.components import TicklessBatchingBolt
-from storm_lab.workloads.multilang.emits import TaskTable
+from storm_lab.workloads.multilang.emits import CallCollector, TaskTable
 from storm_lab.workloads.multilang.instances import Instances
 from storm_lab.workloads.multilang.loading import Loader, LoadError, install
 from storm_lab.workloads.multilang.plan import ComponentSpec, Given, Plan, read_plan, tick_of
 from storm_lab.workloads.multilang.recorder import Recorder
+from storm_lab.workloads.multilang.recording import Recording
 
+MEMORY = 1 << 32
+"""Bytes of address space that the process may have."""
 LARGEST_FILE = 1 << 30
 """Most bytes of a file that the process may write, including its outcome."""
 
@@ -44,23 +47,21 @@ def run_plan(plan: Plan) -> dict[str, Any]:
         except LoadError as error:
             return {"error": str(error), "absent": sorted(loader.absent.missed)}
         specs, faults = dsl.declared(topology.specs)
-        own = getattr(topology, "config", None)
-        config = {**(own if isinstance(own, dict) else {}), **config}
+        config = {**(topology.config if isinstance(topology.config, dict) else {}), **config}
     plan.config = {str(key): value for key, value in config.items()}
-    outcome: dict[str, Any] = {
+    return {
         "components": [asdict(spec) for spec in specs],
         "config": plan.config,
         "faults": faults,
+        **_record(plan, specs, loader, clock),
+        "absent": sorted(loader.absent.missed),
     }
-    outcome.update(_record(plan, specs, loader, clock))
-    outcome["absent"] = sorted(loader.absent.missed)
-    return outcome
 
 
 def _limit(plan: Plan) -> None:
     """Set the limits that the operating system enforces: memory, CPU time, size of files."""
     for what, most in (
-        (resource.RLIMIT_AS, plan.memory_mb * 2**20),
+        (resource.RLIMIT_AS, MEMORY),
         (resource.RLIMIT_CPU, int(plan.seconds) * 4 + 60),
         (resource.RLIMIT_FSIZE, LARGEST_FILE),
         (resource.RLIMIT_CORE, 0),
@@ -75,9 +76,7 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
     tasks = {spec.name: given[spec.name].tasks or spec.par for spec in specs}
     tick_s = tick_of(plan.config)
     while True:
-        instances = Instances(plan, specs, loader, TaskTable(specs, tasks))
-        recorder = Recorder(plan, specs, instances, clock)
-        instances.collector = recorder.collector
+        instances = Instances(plan, specs, loader, CallCollector(TaskTable(specs, tasks), Recording()))
         for spec in specs:
             if spec.name in broken or (spec.is_spout and given[spec.name].records is not None):
                 continue
@@ -91,7 +90,7 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
         names = _runnable(specs, broken)
         if not names:
             return {"broken": broken}
-        recording = recorder.record(names)
+        recording = Recorder(plan, specs, instances, clock).record(names)
         fresh = {name: reason for name, reason in recording.broken.items() if name not in broken}
         if not fresh:
             fresh = {

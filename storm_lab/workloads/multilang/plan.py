@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,8 @@ class Plan:
     """A run of Python components.
 
     Components are declared either by the streamparse topology in ``topology_file`` or by ``components``.
-    Modules are searched in ``folders``. At most ``records`` are taken from each spout and at most ``calls``
-    are made in total, in ``seconds`` of time and ``memory_mb`` of address space. ``rate_per_s`` applies to
-    spouts whose rate is not known.
+    Modules are searched in ``folders``. ``rate_per_s`` applies to spouts whose rate is not known. The run
+    ends after ``seconds``.
     """
 
     name: str
@@ -69,10 +68,7 @@ class Plan:
     config: dict[str, Any] = field(default_factory=dict)
     given: dict[str, Given] = field(default_factory=dict)
     rate_per_s: float = 100.0
-    records: int = 1000
-    calls: int = 200_000
     seconds: float = 60.0
-    memory_mb: int = 4096
 
 
 def tick_of(config: Mapping[str, Any]) -> float | None:
@@ -81,13 +77,8 @@ def tick_of(config: Mapping[str, Any]) -> float | None:
     return float(period) if isinstance(period, int | float) and period > 0 else None
 
 
-def write_plan(plan: Plan, path: Path) -> None:
-    """Write a plan for the other process."""
-    path.write_text(json.dumps(asdict(plan)), encoding="utf-8")
-
-
 def read_plan(path: Path) -> Plan:
-    """Read a plan that `write_plan` wrote."""
+    """Read a plan from its fields as JSON."""
     raw = json.loads(path.read_text(encoding="utf-8"))
     raw["components"] = [component_of(item) for item in raw["components"]]
     raw["given"] = {name: Given(**item) for name, item in raw["given"].items()}

@@ -8,7 +8,7 @@ spout is a source record. What follows from a record runs breadth first, as in
 from __future__ import annotations
 
 import heapq
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,12 +18,15 @@ from typing import Any
 from storm_lab.workloads.multilang import storm_module
 from storm_lab.workloads.multilang.clock import TookTooLongError, VirtualClock, at_most
 from storm_lab.workloads.multilang.components import Bolt, Component, Spout, Tuple
-from storm_lab.workloads.multilang.emits import CallCollector, Emitted
+from storm_lab.workloads.multilang.emits import Emitted
 from storm_lab.workloads.multilang.instances import Instances
 from storm_lab.workloads.multilang.loading import exception_text
 from storm_lab.workloads.multilang.plan import ComponentSpec, Given, Plan
 from storm_lab.workloads.multilang.recording import Call, Recording, Tree, add
 
+MOST_RECORDS = 1000
+"""Records that are taken from each spout."""
+MOST_CALLS = 200_000
 CALL_S = 5.0
 """Seconds that one call may take."""
 MOST_EMPTY = 1000
@@ -63,16 +66,15 @@ class Recorder:
     def __init__(
         self, plan: Plan, specs: Sequence[ComponentSpec], instances: Instances, clock: VirtualClock
     ) -> None:
-        self.out = Recording()
-        self.collector = CallCollector(specs, instances.table, self.out)
+        self.collector = instances.collector
+        self.out, self._table = self.collector.out, self.collector.table
         self._plan = plan
         self._specs = {spec.name: spec for spec in specs}
-        self._table = instances.table
         self._instances = instances
         self._clock = clock
         self._running: set[str] = set()
-        self._empty: dict[str, int] = {}
-        self._turns: dict[str, int] = {}
+        self._empty: Counter[str] = Counter()
+        self._turns: Counter[str] = Counter()
         self._calls = self._ticked = 0
         self._end = clock.real() + plan.seconds
 
@@ -103,13 +105,13 @@ class Recorder:
         return self.out
 
     def _enough(self) -> bool:
-        over = self._calls >= self._plan.calls or self._clock.real() > self._end
+        over = self._calls >= MOST_CALLS or self._clock.real() > self._end
         return over or bool(self.out.broken)
 
     def _turn(self, name: str) -> float | None:
         """Run one turn of a spout; return the virtual time that it takes, or None if it is exhausted."""
-        turn = self._turns.get(name, 0)
-        self._turns[name] = turn + 1
+        turn = self._turns[name]
+        self._turns[name] += 1
         given = self._plan.given.get(name, Given())
         if given.records is not None:
             if turn >= len(given.records):
@@ -117,7 +119,7 @@ class Recorder:
             emits = self.collector.given(name, given.records[turn])
             self._follow(name, 0, emits, None)
             return 1.0 / (given.rate_per_s or self._plan.rate_per_s)
-        if len(self.out.trees[name]) >= self._plan.records or self._empty.get(name, 0) >= MOST_EMPTY:
+        if len(self.out.trees[name]) >= MOST_RECORDS or self._empty[name] >= MOST_EMPTY:
             return None
         tasks = self._table.tasks[name]
         spout = self._instances.get(name, turn % tasks)
@@ -134,7 +136,7 @@ class Recorder:
                 reason = (self.out.notes.get(name) or ["its next_tuple fails"])[-1]
                 self.out.broken.setdefault(name, reason)
             return None
-        self._empty[name] = 0 if done.emits else self._empty.get(name, 0) + 1
+        self._empty[name] = 0 if done.emits else self._empty[name] + 1
         if done.emits:
             add(self.out.cost_ns, name, done.spent, len(done.emits))
         self._follow(name, turn % tasks, done.emits, spout)
@@ -153,7 +155,7 @@ class Recorder:
         for emit in emits:
             if emit.tup_id is not None or spout is None:
                 self.out.anchored.add(name)
-            tree, failed = self._tree([name, None, False, [emit.row()]], name, task, [emit])
+            tree, failed = self._tree([name, [emit.row()], None, False], name, task, [emit])
             if tree is None:
                 return
             self.out.trees[name].append(tree)
@@ -179,7 +181,7 @@ class Recorder:
             work = waiting.popleft()
             done = self._execute(work)
             source = [work.source, work.emit.stream]
-            calls.append([work.target, source, done.failed, [item.row() for item in done.emits]])
+            calls.append([work.target, [item.row() for item in done.emits], source, done.failed])
             any_failed |= done.failed
             if len(calls) > LARGEST_TREE:
                 self.out.broken[work.target] = f"one record leads to more than {LARGEST_TREE} calls"
@@ -190,7 +192,7 @@ class Recorder:
 
     def _queue(self, waiting: deque[_Work], name: str, task: int, emits: list[Emitted]) -> None:
         for emit in emits:
-            for route, tasks in zip(self._table.routes(name, emit.stream), emit.targets, strict=True):
+            for route, tasks in zip(self._table.routes[name, emit.stream], emit.targets, strict=True):
                 if route.target in self._running:
                     waiting.append(_Work(route.target, tasks, name, task, emit))
 
@@ -225,11 +227,9 @@ class Recorder:
                 continue
             self._ticked += 1
             tup = Tuple(f"tick{self._ticked}", *_TICK_SOURCE, -1, (1,))
-            # storm.py passes ticks to process like any other tuple.
-            plain = isinstance(bolt, storm_module.Bolt | storm_module.BasicBolt)
-            done = self._call(name, bolt, partial(bolt.process if plain else bolt.process_tick, tup))
+            done = self._call(name, bolt, partial(bolt.process_tick, tup))
             add(self.out.tick_ns, name, done.spent, 1)
-            root: Call = [name, None, False, [item.row() for item in done.emits]]
+            root: Call = [name, [item.row() for item in done.emits], None, False]
             tree, _ = self._tree(root, name, index, done.emits)
             if tree is None:
                 return
@@ -251,14 +251,11 @@ class Recorder:
             failed = True
             self.out.note(name, f"raised {exception_text(error)}")
         spent = thread_time_ns() - start
-        emits, refused = self.collector.end()
+        emits = self.collector.end()
         if isinstance(component, Bolt):
-            failed |= refused
-            self._note_acks(name, component, failed)
+            failed |= self.collector.failed
+            late = hasattr(component, "process_batch") or not component.auto_ack
+            if late and not failed and not self.collector.acked:
+                self.out.note(name, "acks tuples later, or never: played as acked when execute ends")
         add(self.out.failures, name, int(failed), 1)
         return _Done(emits, failed, spent)
-
-    def _note_acks(self, name: str, bolt: Bolt, failed: bool) -> None:
-        late = hasattr(bolt, "process_batch") or not bolt.auto_ack
-        if late and not failed and not self.collector.acked:
-            self.out.note(name, "acks tuples later, or never: played as acked when execute ends")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 Call = list[Any]
-"""``[component, source or None, failed, [[stream, values, size, task], ...]]``, as stored in JSON."""
+"""``[component, [[stream, values, size, task], ...], source or None, failed]``, as stored in JSON."""
 Tree = list[Call]
 """The calls that follow from one, breadth first."""
 Tally = list[int]
@@ -48,26 +48,20 @@ class Recording:
     def outcome(self, names: Iterable[str]) -> dict[str, Any]:
         """Return the run as stored in JSON; ``names`` are the components that were run."""
         return {
+            **{item.name: getattr(self, item.name) for item in fields(self) if item.name != "broken"},
             "recorded": list(names),
-            "trees": self.trees,
             "ticks": {
                 name: {
                     "tree": _median(trees),
-                    "emitting": sum(1 for tree in trees if tree[0][3]),
+                    "emitting": sum(1 for tree in trees if tree[0][1]),
                     # Ticks after the last one that emits belong to a period that has not ended.
-                    "all": max((n for n, tree in enumerate(trees, start=1) if tree[0][3]), default=0),
+                    "all": max((n for n, tree in enumerate(trees, start=1) if tree[0][1]), default=0),
                 }
                 for name, trees in self.ticks.items()
             },
-            "cost_ns": self.cost_ns,
             "input_ns": [[*key, *tally] for key, tally in self.input_ns.items()],
-            "tick_ns": self.tick_ns,
-            "elapsed_s": self.elapsed_s,
-            "slept_s": self.slept_s,
             "anchored": sorted(self.anchored),
             "replays": sorted(self.replays),
-            "failures": self.failures,
-            "notes": self.notes,
         }
 
 
@@ -80,6 +74,6 @@ def add(table: dict[Any, Tally], key: Any, amount: int, count: int) -> None:
 
 def _median(trees: list[Tree]) -> Tree:
     """Return the tree of the tick that emitted the median number of tuples, among those that emitted any."""
-    emitting = [tree for tree in trees if tree[0][3]] or trees[-1:]
-    emitting.sort(key=lambda tree: len(tree[0][3]))
+    emitting = [tree for tree in trees if tree[0][1]] or trees[-1:]
+    emitting.sort(key=lambda tree: len(tree[0][1]))
     return emitting[(len(emitting) - 1) // 2]
