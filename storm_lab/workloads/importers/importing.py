@@ -22,13 +22,7 @@ from storm_lab.workloads.importers.place import Notes, Place
 from storm_lab.workloads.importers.plain import read_plain
 from storm_lab.workloads.importers.storm_ui import read_ui
 from storm_lab.workloads.importers.streamparse import is_streamparse, read_streamparse
-from storm_lab.workloads.importers.ui_pages import (
-    fetch_pages,
-    is_url,
-    looks_like_page,
-    machines_of,
-    sort_pages,
-)
+from storm_lab.workloads.importers.ui_pages import fetch_pages, kind_of_page, machines_of, sort_pages
 
 _TEXTS = (".yaml", ".yml", ".flux", ".json")
 """Suffixes of files that are distinguished by their content; streamparse has .py and .clj."""
@@ -96,7 +90,7 @@ def _read(names: Sequence[str], wanted: Wanted, notes: Notes) -> Draft:
         raise UserError("no source is given", field="file", remedy=f"give {FORMATS}")
     if len(names) > _MOST_FILES:
         raise UserError("there are too many sources", field="file", value=len(names))
-    if len(names) == 1 and is_url(names[0]):
+    if len(names) == 1 and names[0].startswith(("http://", "https://")):
         return _ui(fetch_pages(names[0], notes), [names[0]], notes)
     paths = [Path(name) for name in names]
     if len(paths) == 1 and is_streamparse(paths[0]):
@@ -104,7 +98,7 @@ def _read(names: Sequence[str], wanted: Wanted, notes: Notes) -> Draft:
     if len(paths) == 1 and paths[0].is_dir():
         return _folder(paths[0], notes)
     parts = [_part(path, wanted) for path in paths]
-    if all(looks_like_page(part) for part in parts):
+    if all(map(kind_of_page, parts)):
         return _ui(parts, [path.name for path in paths], notes)
     if len(parts) != 1:
         message = "several files are one topology only if they are pages of Storm's UI"
@@ -126,7 +120,7 @@ def _folder(folder: Path, notes: Notes) -> Draft:
     """Read the pages of Storm's UI in a folder; other files in it are ignored."""
     files = sorted(path for path in folder.iterdir() if path.suffix == ".json")[:_MOST_FILES]
     found = [(path, json_part(read_bounded(path), path.name)) for path in files]
-    pages = [(path, part) for path, part in found if looks_like_page(part)]
+    pages = [(path, part) for path, part in found if kind_of_page(part)]
     if not pages:
         raise UserError(
             "is neither a streamparse project (there is no topologies folder) nor one of pages of Storm's UI",

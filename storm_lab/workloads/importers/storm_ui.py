@@ -32,18 +32,30 @@ Stream = tuple[str, str]
 
 
 @dataclass(slots=True)
-class _Statistics:
-    """What the pages count, over ``seconds``.
+class _Counts:
+    """What the pages count of a component; ``own`` is its entry in the topology's page.
 
-    ``emitted`` is by (component, stream). ``executed`` and ``latency_ms`` (execute latency) are by bolt and
-    the (component, stream) that it reads. ``own`` is each component's entry in the topology's page.
+    ``emitted`` is by stream. ``executed`` and ``latency_ms`` (execute latency) are by the (component, stream)
+    that a bolt reads.
     """
 
-    seconds: float
-    emitted: dict[Stream, float] = field(default_factory=dict)
-    executed: dict[str, dict[Stream, float]] = field(default_factory=dict)
-    latency_ms: dict[str, dict[Stream, float]] = field(default_factory=dict)
-    own: dict[str, Part] = field(default_factory=dict)
+    own: Part
+    emitted: dict[str, float] = field(default_factory=dict)
+    executed: dict[Stream, float] = field(default_factory=dict)
+    latency_ms: dict[Stream, float] = field(default_factory=dict)
+
+    def emit(self, stream: str | None, count: float | None) -> None:
+        """Count tuples of a stream, unless it is one of Storm's own or was counted before."""
+        if stream is not None and not stream.startswith("__") and count is not None:
+            self.emitted.setdefault(stream, max(0.0, count))
+
+    def read(self, source: Stream, executed: float | None, latency: float | None) -> None:
+        """Count executed tuples of an input, as `emit` does."""
+        if not source[0] or source[0].startswith("__") or source[1].startswith("__"):
+            return
+        self.executed.setdefault(source, max(0.0, executed or 0.0))
+        if latency is not None:
+            self.latency_ms.setdefault(source, max(0.0, latency))
 
 
 def read_ui(pages: UiPages, place: Place, notes: Notes) -> Draft:
@@ -55,15 +67,18 @@ def read_ui(pages: UiPages, place: Place, notes: Notes) -> Draft:
         return draft
     draft = Draft(FORMAT, a_text(page.get("name")) or a_text(page.get("id")) or "topology", page.place, notes)
     draft.measured = "execute latencies of a running cluster"
-    statistics = _Statistics(_seconds(page, draft))
+    seconds = _seconds(page, draft)
+    counts: dict[str, _Counts] = {}
     for section, identity, is_spout in (("spouts", "spoutId", True), ("bolts", "boltId", False)):
         for item in page.under(section):
-            _component(item, a_text(item.get(identity)) or "", draft, pages, statistics, is_spout=is_spout)
+            name = a_text(item.get(identity)) or ""
+            if not name.startswith("__") and _add(item, name, draft, is_spout=is_spout):
+                counts[name] = _counts(item, pages.components.get(name))
     if pages.metrics is not None:
-        _count_metrics(pages.metrics, statistics)
-    _subscriptions(pages, statistics, draft)
+        _count_metrics(pages.metrics, counts)
+    _subscriptions(pages, counts, draft)
     for component in draft.components.values():
-        _figures(component, statistics, draft)
+        _figures(component, counts[component.id], seconds, draft)
     read_settings(page.get("configuration"), draft)
     if any(not component.is_spout for component in draft.components.values()):
         notes.assume(
@@ -97,15 +112,10 @@ def _pretty_seconds(text: str) -> float:
     return total
 
 
-def _component(
-    item: Part, name: str, draft: Draft, pages: UiPages, statistics: _Statistics, *, is_spout: bool
-) -> None:
-    if name.startswith("__"):
-        return
+def _add(item: Part, name: str, draft: Draft, *, is_spout: bool) -> bool:
     component = DraftComponent(name, is_spout, item.place)
     if not draft.add(component):
-        return
-    statistics.own[name] = item
+        return False
     component.executors = whole(item.get("executors"), draft.notes, f"executors of {name}", least=1)
     component.tasks = whole(item.get("tasks"), draft.notes, f"tasks of {name}", least=1)
     if component.tasks is not None and component.executors is not None:
@@ -118,33 +128,33 @@ def _component(
         value = number(item.get(key))
         if value is not None and 0 <= value <= 1e9:
             setattr(component, attribute, value)
-    own = pages.components.get(name)
-    if own is None:
-        return
-    for output in own.under("outputStats"):
-        stream, emitted = a_text(output.get("stream")), number(output.get("emitted"))
-        if stream is not None and not stream.startswith("__") and emitted is not None:
-            statistics.emitted[name, stream] = max(0.0, emitted)
-    for source in own.under("inputStats"):
-        executed, latency = number(source.get("executed")), number(source.get("executeLatency"))
-        _count_input(statistics, name, _stream(source, "component", "stream"), executed, latency)
+    return True
 
 
-def _count_metrics(page: Part, statistics: _Statistics) -> None:
+def _counts(item: Part, page: Part | None) -> _Counts:
+    """Return what a component's page counts, if there is one."""
+    counts = _Counts(item)
+    if page is not None:
+        for output in page.under("outputStats"):
+            counts.emit(a_text(output.get("stream")), number(output.get("emitted")))
+        for entry in page.under("inputStats"):
+            executed, latency = number(entry.get("executed")), number(entry.get("executeLatency"))
+            counts.read(_stream(entry, "component", "stream"), executed, latency)
+    return counts
+
+
+def _count_metrics(page: Part, counts: dict[str, _Counts]) -> None:
     """Count from the page of all components' metrics, for components without a page of their own."""
-    for section in ("spouts", "bolts"):
-        for item in page.under(section):
-            name = a_text(item.get("id")) or ""
-            for entry in item.under("emitted"):
-                stream, value = a_text(entry.get("stream_id")), number(entry.get("value"))
-                if stream is not None and not stream.startswith("__") and value is not None:
-                    statistics.emitted.setdefault((name, stream), max(0.0, value))
-            for entry in item.under("executed"):
-                source, value = _stream(entry, "component_id", "stream_id"), number(entry.get("value"))
-                _count_input(statistics, name, source, value, None)
-            for entry in item.under("executed_ms_avg"):
-                source, value = _stream(entry, "component_id", "stream_id"), number(entry.get("value"))
-                _count_input(statistics, name, source, None, value)
+    for item in (*page.under("spouts"), *page.under("bolts")):
+        own = counts.get(a_text(item.get("id")) or "")
+        if own is None:
+            continue
+        for entry in item.under("emitted"):
+            own.emit(a_text(entry.get("stream_id")), number(entry.get("value")))
+        for entry in item.under("executed"):
+            own.read(_stream(entry, "component_id", "stream_id"), number(entry.get("value")), None)
+        for entry in item.under("executed_ms_avg"):
+            own.read(_stream(entry, "component_id", "stream_id"), None, number(entry.get("value")))
 
 
 def _stream(part: Part, component: str, stream: str) -> Stream:
@@ -152,18 +162,7 @@ def _stream(part: Part, component: str, stream: str) -> Stream:
     return a_text(part.get(component)) or "", a_text(part.get(stream)) or DEFAULT_STREAM
 
 
-def _count_input(
-    statistics: _Statistics, bolt: str, source: Stream, executed: float | None, latency: float | None
-) -> None:
-    if not source[0] or source[0].startswith("__") or source[1].startswith("__"):
-        return
-    counts = statistics.executed.setdefault(bolt, {})
-    counts.setdefault(source, max(0.0, executed or 0.0))
-    if latency is not None:
-        statistics.latency_ms.setdefault(bolt, {}).setdefault(source, max(0.0, latency))
-
-
-def _subscriptions(pages: UiPages, statistics: _Statistics, draft: Draft) -> None:
+def _subscriptions(pages: UiPages, counts: dict[str, _Counts], draft: Draft) -> None:
     """Add the inputs of every bolt, from the graph and from the inputs that were counted."""
     grouped: dict[tuple[str, Stream], tuple[str, Place]] = {}
     for name, item in pages.graph.items() if pages.graph is not None else ():
@@ -174,9 +173,8 @@ def _subscriptions(pages: UiPages, statistics: _Statistics, draft: Draft) -> Non
     for component in draft.components.values():
         if component.is_spout:
             continue
-        counted = list(statistics.executed.get(component.id, {}))
         named = [source for bolt, source in grouped if bolt == component.id]
-        for source in dict.fromkeys([*named, *counted]):
+        for source in dict.fromkeys([*named, *counts[component.id].executed]):
             component.inputs.append(_input(component, source, grouped.get((component.id, source)), draft))
         if not component.inputs:
             draft.notes.missing(
@@ -202,34 +200,30 @@ def _input(
     return item
 
 
-def _figures(component: DraftComponent, statistics: _Statistics, draft: Draft) -> None:
-    name, own = component.id, statistics.own[component.id]
-    emitted = {stream: count for (source, stream), count in statistics.emitted.items() if source == name}
+def _figures(component: DraftComponent, counts: _Counts, seconds: float, draft: Draft) -> None:
+    own, emitted = counts.own, counts.emitted
     total = number(own.get("emitted")) or 0.0
     if not emitted and total > 0:
         emitted = _shared(component, total, draft)
     if component.is_spout:
         calls = sum(emitted.values())
-        component.rate_per_s = calls / statistics.seconds
-        acked = number(own.get("acked")) or 0.0
-        failed = number(own.get("failed")) or 0.0
+        component.rate_per_s = calls / seconds
         if calls > 0:
-            component.anchored = acked + failed > 0
+            component.anchored = (number(own.get("acked")) or 0.0) + (number(own.get("failed")) or 0.0) > 0
     else:
-        calls = sum(statistics.executed.get(name, {}).values()) or number(own.get("executed")) or 0.0
-        _costs(component, own, statistics)
+        calls = sum(counts.executed.values()) or number(own.get("executed")) or 0.0
+        _costs(component, counts)
     for stream, count in emitted.items():
         if calls > 0:
             component.stream(stream).per_call = count / calls
 
 
-def _costs(component: DraftComponent, own: Part, statistics: _Statistics) -> None:
-    latency = number(own.get("executeLatency"))
+def _costs(component: DraftComponent, counts: _Counts) -> None:
+    latency = number(counts.own.get("executeLatency"))
     if latency is not None and latency >= 0:
         component.cost_us = Spread(latency * 1000)
-    by_input = statistics.latency_ms.get(component.id, {})
     for item in component.inputs:
-        found = by_input.get((item.source, item.stream))
+        found = counts.latency_ms.get((item.source, item.stream))
         if found is not None and len(component.inputs) > 1:
             item.cost_us = Spread(found * 1000)
         elif found is not None and component.cost_us is None:

@@ -41,17 +41,12 @@ class UiPages:
     supervisors: Part | None = None
 
 
-def looks_like_page(part: Part) -> bool:
-    """Whether a document is one of the pages that are read here."""
-    return _kind(part) != ""
-
-
 def sort_pages(parts: Iterable[Part], notes: Notes) -> UiPages:
     """Sort pages by their kind; of two of a kind the first counts."""
     pages = UiPages()
     for part in parts:
-        kind = _kind(part)
-        if kind == "component":
+        kind = kind_of_page(part)
+        if kind == "components":
             name = a_text(part.get("id")) or ""
             if pages.components.setdefault(name, part) is not part:
                 notes.cannot_use(part.place, f"a second page of {name}", "the first one counts")
@@ -66,12 +61,13 @@ def sort_pages(parts: Iterable[Part], notes: Notes) -> UiPages:
     return pages
 
 
-def _kind(part: Part) -> str:
+def kind_of_page(part: Part) -> str:
+    """Return which attribute of `UiPages` a page is for, or "other"; empty if it is none of Storm's UI."""
     if not isinstance(part.value, Mapping):
         return ""
     keys = set(part.value)
     if "componentType" in keys or {"spoutSummary", "boltStats"} & keys:
-        return "component"
+        return "components"
     if "topologyStats" in keys:
         return "topology"
     if {"spouts", "bolts"} & keys and _has(part, "spoutId", "boltId"):
@@ -96,11 +92,6 @@ def _has(part: Part, *names: str) -> bool:
         for item in part.under(section)
         for name in names
     )
-
-
-def is_url(text: str) -> bool:
-    """Whether a source is a URL to fetch."""
-    return text.startswith(("http://", "https://"))
 
 
 def fetch_pages(url: str, notes: Notes) -> list[Part]:
