@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from storm_lab.errors import UserError
 from storm_lab.workloads.importers import finish
+from storm_lab.workloads.importers.command import report_json, report_text
 from storm_lab.workloads.importers.importing import import_topology
 from storm_lab.workloads.importers.machines_file import read_machines
-from storm_lab.workloads.importers.report import report_json, report_text
 from tests.importers.flux_shapes import SHAPES
 from tests.importers.streamparse_shapes import PROJECTS
 from tests.importers.test_loadgen import CAPTURED
