@@ -172,3 +172,28 @@ class Draft:
             return declared
         named = [name for item in self.subscriptions(component.id, stream) for name in item.fields]
         return tuple(dict.fromkeys([*component.streams[stream].keys, *named])) or (UNNAMED,)
+
+    def fit_rows(self, component: DraftComponent) -> None:
+        """Give a spout its records' values, in order of its first stream's fields; note what does not fit."""
+        rows = component.records
+        heard = (
+            item.stream for c in self.components.values() for item in c.inputs if item.source == component.id
+        )
+        first = next(iter(component.streams), None) or next(heard, DEFAULT_STREAM)
+        stream = component.stream(first)
+        if stream.fields is None and isinstance(rows[0], dict):
+            stream.fields = tuple(str(key) for key in rows[0])
+        fields = self.fields_of(component, first)
+        if stream.fields is None and isinstance(rows[0], list) and len(rows[0]) != len(fields):
+            named = [name for name in fields if name != UNNAMED]
+            extra = [f"value{n}" for n in range(len(rows[0]) - len(named))]
+            fields = stream.fields = (*named, *extra) if extra else fields
+        given = []
+        for number, row in enumerate(rows, start=1):
+            values = tuple(row.get(name) for name in fields) if isinstance(row, dict) else tuple(row)
+            if len(values) != len(fields):
+                why = f"it has {len(values)} values where the fields are: {', '.join(fields)}"
+                self.notes.missing(component.place, f"record {number} of {component.id}", why)
+                return
+            given.append(values)
+        component.given = tuple(given)

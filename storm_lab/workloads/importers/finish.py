@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from storm_lab.errors import UserError
-from storm_lab.model.settings import CPU, OFFHEAP, ONHEAP
 from storm_lab.model.topology import DEFAULT_DEMAND, Component, Grouping, Resources, Subscription, Topology
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
 from storm_lab.workloads.importers.figures import Defaults, Emits, Figures, Keys, Spread
-from storm_lab.workloads.importers.given import fit_rows
 from storm_lab.workloads.importers.imported import Playable, Source
 from storm_lab.workloads.importers.scalars import MOST_EXECUTORS
-from storm_lab.workloads.importers.settings import drop_foreign_settings
+from storm_lab.workloads.importers.settings import RESOURCES, drop_foreign_settings
 
 TRACE_CALLS = 20_000
 """Calls of user code in a trace made from figures; enough for every key of the default distribution."""
@@ -33,7 +31,7 @@ def finish(draft: Draft, defaults: Defaults) -> Playable | None:
     """Return the playable topology, or None if something is missing; note in the draft what was assumed."""
     for component in draft.components.values():
         if component.records and not draft.is_recorded(component.id):
-            fit_rows(component, draft)
+            draft.fit_rows(component)
     _check_topology(draft)
     if any(item.missing for item in draft.notes.unusable):
         return None
@@ -190,18 +188,11 @@ def _component(component: DraftComponent, draft: Draft) -> Component:
 
 
 def _resources(component: DraftComponent, draft: Draft) -> Resources | None:
-    if component.cpu_points is None and component.memory_mb is None and component.offheap_mb is None:
+    own = {name: getattr(component, name) for name in RESOURCES.values()}
+    if all(amount is None for amount in own.values()):
         return None
-
-    def of(own: float | None, key: str, default: float) -> float:
-        value = draft.settings.get(key, default) if own is None else own
-        return float(value)
-
-    return Resources(
-        of(component.cpu_points, CPU, DEFAULT_DEMAND.cpu_points),
-        of(component.memory_mb, ONHEAP, DEFAULT_DEMAND.memory_mb),
-        of(component.offheap_mb, OFFHEAP, DEFAULT_DEMAND.offheap_mb),
-    )
+    usual = {name: draft.settings.get(key, getattr(DEFAULT_DEMAND, name)) for key, name in RESOURCES.items()}
+    return Resources(**{name: float(usual[name] if own[name] is None else own[name]) for name in own})
 
 
 def _figures(component: DraftComponent, draft: Draft, defaults: Defaults) -> Figures:

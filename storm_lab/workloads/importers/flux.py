@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from storm_lab.model.topology import DEFAULT_STREAM
+from storm_lab.model.topology import DEFAULT_STREAM, Grouping
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.importers.documents import Part, read_bounded, yaml_part
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
 from storm_lab.workloads.importers.flux_includes import Merged, check_references, merge_includes
-from storm_lab.workloads.importers.flux_shell import ShellCommand, is_shell, read_shell, run_flux
+from storm_lab.workloads.importers.flux_shell import SHELL_CLASSES, ShellCommand, read_shell, run_flux
 from storm_lab.workloads.importers.flux_text import as_written, is_open, substituted
 from storm_lab.workloads.importers.overlay import Wanted
 from storm_lab.workloads.importers.place import Notes
@@ -117,7 +117,7 @@ def _component(part: Part, draft: Draft, commands: dict[str, ShellCommand], *, i
         if load is not None and load.value != -1:
             setattr(component, attribute, amount(load, notes, f"{key} of {name}"))
     _own_settings(part.get("config"), component, draft)
-    if is_shell(class_name):
+    if class_name.rpartition(".")[2] in SHELL_CLASSES:
         commands[name] = read_shell(part, component, notes)
     else:
         _note_windows(part, component, notes)
@@ -166,24 +166,18 @@ def _stream(part: Part, draft: Draft) -> None:
         known = ", ".join(list(draft.components)[:12]) or "none"
         notes.missing(part.place, f"the stream to {target!r}", f"there is no such bolt; there are: {known}")
         return
-    grouping = part.get("grouping")
-    place = part.place if grouping is None else grouping.place
-    kind = None if grouping is None else grouping.get("type")
-    stream = None if grouping is None else grouping.get("streamId")
+    how = part.get("grouping") or Part(None, part.place)
+    grouping = grouping_of(a_text(how.get("type")), notes, how.place)
+    keyed = grouping in (Grouping.FIELDS, Grouping.PARTIAL_KEY)
     component.inputs.append(
         DraftInput(
             source=source,
-            place=place,
-            stream=as_written(a_text(stream) or DEFAULT_STREAM),
-            grouping=grouping_of(a_text(kind), notes, place),
-            fields=() if grouping is None else tuple(map(as_written, _field_names(grouping))),
+            place=how.place,
+            stream=as_written(a_text(how.get("streamId")) or DEFAULT_STREAM),
+            grouping=grouping,
+            fields=tuple(map(as_written, texts(how.get("args")))) if keyed else (),
         )
     )
-
-
-def _field_names(grouping: Part) -> tuple[str, ...]:
-    kind = (a_text(grouping.get("type")) or "").upper()
-    return texts(grouping.get("args")) if kind in ("FIELDS", "PARTIAL_KEY") else ()
 
 
 def _guess_version(merged: Merged, draft: Draft) -> None:

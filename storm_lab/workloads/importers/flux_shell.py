@@ -13,7 +13,6 @@ from pathlib import Path, PurePath
 from storm_lab.model.topology import DEFAULT_STREAM
 from storm_lab.workloads.importers.documents import Part
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftStream
-from storm_lab.workloads.importers.given import fit_rows
 from storm_lab.workloads.importers.overlay import Overlay, Wanted
 from storm_lab.workloads.importers.place import Notes
 from storm_lab.workloads.importers.python_run import run_into
@@ -21,6 +20,7 @@ from storm_lab.workloads.importers.scalars import a_text, amount, texts
 from storm_lab.workloads.multilang.plan import TICK, ComponentSpec, InputSpec, Plan
 
 SHELL_CLASSES = ("FluxShellSpout", "FluxShellBolt", "GenericShellBolt", "GenericShellSpout")
+"""Flux's wrappers around a program in another language."""
 _NOTHING = "NONE_BUT_FLUX_WANTS_SOMETHING_HERE"
 """What streamparse writes for a component without output fields."""
 MOST_SEARCHED = 20_000
@@ -35,11 +35,6 @@ class ShellCommand:
     config: dict[str, object] = field(default_factory=dict)
 
 
-def is_shell(class_name: str) -> bool:
-    """Whether a class is one of Flux's wrappers around a program in another language."""
-    return class_name.rpartition(".")[2] in SHELL_CLASSES
-
-
 def read_shell(part: Part, component: DraftComponent, notes: Notes) -> ShellCommand:
     """Read a wrapper's arguments: command, output fields, and what ``configMethods`` add to them."""
     lists = part.under("constructorArgs")
@@ -48,26 +43,21 @@ def read_shell(part: Part, component: DraftComponent, notes: Notes) -> ShellComm
     if len(lists) > 1:
         _declare(component, DEFAULT_STREAM, texts(lists[1]))
     for method in part.under("configMethods"):
-        _apply(a_text(method.get("name")) or "", method, component, command, notes)
+        name, arguments = a_text(method.get("name")) or "method", method.under("args")
+        if name == "setDefaultStream" and arguments:
+            _declare(component, DEFAULT_STREAM, _fields(arguments[0]))
+        elif name == "setNamedStream" and len(arguments) > 1:
+            _declare(component, a_text(arguments[0]) or DEFAULT_STREAM, _fields(arguments[1]))
+        elif name == "addComponentConfig" and len(arguments) > 1:
+            key = a_text(arguments[0]) or ""
+            command.config[key] = arguments[1].plain()
+            if key == TICK:
+                component.tick_s = amount(arguments[1], notes, TICK, most=86400) or component.tick_s
+        else:
+            idle = name in ("changeChildCWD", "setEnv")
+            why = "it has no effect on what is played" if idle else "Flux's wrappers have no such method"
+            notes.cannot_use(method.place, f"{component.id}'s {name}", why)
     return command
-
-
-def _apply(name: str, method: Part, component: DraftComponent, command: ShellCommand, notes: Notes) -> None:
-    arguments = method.under("args")
-    if name == "setDefaultStream" and arguments:
-        _declare(component, DEFAULT_STREAM, _fields(arguments[0]))
-    elif name == "setNamedStream" and len(arguments) > 1:
-        _declare(component, a_text(arguments[0]) or DEFAULT_STREAM, _fields(arguments[1]))
-    elif name == "addComponentConfig" and len(arguments) > 1:
-        key = a_text(arguments[0]) or ""
-        command.config[key] = arguments[1].plain()
-        if key == TICK:
-            component.tick_s = amount(arguments[1], notes, TICK, most=86400) or component.tick_s
-    elif name in ("changeChildCWD", "setEnv"):
-        notes.cannot_use(method.place, f"{component.id}'s {name}", "it has no effect on what is played")
-    else:
-        what = f"{component.id}'s {name or 'method'}"
-        notes.cannot_use(method.place, what, "Flux's wrappers have no such method")
 
 
 def _fields(part: Part) -> tuple[str, ...]:
@@ -116,7 +106,7 @@ def _declare_all(draft: Draft, overlay: Overlay) -> None:
         rows = overlay.rows(component.id) if component.is_spout else None
         if rows is not None:
             component.records = rows
-            fit_rows(component, draft)
+            draft.fit_rows(component)
     for component in draft.components.values():
         for item in component.inputs:
             source = draft.components.get(item.source)

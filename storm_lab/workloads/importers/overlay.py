@@ -12,7 +12,6 @@ from storm_lab.workloads.build import REFERENCE_MHZ
 from storm_lab.workloads.importers.documents import Part, read_bounded, yaml_part
 from storm_lab.workloads.importers.draft import Draft, Row
 from storm_lab.workloads.importers.figures import Defaults
-from storm_lab.workloads.importers.given import read_rows
 from storm_lab.workloads.importers.place import Notes, Place
 from storm_lab.workloads.importers.schema import OVERLAY, checked
 from storm_lab.workloads.importers.yaml_figures import (
@@ -21,6 +20,7 @@ from storm_lab.workloads.importers.yaml_figures import (
     keys_of,
     put_figures,
     put_topology,
+    read_rows,
 )
 
 _NOWHERE = Part(None, Place("overlay"))

@@ -1,10 +1,12 @@
 """Write figures of storm-lab's own YAML files into drafts.
 
-The files were checked against their schemas. Topologies and overlays share these functions.
+The files were checked against their schemas. Topologies and overlays share these functions. Files of records
+hold the values that a spout emits: real input for a topology whose own source is unavailable.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,10 +16,12 @@ from storm_lab.errors import UserError, check_known
 from storm_lab.model.machines import MACHINE_TYPES
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.build import REFERENCE_MHZ
-from storm_lab.workloads.importers.documents import Part
-from storm_lab.workloads.importers.draft import Draft, DraftComponent
+from storm_lab.workloads.importers.documents import Part, read_bounded
+from storm_lab.workloads.importers.draft import Draft, DraftComponent, Row
 from storm_lab.workloads.importers.figures import Keys, KeyShape, Spread
-from storm_lab.workloads.importers.given import read_rows
+
+LARGEST_RECORDS = 64 * 1024 * 1024
+MOST_RECORDS = 100_000
 
 
 def clock_of(given: Mapping[str, Any] | None, where: str) -> float | None:
@@ -129,3 +133,40 @@ def _put_emits(component: DraftComponent, name: str, given: Any) -> None:
             setattr(stream, key, kind(given[key]))
     for field, keys in given.get("keys", {}).items():
         stream.keys[field] = keys_of(keys)
+
+
+def read_rows(name: str, folder: Path, field: str, *, inside: bool) -> list[Row]:
+    """Return the records of a file.
+
+    A JSON file (``.json``, ``.jsonl``, ``.ndjson``) has a list, object or value per line, any other file a
+    text per line.
+
+    Raises:
+        UserError: the file cannot be read, holds no record or too many, or a line is not JSON.
+    """
+    path = folder / name
+    if inside and not path.resolve().is_relative_to(folder.resolve()):
+        message = "is outside the folder of the file that names it"
+        raise UserError(message, field=field, value=name, remedy="put it there")
+    lines = read_bounded(path, field=field, largest=LARGEST_RECORDS).split("\n")
+    as_json = path.suffix in (".json", ".jsonl", ".ndjson")
+    rows = [
+        _row(line, number, as_json, path.name, field)
+        for number, line in enumerate(lines, start=1)
+        if line.strip()
+    ]
+    if not 1 <= len(rows) <= MOST_RECORDS:
+        remedy = f"give 1 to {MOST_RECORDS}"
+        raise UserError(f"holds {len(rows)} records", field=field, value=name, remedy=remedy)
+    return rows
+
+
+def _row(line: str, number: int, as_json: bool, file: str, field: str) -> Row:
+    if not as_json:
+        return [line.removesuffix("\r")]
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        remedy = "give one JSON value a line"
+        raise UserError(f"line {number} is not JSON", field=field, value=file, remedy=remedy) from None
+    return value if isinstance(value, list | dict) else [value]
