@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from storm_lab.workloads.importers.place import Notes, Place
@@ -30,9 +31,7 @@ def read_clojure(text: str, file: str, notes: Notes) -> list[ComponentSpec]:
     except _NotClojureError as error:
         notes.missing(Place(file), "the topology", f"it is not Clojure: {error}")
         return []
-    found: list[ComponentSpec] = []
-    for name, call in _specs(forms):
-        found.append(_spec(name.text, call, Place(file, name.line, name.text), notes))
+    found = [_spec(name.text, call, Place(file, name.line, name.text), notes) for name, call in _specs(forms)]
     if not found:
         notes.missing(Place(file), "the components", "there is no python-spout-spec or python-bolt-spec")
     return found
@@ -40,17 +39,13 @@ def read_clojure(text: str, file: str, notes: Notes) -> list[ComponentSpec]:
 
 def _specs(forms: list[Form | Atom]) -> Iterator[tuple[Atom, Form]]:
     """Yield names with the calls that specify them, from all maps, in the order of the file."""
-    waiting = list(reversed(forms))
-    while waiting:
-        form = waiting.pop()
-        if not isinstance(form, Form):
-            continue
-        if form.kind == "{":
-            for pair in form.pairs():
+    for form in forms:
+        if isinstance(form, Form):
+            for pair in form.pairs() if form.kind == "{" else ():
                 match pair:
                     case (Atom(is_text=True) as name, Form() as call) if call.called in (*_SPOUTS, *_BOLTS):
                         yield name, call
-        waiting += reversed(form.items)
+            yield from _specs(form.items)
 
 
 def _spec(name: str, call: Form, place: Place, notes: Notes) -> ComponentSpec:
@@ -64,8 +59,7 @@ def _spec(name: str, call: Form, place: Place, notes: Notes) -> ComponentSpec:
         plain = plain[1:]
     spec = ComponentSpec(name, is_spout)
     if not is_spout:
-        inputs = plain.pop(0) if plain else None
-        spec.inputs = _inputs(inputs, place, notes)
+        spec.inputs = _inputs(plain.pop(0) if plain else None, place, notes)
     if python:
         code = plain.pop(0) if plain else None
         if isinstance(code, Atom) and code.is_text and "." in code.text:
@@ -143,10 +137,8 @@ def _number(atom: Atom) -> str | int | float | bool:
         return atom.text == "true"
     if not atom.is_text:
         for kind in (int, float):
-            try:
+            with suppress(ValueError):
                 return kind(atom.text)
-            except ValueError:
-                continue
     return atom.text
 
 

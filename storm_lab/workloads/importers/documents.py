@@ -17,7 +17,7 @@ import yaml
 from yaml.constructor import ConstructorError, SafeConstructor
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, refused_by_system
 from storm_lab.workloads.importers.place import Notes, Place
 
 LARGEST_FILE = 4 * 1024 * 1024
@@ -89,23 +89,18 @@ class Part:
 
 def read_bounded(path: Path, *, field: str = "file", largest: int = LARGEST_FILE) -> str:
     """Return a text file's content; `UserError` if it cannot be read, is too large or is not UTF-8."""
-
-    def refusal(message: str, remedy: str = "give the path of a file that you may read") -> UserError:
-        return UserError(message, field=field, value=str(path), remedy=remedy)
-
-    try:
+    value, remedy = str(path), "give the path of a file that you may read"
+    with refused_by_system("cannot be read", field=field, value=value, remedy=remedy):
         if not path.is_file():
-            raise refusal("there is no such file")
+            raise UserError("there is no such file", field=field, value=value, remedy=remedy)
         if path.stat().st_size > largest:
-            raise refusal("is too large", f"at most {largest // 1024} KiB are read")
+            remedy = f"at most {largest // 1024} KiB are read"
+            raise UserError("is too large", field=field, value=value, remedy=remedy)
         data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise refusal(f"cannot be read ({reason})") from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise refusal("is not UTF-8 text", "save it as UTF-8") from None
+        raise UserError("is not UTF-8 text", field=field, value=value, remedy="save it as UTF-8") from None
 
 
 def yaml_part(text: str, file: str, notes: Notes) -> Part:
@@ -186,11 +181,8 @@ class _Unfolding:
         place = Place(self.file, None, key)
         self._count(depth)
         if isinstance(value, dict):
-            parts = {}
-            for name, below in value.items():
-                text = _printable(str(name))
-                parts[text] = self.plain_part(below, _joined(key, text), depth + 1)
-            return Part(parts, place)
+            named = [(_printable(str(name)), below) for name, below in value.items()]
+            return Part({n: self.plain_part(v, _joined(key, n), depth + 1) for n, v in named}, place)
         if isinstance(value, list):
             return Part([self.plain_part(v, f"{key}[{i}]", depth + 1) for i, v in enumerate(value)], place)
         if value is None or isinstance(value, int | float):

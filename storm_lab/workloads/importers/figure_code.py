@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, cycle
 from statistics import NormalDist
 
 from storm_lab.model.javahash import string_hash
 from storm_lab.model.topology import Component
-from storm_lab.workloads.importers.figures import Emits, Figures, Keys, KeyShape, Spread
+from storm_lab.workloads.importers.figures import Emits, Figures, KeyShape, Spread
 from storm_lab.workloads.splitmix import SplitMix
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 
@@ -50,12 +49,9 @@ class StatedSpout(Spout):
         self._cost = _costs(component.id, figures.cost_us)
         self._figures = figures
 
-    def records(self) -> Iterator[Record]:
-        """Yield the given records, or a number for each call."""
-        if self._given:
-            yield from self._given
-        else:
-            yield from ((number,) for number in range(self._calls))
+    def records(self) -> Iterable[Record]:
+        """Return the given records, or a number for each call."""
+        return self._given or ((number,) for number in range(self._calls))
 
     def next_tuple(self, record: Record, emit: Emit) -> None:
         """Emit the record, if records are given, and what is due on other streams."""
@@ -114,8 +110,7 @@ class _Emitter:
         self._emits = {name: emits for name, emits in figures.emits.items() if name != without}
         self._all = figures.emits
         self._carried = dict.fromkeys(self._emits, 0.0)
-        self._direct = direct
-        self._turn = dict.fromkeys(direct, 0)
+        self._tasks = {stream: cycle(range(tasks)) for stream, tasks in direct.items()}
         self._values = {
             stream: [_value(component.id, stream, name, figures.emits[stream]) for name in fields]
             for stream, fields in component.outputs.items()
@@ -133,13 +128,8 @@ class _Emitter:
     def emit_one(self, stream: str, emit: Emit) -> None:
         """Emit one tuple."""
         values = [draw() for draw in self._values[stream]]
-        size = self._all[stream].bytes
-        if stream not in self._direct:
-            emit(*values, stream=stream, size=size)
-            return
-        task = self._turn[stream]
-        self._turn[stream] = (task + 1) % self._direct[stream]
-        emit(*values, stream=stream, size=size, task=task)
+        task = next(self._tasks[stream]) if stream in self._tasks else None
+        emit(*values, stream=stream, size=self._all[stream].bytes, task=task)
 
 
 def _value(component: str, stream: str, field: str, emits: Emits) -> Callable[[], str]:
@@ -151,15 +141,10 @@ def _value(component: str, stream: str, field: str, emits: Emits) -> Callable[[]
     if keys.shape is KeyShape.UNIFORM:
         return lambda: names[draw.below(len(names))]
     if keys.shape is KeyShape.ZIPF:
-        cumulative = _zipf(keys)
+        cumulative = list(accumulate(rank**-keys.exponent for rank in range(1, keys.distinct + 1)))
         return lambda: names[min(len(names) - 1, bisect_right(cumulative, _unit(draw) * cumulative[-1]))]
     scale = len(names) / 5
     return lambda: names[min(len(names) - 1, int(abs(_normal(draw)) * scale))]
-
-
-@lru_cache(maxsize=32)
-def _zipf(keys: Keys) -> tuple[float, ...]:
-    return tuple(accumulate(rank**-keys.exponent for rank in range(1, keys.distinct + 1)))
 
 
 def _costs(name: str, spread: Spread) -> Callable[[], float]:

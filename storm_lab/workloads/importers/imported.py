@@ -66,9 +66,9 @@ class Playable:
                 code[component.id] = StatedBolt(component, figures, direct=behind)
         return code
 
-    def trace(self, version: StormVersion | None = None) -> WorkloadTrace:
-        """Return the workload trace for the version read or another one; `UserError` if it cannot play it."""
-        return build_trace(self.topology, self.code(), version or self.version)
+    def trace(self) -> WorkloadTrace:
+        """Return the workload trace; `UserError` if it cannot be played."""
+        return build_trace(self.topology, self.code(), self.version)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,21 +51,22 @@ def read_loadgen(part: Part, path: Path, notes: Notes) -> Draft:
     for key, item in part.items():
         if key not in _KEYS:
             notes.cannot_use(item.place, f"the key {key!r}", "storm-loadgen has no such key")
-    rates: Rates = {}
-    spreads: list[float] = []
+    rates: dict[tuple[str, str], Spread] = {}
     for section, is_spout in (("spouts", True), ("bolts", False)):
         for item in part.under(section):
-            _component(item, draft, rates, spreads, is_spout=is_spout)
+            _component(item, draft, rates, is_spout=is_spout)
     for item in part.under("streams"):
         _subscription(item, draft)
     read_settings(part.get("config"), draft)
-    _convert_rates(draft, rates)
-    if any(spreads):
+    # A rate is that of one executor.
+    total = {key: rate.mean * (draft.components[key[0]].executors or 1) for key, rate in rates.items()}
+    _convert_rates(draft, total)
+    if any(rate.stddev for rate in rates.values()):
         notes.cannot_use(part.place, "the spread of rates", "rates are steady here: their means count")
     return draft
 
 
-def _component(part: Part, draft: Draft, rates: Rates, spreads: list[float], *, is_spout: bool) -> None:
+def _component(part: Part, draft: Draft, rates: dict[tuple[str, str], Spread], *, is_spout: bool) -> None:
     name, notes = a_text(part.get("id")) or "", draft.notes
     component = DraftComponent(name, is_spout, part.place)
     if not draft.add(component):
@@ -75,23 +76,17 @@ def _component(part: Part, draft: Draft, rates: Rates, spreads: list[float], *, 
     component.cpu_points = amount(part.get("cpuLoad"), notes, f"cpuLoad of {name}") or None
     component.memory_mb = amount(part.get("memoryLoad"), notes, f"memoryLoad of {name}") or None
     component.declared = True
-    for stream in part.under("streams"):
-        _stream(stream, component, draft, rates, spreads)
+    for item in part.under("streams"):
+        stream = a_text(item.get("streamId")) or DEFAULT_STREAM
+        shape = KeyShape.HALF_NORMAL if flag(item.get("areKeysSkewed")) else KeyShape.UNIFORM
+        component.streams.setdefault(stream, DraftStream(fields=FIELDS)).keys[FIELDS[0]] = Keys(KEYS, shape)
+        rate = _spread(item.get("rate"), draft, f"rate of {name}.{stream}")
+        if rate is not None:
+            rates[name, stream] = rate
     slow = part.get("slowExecutorPattern")
     if slow is not None:
         why = "all executors of a component cost the same here; give the slow ones a slower node"
         notes.cannot_use(slow.place, f"slowExecutorPattern of {name}", why)
-
-
-def _stream(part: Part, component: DraftComponent, draft: Draft, rates: Rates, spreads: list[float]) -> None:
-    name = a_text(part.get("streamId")) or DEFAULT_STREAM
-    stream = component.streams.setdefault(name, DraftStream(fields=FIELDS))
-    shape = KeyShape.HALF_NORMAL if flag(part.get("areKeysSkewed")) else KeyShape.UNIFORM
-    stream.keys[FIELDS[0]] = Keys(KEYS, shape)
-    rate = _spread(part.get("rate"), draft, f"rate of {component.id}.{name}")
-    if rate is not None:
-        rates[component.id, name] = rate.mean * (component.executors or 1)
-        spreads.append(rate.stddev)
 
 
 def _subscription(part: Part, draft: Draft) -> None:

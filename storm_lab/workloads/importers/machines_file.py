@@ -22,6 +22,11 @@ from storm_lab.workloads.importers.schema import MACHINES, checked
 
 MOST_NODES = 5000
 _NEEDED = ("cores", "memory_mb", "nic_mbps")
+_FIGURES = {
+    **dict.fromkeys(("cores", "threads_per_core"), int),
+    **dict.fromkeys(("memory_mb", "nic_mbps", "cpu_quota", "quota_period_ms"), float),
+}
+"""Figures of a machine that have the same name in `Node`, with their types."""
 _LINKS = {
     "loopback_us": "loopback_us",
     "same_rack_us": "lan_us",
@@ -102,35 +107,20 @@ def _type(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> No
         if lacking:
             raise UserError(f"needs {lacking[0]}", field=where, remedy="give it, or a type of machine")
     base = types[kind] if kind is not None else Node(id="")
-    cores = int(entry.get("cores", base.cores))
-    memory = float(entry.get("memory_mb", base.memory_mb))
-    slots = entry.get("slots", base.ports)
-    offers = entry.get("offers", {})
-    quota = float(entry["cpu_quota"]) if "cpu_quota" in entry else base.cpu_quota
+    stated: dict[str, Any] = {name: make(entry[name]) for name, make in _FIGURES.items() if name in entry}
+    cores, memory = stated.get("cores", base.cores), stated.get("memory_mb", base.memory_mb)
+    quota = stated.get("cpu_quota", base.cpu_quota)
     if quota is not None and quota > cores:
         owner = f"{where}.cpu_quota"
         raise UserError("is more than its cores", field=owner, value=quota, remedy=f"at most {cores}")
     # A preset offer that differs from the hardware (R-Storm's hosts) does not apply to a changed machine.
     same = kind is not None and cores == base.cores and memory == base.memory_mb
     offer = base.offer if same else Resources(cpu_points=100.0 * cores, memory_mb=memory)
-    mhz = (
-        float(entry["speed"]) * REFERENCE_MHZ if "speed" in entry else float(entry.get("mhz", base.core_mhz))
-    )
-    return replace(
-        base,
-        id="",
-        ports=ports(int(slots)) if isinstance(slots, int | float) else tuple(int(port) for port in slots),
-        cores=cores,
-        core_mhz=mhz,
-        threads_per_core=int(entry.get("threads_per_core", base.threads_per_core)),
-        cpu_quota=quota,
-        quota_period_ms=float(entry.get("quota_period_ms", base.quota_period_ms)),
-        memory_mb=memory,
-        nic_mbps=float(entry.get("nic_mbps", base.nic_mbps)),
-        offer=Resources(
-            float(offers.get("cpu_points", offer.cpu_points)), float(offers.get("memory_mb", offer.memory_mb))
-        ),
-    )
+    offers = {name: float(value) for name, value in entry.get("offers", {}).items()}
+    mhz = entry["speed"] * REFERENCE_MHZ if "speed" in entry else entry.get("mhz", base.core_mhz)
+    slots = entry.get("slots", base.ports)
+    stated["ports"] = ports(int(slots)) if isinstance(slots, int | float) else tuple(map(int, slots))
+    return replace(base, id="", core_mhz=float(mhz), offer=replace(offer, **offers), **stated)
 
 
 def _nodes(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> Iterator[Node]:

@@ -64,33 +64,30 @@ def _validator(name: str) -> Draft202012Validator:
 
 
 def _said(error: Any) -> str:
-    if error.validator == "additionalProperties":
-        known = ", ".join(sorted(error.schema.get("properties", {})))
-        unknown = sorted(set(error.instance) - set(error.schema.get("properties", {})))
-        return f"does not know {unknown[0]!r}; it knows: {known}"
-    if error.validator == "required":
-        lacking = [key for key in error.validator_value if key not in error.instance]
-        return f"needs {lacking[0]!r}"
-    if error.validator == "enum":
-        return f"must be one of: {', '.join(map(str, error.validator_value))}"
-    if error.validator == "type":
-        kinds = error.validator_value
-        return f"must be of type {kinds if isinstance(kinds, str) else ' or '.join(kinds)}"
-    if error.validator in ("oneOf", "anyOf"):
-        kinds = [branch.get("title", branch.get("type", "?")) for branch in error.validator_value]
-        return f"must be one of: {', '.join(map(str, kinds))}"
-    if error.validator == "uniqueItems":
-        return "must hold each value once"
-    if error.validator in _LIMITS:
-        return f"must {_LIMITS[error.validator]} {error.validator_value}"
-    return f"does not fit the schema ({error.validator})"
+    rule, wanted = error.validator, error.validator_value
+    match rule:
+        case "additionalProperties":
+            known = error.schema.get("properties", {})
+            unknown = min(set(error.instance) - set(known))
+            return f"does not know {unknown!r}; it knows: {', '.join(sorted(known))}"
+        case "required":
+            return f"needs {next(key for key in wanted if key not in error.instance)!r}"
+        case "enum":
+            return f"must be one of: {', '.join(map(str, wanted))}"
+        case "type":
+            return f"must be of type {wanted if isinstance(wanted, str) else ' or '.join(wanted)}"
+        case "oneOf" | "anyOf":
+            kinds = [branch.get("title", branch.get("type", "?")) for branch in wanted]
+            return f"must be one of: {', '.join(map(str, kinds))}"
+        case "uniqueItems":
+            return "must hold each value once"
+    return f"must {_LIMITS[rule]} {wanted}" if rule in _LIMITS else f"does not fit the schema ({rule})"
 
 
 def _refusal(part: Part, path: tuple[str | int, ...], message: str) -> UserError:
-    place = part.at(path).place
-    value = part.at(path).value
-    scalar = value if isinstance(value, str | int | float) else None
-    return UserError(message, field=str(place), value=scalar, remedy="see docs/importing.md")
+    wrong = part.at(path)
+    value = wrong.value if isinstance(wrong.value, str | int | float) else None
+    return UserError(message, field=str(wrong.place), value=value, remedy="see docs/importing.md")
 
 
 def _not_finite(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
