@@ -90,6 +90,19 @@ class End(Bolt):
 
 """
 
+CARELESS = """
+
+class Careless(Bolt):
+    outputs = ["a", "b"]
+
+    def process(self, tup):
+        self.emit([1, 2, 3])
+        self.emit([1, 2], stream="undeclared")
+        self.emit([1, 2], anchors=[])
+        if tup.values[0] == "dog":
+            self.emit("text")
+"""
+
 
 def one_file(text: str, **expected: object) -> Project:
     """Return a project whose topology file holds everything, after `HEAD`."""
@@ -413,18 +426,8 @@ class T(Topology):
     ),
     "mistakes that Storm or streamparse would refuse": one_file(
         WORDS
+        + CARELESS
         + """
-
-class Careless(Bolt):
-    outputs = ["a", "b"]
-
-    def process(self, tup):
-        self.emit([1, 2, 3])
-        self.emit([1, 2], stream="undeclared")
-        self.emit([1, 2], anchors=[])
-        if tup.values[0] == "dog":
-            self.emit("text")
-
 
 class End(Bolt):
     outputs = "one"
@@ -444,18 +447,8 @@ class T(Topology):
     ),
     "careless emits": one_file(
         WORDS
-        + """
-
-class Careless(Bolt):
-    outputs = ["a", "b"]
-
-    def process(self, tup):
-        self.emit([1, 2, 3])
-        self.emit([1, 2], stream="undeclared")
-        self.emit([1, 2], anchors=[])
-        if tup.values[0] == "dog":
-            self.emit("text")
-        if tup.values[0] == "cat":
+        + CARELESS
+        + """        if tup.values[0] == "cat":
             self.emit([{1, 2}, 3])
 
 

@@ -37,10 +37,6 @@ def test_a_shape_is_playable_or_reports_what_is_missing(tmp_path: Path, shape: S
         assert all(calls > 0 for calls in executions(ready(imported)).values())
 
 
-def test_there_are_at_least_two_dozen_shapes() -> None:
-    assert len(SHAPES) >= 24
-
-
 def test_settings_of_storm_become_those_of_the_topology(tmp_path: Path) -> None:
     topology = ready(
         import_text(tmp_path, SHAPES["with a document marker, comments and settings"].text)

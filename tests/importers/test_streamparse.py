@@ -50,10 +50,6 @@ def test_a_project_is_run_over_its_input(tmp_path: Path, project: Project) -> No
     assert ready(again) == playable
 
 
-def test_there_are_at_least_a_dozen_projects() -> None:
-    assert len(PROJECTS) >= 12
-
-
 def test_reading_as_text_understands_literals(tmp_path: Path) -> None:
     project = PROJECTS["packages, names, and attributes of classes"]
     topology = ready(import_topology(project.write(tmp_path))).topology
