@@ -8,8 +8,7 @@ addresses mean nothing; the addresses are those reserved for documentation (RFC 
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 
@@ -67,7 +66,7 @@ def generated_lines() -> Iterator[str]:
     for number in range(RECORDS):
         moment += timedelta(seconds=draw.below(3))
         server = draw.below(3)
-        path, status = paths[_pick(draw, weights)], _STATUSES[_pick(draw, statuses)][0]
+        path, status = paths[draw.place(weights)], _STATUSES[draw.place(statuses)][0]
         line = _line(draw, server, moment, path, status)
         if server == 0:
             if w3c_records % HEADER_EVERY == 0:
@@ -78,13 +77,13 @@ def generated_lines() -> Iterator[str]:
 
 def _line(draw: SplitMix, server: int, moment: datetime, path: str, status: int) -> str:
     """Draw the rest of a request; return the line that the server writes: 0 W3C, 1 common, 2 combined."""
-    client = f"{_NETWORKS[draw.below(3)]}.{1 + draw.below(254)}"
+    client = f"{draw.one(_NETWORKS)}.{1 + draw.below(254)}"
     robot = draw.below(10) == 0
-    agent = _ROBOTS[draw.below(2)] if robot else _AGENTS[draw.below(len(_AGENTS))]
+    agent = draw.one(_ROBOTS if robot else _AGENTS)
     method = "GET" if draw.below(100) else "HEAD" if draw.below(2) else "POST"
     query = f"id={draw.below(500)}" if draw.below(8) == 0 else ""
     size = 0 if status == 304 else 200 + draw.below(1 << (8 + draw.below(10)))
-    asked = _WORDS[draw.below(len(_WORDS))]
+    asked = draw.one(_WORDS)
     referrer = f"http://www.example.com/{asked}" if not robot and draw.below(2) else "-"
     milliseconds = 1 + draw.below(400)
     # Digits only in times, so that no line depends on the locale.
@@ -120,10 +119,6 @@ def _paths(draw: SplitMix) -> list[str]:
     """Distinct paths of one to three words, most frequent first."""
     paths: dict[str, None] = {"/": None}
     while len(paths) < _PATHS:
-        words = [_WORDS[draw.below(len(_WORDS))] for _ in range(1 + draw.below(3))]
-        paths.setdefault("/" + "/".join(words) + _ENDINGS[draw.below(len(_ENDINGS))])
+        words = [draw.one(_WORDS) for _ in range(1 + draw.below(3))]
+        paths.setdefault("/" + "/".join(words) + draw.one(_ENDINGS))
     return list(paths)
-
-
-def _pick(draw: SplitMix, cumulative: Sequence[int]) -> int:
-    return bisect_right(cumulative, draw.below(cumulative[-1]))

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
 _MASK = 0xFFFF_FFFF_FFFF_FFFF
 
 
@@ -24,3 +30,11 @@ class SplitMix:
     def below(self, bound: int) -> int:
         """Return an integer from 0 to ``bound`` - 1; the bias is below ``bound`` / 2**64."""
         return (self.next64() * bound) >> 64
+
+    def one(self, choices: Sequence[T]) -> T:
+        """Return one of the choices."""
+        return choices[self.below(len(choices))]
+
+    def place(self, cumulative: Sequence[int]) -> int:
+        """Return an index, drawn by weights of which these are the cumulative sums."""
+        return bisect_right(cumulative, self.below(cumulative[-1]))

@@ -8,7 +8,6 @@ words, word frequencies by Zipf's law, and English word lengths. The words thems
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -113,7 +112,7 @@ def generated_text() -> Text:
     paragraph = list(accumulate(_PARAGRAPH))
     lines: list[str] = []
     while len(lines) < GENERATED_LINES:
-        length = 1 + bisect_right(paragraph, draw.below(paragraph[-1]))
+        length = 1 + draw.place(paragraph)
         for number in range(length):
             most = 3 + draw.below(10) if number == length - 1 else _WIDTH
             lines.append(" ".join(_line(draw, words, cumulative, most)))
@@ -124,7 +123,7 @@ def generated_text() -> Text:
 def _line(draw: SplitMix, words: Sequence[str], cumulative: Sequence[int], most: int) -> Iterator[str]:
     width = -1
     for _ in range(most):
-        word = words[bisect_right(cumulative, draw.below(cumulative[-1]))]
+        word = words[draw.place(cumulative)]
         width += 1 + len(word)
         if width > _WIDTH:
             return
@@ -137,14 +136,9 @@ def _vocabulary(draw: SplitMix) -> list[str]:
     while len(words) < _VOCABULARY:
         weights = next(weights for limit, weights in _LENGTHS if len(words) < limit)
         cumulative = list(accumulate(weights))
-        length = 1 + bisect_right(cumulative, draw.below(cumulative[-1]))
+        length = 1 + draw.place(cumulative)
         # Consonants and vowels alternate; a word of one letter is a vowel.
         start = draw.below(2) if length > 1 else 1
-        word = "".join(
-            _VOWELS[draw.below(len(_VOWELS))]
-            if (place + start) % 2
-            else _CONSONANTS[draw.below(len(_CONSONANTS))]
-            for place in range(length)
-        )
+        word = "".join(draw.one(_VOWELS if (place + start) % 2 else _CONSONANTS) for place in range(length))
         words.setdefault(word)
     return list(words)

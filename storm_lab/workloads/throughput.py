@@ -27,7 +27,7 @@ class EmitRandomTexts(SteadySpout):
     def __init__(self, executors: int, characters: int, seed: int) -> None:
         draw = SplitMix(seed)
         pairs = (
-            (f"{draw.next64():016x}", "".join(_LETTERS[draw.below(len(_LETTERS))] for _ in range(characters)))
+            (f"{draw.next64():016x}", "".join(draw.one(_LETTERS) for _ in range(characters)))
             for _ in range(executors)
         )
         super().__init__(Cost(0.0), pairs)
