@@ -90,20 +90,6 @@ class Component:
         """Hand the component to the recorder, at the end of the script that made it."""
         raise ScriptRanError(self)
 
-    def _send(
-        self,
-        values: Any,
-        stream: str | None,
-        tup_id: Any,
-        anchors: Iterable[Any] | None,
-        direct_task: int | None,
-        need_task_ids: bool,
-    ) -> list[int] | None:
-        if not isinstance(values, list | tuple):
-            raise TypeError(f"all tuples must be lists or tuples, not {type(values).__name__}: {values!r}")
-        tasks = self._collector.emit(self, list(values), stream or "default", tup_id, anchors, direct_task)
-        return tasks if need_task_ids else None
-
     @classmethod
     def spec(cls, *args: Any, **kwargs: Any) -> Spec:
         """Declare a component of a topology."""
@@ -138,7 +124,8 @@ class Spout(Component):
         need_task_ids: bool = False,
     ) -> list[int] | None:
         """Emit a tuple, with an id if it is to be tracked."""
-        return self._send(tup, stream, tup_id, None, direct_task, need_task_ids)
+        tasks = self._collector.emit(self, tup, stream, direct_task, tup_id=tup_id)
+        return tasks if need_task_ids else None
 
     @classmethod
     def spec(cls, name: str | None = None, par: Any = None, config: Any = None, **kwargs: Any) -> Spec:
@@ -170,22 +157,15 @@ class ReliableSpout(Spout):
             self.ack(tup_id)
             return
         self.failed_tuples[tup_id] += 1
-        tup, stream, direct_task = kept
-        self.emit(tup, tup_id=tup_id, stream=stream, direct_task=direct_task)
+        tup, how, named = kept
+        self.emit(tup, tup_id, *how, **named)
 
-    def emit(
-        self,
-        tup: Any,
-        tup_id: Any = None,
-        stream: str | None = None,
-        direct_task: int | None = None,
-        need_task_ids: bool = False,
-    ) -> list[int] | None:
+    def emit(self, tup: Any, tup_id: Any = None, *how: Any, **named: Any) -> list[int] | None:
         """Do as `Spout.emit`, and keep the tuple until it is acked."""
         if tup_id is None:
             raise ValueError("a ReliableSpout must give every tuple an id")
-        self.unacked_tuples[tup_id] = (tup, stream, direct_task)
-        return super().emit(tup, tup_id, stream, direct_task, need_task_ids)
+        self.unacked_tuples[tup_id] = (tup, how, named)
+        return super().emit(tup, tup_id, *how, **named)
 
 
 class Bolt(Component):
@@ -216,7 +196,8 @@ class Bolt(Component):
         need_task_ids: bool = False,
     ) -> list[int] | None:
         """Emit a tuple, anchored to the current one unless ``anchors`` names others."""
-        return self._send(tup, stream, None, anchors, direct_task, need_task_ids)
+        tasks = self._collector.emit(self, tup, stream, direct_task, anchors=anchors)
+        return tasks if need_task_ids else None
 
     def emit_many(self, tuples: Iterable[Any], **kwargs: Any) -> None:
         """Emit several tuples (streamparse before 2)."""

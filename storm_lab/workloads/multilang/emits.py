@@ -67,20 +67,23 @@ class CallCollector:
     def emit(
         self,
         component: Component,
-        values: list[Any],
-        stream: str,
-        tup_id: Any,
-        anchors: Iterable[Any] | None,
+        values: Any,
+        stream: str | None,
         direct_task: int | None,
+        *,
+        tup_id: Any = None,
+        anchors: Iterable[Any] | None = None,
     ) -> list[int]:
         """Take an emit of a component; return the ids of the tasks that get the tuple."""
+        if not isinstance(values, list | tuple):
+            raise TypeError(f"all tuples must be lists or tuples, not {type(values).__name__}: {values!r}")
         name = str(component.component_name)
         if anchors is not None and not list(anchors):
             self.out.note(name, "emits without anchors: played anchored")
         if self._emits is None:
             self.out.note(name, "emits outside of its calls, from a thread of its own: left out")
             return []
-        return self._take(name, json.loads(json.dumps(values)), stream, tup_id, direct_task)
+        return self._take(name, json.loads(json.dumps(values)), stream or "default", tup_id, direct_task)
 
     def _take(
         self, name: str, values: list[Any], stream: str, tup_id: Any, direct_task: int | None

@@ -219,7 +219,10 @@ class AbsentModules:
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """Return a module in which every name is absent."""
-        return _AbsentModule(spec.name, self._missed_with(spec.name))
+        module = ModuleType(spec.name)
+        vars(module)["__all__"] = ()
+        vars(module)["__getattr__"] = Absent(self._missed_with(spec.name), spec.name).__getattr__
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing: an absent module has no code."""
@@ -229,16 +232,3 @@ class AbsentModules:
         parts = name.split(".")
         outer = (".".join(parts[:end]) for end in range(1, len(parts)))
         return next((module for module in outer if module in self.missed), name)
-
-
-class _AbsentModule(ModuleType):
-    __all__: tuple[str, ...] = ()
-
-    def __init__(self, name: str, missed: str) -> None:
-        super().__init__(name)
-        self._missed = missed
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(name)
-        return Absent(self._missed, f"{self.__name__}.{name}")

@@ -87,10 +87,10 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
                 own = float(made.secs_between_batches) if isinstance(made, TicklessBatchingBolt) else None
                 spec.tick_s = own or tick_s
         _seed()
-        names = _runnable(specs, broken)
-        if not names:
+        running = _runnable(specs, broken)
+        if not running:
             return {"broken": broken}
-        recording = Recorder(plan, specs, instances, clock).record(names)
+        recording = Recorder(plan, instances, clock).record(running)
         fresh = {name: reason for name, reason in recording.broken.items() if name not in broken}
         if not fresh:
             fresh = {
@@ -99,7 +99,7 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
                 if not trees and name not in broken
             }
         if not fresh:
-            return {"broken": broken, **recording.outcome(names)}
+            return {"broken": broken, **recording.outcome([spec.name for spec in running])}
         broken.update(fresh)
 
 
@@ -111,23 +111,19 @@ def _seed() -> None:
         numpy.random.seed(1)
 
 
-def _runnable(specs: list[ComponentSpec], broken: dict[str, str]) -> list[str]:
+def _runnable(specs: list[ComponentSpec], broken: dict[str, str]) -> list[ComponentSpec]:
     """Return the components that can run: spouts, and bolts all of whose input comes from such components."""
-    names = {spec.name for spec in specs if spec.name not in broken}
-    while True:
-        kept = {
-            spec.name
-            for spec in specs
-            if spec.name in names
-            and (spec.is_spout or (spec.inputs and all(item.component in names for item in spec.inputs)))
-        }
-        if kept == names:
-            break
-        names = kept
-    # Bolts in a loop without a spout would keep each other in the set.
-    if not any(spec.is_spout and spec.name in names for spec in specs):
-        return []
-    return [spec.name for spec in specs if spec.name in names]
+    kept: list[ComponentSpec] = []
+    left = [spec for spec in specs if spec.name not in broken]
+    while kept != left:
+        kept, names = left, {spec.name for spec in left}
+        left = [
+            spec
+            for spec in kept
+            if spec.is_spout or (spec.inputs and all(item.component in names for item in spec.inputs))
+        ]
+    # Bolts in a loop without a spout would keep each other in the list.
+    return kept if any(spec.is_spout for spec in kept) else []
 
 
 def main(plan_file: str, outcome_file: str) -> None:

@@ -63,13 +63,10 @@ class _Work:
 class Recorder:
     """Runs the components of one topology and records their calls."""
 
-    def __init__(
-        self, plan: Plan, specs: Sequence[ComponentSpec], instances: Instances, clock: VirtualClock
-    ) -> None:
+    def __init__(self, plan: Plan, instances: Instances, clock: VirtualClock) -> None:
         self.collector = instances.collector
         self.out, self._table = self.collector.out, self.collector.table
         self._plan = plan
-        self._specs = {spec.name: spec for spec in specs}
         self._instances = instances
         self._clock = clock
         self._running: set[str] = set()
@@ -78,17 +75,14 @@ class Recorder:
         self._calls = self._ticked = 0
         self._end = clock.real() + plan.seconds
 
-    def record(self, names: Sequence[str]) -> Recording:
-        """Run the named components until their sources are exhausted or enough has been recorded."""
-        recorded = [self._specs[name] for name in names]
+    def record(self, recorded: Sequence[ComponentSpec]) -> Recording:
+        """Run these components until their sources are exhausted or enough has been recorded."""
         self._running = {spec.name for spec in recorded}
         periods = {spec.name: spec.tick_s for spec in recorded if not spec.is_spout and spec.tick_s}
-        due = [(period, name) for name, period in periods.items()]
+        due = sorted((period, name) for name, period in periods.items())
         waiting = [(0.0, number, spec.name) for number, spec in enumerate(recorded) if spec.is_spout]
         for _, _, name in waiting:
             self.out.trees[name] = []
-        heapq.heapify(waiting)
-        heapq.heapify(due)
         while waiting and not self._enough():
             at, number, name = heapq.heappop(waiting)
             while due and due[0][0] <= at and self._ticked < MOST_TICKS and not self._enough():
