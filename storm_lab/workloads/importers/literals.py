@@ -67,8 +67,8 @@ def _value(node: ast.expr, scope: Mapping[str, Any]) -> Any:
             return _binary(node, scope)
         case ast.Subscript():
             return _subscript(node, scope)
-        case ast.Attribute() if _dotted(node.value).rpartition(".")[2] == "Grouping" and node.attr.isupper():
-            found = getattr(dsl.Grouping, node.attr, UNKNOWN)
+        case ast.Attribute(owner, name) if name.isupper() and ast.unparse(owner).split(".")[-1] == "Grouping":
+            found = getattr(dsl.Grouping, name, UNKNOWN)
             return found if isinstance(found, dsl.GroupingSpec) else UNKNOWN
         case ast.Call():
             return _call(node, scope)
@@ -97,7 +97,7 @@ def _subscript(node: ast.Subscript, scope: Mapping[str, Any]) -> Any:
 
 
 def _call(node: ast.Call, scope: Mapping[str, Any]) -> Any:
-    name = _dotted(node.func)
+    name = ast.unparse(node.func)
     arguments = [_value(item, scope) for item in node.args]
     named = {item.arg: _value(item.value, scope) for item in node.keywords if item.arg}
     if any(value is UNKNOWN for value in (*arguments, *named.values())):
@@ -118,11 +118,3 @@ def _call(node: ast.Call, scope: Mapping[str, Any]) -> Any:
     if name == "dict" and not arguments:
         return dict(named)
     return UNKNOWN
-
-
-def _dotted(node: ast.expr) -> str:
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        return f"{_dotted(node.value)}.{node.attr}"
-    return ""

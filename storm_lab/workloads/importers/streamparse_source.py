@@ -21,13 +21,17 @@ from storm_lab.workloads.multilang.plan import ComponentSpec
 
 MOST_BASES = 8
 _FOREIGN = {"JavaSpout": True, "JavaBolt": False, "ShellSpout": True, "ShellBolt": False}
+_BASES = {
+    **dict.fromkeys(("Spout", "ReliableSpout"), True),
+    **dict.fromkeys(("Bolt", "BatchingBolt", "TicklessBatchingBolt", "BasicBolt"), False),
+}
+"""Classes of streamparse, and whether they are spouts."""
 
 
 @dataclass(slots=True)
 class _Module:
     """A source file: the values of its names, and its classes."""
 
-    path: Path
     scope: dict[str, Any] = field(default_factory=dict)
     classes: dict[str, ast.ClassDef] = field(default_factory=dict)
 
@@ -79,7 +83,7 @@ class _Reader:
 
     def module(self, text: str, path: Path) -> _Module:
         """Return a source file's names and classes; `SyntaxError` or `ValueError` if it is not Python."""
-        module = _Module(path)
+        module = _Module()
         for statement in ast.parse(text, filename=path.name).body:
             if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
                 self._import_all(statement.module or "", module.scope)
@@ -156,11 +160,11 @@ class _Reader:
         if cls is None:
             reference = module.scope.get(first)
             if not isinstance(reference, Reference) or reference.module is None or depth > MOST_BASES:
-                return _Known(_kind_of(name))
+                return _Known(_BASES.get(name.rpartition(".")[2]))
             wanted = ".".join(part for part in (reference.name, rest) if part)
             found, inner = self._imported(reference.module, wanted)
             if found is None:
-                return _Known(_kind_of(wanted), unreadable=inner)
+                return _Known(_BASES.get(wanted.rpartition(".")[2]), unreadable=inner)
             return self._class(inner, found, depth + 1)
         known = _Known(found=True)
         for base in cls.bases:
@@ -216,19 +220,10 @@ class _Reader:
         return self._modules[path]
 
 
-def _kind_of(name: str) -> bool | None:
-    last = name.rpartition(".")[2]
-    if last in ("Spout", "ReliableSpout"):
-        return True
-    return False if last in ("Bolt", "BatchingBolt", "TicklessBatchingBolt", "BasicBolt") else None
-
-
 def _target(statement: ast.stmt) -> str | None:
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0]
-        return target.id if isinstance(target, ast.Name) else None
-    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-        return statement.target.id
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return name
     return None
 
 
