@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -78,7 +79,8 @@ def build_trace(
     return recording.trace(reference_mhz)
 
 
-class _Route(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Route:
     """A subscription with what is needed to compute its grouping key."""
 
     target: Component

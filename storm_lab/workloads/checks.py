@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from storm_lab.errors import UserError, shown
 from storm_lab.model.checks import check_kinds
@@ -17,7 +17,8 @@ MOST_EMITS = 1_000_000
 """Most emits of one call of user code; this stops a call that emits endlessly."""
 
 
-class Emitted(NamedTuple):
+@dataclass(slots=True)
+class Emitted:
     """One emitted tuple: its stream, values, payload in bytes, and the task that a direct stream names."""
 
     stream: str

@@ -107,9 +107,8 @@ class _Emitter:
     def __init__(
         self, component: Component, figures: Figures, direct: Mapping[str, int], without: str | None = None
     ) -> None:
-        self._emits = {name: emits for name, emits in figures.emits.items() if name != without}
-        self._all = figures.emits
-        self._carried = dict.fromkeys(self._emits, 0.0)
+        self._emits = figures.emits
+        self._carried = {stream: 0.0 for stream in figures.emits if stream != without}
         self._tasks = {stream: cycle(range(tasks)) for stream, tasks in direct.items()}
         self._values = {
             stream: [_value(component.id, stream, name, figures.emits[stream]) for name in fields]
@@ -118,8 +117,8 @@ class _Emitter:
 
     def emit_due(self, emit: Emit) -> None:
         """Emit what one call emits on every stream."""
-        for stream, emits in self._emits.items():
-            due = self._carried[stream] + emits.per_call
+        for stream, carried in self._carried.items():
+            due = carried + self._emits[stream].per_call
             whole = math.floor(due + _WHOLE)
             self._carried[stream] = due - whole
             for _ in range(whole):
@@ -129,7 +128,7 @@ class _Emitter:
         """Emit one tuple."""
         values = [draw() for draw in self._values[stream]]
         task = next(self._tasks[stream]) if stream in self._tasks else None
-        emit(*values, stream=stream, size=self._all[stream].bytes, task=task)
+        emit(*values, stream=stream, size=self._emits[stream].bytes, task=task)
 
 
 def _value(component: str, stream: str, field: str, emits: Emits) -> Callable[[], str]:
@@ -139,7 +138,7 @@ def _value(component: str, stream: str, field: str, emits: Emits) -> Callable[[]
     draw = SplitMix(string_hash(f"{component}.{stream}.{field}"))
     names = [f"{field}-{number}" for number in range(keys.distinct)]
     if keys.shape is KeyShape.UNIFORM:
-        return lambda: names[draw.below(len(names))]
+        return lambda: draw.one(names)
     if keys.shape is KeyShape.ZIPF:
         cumulative = list(accumulate(rank**-keys.exponent for rank in range(1, keys.distinct + 1)))
         return lambda: names[min(len(names) - 1, bisect_right(cumulative, _unit(draw) * cumulative[-1]))]

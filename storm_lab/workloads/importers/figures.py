@@ -103,4 +103,4 @@ class Defaults:
     per_call: float = 1.0
     bytes: int = 100
     rate_per_s: float = 100.0
-    keys: Keys = field(default_factory=lambda: Keys(2048))
+    keys: Keys = Keys(2048)

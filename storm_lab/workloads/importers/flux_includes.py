@@ -97,11 +97,8 @@ def _add(part: Part, merged: Merged, notes: Notes, *, override: bool) -> None:
     for key, value in config.items() if config is not None else ():
         if override or key not in merged.config:
             merged.config[key] = value
-    for section, known in (
-        ("components", merged.components),
-        ("spouts", merged.spouts),
-        ("bolts", merged.bolts),
-    ):
+    for section in ("components", "spouts", "bolts"):
+        known: dict[str, Part] = getattr(merged, section)
         for item in _list(part, section, notes):
             identity = a_text(item.get("id"))
             if identity is None:

@@ -26,7 +26,8 @@ UNKNOWN_FIELD = "key"
 """Stands for the fields of a fields grouping, which no page names."""
 
 _VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?")
-_DIGITS = re.compile(r"[0-9]{1,9}")
+_SPAN = re.compile(r"([0-9]{1,9})([dhms])")
+_UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
 Stream = tuple[str, str]
 
@@ -103,13 +104,8 @@ def _seconds(page: Part, draft: Draft) -> float:
 
 def _pretty_seconds(text: str) -> float:
     """Return the seconds of a time as the UI writes it, ``1d 2h 3m 4s``; 0 for anything else."""
-    total = 0.0
-    for word in text.split():
-        unit = {"d": 86400, "h": 3600, "m": 60, "s": 1}.get(word[-1])
-        if unit is None or not _DIGITS.fullmatch(word[:-1]):
-            return 0.0
-        total += int(word[:-1]) * unit
-    return total
+    spans = [_SPAN.fullmatch(word) for word in text.split()]
+    return float(sum(int(span[1]) * _UNITS[span[2]] for span in spans if span)) if all(spans) else 0.0
 
 
 def _add(item: Part, name: str, draft: Draft, *, is_spout: bool) -> bool:
