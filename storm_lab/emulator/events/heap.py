@@ -11,38 +11,37 @@ two for each thread (timer, period).
 
 from __future__ import annotations
 
-from storm_lab.emulator.state.arrays import event_at, s_at, slot_at
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import UNSCHEDULED
 from storm_lab.emulator.state.layout import State
 
 
 @inline
 def timer_source(k: State, thread: int) -> int:
     """Return the event source of a thread's one-shot timer."""
-    return s_at(k, 0).timers + 2 * thread
+    return rows.s(k, 0).timers + 2 * thread
 
 
 @inline
 def period_source(k: State, thread: int) -> int:
     """Return the event source of a thread's periodic tick."""
-    return s_at(k, 0).timers + 2 * thread + 1
+    return rows.s(k, 0).timers + 2 * thread + 1
 
 
 @inline
 def source_event(k: State, source: int) -> int:
     """Return the event source of a spout's source: the turn that finds its next line."""
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     return 2 * s.nodes + s.channels + source
 
 
 @inline
 def _place(k: State, i: int, time: int, seq: int, source: int) -> None:
-    e = event_at(k, i)
+    e = rows.event(k, i)
     e.time = time
     e.seq = seq
     e.source = source
-    slot_at(k, source).place = i
+    rows.slot(k, source).place = i
 
 
 @jit
@@ -50,7 +49,7 @@ def sift_up(k: State, i: int, time: int, seq: int, source: int) -> None:
     """Put an event at place ``i`` or nearer to the top of the heap."""
     while i > 0:
         parent = (i - 1) >> 1
-        p = event_at(k, parent)
+        p = rows.event(k, parent)
         if p.time < time or (p.time == time and p.seq < seq):
             break
         _place(k, i, p.time, p.seq, p.source)
@@ -61,14 +60,14 @@ def sift_up(k: State, i: int, time: int, seq: int, source: int) -> None:
 @jit
 def sift_down(k: State, i: int, time: int, seq: int, source: int) -> None:
     """Put an event at place ``i`` or further from the top of the heap."""
-    n = s_at(k, 0).heap_n
+    n = rows.s(k, 0).heap_n
     while True:
         child = 2 * i + 1
         if child >= n:
             break
-        c = event_at(k, child)
+        c = rows.event(k, child)
         if child + 1 < n:
-            d = event_at(k, child + 1)
+            d = rows.event(k, child + 1)
             if d.time < c.time or (d.time == c.time and d.seq < c.seq):
                 child += 1
                 c = d
@@ -82,28 +81,28 @@ def sift_down(k: State, i: int, time: int, seq: int, source: int) -> None:
 @inline
 def insert(k: State, source: int, time: int, seq: int) -> None:
     """Put an event into the heap, for a source that has none."""
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     i = s.heap_n
     s.heap_n = i + 1
-    slot_at(k, source).time = time
+    rows.slot(k, source).time = time
     sift_up(k, i, time, seq, source)
 
 
 @jit
 def remove(k: State, source: int) -> None:
     """Remove a source's event from the heap."""
-    slot = slot_at(k, source)
-    s = s_at(k, 0)
+    slot = rows.slot(k, source)
+    s = rows.s(k, 0)
     i = slot.place
-    slot.place = UNSCHEDULED
+    slot.place = kinds.UNSCHEDULED
     s.heap_n -= 1
     n = s.heap_n
     if i == n:
         return
-    last = event_at(k, n)
+    last = rows.event(k, n)
     time, seq, source = last.time, last.seq, last.source
     if i > 0:
-        p = event_at(k, (i - 1) >> 1)
+        p = rows.event(k, (i - 1) >> 1)
         if time < p.time or (time == p.time and seq < p.seq):
             sift_up(k, i, time, seq, source)
             return

@@ -8,14 +8,7 @@ Prefetching is a hint and changes no result.
 
 from __future__ import annotations
 
-from storm_lab.emulator.state.arrays import (
-    fetch_emission,
-    fetch_message,
-    fetch_record,
-    fetch_root,
-    message_at,
-    record_at,
-)
+from storm_lab.emulator.state import rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
 
@@ -29,20 +22,20 @@ _EMISSIONS = 5
 def fetch_emissions(k: State, record: int) -> None:
     """Prefetch the emissions of a record that has already been fetched."""
     if record >= 0:
-        first = record_at(k, record).first_emission
-        fetch_emission(k, first)
-        fetch_emission(k, first + _EMISSIONS)
+        first = rows.record(k, record).first_emission
+        rows.fetch_emission(k, first)
+        rows.fetch_emission(k, first + _EMISSIONS)
 
 
 @jit
 def _fetch_next(k: State, m: int) -> None:
-    message = message_at(k, m)
+    message = rows.message(k, m)
     fetch_emissions(k, message.record)
     if message.next >= 0:
-        second = message_at(k, message.next)
-        fetch_record(k, second.record)
-        fetch_root(k, second.root)
-        fetch_message(k, second.next)
+        second = rows.message(k, message.next)
+        rows.fetch_record(k, second.record)
+        rows.fetch_root(k, second.root)
+        rows.fetch_message(k, second.next)
 
 
 @inline

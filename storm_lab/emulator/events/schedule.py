@@ -11,9 +11,8 @@ which depends on times and running numbers alone.
 from __future__ import annotations
 
 from storm_lab.emulator.events.heap import insert, remove, sift_down, sift_up
-from storm_lab.emulator.state.arrays import bucket_at, event_at, s_at, slot_at
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import FAR, FAR_BUCKETS, NEVER, UNSCHEDULED
 from storm_lab.emulator.state.layout import State
 
 # Width of a bucket: the time in which about this many events are played.
@@ -27,17 +26,17 @@ _FIT_EVENTS = 4096
 @jit
 def put_far(k: State, source: int, time: int, seq: int) -> None:
     """Put an event into its bucket, for a source that has none."""
-    s = s_at(k, 0)
-    index = (time >> s.bucket_bits) & (FAR_BUCKETS - 1)
-    bucket = bucket_at(k, index)
-    slot = slot_at(k, source)
+    s = rows.s(k, 0)
+    index = (time >> s.bucket_bits) & (kinds.FAR_BUCKETS - 1)
+    bucket = rows.bucket(k, index)
+    slot = rows.slot(k, source)
     slot.time = time
     slot.seq = seq
-    slot.place = FAR
+    slot.place = kinds.FAR
     slot.previous = -1
     slot.next = bucket.value
     if bucket.value >= 0:
-        slot_at(k, bucket.value).previous = source
+        rows.slot(k, bucket.value).previous = source
     bucket.value = source
     s.far_n += 1
 
@@ -45,26 +44,26 @@ def put_far(k: State, source: int, time: int, seq: int) -> None:
 @jit
 def take_far(k: State, source: int) -> None:
     """Remove a source's event from its bucket."""
-    s = s_at(k, 0)
-    slot = slot_at(k, source)
+    s = rows.s(k, 0)
+    slot = rows.slot(k, source)
     if slot.previous >= 0:
-        slot_at(k, slot.previous).next = slot.next
+        rows.slot(k, slot.previous).next = slot.next
     else:
-        bucket_at(k, (slot.time >> s.bucket_bits) & (FAR_BUCKETS - 1)).value = slot.next
+        rows.bucket(k, (slot.time >> s.bucket_bits) & (kinds.FAR_BUCKETS - 1)).value = slot.next
     if slot.next >= 0:
-        slot_at(k, slot.next).previous = slot.previous
-    slot.place = UNSCHEDULED
+        rows.slot(k, slot.next).previous = slot.previous
+    slot.place = kinds.UNSCHEDULED
     s.far_n -= 1
 
 
 @jit
 def _empty_bucket(k: State) -> None:
     """Move the horizon on by one bucket, and that bucket's events before the new horizon into the heap."""
-    s = s_at(k, 0)
-    source = bucket_at(k, (s.horizon >> s.bucket_bits) & (FAR_BUCKETS - 1)).value
+    s = rows.s(k, 0)
+    source = rows.bucket(k, (s.horizon >> s.bucket_bits) & (kinds.FAR_BUCKETS - 1)).value
     s.horizon += 1 << s.bucket_bits
     while source >= 0:
-        slot = slot_at(k, source)
+        slot = rows.slot(k, source)
         after = slot.next
         if slot.time < s.horizon:
             take_far(k, source)
@@ -75,26 +74,26 @@ def _empty_bucket(k: State) -> None:
 @jit
 def move_horizon(k: State) -> None:
     """Move the horizon on until the heap has the next events; the heap is empty, but not the buckets."""
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     while True:
-        for _ in range(FAR_BUCKETS):
+        for _ in range(kinds.FAR_BUCKETS):
             _empty_bucket(k)
             if s.heap_n > 0:
                 return
         # Nothing was due in a whole lap: jump to the first event in any bucket.
-        least = NEVER
-        for i in range(FAR_BUCKETS):
-            source = bucket_at(k, i).value
+        least = kinds.NEVER
+        for i in range(kinds.FAR_BUCKETS):
+            source = rows.bucket(k, i).value
             while source >= 0:
-                least = min(least, slot_at(k, source).time)
-                source = slot_at(k, source).next
+                least = min(least, rows.slot(k, source).time)
+                source = rows.slot(k, source).next
         s.horizon = (least >> s.bucket_bits) << s.bucket_bits
 
 
 @jit
 def fit_horizon(k: State) -> None:
     """Decide whether a horizon pays, and fit the width of the buckets to the rate of events."""
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     played = s.events - s.fitted_events
     if played < _FIT_EVENTS:
         return
@@ -105,9 +104,9 @@ def fit_horizon(k: State) -> None:
     while 2 << bits <= wanted:
         bits += 1
     if s.heap_n + s.far_n < _MIN_CALENDAR_EVENTS:
-        if s.horizon < NEVER:
+        if s.horizon < kinds.NEVER:
             _gather_events(k)
-    elif s.horizon == NEVER or abs(bits - s.bucket_bits) > 1:
+    elif s.horizon == kinds.NEVER or abs(bits - s.bucket_bits) > 1:
         _gather_events(k)
         s.bucket_bits = bits
         s.horizon = ((s.now >> bits) + 1) << bits
@@ -117,24 +116,24 @@ def fit_horizon(k: State) -> None:
 @jit
 def _gather_events(k: State) -> None:
     """Move all events into the heap, without a horizon."""
-    s = s_at(k, 0)
-    s.horizon = NEVER
-    for i in range(FAR_BUCKETS):
-        bucket = bucket_at(k, i)
+    s = rows.s(k, 0)
+    s.horizon = kinds.NEVER
+    for i in range(kinds.FAR_BUCKETS):
+        bucket = rows.bucket(k, i)
         while bucket.value >= 0:
             source = bucket.value
             take_far(k, source)
-            insert(k, source, slot_at(k, source).time, slot_at(k, source).seq)
+            insert(k, source, rows.slot(k, source).time, rows.slot(k, source).seq)
 
 
 @jit
 def _spread_events(k: State) -> None:
     """Move the heap's events beyond the horizon into buckets."""
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     n = s.heap_n
     s.heap_n = 0
     for i in range(n):
-        e = event_at(k, i)
+        e = rows.event(k, i)
         time, seq, source = e.time, e.seq, e.source
         if time < s.horizon:
             insert(k, source, time, seq)
@@ -145,14 +144,14 @@ def _spread_events(k: State) -> None:
 @inline
 def scheduled_at(k: State, source: int) -> int:
     """Return the time of a source's next event; -1 when it has none."""
-    slot = slot_at(k, source)
-    return slot.time if slot.place != UNSCHEDULED else -1
+    slot = rows.slot(k, source)
+    return slot.time if slot.place != kinds.UNSCHEDULED else -1
 
 
 @jit
 def _schedule_far(k: State, source: int, time: int, seq: int) -> None:
     """Put an event beyond the horizon into a bucket."""
-    if slot_at(k, source).place >= 0:
+    if rows.slot(k, source).place >= 0:
         remove(k, source)
     put_far(k, source, time, seq)
 
@@ -160,11 +159,11 @@ def _schedule_far(k: State, source: int, time: int, seq: int) -> None:
 @jit
 def schedule(k: State, source: int, time: int) -> None:
     """Set the time of a source's next event, whether or not it has one already."""
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     seq = s.seq
     s.seq = seq + 1
-    slot = slot_at(k, source)
-    if slot.place == FAR:
+    slot = rows.slot(k, source)
+    if slot.place == kinds.FAR:
         take_far(k, source)
     if time >= s.horizon:
         _schedule_far(k, source, time, seq)
@@ -182,8 +181,8 @@ def schedule(k: State, source: int, time: int) -> None:
 @jit
 def unschedule(k: State, source: int) -> None:
     """Remove a source's event; no effect when it has none."""
-    place = slot_at(k, source).place
+    place = rows.slot(k, source).place
     if place >= 0:
         remove(k, source)
-    elif place == FAR:
+    elif place == kinds.FAR:
         take_far(k, source)

@@ -14,31 +14,8 @@ import numpy as np
 from storm_lab.emulator.kernel.queues import next_random, release_root
 from storm_lab.emulator.kernel.routing import emit_control
 from storm_lab.emulator.kernel.source_queue import return_line
-from storm_lab.emulator.state.arrays import (
-    component_at,
-    executor_at,
-    message_at,
-    root_at,
-    root_row_at,
-    s_at,
-    source_at,
-    task_at,
-    topology_at,
-)
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import (
-    ACK,
-    ACKED,
-    ANSWER,
-    COMPLETE,
-    EXTENDED,
-    FAIL,
-    FAILED,
-    INIT,
-    RESET,
-    S_CLOSED,
-    TIMED_OUT,
-)
 from storm_lab.emulator.state.layout import State
 
 
@@ -49,18 +26,18 @@ def acker_of(k: State, root_id: np.uint64, component: int, ackers: int) -> int:
     value = (31 + folded) & 0xFFFFFFFF
     if value >= 0x80000000:
         value -= 0x100000000
-    return component_at(k, component).first_task + value % ackers
+    return rows.component(k, component).first_task + value % ackers
 
 
 @jit
 def open_root(k: State, executor: int, task: int, number: int) -> int:
     """Open a root tuple that its spout will wait for; the pool of roots must not be empty."""
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     root = s.free_root
-    r = root_at(k, root)
+    r = rows.root(k, root)
     s.free_root = r.next
     s.free_roots -= 1
-    e = executor_at(k, executor)
+    e = rows.executor(k, executor)
     r.id = next_random(k, task)
     r.ledger = np.uint64(0)
     r.references = 0
@@ -77,7 +54,7 @@ def open_root(k: State, executor: int, task: int, number: int) -> int:
     r.emitted = s.now
     r.init_time = -1
     r.delta = -1
-    r.sleep = source_at(k, e.source).sleep
+    r.sleep = rows.source(k, e.source).sleep
     _link(k, root)
     e.pending += 1
     return root
@@ -86,13 +63,13 @@ def open_root(k: State, executor: int, task: int, number: int) -> int:
 @inline
 def _link(k: State, root: int) -> None:
     """Put a root into the newest bucket of its spout's pending map."""
-    r = root_at(k, root)
-    e = executor_at(k, r.executor)
+    r = rows.root(k, root)
+    e = rows.executor(k, r.executor)
     r.bucket = e.bucket
     r.next = -1
     r.previous = e.new_tail
     if e.new_tail >= 0:
-        root_at(k, e.new_tail).next = root
+        rows.root(k, e.new_tail).next = root
     else:
         e.new_head = root
     e.new_tail = root
@@ -101,8 +78,8 @@ def _link(k: State, root: int) -> None:
 @jit
 def extend_root(k: State, root: int) -> None:
     """Restart a root's time-out, as its acker asks the spout to; no effect if it has expired."""
-    r = root_at(k, root)
-    if r.bucket >= executor_at(k, r.executor).bucket - 1:
+    r = rows.root(k, root)
+    if r.bucket >= rows.executor(k, r.executor).bucket - 1:
         _unlink(k, root)
         _link(k, root)
 
@@ -110,11 +87,11 @@ def extend_root(k: State, root: int) -> None:
 @inline
 def _unlink(k: State, root: int) -> None:
     """Remove a root from the list of its spout's pending map that holds it."""
-    r = root_at(k, root)
-    e = executor_at(k, r.executor)
+    r = rows.root(k, root)
+    e = rows.executor(k, r.executor)
     before, after = r.previous, r.next
     if before >= 0:
-        root_at(k, before).next = after
+        rows.root(k, before).next = after
     elif r.bucket == e.bucket:
         e.new_head = after
     elif r.bucket == e.bucket - 1:
@@ -122,7 +99,7 @@ def _unlink(k: State, root: int) -> None:
     else:
         e.expired_head = after
     if after >= 0:
-        root_at(k, after).previous = before
+        rows.root(k, after).previous = before
     elif r.bucket == e.bucket:
         e.new_tail = before
     elif r.bucket == e.bucket - 1:
@@ -134,12 +111,12 @@ def _unlink(k: State, root: int) -> None:
 @jit
 def close_root(k: State, root: int, outcome: int) -> None:
     """Close a root whose outcome its spout has learned: log it, tell the source, forget it."""
-    s = s_at(k, 0)
-    r = root_at(k, root)
-    e = executor_at(k, r.executor)
+    s = rows.s(k, 0)
+    r = rows.root(k, root)
+    e = rows.executor(k, r.executor)
     _unlink(k, root)
     e.pending -= 1
-    row = root_row_at(k, s.root_rows)
+    row = rows.root_row(k, s.root_rows)
     s.root_rows += 1
     row.number = r.number
     row.topology = e.topology
@@ -151,14 +128,14 @@ def close_root(k: State, root: int, outcome: int) -> None:
     row.outcome = outcome
     row.latency = r.delta if s.version_1 != 0 else s.now - r.emitted
     row.sleep = r.sleep
-    if outcome == ACKED:
-        task_at(k, r.task).acked += 1
+    if outcome == kinds.ACKED:
+        rows.task(k, r.task).acked += 1
     else:
-        task_at(k, r.task).failed += 1
-    source = source_at(k, e.source)
-    if outcome != ACKED and source.replay != 0:
+        rows.task(k, r.task).failed += 1
+    source = rows.source(k, e.source)
+    if outcome != kinds.ACKED and source.replay != 0:
         return_line(k, e.source, r.line, r.attempt + 1, s.now)
-    elif source.kind == S_CLOSED:
+    elif source.kind == kinds.S_CLOSED:
         return_line(k, e.source, -1, 0, s.now + source.answer)
     r.executor = -1
     if r.references == 0:
@@ -168,9 +145,9 @@ def close_root(k: State, root: int, outcome: int) -> None:
 @jit
 def ack_untracked(k: State, executor: int, task: int, number: int) -> None:
     """Ack a root with a message id at once, with latency 0, because its topology has no ackers."""
-    s = s_at(k, 0)
-    e = executor_at(k, executor)
-    row = root_row_at(k, s.root_rows)
+    s = rows.s(k, 0)
+    e = rows.executor(k, executor)
+    row = rows.root_row(k, s.root_rows)
     s.root_rows += 1
     row.number = number
     row.topology = e.topology
@@ -179,25 +156,25 @@ def ack_untracked(k: State, executor: int, task: int, number: int) -> None:
     row.attempt = e.attempt
     row.emitted = s.now
     row.completed = s.now
-    row.outcome = ACKED
+    row.outcome = kinds.ACKED
     row.latency = 0
     row.sleep = 0
-    task_at(k, task).acked += 1
-    source = source_at(k, e.source)
-    if source.kind == S_CLOSED:
+    rows.task(k, task).acked += 1
+    source = rows.source(k, e.source)
+    if source.kind == kinds.S_CLOSED:
         return_line(k, e.source, -1, 0, s.now + source.answer)
 
 
 @jit
 def rotate_pending(k: State, executor: int) -> None:
     """Rotate a spout's pending map: the older bucket's roots expire, the newer bucket becomes the older."""
-    e = executor_at(k, executor)
+    e = rows.executor(k, executor)
     if e.old_head >= 0:
         if e.expired_head < 0:
             e.expired_head = e.old_head
         else:
-            root_at(k, e.expired_tail).next = e.old_head
-            root_at(k, e.old_head).previous = e.expired_tail
+            rows.root(k, e.expired_tail).next = e.old_head
+            rows.root(k, e.old_head).previous = e.expired_tail
         e.expired_tail = e.old_tail
     e.old_head = e.new_head
     e.old_tail = e.new_tail
@@ -209,11 +186,11 @@ def rotate_pending(k: State, executor: int) -> None:
 @jit
 def fail_expired(k: State, executor: int, most: int) -> None:
     """Fail up to ``most`` roots that have expired from the pending map."""
-    e = executor_at(k, executor)
+    e = rows.executor(k, executor)
     for _ in range(most):
         if e.expired_head < 0:
             return
-        close_root(k, e.expired_head, TIMED_OUT)
+        close_root(k, e.expired_head, kinds.TIMED_OUT)
 
 
 @jit
@@ -224,51 +201,51 @@ def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
     answers a call takes the path of the ack of the tuple that brought it; the rest of the tree is not waited
     for.
     """
-    message = message_at(k, m)
+    message = rows.message(k, m)
     root = message.root
-    r = root_at(k, root)
-    e = executor_at(k, executor)
-    s = s_at(k, 0)
-    timeout = topology_at(k, e.topology).timeout
+    r = rows.root(k, root)
+    e = rows.executor(k, executor)
+    s = rows.s(k, 0)
+    timeout = rows.topology(k, e.topology).timeout
     rotation = (s.now - e.started) // timeout
     kind = message.kind
-    fresh = r.acker != executor or rotation - r.rotation >= topology_at(k, e.topology).acker_buckets
+    fresh = r.acker != executor or rotation - r.rotation >= rows.topology(k, e.topology).acker_buckets
     if fresh:
-        if kind == RESET:
+        if kind == kinds.RESET:
             return
         r.acker = executor
         r.ledger = np.uint64(0)
         r.known = 0
         r.failed = 0
     # Up to 0.10 every message renews the entry; from 1.0 on only a fail and a reset do.
-    if s.version_1 == 0 or fresh or kind in (FAIL, RESET):
+    if s.version_1 == 0 or fresh or kind in (kinds.FAIL, kinds.RESET):
         r.rotation = rotation
-    if kind == INIT:
+    if kind == kinds.INIT:
         r.known = 1
         r.ledger ^= message.edge
         r.init_time = s.now
-    elif kind in (ACK, ANSWER):
+    elif kind in (kinds.ACK, kinds.ANSWER):
         r.ledger ^= message.edge
-    elif kind == FAIL:
+    elif kind == kinds.FAIL:
         r.failed = 1
     if r.known == 0:
         return
     if r.failed != 0:
-        emit_control(k, thread, FAILED, message.task, r.task, root, np.uint64(0))
+        emit_control(k, thread, kinds.FAILED, message.task, r.task, root, np.uint64(0))
         r.acker = -1
-    elif r.ledger == np.uint64(0) or kind == ANSWER:
+    elif r.ledger == np.uint64(0) or kind == kinds.ANSWER:
         r.delta = s.now - r.init_time
-        emit_control(k, thread, COMPLETE, message.task, r.task, root, np.uint64(0))
+        emit_control(k, thread, kinds.COMPLETE, message.task, r.task, root, np.uint64(0))
         r.acker = -1
-    elif kind == RESET:
-        emit_control(k, thread, EXTENDED, message.task, r.task, root, np.uint64(0))
+    elif kind == kinds.RESET:
+        emit_control(k, thread, kinds.EXTENDED, message.task, r.task, root, np.uint64(0))
 
 
 @inline
 def answers_first(k: State, root: int) -> bool:
     """Return whether the root is a call that is answered by its first result."""
-    executor = root_at(k, root).executor
-    return executor >= 0 and source_at(k, executor_at(k, executor).source).first_result != 0
+    executor = rows.root(k, root).executor
+    return executor >= 0 and rows.source(k, rows.executor(k, executor).source).first_result != 0
 
 
 @jit
@@ -276,6 +253,6 @@ def send_to_acker(
     k: State, thread: int, kind: int, task: int, topology_index: int, root: int, edge: np.uint64
 ) -> None:
     """Produce an init, ack, fail or reset message to the acker that keeps this root."""
-    topology = topology_at(k, topology_index)
-    target = acker_of(k, root_at(k, root).id, topology.acker_component, topology.ackers)
+    topology = rows.topology(k, topology_index)
+    target = acker_of(k, rows.root(k, root).id, topology.acker_component, topology.ackers)
     emit_control(k, thread, kind, task, target, root, edge)

@@ -22,39 +22,42 @@ from __future__ import annotations
 from storm_lab.emulator.events.heap import period_source
 from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.queues import enqueue, has_room, lose, release_all, wait_for_room
-from storm_lab.emulator.state.arrays import batch_at, message_at, s_at, thread_at, topology_at, worker_at
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import DEAD, MAIN, TRANSFER
 from storm_lab.emulator.state.layout import State
 
 
 @inline
 def _size(k: State, thread: int, receiver: int) -> int:
     """Return how many tuples a thread gathers for a queue."""
-    topology = topology_at(k, worker_at(k, thread_at(k, thread).worker).topology)
-    return topology.transfer_batch if thread_at(k, receiver).kind == TRANSFER else topology.producer_batch
+    topology = rows.topology(k, rows.worker(k, rows.thread(k, thread).worker).topology)
+    return (
+        topology.transfer_batch
+        if rows.thread(k, receiver).kind == kinds.TRANSFER
+        else topology.producer_batch
+    )
 
 
 @jit
 def _find(k: State, thread: int, receiver: int) -> int:
     """Return the thread's batch for a queue; -1: it has none."""
-    b = thread_at(k, thread).batches
-    while b >= 0 and batch_at(k, b).receiver != receiver:
-        b = batch_at(k, b).next
+    b = rows.thread(k, thread).batches
+    while b >= 0 and rows.batch(k, b).receiver != receiver:
+        b = rows.batch(k, b).next
     return b
 
 
 @jit
 def _replace(k: State, thread: int, old: int, new: int) -> None:
     """Replace a batch by another in its thread's list."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     if t.batches == old:
         t.batches = new
         return
     b = t.batches
-    while batch_at(k, b).next != old:
-        b = batch_at(k, b).next
-    batch_at(k, b).next = new
+    while rows.batch(k, b).next != old:
+        b = rows.batch(k, b).next
+    rows.batch(k, b).next = new
 
 
 @jit
@@ -63,14 +66,14 @@ def _publish(k: State, thread: int, b: int) -> int:
 
     Tuples for an executor that has ended are lost.
     """
-    unbounded = s_at(k, 0).version_2 == 0
-    batch = batch_at(k, b)
+    unbounded = rows.s(k, 0).version_2 == 0
+    batch = rows.batch(k, b)
     receiver, tail, length, after = batch.receiver, batch.tail, batch.length, batch.next
-    gone = thread_at(k, receiver).state == DEAD
+    gone = rows.thread(k, receiver).state == kinds.DEAD
     m = b
     published = 0
     while published < length and (gone or unbounded or has_room(k, receiver)):
-        following = message_at(k, m).next
+        following = rows.message(k, m).next
         if gone:
             lose(k, m)
         else:
@@ -80,7 +83,7 @@ def _publish(k: State, thread: int, b: int) -> int:
     if published == length:
         _replace(k, thread, b, after)
     elif published > 0:
-        rest = batch_at(k, m)
+        rest = rows.batch(k, m)
         rest.receiver, rest.tail, rest.length, rest.next = receiver, tail, length - published, after
         _replace(k, thread, b, m)
     return published
@@ -89,13 +92,13 @@ def _publish(k: State, thread: int, b: int) -> int:
 @jit
 def takes_more(k: State, thread: int, receiver: int) -> bool:
     """Return whether a thread may gather one more tuple for a queue; 2.x hands a full batch over for that."""
-    if s_at(k, 0).version_2 == 0:
+    if rows.s(k, 0).version_2 == 0:
         return True
     size = _size(k, thread, receiver)
     if size == 1:
         return has_room(k, receiver)
     b = _find(k, thread, receiver)
-    return b < 0 or batch_at(k, b).length < size or _publish(k, thread, b) > 0
+    return b < 0 or rows.batch(k, b).length < size or _publish(k, thread, b) > 0
 
 
 @jit
@@ -105,53 +108,53 @@ def gather(k: State, thread: int, receiver: int, m: int) -> None:
     if size == 1:
         enqueue(k, receiver, m)
         return
-    message_at(k, m).next = -1
+    rows.message(k, m).next = -1
     b = _find(k, thread, receiver)
     if b < 0:
         b = m
-        t = thread_at(k, thread)
+        t = rows.thread(k, thread)
         if t.batches < 0:
             _schedule_flush(k, thread)
-        batch_at(k, b).receiver, batch_at(k, b).length = receiver, 0
-        batch_at(k, b).next = t.batches
+        rows.batch(k, b).receiver, rows.batch(k, b).length = receiver, 0
+        rows.batch(k, b).next = t.batches
         t.batches = b
     else:
-        message_at(k, batch_at(k, b).tail).next = m
-    batch = batch_at(k, b)
+        rows.message(k, rows.batch(k, b).tail).next = m
+    batch = rows.batch(k, b)
     batch.tail = m
     batch.length += 1
-    if batch.length == size and s_at(k, 0).version_2 == 0:
+    if batch.length == size and rows.s(k, 0).version_2 == 0:
         _publish(k, thread, b)
 
 
 @inline
 def _schedule_flush(k: State, thread: int) -> None:
     """1.x: schedule the worker's next tick, which hands over what a thread gathers from now on."""
-    t = thread_at(k, thread)
-    w = worker_at(k, t.worker)
-    every = topology_at(k, w.topology).flush
-    if s_at(k, 0).version_2 == 0 and every > 0:
+    t = rows.thread(k, thread)
+    w = rows.worker(k, t.worker)
+    every = rows.topology(k, w.topology).flush
+    if rows.s(k, 0).version_2 == 0 and every > 0:
         # A main thread's period has another use, so its send thread's period serves both.
-        owner = thread + 1 if t.kind == MAIN else thread
-        now = s_at(k, 0).now
+        owner = thread + 1 if t.kind == kinds.MAIN else thread
+        now = rows.s(k, 0).now
         schedule(k, period_source(k, owner), now + every - (now - w.started) % every)
 
 
 @jit
 def flush_tick(k: State, thread: int) -> None:
     """1.x: hand over all that a thread has gathered."""
-    while thread_at(k, thread).batches >= 0:
-        _publish(k, thread, thread_at(k, thread).batches)
+    while rows.thread(k, thread).batches >= 0:
+        _publish(k, thread, rows.thread(k, thread).batches)
 
 
 @jit
 def flush(k: State, thread: int) -> bool:
     """2.x: hand over something of each batch of a thread; returns False if a full queue stopped it."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     b = t.batches
     while b >= 0:
-        after = batch_at(k, b).next
-        receiver = batch_at(k, b).receiver
+        after = rows.batch(k, b).next
+        receiver = rows.batch(k, b).receiver
         if _publish(k, thread, b) == 0:
             wait_for_room(k, thread, receiver)
             return False
@@ -163,11 +166,11 @@ def flush(k: State, thread: int) -> bool:
 @jit
 def drop_batches(k: State, thread: int) -> int:
     """Drop what a dead thread had gathered; returns how many tuples that were."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     b = t.batches
     dropped = 0
     while b >= 0:
-        after = batch_at(k, b).next
+        after = rows.batch(k, b).next
         dropped += release_all(k, b)
         b = after
     t.batches = -1

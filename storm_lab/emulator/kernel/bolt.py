@@ -9,38 +9,25 @@ from storm_lab.emulator.kernel.bursts import start_burst, start_call
 from storm_lab.emulator.kernel.call_cost import count_call, draw_call_cost
 from storm_lab.emulator.kernel.queues import free_message, take, take_from_batch
 from storm_lab.emulator.kernel.routing import count_copies, emit_all
-from storm_lab.emulator.state.arrays import (
-    cost_at,
-    execution_row_at,
-    executor_at,
-    message_at,
-    record_at,
-    s_at,
-    server_at,
-    server_place_at,
-    task_at,
-    thread_at,
-    topology_at,
-)
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import jit
-from storm_lab.emulator.state.kinds import ACK, ACKER_BOLT, ANSWER, DATA, FAIL, FLUSH, IN_PROCESS, TICK
 from storm_lab.emulator.state.layout import State
 
 
 @jit
 def bolt_start(k: State, thread: int) -> None:
     """Take the next tuple and run execute on it."""
-    t = thread_at(k, thread)
-    m = take(k, thread) if s_at(k, 0).version_2 != 0 else take_from_batch(k, thread)
+    t = rows.thread(k, thread)
+    m = take(k, thread) if rows.s(k, 0).version_2 != 0 else take_from_batch(k, thread)
     t.current = m
-    t.since = s_at(k, 0).now
-    message = message_at(k, m)
-    c = cost_at(k, 0)
-    if message.kind == FLUSH:
+    t.since = rows.s(k, 0).now
+    message = rows.message(k, m)
+    c = rows.cost(k, 0)
+    if message.kind == kinds.FLUSH:
         start_burst(k, thread, c.dispatch)
         return
-    version_1 = s_at(k, 0).version_1 != 0
-    if version_1 and message.record >= 0 and message.root >= 0 and record_at(k, message.record).resets != 0:
+    version_1 = rows.s(k, 0).version_1 != 0
+    if version_1 and message.record >= 0 and message.root >= 0 and rows.record(k, message.record).resets != 0:
         # execute first calls collector.resetTimeout (from 1.0 on) and goes on when that message is sent.
         t.resetting = 1
         start_burst(k, thread, c.dispatch + c.emit)
@@ -51,76 +38,76 @@ def bolt_start(k: State, thread: int) -> None:
 @jit
 def bolt_execute(k: State, thread: int, work: int) -> None:
     """Run execute on the tuple in hand, after ``work`` ns of other work."""
-    t = thread_at(k, thread)
-    message = message_at(k, t.current)
-    c = cost_at(k, 0)
+    t = rows.thread(k, thread)
+    message = rows.message(k, t.current)
+    c = rows.cost(k, 0)
     count_call(k, t.worker)
     user = 0
-    if message.locality != IN_PROCESS and s_at(k, 0).version_1 == 0:
+    if message.locality != kinds.IN_PROCESS and rows.s(k, 0).version_1 == 0:
         work += c.deserialise + message.bytes * c.deserialise_kb // 1024
-    if t.role == ACKER_BOLT:
+    if t.role == kinds.ACKER_BOLT:
         work += c.acker
     elif message.record >= 0:
-        user = draw_call_cost(k, message.task, record_at(k, message.record).cpu_ns)
-        work += c.emit * count_copies(k, executor_at(k, t.executor).topology, message.record)
+        user = draw_call_cost(k, message.task, rows.record(k, message.record).cpu_ns)
+        work += c.emit * count_copies(k, rows.executor(k, t.executor).topology, message.record)
         if message.root >= 0:
             work += c.emit
-        if topology_at(k, executor_at(k, t.executor).topology).debug != 0 and message.kind != TICK:
-            t.log_work = c.log_receive + record_at(k, message.record).emissions * c.log_emit
+        if rows.topology(k, rows.executor(k, t.executor).topology).debug != 0 and message.kind != kinds.TICK:
+            t.log_work = c.log_receive + rows.record(k, message.record).emissions * c.log_emit
     start_call(k, thread, work, user)
 
 
 @jit
 def ask_server(k: State, record: int) -> int:
     """Send a request to an external server; returns when its answer arrives."""
-    r = record_at(k, record)
-    server = server_at(k, r.server)
-    now = s_at(k, 0).now
+    r = rows.record(k, record)
+    server = rows.server(k, r.server)
+    now = rows.s(k, 0).now
     if server.places == 0:
         return now + server.latency + r.server_ns
     best = server.first
     for i in range(server.first + 1, server.first + server.places):
-        if server_place_at(k, i).value < server_place_at(k, best).value:
+        if rows.server_place(k, i).value < rows.server_place(k, best).value:
             best = i
-    start = max(now + server.latency // 2, server_place_at(k, best).value)
-    server_place_at(k, best).value = start + r.server_ns
-    return server_place_at(k, best).value + server.latency - server.latency // 2
+    start = max(now + server.latency // 2, rows.server_place(k, best).value)
+    rows.server_place(k, best).value = start + r.server_ns
+    return rows.server_place(k, best).value + server.latency - server.latency // 2
 
 
 @jit
 def bolt_results(k: State, thread: int) -> None:
     """Produce the emissions of an execute that returns, ack its input, and log it."""
-    t = thread_at(k, thread)
-    s = s_at(k, 0)
+    t = rows.thread(k, thread)
+    s = rows.s(k, 0)
     m = t.current
     t.current = -1
-    message = message_at(k, m)
-    if message.kind == FLUSH:
+    message = rows.message(k, m)
+    if message.kind == kinds.FLUSH:
         t.flushing = 1
         free_message(k, m)
         return
-    e = executor_at(k, t.executor)
-    task = task_at(k, message.task)
-    if t.role == ACKER_BOLT:
+    e = rows.executor(k, t.executor)
+    task = rows.task(k, message.task)
+    if t.role == kinds.ACKER_BOLT:
         if message.root >= 0:
             acker_execute(k, thread, t.executor, m)
     elif message.record >= 0:
         root = message.root
         number = message.number
         xor = emit_all(k, thread, t.executor, message.task, message.record, root, number)
-        if root >= 0 and message.kind == DATA:
-            if record_at(k, message.record).emissions < 0:
-                send_to_acker(k, thread, FAIL, message.task, e.topology, root, message.edge)
+        if root >= 0 and message.kind == kinds.DATA:
+            if rows.record(k, message.record).emissions < 0:
+                send_to_acker(k, thread, kinds.FAIL, message.task, e.topology, root, message.edge)
                 task.failed += 1
             else:
-                kind = ANSWER if xor == np.uint64(0) and answers_first(k, root) else ACK
+                kind = kinds.ANSWER if xor == np.uint64(0) and answers_first(k, root) else kinds.ACK
                 send_to_acker(k, thread, kind, message.task, e.topology, root, message.edge ^ xor)
                 task.acked += 1
-    if message.kind != TICK:
+    if message.kind != kinds.TICK:
         task.executed += 1
         task.execute += s.now - t.since
     if message.number >= 0:
-        row = execution_row_at(k, s.execution_rows)
+        row = rows.execution_row(k, s.execution_rows)
         s.execution_rows += 1
         row.number = message.number
         row.task = message.task

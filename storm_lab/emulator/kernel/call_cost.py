@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from storm_lab.emulator.state.arrays import cost_at, s_at, spread_at, task_at, worker_at
+from storm_lab.emulator.state import rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
 
@@ -28,24 +28,24 @@ _ENOUGH_CALLS = 1 << 30
 @inline
 def draw_call_cost(k: State, task: int, work: int) -> int:
     """Return the cost of the task's next call, whose mean is ``work``."""
-    if cost_at(k, 0).spread == 0:
+    if rows.cost(k, 0).spread == 0:
         return work
-    t = task_at(k, task)
-    z = s_at(k, 0).cost_seed + np.uint64(task) * np.uint64(0xD1342543DE82EF95)
+    t = rows.task(k, task)
+    z = rows.s(k, 0).cost_seed + np.uint64(task) * np.uint64(0xD1342543DE82EF95)
     z = z + np.uint64(t.calls) * np.uint64(0x9E3779B97F4A7C15)
     t.calls += 1
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     quantile = np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(52))
-    return (work * spread_at(k, quantile).value) >> 16  # type: ignore[arg-type]
+    return (work * rows.spread(k, quantile).value) >> 16  # type: ignore[arg-type]
 
 
 @inline
 def count_call(k: State, worker: int) -> None:
     """Count a call of user code by an executor of a worker."""
-    w = worker_at(k, worker)
+    w = rows.worker(k, worker)
     if w.calls < _ENOUGH_CALLS:
-        w.calls += cost_at(k, 0).call
+        w.calls += rows.cost(k, 0).call
 
 
 @inline
@@ -58,8 +58,8 @@ def _halve(full: int, amount: int, half: int) -> int:
 @jit
 def warm_up(k: State, worker: int) -> None:
     """Update how much of a worker's code is to be compiled, and the extra cost of what is cold."""
-    c = cost_at(k, 0)
-    w = worker_at(k, worker)
+    c = rows.cost(k, 0)
+    w = rows.worker(k, worker)
     due = _UNIT - _halve(_UNIT, w.calls, c.compile_calls)
     done = due
     if c.compile > 0:

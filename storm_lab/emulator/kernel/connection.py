@@ -8,7 +8,7 @@ sends to few.
 
 from __future__ import annotations
 
-from storm_lab.emulator.state.arrays import executor_at, message_at, route_at, worker_at
+from storm_lab.emulator.state import rows
 from storm_lab.emulator.state.jit import inline
 from storm_lab.emulator.state.layout import State
 
@@ -16,11 +16,11 @@ from storm_lab.emulator.state.layout import State
 @inline
 def sender_of(k: State, worker: int, m: int) -> int:
     """Return the worker that a message came from, as its reader ``worker`` sees the topology; -1: unknown."""
-    task = message_at(k, m).source_task
+    task = rows.message(k, m).source_task
     if task < 0:
         return -1
-    executor = route_at(k, worker_at(k, worker).route + task).value
-    return -1 if executor < 0 else executor_at(k, executor).worker
+    executor = rows.route(k, rows.worker(k, worker).route + task).value
+    return -1 if executor < 0 else rows.executor(k, executor).worker
 
 
 @inline
@@ -28,7 +28,7 @@ def is_first(k: State, other: int, batch: int) -> bool:
     """Return whether a message is the first of its batch from or to worker ``other``, and so needs a call."""
     if other < 0:
         return True
-    w = worker_at(k, other)
+    w = rows.worker(k, other)
     if w.last_batch == batch:
         return False
     w.last_batch = batch

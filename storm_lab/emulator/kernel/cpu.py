@@ -20,23 +20,22 @@ Virtual time is an integer in units of 2**-SHARE_BITS ns, so ties are exact and 
 from __future__ import annotations
 
 from storm_lab.emulator.kernel.quota import contending, periodic_work, runnable, use_quota
-from storm_lab.emulator.state.arrays import burst_at, node_at, s_at, thread_at, worker_at
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, inline, jit
-from storm_lab.emulator.state.kinds import SHARE_BITS
 from storm_lab.emulator.state.layout import State
 
 
 @inline
 def _capacity(k: State, node: int) -> int:
     """Return the capacity of a node for the threads that want CPU now, in 1/1024 core."""
-    p = node_at(k, node)
+    p = rows.node(k, node)
     return p.free + max(0, min(runnable(k, node), p.threads) - p.cores) * p.ht_gain
 
 
 @inline
 def has_spare_cores(k: State, node: int) -> bool:
     """Return whether all threads that want CPU on a node, polling ones included, get what they want."""
-    p = node_at(k, node)
+    p = rows.node(k, node)
     return p.poll_load + runnable(k, node) * 1024 <= p.free
 
 
@@ -47,7 +46,7 @@ def _taken_by_polls(k: State, node: int) -> int:
     Each polling thread wants little, so a fair scheduler gives it all of that, until it is more than the
     share of a thread that has work.
     """
-    p = node_at(k, node)
+    p = rows.node(k, node)
     capacity = _capacity(k, node)
     n = runnable(k, node)
     if p.poll_load + n * 1024 <= capacity:
@@ -61,14 +60,14 @@ def _share_beside_polls(k: State, node: int) -> int:
     free = _capacity(k, node) - _taken_by_polls(k, node)
     n = runnable(k, node)
     if n * 1024 <= free:
-        return 1 << SHARE_BITS
-    return (free << (SHARE_BITS - 10)) // n
+        return 1 << kinds.SHARE_BITS
+    return (free << (kinds.SHARE_BITS - 10)) // n
 
 
 @jit
 def poll_speed(k: State, node: int) -> int:
     """Return the speed of polls on a node, in 1/1024 of the rate at which its threads want to poll."""
-    p = node_at(k, node)
+    p = rows.node(k, node)
     if p.throttled != 0:
         return 0
     if has_spare_cores(k, node):
@@ -79,14 +78,14 @@ def poll_speed(k: State, node: int) -> int:
 @inline
 def fair_share(k: State, node: int) -> int:
     """Return what a fair scheduler gives each thread that wants CPU, in units of 2**-SHARE_BITS core."""
-    p = node_at(k, node)
+    p = rows.node(k, node)
     if p.throttled != 0:
         return 0
     if has_spare_cores(k, node):
-        return 1 << SHARE_BITS
+        return 1 << kinds.SHARE_BITS
     if p.poll_load > 0:
         return _share_beside_polls(k, node)
-    return (_capacity(k, node) << (SHARE_BITS - 10)) // runnable(k, node)
+    return (_capacity(k, node) << (kinds.SHARE_BITS - 10)) // runnable(k, node)
 
 
 @inline
@@ -95,18 +94,18 @@ def running_speed(k: State, node: int) -> int:
 
     It also has the share of the threads that wait.
     """
-    p = node_at(k, node)
+    p = rows.node(k, node)
     share = fair_share(k, node)
     if p.run_queue_length == 0 or p.active == 0:
         return share
-    return min(1 << SHARE_BITS, share * (p.active + p.run_queue_length) // p.active)
+    return min(1 << kinds.SHARE_BITS, share * (p.active + p.run_queue_length) // p.active)
 
 
 @inline
 def advance(k: State, node: int) -> None:
     """Bring a node's virtual time up to now."""
-    p = node_at(k, node)
-    passed = s_at(k, 0).now - p.v_at
+    p = rows.node(k, node)
+    passed = rows.s(k, 0).now - p.v_at
     # Most calls within an event come at the same instant, and computing a share costs a division.
     if passed > 0:
         p.v_at += passed
@@ -118,7 +117,7 @@ def advance(k: State, node: int) -> None:
             got = passed * fair_share(k, node)
             p.fair += got
             p.v += got if p.run_queue_length == 0 else passed * running_speed(k, node)
-            p.starting_cpu += (got >> SHARE_BITS) * p.starting
+            p.starting_cpu += (got >> kinds.SHARE_BITS) * p.starting
         if p.quota > 0:
             use_quota(k, node, passed)
 
@@ -129,9 +128,9 @@ def spend_evenly(k: State, worker: int, cpu: int, time: int) -> None:
 
     It takes little at a time, so other threads never wait for it: it only leaves them less of the cores.
     """
-    w = worker_at(k, worker)
+    w = rows.worker(k, worker)
     advance(k, w.node)
-    p = node_at(k, w.node)
+    p = rows.node(k, w.node)
     part = cpu * 1024 // time
     p.periodic_load += part - w.periodic_load
     w.periodic_load = part
@@ -141,13 +140,13 @@ def spend_evenly(k: State, worker: int, cpu: int, time: int) -> None:
 @inline
 def update_free(k: State, node: int) -> None:
     """Recompute what a node has to share; its virtual time must be up to date."""
-    p = node_at(k, node)
+    p = rows.node(k, node)
     p.free = min(p.cores * 1024 - periodic_work(k, node), p.max_free)
 
 
 @inline
 def _store(k: State, place: int, v_finish: int, seq: int, work: int, thread: int) -> None:
-    burst = burst_at(k, place)
+    burst = rows.burst(k, place)
     burst.v_finish = v_finish
     burst.seq = seq
     burst.work = work
@@ -158,7 +157,7 @@ def _store(k: State, place: int, v_finish: int, seq: int, work: int, thread: int
 def _sift_up(k: State, first: int, i: int, v_finish: int, seq: int, work: int, thread: int) -> None:
     while i > 0:
         parent = (i - 1) >> 1
-        p = burst_at(k, first + parent)
+        p = rows.burst(k, first + parent)
         if p.v_finish < v_finish or (p.v_finish == v_finish and p.seq < seq):
             break
         _store(k, first + i, p.v_finish, p.seq, p.work, p.thread)
@@ -172,9 +171,9 @@ def _sift_down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, wo
         child = 2 * i + 1
         if child >= n:
             break
-        c = burst_at(k, first + child)
+        c = rows.burst(k, first + child)
         if child + 1 < n:
-            d = burst_at(k, first + child + 1)
+            d = rows.burst(k, first + child + 1)
             if d.v_finish < c.v_finish or (d.v_finish == c.v_finish and d.seq < c.seq):
                 child += 1
                 c = d
@@ -188,9 +187,9 @@ def _sift_down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, wo
 @jit
 def add_burst(k: State, thread: int, work: int, left: int) -> None:
     """Run a thread that has ``left`` of a burst of ``work`` ns to go; ``left`` is in 2**-SHARE_BITS ns."""
-    s = s_at(k, 0)
-    node = thread_at(k, thread).node
-    p = node_at(k, node)
+    s = rows.s(k, 0)
+    node = rows.thread(k, thread).node
+    p = rows.node(k, node)
     seq = s.seq
     s.seq = seq + 1
     n = p.active
@@ -201,9 +200,9 @@ def add_burst(k: State, thread: int, work: int, left: int) -> None:
 @jit
 def burst_place(k: State, node: int, thread: int) -> int:
     """Return the place of a running thread's burst in its node's heap."""
-    first = node * s_at(k, 0).burst_width
+    first = node * rows.s(k, 0).burst_width
     i = 0
-    while burst_at(k, first + i).thread != thread:
+    while rows.burst(k, first + i).thread != thread:
         i += 1
     return i
 
@@ -211,18 +210,18 @@ def burst_place(k: State, node: int, thread: int) -> int:
 @jit
 def remove_burst(k: State, node: int, i: int) -> None:
     """Remove the burst at place ``i`` from a node's heap: it is done, preempted or killed."""
-    p = node_at(k, node)
+    p = rows.node(k, node)
     n = p.active - 1
     p.active = n
     if contending(k, node) == p.cores - 1:
-        p.core_free_since = s_at(k, 0).now
+        p.core_free_since = rows.s(k, 0).now
     if i == n:
         return
-    first = node * s_at(k, 0).burst_width
-    last = burst_at(k, first + n)
+    first = node * rows.s(k, 0).burst_width
+    last = rows.burst(k, first + n)
     v_finish, seq, work, thread = last.v_finish, last.seq, last.work, last.thread
     if i > 0:
-        parent = burst_at(k, first + ((i - 1) >> 1))
+        parent = rows.burst(k, first + ((i - 1) >> 1))
         if v_finish < parent.v_finish or (v_finish == parent.v_finish and seq < parent.seq):
             _sift_up(k, first, i, v_finish, seq, work, thread)
             return
@@ -233,11 +232,11 @@ def remove_burst(k: State, node: int, i: int) -> None:
 def set_starting(k: State, node: int, starting: int) -> None:
     """Set how many threads of starting JVMs want CPU on a node from now on."""
     advance(k, node)
-    node_at(k, node).starting = starting
+    rows.node(k, node).starting = starting
 
 
 @entry
 def cpu_time(k: State, node: int) -> int:
     """Return the CPU of a thread of a starting JVM, in ns, as if one had been starting all the time."""
     advance(k, node)
-    return node_at(k, node).fair >> SHARE_BITS
+    return rows.node(k, node).fair >> kinds.SHARE_BITS

@@ -21,29 +21,8 @@ from storm_lab.emulator.kernel.queues import (
     wait_for_room,
 )
 from storm_lab.emulator.kernel.routing import resolve
-from storm_lab.emulator.state.arrays import (
-    cost_at,
-    executor_at,
-    message_at,
-    node_at,
-    s_at,
-    thread_at,
-    worker_at,
-)
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import (
-    HELD,
-    IN_NODE,
-    IN_PROCESS,
-    MAIN,
-    NETWORK,
-    RECEIVE,
-    TRANSFER,
-    UNREACHED_BLOCKS,
-    UNREACHED_DROPS,
-    WAIT_CHANNEL,
-    WAITING,
-)
 from storm_lab.emulator.state.layout import State
 
 
@@ -53,51 +32,51 @@ def handle_unreached(k: State, worker: int, m: int) -> None:
 
     It is lost, or waits, or waits and stops all sending.
     """
-    w = worker_at(k, worker)
-    policy = s_at(k, 0).unreached
-    if policy == UNREACHED_DROPS or (policy == UNREACHED_BLOCKS and w.connecting == 0):
+    w = rows.worker(k, worker)
+    policy = rows.s(k, 0).unreached
+    if policy == kinds.UNREACHED_DROPS or (policy == kinds.UNREACHED_BLOCKS and w.connecting == 0):
         w.dropped += 1
         lose(k, m)
         return
-    message_at(k, m).time = s_at(k, 0).now
+    rows.message(k, m).time = rows.s(k, 0).now
     park(k, worker, m)
-    if policy == UNREACHED_BLOCKS:
-        w.held_until = HELD
+    if policy == kinds.UNREACHED_BLOCKS:
+        w.held_until = kinds.HELD
 
 
 @jit
 def _receiver_of(k: State, thread: int, m: int) -> int:
     """Return the thread whose queue gets a message next; -1: it is lost; -2: it goes to another worker."""
-    t = thread_at(k, thread)
-    if t.kind == TRANSFER:
+    t = rows.thread(k, thread)
+    if t.kind == kinds.TRANSFER:
         return -2
-    if t.kind == NETWORK:
-        return worker_at(k, t.worker).receive_thread
-    if t.kind == MAIN and s_at(k, 0).version_2 == 0:
+    if t.kind == kinds.NETWORK:
+        return rows.worker(k, t.worker).receive_thread
+    if t.kind == kinds.MAIN and rows.s(k, 0).version_2 == 0:
         # Its send thread has the next index: see lifecycle.open_executor.
         return thread + 1
-    message = message_at(k, m)
+    message = rows.message(k, m)
     if message.target < 0:
         return -1
-    target = executor_at(k, message.target)
-    if target.alive == 0 and (t.kind == RECEIVE or message.locality == IN_PROCESS):
+    target = rows.executor(k, message.target)
+    if target.alive == 0 and (t.kind == kinds.RECEIVE or message.locality == kinds.IN_PROCESS):
         return -1
-    if t.kind != RECEIVE and message.locality != IN_PROCESS:
-        return worker_at(k, t.worker).transfer_thread
+    if t.kind != kinds.RECEIVE and message.locality != kinds.IN_PROCESS:
+        return rows.worker(k, t.worker).transfer_thread
     return target.main_thread
 
 
 @inline
 def _full_queue(k: State, thread: int, m: int, receiver: int) -> int:
     """Return the thread whose full queue stops a message; -1 when none does."""
-    t = thread_at(k, thread)
-    if s_at(k, 0).version_2 != 0:
-        if t.kind == RECEIVE:
+    t = rows.thread(k, thread)
+    if rows.s(k, 0).version_2 != 0:
+        if t.kind == kinds.RECEIVE:
             # 2.x: what does not fit goes to an unbounded overflow queue; the senders are told to stop.
             return -1
-        message = message_at(k, m)
-        if t.kind == MAIN and message.target >= 0 and message.locality != IN_PROCESS:
-            target = executor_at(k, message.target).main_thread
+        message = rows.message(k, m)
+        if t.kind == kinds.MAIN and message.target >= 0 and message.locality != kinds.IN_PROCESS:
+            target = rows.executor(k, message.target).main_thread
             if not has_room(k, target):
                 return target
     if t.gathers != 0:
@@ -113,27 +92,27 @@ def _may_not_send(k: State, thread: int, m: int) -> bool:
     waits when its card, or a cut link, holds more than Netty's high watermark: until the card is down to the
     low one, or the next try to connect.
     """
-    c = cost_at(k, 0)
-    t = thread_at(k, thread)
-    now = s_at(k, 0).now
-    until = worker_at(k, t.worker).held_until
-    if until == HELD:
-        t.state = WAITING
-        t.wait = WAIT_CHANNEL
+    c = rows.cost(k, 0)
+    t = rows.thread(k, thread)
+    now = rows.s(k, 0).now
+    until = rows.worker(k, t.worker).held_until
+    if until == kinds.HELD:
+        t.state = kinds.WAITING
+        t.wait = kinds.WAIT_CHANNEL
         return True
     if until <= now:
-        if c.high_watermark == 0 or message_at(k, m).locality == IN_NODE:
+        if c.high_watermark == 0 or rows.message(k, m).locality == kinds.IN_NODE:
             return False
-        p = node_at(k, t.node)
+        p = rows.node(k, t.node)
         if held_bytes(k, t.node, m) > c.high_watermark:
             # The link is cut: check again at the interval of the tries to connect.
-            until = now + s_at(k, 0).first_reconnect
+            until = now + rows.s(k, 0).first_reconnect
         elif p.nic_out_free - now > c.high_watermark * p.nic_ps_per_byte // 1000:
             until = p.nic_out_free - c.low_watermark * p.nic_ps_per_byte // 1000
         else:
             return False
-    t.state = WAITING
-    t.wait = WAIT_CHANNEL
+    t.state = kinds.WAITING
+    t.wait = kinds.WAIT_CHANNEL
     schedule(k, timer_source(k, thread), until)
     return True
 
@@ -145,11 +124,11 @@ def _reader_is_slow(k: State, thread: int, m: int) -> bool:
     TCP lets no more through once the unread bytes fill both ends' socket buffers, and the sender's own buffer
     up to its high watermark.
     """
-    c = cost_at(k, 0)
+    c = rows.cost(k, 0)
     if c.high_watermark == 0:
         return False
-    reader = worker_at(k, executor_at(k, message_at(k, m).target).worker)
-    if reader.alive == 0 or reader.unread <= s_at(k, 0).unread_high:
+    reader = rows.worker(k, rows.executor(k, rows.message(k, m).target).worker)
+    if reader.alive == 0 or reader.unread <= rows.s(k, 0).unread_high:
         return False
     wait_for_room(k, thread, reader.receive_thread)
     return True
@@ -162,10 +141,10 @@ def _gather(k: State, thread: int, receiver: int, m: int) -> None:
     In 2.x a message that was read from another worker bypasses the batch and goes to the queue's overflow, if
     there is an overflow or the queue is full.
     """
-    r = thread_at(k, receiver)
+    r = rows.thread(k, receiver)
     overflows = (
-        thread_at(k, thread).kind == RECEIVE
-        and s_at(k, 0).version_2 != 0
+        rows.thread(k, thread).kind == kinds.RECEIVE
+        and rows.s(k, 0).version_2 != 0
         and (r.places > r.capacity or not takes_more(k, thread, receiver))
     )
     if overflows:
@@ -180,7 +159,7 @@ def flush_output(k: State, thread: int) -> bool:
 
     Returns False when a full queue stopped it; the thread then waits for room.
     """
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     if t.flushing != 0 and not flush(k, thread):
         return False
     while t.out_head >= 0:
@@ -193,12 +172,12 @@ def flush_output(k: State, thread: int) -> bool:
                 return False
         elif receiver == -2 and (_reader_is_slow(k, thread, m) or _may_not_send(k, thread, m)):
             return False
-        t.out_head = message_at(k, m).next
+        t.out_head = rows.message(k, m).next
         if receiver >= 0 and t.gathers != 0:
             _gather(k, thread, receiver, m)
         elif receiver >= 0:
             enqueue_batch(k, thread, receiver, m)
-        elif receiver == -1 and message_at(k, m).target < 0:
+        elif receiver == -1 and rows.message(k, m).target < 0:
             handle_unreached(k, t.worker, m)
         elif receiver == -1:
             lose(k, m)
@@ -214,13 +193,13 @@ def serialise_own(k: State, thread: int) -> int:
 
     Returns the CPU that serialising those for other workers costs.
     """
-    t = thread_at(k, thread)
-    c = cost_at(k, 0)
+    t = rows.thread(k, thread)
+    c = rows.cost(k, 0)
     work = 0
     m = t.out_head
     while m >= 0:
-        message = message_at(k, m)
-        if message.target < 0 and resolve(k, t.worker, m) >= 0 and message.locality != IN_PROCESS:
+        message = rows.message(k, m)
+        if message.target < 0 and resolve(k, t.worker, m) >= 0 and message.locality != kinds.IN_PROCESS:
             work += c.serialise + message.bytes * c.serialise_kb // 1024
         m = message.next
     return work

@@ -26,39 +26,8 @@ from storm_lab.emulator.kernel.routing import resolve
 from storm_lab.emulator.kernel.run_queue import leave_run_queue, lose_core
 from storm_lab.emulator.kernel.source_queue import remove_idle_spout, schedule_line_turn
 from storm_lab.emulator.kernel.waits import begin_wait, end_wait
-from storm_lab.emulator.state.arrays import (
-    component_at,
-    cost_at,
-    executor_at,
-    message_at,
-    node_at,
-    s_at,
-    thread_at,
-    topology_at,
-    worker_at,
-)
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, jit
-from storm_lab.emulator.state.kinds import (
-    ACKER_BOLT,
-    BOLT,
-    COMPILER,
-    DEAD,
-    HELD,
-    HOUSEKEEPING,
-    IDLE,
-    IN_PROCESS,
-    MAIN,
-    NETWORK,
-    NONE,
-    POLLING,
-    RECEIVE,
-    RUNNING,
-    SEND,
-    SPOUT,
-    TRANSFER,
-    WAIT_CHANNEL,
-    WAITING,
-)
 from storm_lab.emulator.state.layout import Kernel, State
 
 COMPILERS = 2
@@ -71,8 +40,8 @@ _UNBOUNDED = (1 << 31) - 1
 def _open_thread(
     k: State, index: int, kind: int, node: int, worker: int, executor: int, capacity: int, role: int
 ) -> None:
-    t = thread_at(k, index)
-    t.kind, t.state, t.capacity, t.waits = kind, IDLE, capacity, 0
+    t = rows.thread(k, index)
+    t.kind, t.state, t.capacity, t.waits = kind, kinds.IDLE, capacity, 0
     t.node, t.worker, t.executor = node, worker, executor
     t.head = t.tail = t.out_head = t.out_tail = t.current = -1
     t.waiters = t.last_waiter = t.next_waiter = t.next_wake = t.next_log = t.batches = -1
@@ -83,28 +52,28 @@ def _open_thread(
 @entry
 def open_worker(k: State, worker: int, node: int, topology: int, first_thread: int, transfer: int) -> None:
     """Fill a worker's row and start its shared threads, from index ``first_thread`` on."""
-    w = worker_at(k, worker)
+    w = rows.worker(k, worker)
     w.node, w.topology, w.route, w.alive = node, topology, 0, 1
-    w.rack = node_at(k, node).rack
+    w.rack = rows.node(k, node).rack
     w.parked_head = w.parked_tail = -1
     w.log_holder = w.log_head = w.log_tail = -1
-    w.warm_excess = cost_at(k, 0).warm_excess
-    w.started = s_at(k, 0).now
+    w.warm_excess = rows.cost(k, 0).warm_excess
+    w.started = rows.s(k, 0).now
     # The two threads of its system executor, which nothing wakes.
     w.waiting = 2
     w.housekept_at = w.started
     w.receive_thread, w.transfer_thread = first_thread, first_thread + 1
     w.housekeeping_thread, w.network_thread = first_thread + 2, first_thread + 3
     w.compiler_thread = first_thread + 4
-    _open_thread(k, first_thread, RECEIVE, node, worker, -1, _UNBOUNDED, NONE)
-    _open_thread(k, first_thread + 1, TRANSFER, node, worker, -1, transfer, NONE)
-    _open_thread(k, first_thread + 2, HOUSEKEEPING, node, worker, -1, 0, NONE)
-    _open_thread(k, first_thread + 3, NETWORK, node, worker, -1, _UNBOUNDED, NONE)
+    _open_thread(k, first_thread, kinds.RECEIVE, node, worker, -1, _UNBOUNDED, kinds.NONE)
+    _open_thread(k, first_thread + 1, kinds.TRANSFER, node, worker, -1, transfer, kinds.NONE)
+    _open_thread(k, first_thread + 2, kinds.HOUSEKEEPING, node, worker, -1, 0, kinds.NONE)
+    _open_thread(k, first_thread + 3, kinds.NETWORK, node, worker, -1, _UNBOUNDED, kinds.NONE)
     for compiler in range(COMPILERS):
-        _open_thread(k, w.compiler_thread + compiler, COMPILER, node, worker, -1, 0, NONE)
-    t = topology_at(k, topology)
-    thread_at(k, first_thread).gathers = int(t.overflows != 0 or t.producer_batch > 1)
-    schedule(k, period_source(k, first_thread + 2), s_at(k, 0).now + cost_at(k, 0).housekeeping_period)
+        _open_thread(k, w.compiler_thread + compiler, kinds.COMPILER, node, worker, -1, 0, kinds.NONE)
+    t = rows.topology(k, topology)
+    rows.thread(k, first_thread).gathers = int(t.overflows != 0 or t.producer_batch > 1)
+    schedule(k, period_source(k, first_thread + 2), rows.s(k, 0).now + rows.cost(k, 0).housekeeping_period)
 
 
 @entry
@@ -121,29 +90,29 @@ def open_executor(
     send_queue: int,
 ) -> None:
     """Fill an executor's row and start its threads; a spout begins inactive, between two turns."""
-    now = s_at(k, 0).now
-    w = worker_at(k, worker)
-    e = executor_at(k, index)
+    now = rows.s(k, 0).now
+    w = rows.worker(k, worker)
+    e = rows.executor(k, index)
     e.worker, e.topology, e.component = worker, w.topology, component
     e.first_task, e.tasks, e.source = first_task, tasks, source
     e.main_thread, e.send_thread = first_thread, first_thread + 1
     e.alive, e.active, e.started, e.poll_phase = 1, 0, now, now
     e.new_head = e.new_tail = e.old_head = e.old_tail = -1
     e.expired_head = e.expired_tail = e.turn_head = -1
-    c = component_at(k, component)
-    role = SPOUT if c.is_spout else ACKER_BOLT if c.is_acker else BOLT
-    _open_thread(k, first_thread, MAIN, w.node, worker, index, main_queue, role)
-    _open_thread(k, first_thread + 1, SEND, w.node, worker, index, send_queue, NONE)
+    c = rows.component(k, component)
+    role = kinds.SPOUT if c.is_spout else kinds.ACKER_BOLT if c.is_acker else kinds.BOLT
+    _open_thread(k, first_thread, kinds.MAIN, w.node, worker, index, main_queue, role)
+    _open_thread(k, first_thread + 1, kinds.SEND, w.node, worker, index, send_queue, kinds.NONE)
     if c.is_spout:
-        thread_at(k, first_thread).state = POLLING
-        schedule(k, period_source(k, first_thread), now + topology_at(k, w.topology).timeout)
-    elif cost_at(k, 0).look > 0:
+        rows.thread(k, first_thread).state = kinds.POLLING
+        schedule(k, period_source(k, first_thread), now + rows.topology(k, w.topology).timeout)
+    elif rows.cost(k, 0).look > 0:
         become_idle(k, first_thread)
     if not c.is_spout and c.tick_period > 0 and c.tick_record >= 0:
         schedule(k, period_source(k, first_thread), now + c.tick_period)
-    topology = topology_at(k, w.topology)
+    topology = rows.topology(k, w.topology)
     if topology.overflows != 0 or topology.producer_batch > 1 or topology.transfer_batch > 1:
-        thread_at(k, first_thread).gathers = thread_at(k, first_thread + 1).gathers = 1
+        rows.thread(k, first_thread).gathers = rows.thread(k, first_thread + 1).gathers = 1
         if topology.overflows == 0 and topology.flush > 0:
             # The period of the send thread, which 2.x does not have.
             schedule(k, period_source(k, first_thread + 1), now + topology.flush)
@@ -155,8 +124,8 @@ def _stop_thread(k: State, thread: int) -> int:
 
     Returns how many messages its queue held.
     """
-    t = thread_at(k, thread)
-    if t.state == RUNNING or t.in_run_queue != 0:
+    t = rows.thread(k, thread)
+    if t.state == kinds.RUNNING or t.in_run_queue != 0:
         advance(k, t.node)
         if t.in_run_queue != 0:
             leave_run_queue(k, thread)
@@ -166,17 +135,17 @@ def _stop_thread(k: State, thread: int) -> int:
     if t.poll_every > 0:
         set_polling(k, thread, 0)
         reschedule(k, t.node)
-    if t.state == IDLE:
+    if t.state == kinds.IDLE:
         end_wait(k, thread)
     unschedule(k, timer_source(k, thread))
     unschedule(k, period_source(k, thread))
-    t.state = DEAD
+    t.state = kinds.DEAD
     queued = release_all(k, t.head)
     if t.flagged != 0:
         lower_flag(k, thread)
     t.head = t.tail = -1
     t.length = t.batch = t.held = t.places = t.held_places = 0
-    if t.kind == MAIN:
+    if t.kind == kinds.MAIN:
         release_log(k, thread)
     while t.waiters >= 0:
         release_waiter(k, thread)
@@ -186,7 +155,7 @@ def _stop_thread(k: State, thread: int) -> int:
 @jit
 def _drop_output(k: State, thread: int) -> int:
     """Drop what a dead thread had produced or had in hand; returns how many messages that were."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     dropped = release_all(k, t.out_head) + drop_batches(k, thread)
     t.out_head = t.out_tail = -1
     if t.current >= 0:
@@ -202,7 +171,7 @@ def close_executor(k: State, executor: int) -> tuple[int, int, int, int]:
 
     Returns the tuples lost in the receive queue, in execution, and in the send queue (and 0).
     """
-    e = executor_at(k, executor)
+    e = rows.executor(k, executor)
     e.alive = 0
     e.active = 0
     if e.in_idle_table != 0:
@@ -224,11 +193,11 @@ def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
 
     Returns the tuples lost as :func:`close_executor` does, the last one in transfer.
     """
-    w = worker_at(k, worker)
+    w = rows.worker(k, worker)
     w.alive = 0
     if w.full_since > 0:
         w.full_since = 0
-        s_at(k, 0).full_heaps -= 1
+        rows.s(k, 0).full_heaps -= 1
     receiving = _stop_thread(k, w.receive_thread) + _stop_thread(k, w.network_thread)
     transferring = _stop_thread(k, w.transfer_thread)
     _stop_thread(k, w.housekeeping_thread)
@@ -265,8 +234,8 @@ def add_route(k: Kernel, end: int, topology: int, executors: Sequence[int]) -> t
 def report_loads(k: State, executors: int) -> None:
     """Report the load of every executor's receive queue, which other workers see until the next report."""
     for index in range(executors):
-        e = executor_at(k, index)
-        t = thread_at(k, e.main_thread)
+        e = rows.executor(k, index)
+        t = rows.thread(k, e.main_thread)
         e.reported_load = min(1000, 1000 * t.length // t.capacity)
 
 
@@ -277,22 +246,22 @@ def deliver_parked(k: State, worker: int) -> int:
     Returns how many messages that were.
     """
     delivered = 0
-    keep = s_at(k, 0).keep_time
-    w = worker_at(k, worker)
+    keep = rows.s(k, 0).keep_time
+    w = rows.worker(k, worker)
     m = w.parked_head
     w.parked_head = w.parked_tail = -1
     while m >= 0:
-        message = message_at(k, m)
+        message = rows.message(k, m)
         after = message.next
         message.next = -1
-        if keep > 0 and s_at(k, 0).now - message.time > keep:
+        if keep > 0 and rows.s(k, 0).now - message.time > keep:
             # The sender has given up connecting.
             lose(k, m)
         elif resolve(k, worker, m) < 0:
             park(k, worker, m)
         else:
-            target = executor_at(k, message.target)
-            receiver = target.main_thread if message.locality == IN_PROCESS else w.transfer_thread
+            target = rows.executor(k, message.target)
+            receiver = target.main_thread if message.locality == kinds.IN_PROCESS else w.transfer_thread
             if target.alive == 0:
                 lose(k, m)
             else:
@@ -300,9 +269,9 @@ def deliver_parked(k: State, worker: int) -> int:
                 enqueue(k, receiver, m)
                 delivered += 1
         m = after
-    if w.parked_head < 0 and w.held_until == HELD:
-        w.held_until = s_at(k, 0).now
-        t = thread_at(k, w.transfer_thread)
-        if t.state == WAITING and t.wait == WAIT_CHANNEL:
-            schedule(k, timer_source(k, w.transfer_thread), s_at(k, 0).now)
+    if w.parked_head < 0 and w.held_until == kinds.HELD:
+        w.held_until = rows.s(k, 0).now
+        t = rows.thread(k, w.transfer_thread)
+        if t.state == kinds.WAITING and t.wait == kinds.WAIT_CHANNEL:
+            schedule(k, timer_source(k, w.transfer_thread), rows.s(k, 0).now)
     return delivered

@@ -11,20 +11,8 @@ has the same shares and a little more variance.
 from __future__ import annotations
 
 from storm_lab.emulator.kernel.queues import random_below
-from storm_lab.emulator.state.arrays import (
-    component_at,
-    executor_at,
-    node_at,
-    permutation_at,
-    route_at,
-    s_at,
-    shuffle_at,
-    subscription_at,
-    thread_at,
-    worker_at,
-)
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import jit
-from storm_lab.emulator.state.kinds import IN_CLUSTER, IN_NODE, IN_PROCESS, IN_RACK
 from storm_lab.emulator.state.layout import State
 
 REBUILD_NS = 1_000_000_000
@@ -35,31 +23,31 @@ _IN_SCOPE = 1000  # added to the weight of a target in scope
 @jit
 def _load(k: State, worker: int, task: int) -> int:
     """Return the load of a target as a worker sees it, in 1/1000; full if its place is unknown."""
-    w = worker_at(k, worker)
-    target = route_at(k, w.route + task).value
+    w = rows.worker(k, worker)
+    target = rows.route(k, w.route + task).value
     if target < 0:
         return 1000
-    e = executor_at(k, target)
+    e = rows.executor(k, target)
     if e.worker != worker:
         return e.reported_load
-    t = thread_at(k, e.main_thread)
+    t = rows.thread(k, e.main_thread)
     return min(1000, 1000 * t.length // t.capacity)
 
 
 @jit
 def _distance(k: State, worker: int, task: int) -> int:
     """Return how far away a target is; further than everything if its place is unknown."""
-    w = worker_at(k, worker)
-    target = route_at(k, w.route + task).value
+    w = rows.worker(k, worker)
+    target = rows.route(k, w.route + task).value
     if target < 0:
-        return IN_CLUSTER + 1
-    other = executor_at(k, target).worker
+        return kinds.IN_CLUSTER + 1
+    other = rows.executor(k, target).worker
     if other == worker:
-        return IN_PROCESS
-    node = worker_at(k, other).node
+        return kinds.IN_PROCESS
+    node = rows.worker(k, other).node
     if node == w.node:
-        return IN_NODE
-    return IN_RACK if node_at(k, node).rack == node_at(k, w.node).rack else IN_CLUSTER
+        return kinds.IN_NODE
+    return kinds.IN_RACK if rows.node(k, node).rack == rows.node(k, w.node).rack else kinds.IN_CLUSTER
 
 
 @jit
@@ -77,11 +65,11 @@ def _scope_load(k: State, worker: int, first_task: int, n: int, scope: int) -> i
 @jit
 def _choose_scope(k: State, worker: int, first_task: int, n: int, scope: int) -> int:
     """Return the scope for the next second."""
-    while scope < IN_CLUSTER and _scope_load(k, worker, first_task, n, scope) < 0:
+    while scope < kinds.IN_CLUSTER and _scope_load(k, worker, first_task, n, scope) < 0:
         scope += 1
-    if scope < IN_CLUSTER and _scope_load(k, worker, first_task, n, scope) > _WIDEN:
+    if scope < kinds.IN_CLUSTER and _scope_load(k, worker, first_task, n, scope) > _WIDEN:
         return scope + 1
-    if scope > IN_PROCESS:
+    if scope > kinds.IN_PROCESS:
         narrower = _scope_load(k, worker, first_task, n, scope - 1)
         if 0 <= narrower < _NARROW:
             return scope - 1
@@ -91,12 +79,12 @@ def _choose_scope(k: State, worker: int, first_task: int, n: int, scope: int) ->
 @jit
 def _rebuild(k: State, worker: int, state: int, first_task: int, n: int) -> None:
     """Recompute the weights of one subscription of one task."""
-    s = s_at(k, 0)
-    w = shuffle_at(k, state)
+    s = rows.s(k, 0)
+    w = rows.shuffle(k, state)
     if s.version_2 == 0:
         for i in range(n):
             weight = (1010 - _load(k, worker, first_task + i)) // 10
-            permutation_at(k, w.first + i).value = _IN_SCOPE + weight
+            rows.permutation(k, w.first + i).value = _IN_SCOPE + weight
     else:
         scope = _choose_scope(k, worker, first_task, n, w.scope)
         fresh = scope != w.scope or w.due == 0
@@ -106,7 +94,7 @@ def _rebuild(k: State, worker: int, state: int, first_task: int, n: int) -> None
             if _distance(k, worker, first_task + i) <= scope:
                 least = min(least, _load(k, worker, first_task + i))
         for i in range(n):
-            cell = permutation_at(k, w.first + i)
+            cell = rows.permutation(k, w.first + i)
             weight = 100 if fresh else cell.value % _IN_SCOPE
             inside = _distance(k, worker, first_task + i) <= scope
             if inside and not fresh:
@@ -117,7 +105,7 @@ def _rebuild(k: State, worker: int, state: int, first_task: int, n: int) -> None
             cell.value = weight + (_IN_SCOPE if inside else 0)
     total = 0
     for i in range(n):
-        value = permutation_at(k, w.first + i).value
+        value = rows.permutation(k, w.first + i).value
         if value >= _IN_SCOPE:
             total += value - _IN_SCOPE
     w.index = total
@@ -127,16 +115,16 @@ def _rebuild(k: State, worker: int, state: int, first_task: int, n: int) -> None
 @jit
 def load_aware_target(k: State, task: int, worker: int, subscription: int, state: int) -> int:
     """Return the global index of the target task for one tuple."""
-    c = component_at(k, subscription_at(k, subscription).component)
+    c = rows.component(k, rows.subscription(k, subscription).component)
     n = c.tasks
-    w = shuffle_at(k, state)
-    if s_at(k, 0).now >= w.due:
+    w = rows.shuffle(k, state)
+    if rows.s(k, 0).now >= w.due:
         _rebuild(k, worker, state, c.first_task, n)
     if w.index == 0:
         return c.first_task + random_below(k, task, n)
     draw = random_below(k, task, w.index)
     for i in range(n):
-        value = permutation_at(k, w.first + i).value - _IN_SCOPE
+        value = rows.permutation(k, w.first + i).value - _IN_SCOPE
         if value > 0:
             draw -= value
             if draw < 0:

@@ -15,22 +15,21 @@ from __future__ import annotations
 
 from storm_lab.emulator.kernel.bursts import start_burst
 from storm_lab.emulator.kernel.run_queue import takes_turns
-from storm_lab.emulator.state.arrays import cost_at, node_at, thread_at, worker_at
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import DEAD, LOG_NONE, LOG_TURN, LOG_WRITES, WAIT_LOG, WAITING
 from storm_lab.emulator.state.layout import State
 
 
 @inline
 def _write(k: State, thread: int, before: int) -> None:
     """Start the burst of a thread's log lines, after ``before`` ns spent on the tuple."""
-    t = thread_at(k, thread)
-    w = worker_at(k, t.worker)
+    t = rows.thread(k, thread)
+    w = rows.worker(k, t.worker)
     if w.log_holder != thread:
         w.log_holder = thread
         w.log_turn = 0
     w.log_turn += before
-    t.log = LOG_WRITES
+    t.log = kinds.LOG_WRITES
     start_burst(k, thread, t.log_work)
 
 
@@ -40,30 +39,30 @@ def write_log(k: State, thread: int, before: int) -> None:
 
     ``before``: what the thread has spent on the tuple, ns.
     """
-    t = thread_at(k, thread)
-    w = worker_at(k, t.worker)
+    t = rows.thread(k, thread)
+    w = rows.worker(k, t.worker)
     if w.log_holder < 0 or w.log_holder == thread:
         _write(k, thread, before)
         return
-    t.state = WAITING
-    t.wait = WAIT_LOG
+    t.state = kinds.WAITING
+    t.wait = kinds.WAIT_LOG
     t.next_log = -1
     if w.log_head < 0:
         w.log_head = thread
     else:
-        thread_at(k, w.log_tail).next_log = thread
+        rows.thread(k, w.log_tail).next_log = thread
     w.log_tail = thread
 
 
 @jit
 def log_written(k: State, thread: int, work: int) -> None:
     """Let a thread go on that has written a tuple's log lines, in ``work`` ns, or let the next one write."""
-    t = thread_at(k, thread)
-    w = worker_at(k, t.worker)
+    t = rows.thread(k, thread)
+    w = rows.worker(k, t.worker)
     w.log_turn += work
-    if node_at(k, t.node).threads == 1 and (takes_turns(k) or w.log_turn < cost_at(k, 0).slice):
+    if rows.node(k, t.node).threads == 1 and (takes_turns(k) or w.log_turn < rows.cost(k, 0).slice):
         t.log_work = 0
-        t.log = LOG_TURN
+        t.log = kinds.LOG_TURN
     else:
         release_log(k, thread)
 
@@ -71,16 +70,16 @@ def log_written(k: State, thread: int, work: int) -> None:
 @jit
 def release_log(k: State, thread: int) -> None:
     """Take the log from a thread whose turn is over, or which has died; the next live waiter writes."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     t.log_work = 0
-    t.log = LOG_NONE
-    w = worker_at(k, t.worker)
+    t.log = kinds.LOG_NONE
+    w = rows.worker(k, t.worker)
     if w.log_holder != thread:
         return
     w.log_holder = -1
     while w.log_head >= 0:
         other = w.log_head
-        w.log_head = thread_at(k, other).next_log
-        if thread_at(k, other).state != DEAD:
+        w.log_head = rows.thread(k, other).next_log
+        if rows.thread(k, other).state != kinds.DEAD:
             _write(k, other, 0)
             return

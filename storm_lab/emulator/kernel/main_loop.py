@@ -27,33 +27,8 @@ from storm_lab.emulator.kernel.shared_cores import share_machine
 from storm_lab.emulator.kernel.source_queue import begin_line_turn
 from storm_lab.emulator.kernel.spout import MAX_TURN_ACKS, spout_turn
 from storm_lab.emulator.kernel.threads import burst_done, message_arrives, resume, take_next, timer_fires
-from storm_lab.emulator.state.arrays import (
-    burst_at,
-    channel_at,
-    cost_at,
-    event_at,
-    executor_at,
-    message_at,
-    node_at,
-    ready_at,
-    s_at,
-    thread_at,
-    worker_at,
-)
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, inline, jit
-from storm_lab.emulator.state.kinds import (
-    IDLE,
-    IN_NODE,
-    LOG_TURN,
-    NEED_BUDGET,
-    NEED_LOG,
-    NEED_MESSAGES,
-    NEED_ROOTS,
-    NEVER,
-    REACHED,
-    SHARE_BITS,
-    WAKING,
-)
 from storm_lab.emulator.state.layout import State
 
 
@@ -63,24 +38,24 @@ def resume_blocked(k: State) -> None:
 
     They go on in the order in which they began to wait, followed by the threads that this lets go on.
     """
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     while s.ready_n > 0:
-        thread = ready_at(k, s.ready_head).value
+        thread = rows.ready(k, s.ready_head).value
         s.ready_head = (s.ready_head + 1) % s.threads
         s.ready_n -= 1
         resume(k, thread)
         # The thread may run on another node than the one of this event.
-        reschedule(k, thread_at(k, thread).node)
+        reschedule(k, rows.thread(k, thread).node)
 
 
 @jit
 def _thread_due(k: State, node: int) -> None:
     """Let a woken thread of a node go on, or give a core there to the first of the run queue."""
-    s = s_at(k, 0)
-    p = node_at(k, node)
-    if p.wake_head >= 0 and (not takes_turns(k) or thread_at(k, p.wake_head).awake <= s.now):
+    s = rows.s(k, 0)
+    p = rows.node(k, node)
+    if p.wake_head >= 0 and (not takes_turns(k) or rows.thread(k, p.wake_head).awake <= s.now):
         thread = pop_woken(k, node)
-        if thread_at(k, thread).state == WAKING:
+        if rows.thread(k, thread).state == kinds.WAKING:
             take_next(k, thread)
         return
     advance(k, node)
@@ -90,14 +65,14 @@ def _thread_due(k: State, node: int) -> None:
         return
     if p.active >= cores:
         preempted = preempt(k, node)
-        if preempted >= 0 and thread_at(k, preempted).log == LOG_TURN:
+        if preempted >= 0 and rows.thread(k, preempted).log == kinds.LOG_TURN:
             release_log(k, preempted)
     p.head_preempts = 0
     if p.active >= cores:
         return
     leave_run_queue(k, thread)
-    t = thread_at(k, thread)
-    t.core_from = p.v >> SHARE_BITS
+    t = rows.thread(k, thread)
+    t.core_from = p.v >> kinds.SHARE_BITS
     if t.left >= 0:
         get_core(k, thread)
     else:
@@ -108,22 +83,22 @@ def _thread_due(k: State, node: int) -> None:
 @jit
 def _channel_due(k: State, index: int) -> None:
     """Play the arrival of a channel's first message; it may wake its reader, but none gets a core yet."""
-    s = s_at(k, 0)
-    channel = channel_at(k, index)
+    s = rows.s(k, 0)
+    channel = rows.channel(k, index)
     m = channel.head
-    message = message_at(k, m)
+    message = rows.message(k, m)
     channel.head = message.next
     if channel.head >= 0:
-        schedule(k, 2 * s.nodes + index, message_at(k, channel.head).time)
+        schedule(k, 2 * s.nodes + index, rows.message(k, channel.head).time)
     else:
         channel.tail = -1
         unschedule(k, 2 * s.nodes + index)
-    node = worker_at(k, executor_at(k, message.target).worker).node
-    if channel.node < 0 and message.locality != IN_NODE:
+    node = rows.worker(k, rows.executor(k, message.target).worker).node
+    if channel.node < 0 and message.locality != kinds.IN_NODE:
         # The receiving card takes one message after another. A message that finds it free is not charged a
         # second transmission.
-        p = node_at(k, node)
-        tx = (message.bytes + cost_at(k, 0).header_bytes) * p.nic_ps_per_byte // 1000
+        p = rows.node(k, node)
+        tx = (message.bytes + rows.cost(k, 0).header_bytes) * p.nic_ps_per_byte // 1000
         done = max(s.now, p.nic_in_free + tx)
         p.nic_in_free = done
         if done > s.now:
@@ -136,12 +111,12 @@ def _channel_due(k: State, index: int) -> None:
 @inline
 def next_time(k: State) -> int:
     """Return when the next event is due; NEVER when there is none."""
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     if s.heap_n == 0:
         if s.far_n == 0:
-            return NEVER
+            return kinds.NEVER
         move_horizon(k)
-    return event_at(k, 0).time
+    return rows.event(k, 0).time
 
 
 @entry
@@ -153,7 +128,7 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
 
     Returns why it stopped.
     """
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     first_line_event = 2 * s.nodes + s.channels
     timers = s.timers
     events = 0
@@ -167,22 +142,22 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
             share_machine(k)
     while next_time(k) <= until:
         if s.free_messages < message_margin:
-            return NEED_MESSAGES
+            return kinds.NEED_MESSAGES
         if s.free_roots < 2:
-            return NEED_ROOTS
+            return kinds.NEED_ROOTS
         if s.max_root_rows - s.root_rows < 4 * MAX_TURN_ACKS or s.max_execution_rows - s.execution_rows < 4:
-            return NEED_LOG
+            return kinds.NEED_LOG
         if 2 * s.moved > s.max_moved:
-            return NEED_LOG
+            return kinds.NEED_LOG
         if events >= budget:
-            return NEED_BUDGET
+            return kinds.NEED_BUDGET
         events += 1
         s.events += 1
-        source = event_at(k, 0).source
-        s.now = event_at(k, 0).time
+        source = rows.event(k, 0).source
+        s.now = rows.event(k, 0).time
         if source < s.nodes:
             node = source
-            burst = burst_at(k, node * s_at(k, 0).burst_width)
+            burst = rows.burst(k, node * rows.s(k, 0).burst_width)
             thread, work = burst.thread, burst.work
             advance(k, node)
             if not is_quota_event(k, node):
@@ -197,11 +172,11 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
             _channel_due(k, source - 2 * s.nodes)
         elif source < timers:
             thread = begin_line_turn(k, source - first_line_event)
-            node = thread_at(k, thread).node
+            node = rows.thread(k, thread).node
             spout_turn(k, thread)
         else:
             thread = (source - timers) >> 1
-            node = thread_at(k, thread).node
+            node = rows.thread(k, thread).node
             if (source - timers) & 1:
                 period_fires(k, thread, source)
             else:
@@ -216,7 +191,7 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
             share_machine(k)
     if s.now < until:
         s.now = until
-    return REACHED
+    return kinds.REACHED
 
 
 @entry
@@ -225,7 +200,7 @@ def add_backlog(k: State, worker: int, work: int) -> None:
 
     It is charged as it is: cold code and the factor for Storm's own code do not change it.
     """
-    w = worker_at(k, worker)
+    w = rows.worker(k, worker)
     w.backlog += work
-    if thread_at(k, w.housekeeping_thread).state == IDLE:
+    if rows.thread(k, w.housekeeping_thread).state == kinds.IDLE:
         run_backlog(k, w.housekeeping_thread)

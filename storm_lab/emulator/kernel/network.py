@@ -7,33 +7,23 @@ from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.queues import lose
-from storm_lab.emulator.state.arrays import (
-    channel_at,
-    cost_at,
-    executor_at,
-    message_at,
-    node_at,
-    rack_at,
-    s_at,
-    worker_at,
-)
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, inline, jit
-from storm_lab.emulator.state.kinds import IN_CLUSTER
 from storm_lab.emulator.state.layout import Kernel, State
 
 
 @inline
 def channel_between(k: State, start: int, to: int) -> int:
     """Return the channel that messages from one node to another take."""
-    p = node_at(k, start)
+    p = rows.node(k, start)
     if p.links > 0:
-        s = s_at(k, 0)
+        s = rows.s(k, 0)
         for i in range(s.first_link_channel, s.channels - s.nodes):
-            if channel_at(k, i).start == start and channel_at(k, i).finish == to:
+            if rows.channel(k, i).start == start and rows.channel(k, i).finish == to:
                 return i
     if start == to:
         return p.first_channel
-    return p.first_channel + 1 + node_at(k, to).rack
+    return p.first_channel + 1 + rows.node(k, to).rack
 
 
 @jit
@@ -43,29 +33,29 @@ def transmit(k: State, start: int, m: int) -> None:
     A network card sends one message after another; a rack's uplink is shared by its nodes; in between there
     is a constant latency. So arrivals from one node over one channel are in order, as over TCP.
     """
-    message = message_at(k, m)
-    s = s_at(k, 0)
-    receiver = worker_at(k, executor_at(k, message.target).worker)
+    message = rows.message(k, m)
+    s = rows.s(k, 0)
+    receiver = rows.worker(k, rows.executor(k, message.target).worker)
     to = receiver.node
     channel_index = channel_between(k, start, to)
-    channel = channel_at(k, channel_index)
+    channel = rows.channel(k, channel_index)
     if channel.cut != 0:
         _hold(k, channel_index, m)
         return
     if s.version_2 != 0:
-        receiver.unread += message.bytes + cost_at(k, 0).header_bytes
+        receiver.unread += message.bytes + rows.cost(k, 0).header_bytes
     at = s.now
     if start != to:
-        p = node_at(k, start)
-        size = message.bytes + cost_at(k, 0).header_bytes
+        p = rows.node(k, start)
+        size = message.bytes + rows.cost(k, 0).header_bytes
         at = max(at, p.nic_out_free) + size * p.nic_ps_per_byte // 1000
         p.nic_out_free = at
-        if message.locality == IN_CLUSTER and cost_at(k, 0).uplink_ps_per_byte > 0:
-            tx = size * cost_at(k, 0).uplink_ps_per_byte // 1000
-            up = rack_at(k, p.rack)
+        if message.locality == kinds.IN_CLUSTER and rows.cost(k, 0).uplink_ps_per_byte > 0:
+            tx = size * rows.cost(k, 0).uplink_ps_per_byte // 1000
+            up = rows.rack(k, p.rack)
             at = max(at, up.out_free) + tx
             up.out_free = at
-            down = rack_at(k, node_at(k, to).rack)
+            down = rows.rack(k, rows.node(k, to).rack)
             at = max(at, down.in_free) + tx
             down.in_free = at
     message.time = max(at, channel.up_at) + channel.latency
@@ -75,38 +65,38 @@ def transmit(k: State, start: int, m: int) -> None:
 @jit
 def _given_up(k: State, channel_index: int) -> bool:
     """Return whether the senders over a cut link have stopped trying to connect again."""
-    keep = s_at(k, 0).keep_time
-    return keep > 0 and s_at(k, 0).now - channel_at(k, channel_index).cut_at > keep
+    keep = rows.s(k, 0).keep_time
+    return keep > 0 and rows.s(k, 0).now - rows.channel(k, channel_index).cut_at > keep
 
 
 @jit
 def _hold(k: State, channel_index: int, m: int) -> None:
     """Keep a message until its link is up again; if connecting has been given up, it is lost."""
-    channel = channel_at(k, channel_index)
+    channel = rows.channel(k, channel_index)
     if _given_up(k, channel_index):
         lose_held(k, channel_index)
         lose(k, m)
         return
-    message = message_at(k, m)
+    message = rows.message(k, m)
     message.next = -1
     if channel.held_head < 0:
         channel.held_head = m
     else:
-        message_at(k, channel.held_tail).next = m
+        rows.message(k, channel.held_tail).next = m
     channel.held_tail = m
-    channel.held_bytes += message.bytes + cost_at(k, 0).header_bytes
+    channel.held_bytes += message.bytes + rows.cost(k, 0).header_bytes
 
 
 @jit
 def lose_held(k: State, channel_index: int) -> None:
     """Drop the messages that wait for a cut link."""
-    channel = channel_at(k, channel_index)
+    channel = rows.channel(k, channel_index)
     m = channel.held_head
     channel.held_head = -1
     channel.held_tail = -1
     channel.held_bytes = 0
     while m >= 0:
-        after = message_at(k, m).next
+        after = rows.message(k, m).next
         lose(k, m)
         m = after
 
@@ -114,8 +104,8 @@ def lose_held(k: State, channel_index: int) -> None:
 @jit
 def held_bytes(k: State, start: int, m: int) -> int:
     """Return how many bytes wait on node ``start`` for the cut link that a message is to take."""
-    to = worker_at(k, executor_at(k, message_at(k, m).target).worker).node
-    return channel_at(k, channel_between(k, start, to)).held_bytes
+    to = rows.worker(k, rows.executor(k, rows.message(k, m).target).worker).node
+    return rows.channel(k, channel_between(k, start, to)).held_bytes
 
 
 @entry
@@ -125,25 +115,25 @@ def end_cut(k: State, start: int, channel_index: int) -> None:
     Tries are ``first_reconnect`` apart at first, then twice as far each time, up to ``max_reconnect``. If
     the senders have given up by now, what waited is lost.
     """
-    channel = channel_at(k, channel_index)
-    now = s_at(k, 0).now
+    channel = rows.channel(k, channel_index)
+    now = rows.s(k, 0).now
     channel.cut = 0
     channel.up_at = now
     if _given_up(k, channel_index):
         lose_held(k, channel_index)
         return
     at = channel.cut_at
-    wait = s_at(k, 0).first_reconnect
+    wait = rows.s(k, 0).first_reconnect
     while at < now:
         at += wait
-        wait = min(2 * wait, s_at(k, 0).max_reconnect)
+        wait = min(2 * wait, rows.s(k, 0).max_reconnect)
     channel.up_at = at
     m = channel.held_head
     channel.held_head = -1
     channel.held_tail = -1
     channel.held_bytes = 0
     while m >= 0:
-        after = message_at(k, m).next
+        after = rows.message(k, m).next
         transmit(k, start, m)
         m = after
 
@@ -151,18 +141,18 @@ def end_cut(k: State, start: int, channel_index: int) -> None:
 @jit
 def put_on_channel(k: State, channel_index: int, m: int) -> None:
     """Append a message, whose arrival time is set, to a channel."""
-    channel = channel_at(k, channel_index)
-    message_at(k, m).next = -1
+    channel = rows.channel(k, channel_index)
+    rows.message(k, m).next = -1
     if channel.head < 0:
         channel.head = m
-        s = s_at(k, 0)
-        schedule(k, 2 * s.nodes + channel_index, message_at(k, m).time)
+        s = rows.s(k, 0)
+        schedule(k, 2 * s.nodes + channel_index, rows.message(k, m).time)
     else:
         # A connection delivers in order, even if its latency has just become shorter.
-        last = message_at(k, channel.tail)
+        last = rows.message(k, channel.tail)
         last.next = m
-        if message_at(k, m).time < last.time:
-            message_at(k, m).time = last.time
+        if rows.message(k, m).time < last.time:
+            rows.message(k, m).time = last.time
     channel.tail = m
 
 

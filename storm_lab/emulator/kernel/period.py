@@ -11,19 +11,8 @@ from storm_lab.emulator.kernel.call_cost import warm_up
 from storm_lab.emulator.kernel.cpu import spend_evenly
 from storm_lab.emulator.kernel.lifecycle import COMPILERS
 from storm_lab.emulator.kernel.queues import enqueue, has_room
-from storm_lab.emulator.state.arrays import (
-    component_at,
-    cost_at,
-    executor_at,
-    message_at,
-    node_at,
-    s_at,
-    thread_at,
-    topology_at,
-    worker_at,
-)
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import FLUSH, HOUSEKEEPING, IDLE, IN_PROCESS, RECEIVE, SEND, TICK
 from storm_lab.emulator.state.layout import State
 
 # In 1/1024: at 98 percent HotSpot gives up (GC overhead limit).
@@ -35,9 +24,9 @@ FULL_HEAP_EXCESS = 49 << 16
 @inline
 def _filled(k: State, worker: int) -> int:
     """Return the part of a worker's heap that its incoming queue fills, in 1/1024, at most MAX_FILLED."""
-    w = worker_at(k, worker)
-    queued = thread_at(k, w.receive_thread).length + thread_at(k, w.network_thread).length
-    return min(queued * s_at(k, 0).queued_bytes * 1024 // s_at(k, 0).heap_bytes, MAX_FILLED)
+    w = rows.worker(k, worker)
+    queued = rows.thread(k, w.receive_thread).length + rows.thread(k, w.network_thread).length
+    return min(queued * rows.s(k, 0).queued_bytes * 1024 // rows.s(k, 0).heap_bytes, MAX_FILLED)
 
 
 @inline
@@ -48,14 +37,14 @@ def _heap_excess(k: State, filled: int) -> int:
     heap is free. So it costs in proportion to the full part over the free one, in steps of 1/1024 of the
     heap, up to MAX_FILLED.
     """
-    return filled * s_at(k, 0).heap_cost // (1024 - filled)
+    return filled * rows.s(k, 0).heap_cost // (1024 - filled)
 
 
 @jit
 def _watch_heap(k: State, worker: int, filled: int) -> None:
     """Let a worker do little but collect garbage for as long as its heap is full."""
-    s = s_at(k, 0)
-    w = worker_at(k, worker)
+    s = rows.s(k, 0)
+    w = rows.worker(k, worker)
     if filled >= s.full_heap:
         w.heap_excess = FULL_HEAP_EXCESS
         if w.full_since == 0:
@@ -72,15 +61,15 @@ def _housekeep(k: State, thread: int, source: int) -> None:
 
     The work is heartbeats, timers, and ends of waits. Its CPU is taken evenly until the next housekeeping.
     """
-    s = s_at(k, 0)
-    c = cost_at(k, 0)
-    t = thread_at(k, thread)
-    w = worker_at(k, t.worker)
-    p = node_at(k, t.node)
+    s = rows.s(k, 0)
+    c = rows.cost(k, 0)
+    t = rows.thread(k, thread)
+    w = rows.worker(k, t.worker)
+    p = rows.node(k, t.node)
     work = c.housekeeping_work + w.waiting * c.waits_work
     if w.connections > 0 and s.now - w.started >= c.flush_from:
         work += w.connections * c.flush_work
-    topology = topology_at(k, w.topology)
+    topology = rows.topology(k, w.topology)
     if topology.flush > 0:
         # The flush timer sleeps in between; in 1.x the thread that it tells to flush does too.
         work += c.housekeeping_period * c.wait_work * (1 + topology.overflows) // topology.flush
@@ -106,64 +95,64 @@ def _housekeep(k: State, thread: int, source: int) -> None:
 @jit
 def period_fires(k: State, thread: int, source: int) -> None:
     """Play a periodic tick: housekeeping, a tick or flush tuple, or the rotation of a spout's pending map."""
-    t = thread_at(k, thread)
-    s = s_at(k, 0)
-    if t.kind == HOUSEKEEPING:
+    t = rows.thread(k, thread)
+    s = rows.s(k, 0)
+    if t.kind == kinds.HOUSEKEEPING:
         _housekeep(k, thread, source)
-        w = worker_at(k, t.worker)
+        w = rows.worker(k, t.worker)
         if w.warm_excess > 0:
             _warm_up(k, t.worker)
         return
-    if t.kind == SEND or t.kind == RECEIVE:
+    if t.kind == kinds.SEND or t.kind == kinds.RECEIVE:
         _flush(k, thread, source)
         return
-    e = executor_at(k, t.executor)
-    component = component_at(k, e.component)
+    e = rows.executor(k, t.executor)
+    component = rows.component(k, e.component)
     if component.is_spout != 0:
-        schedule(k, source, s.now + topology_at(k, e.topology).timeout)
-        _tick(k, thread, TICK, e.first_task, -1)
+        schedule(k, source, s.now + rows.topology(k, e.topology).timeout)
+        _tick(k, thread, kinds.TICK, e.first_task, -1)
     else:
         schedule(k, source, s.now + component.tick_period)
         for task in range(e.first_task, e.first_task + e.tasks):
-            _tick(k, thread, TICK, task, component.tick_record)
+            _tick(k, thread, kinds.TICK, task, component.tick_record)
 
 
 @jit
 def _flush(k: State, thread: int, source: int) -> None:
     """Play a tick of the flush timer: in 2.x a flush tuple for the executor, in 1.x the flush itself."""
-    t = thread_at(k, thread)
-    if s_at(k, 0).version_2 == 0:
+    t = rows.thread(k, thread)
+    if rows.s(k, 0).version_2 == 0:
         unschedule(k, source)
         flush_tick(k, thread)
-        if t.kind == SEND:
-            flush_tick(k, executor_at(k, t.executor).main_thread)
+        if t.kind == kinds.SEND:
+            flush_tick(k, rows.executor(k, t.executor).main_thread)
         return
-    e = executor_at(k, t.executor)
-    schedule(k, source, s_at(k, 0).now + topology_at(k, e.topology).flush)
+    e = rows.executor(k, t.executor)
+    schedule(k, source, rows.s(k, 0).now + rows.topology(k, e.topology).flush)
     if has_room(k, e.main_thread):
-        _tick(k, e.main_thread, FLUSH, e.first_task, -1)
+        _tick(k, e.main_thread, kinds.FLUSH, e.first_task, -1)
 
 
 @jit
 def _warm_up(k: State, worker: int) -> None:
     """Compile what a worker's calls have made hot, and update the extra cost of its cold code."""
     warm_up(k, worker)
-    first = worker_at(k, worker).compiler_thread
+    first = rows.worker(k, worker).compiler_thread
     for compiler in range(first, first + COMPILERS):
-        if thread_at(k, compiler).state == IDLE:
+        if rows.thread(k, compiler).state == kinds.IDLE:
             compile_next(k, compiler)
 
 
 @jit
 def _tick(k: State, thread: int, kind: int, task: int, record: int) -> None:
     """Put a tick or flush tuple into an executor's receive queue."""
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     m = s.free_message
-    message = message_at(k, m)
+    message = rows.message(k, m)
     s.free_message = message.next
     s.free_messages -= 1
     message.kind = kind
-    message.locality = IN_PROCESS
+    message.locality = kinds.IN_PROCESS
     message.task = task
     message.target = -1
     message.source_task = -1

@@ -21,19 +21,18 @@ from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.bursts import long_sleep_work
 from storm_lab.emulator.kernel.cpu import advance, poll_speed
 from storm_lab.emulator.kernel.waits import begin_wait
-from storm_lab.emulator.state.arrays import cost_at, node_at, s_at, thread_at
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, inline, jit
-from storm_lab.emulator.state.kinds import IDLE, MAIN, SPOUT, TRANSFER, WAKING
 from storm_lab.emulator.state.layout import State
 
 
 @jit
 def set_polling(k: State, thread: int, every: int) -> None:
     """Let a thread poll its queue every ``every`` ns from now on; 0 = it does not poll."""
-    t = thread_at(k, thread)
-    p = node_at(k, t.node)
+    t = rows.thread(k, thread)
+    p = rows.node(k, t.node)
     advance(k, t.node)
-    c = cost_at(k, 0)
+    c = rows.cost(k, 0)
     if t.poll_every > 0:
         _charge_polls(k, thread)
         p.pollers -= 1
@@ -61,20 +60,20 @@ def set_polling(k: State, thread: int, every: int) -> None:
 
 @inline
 def _poll_rate(k: State, every: int) -> int:
-    fine = cost_at(k, 0).fine_poll
+    fine = rows.cost(k, 0).fine_poll
     return fine * 1024 // every if fine > 0 else 0
 
 
 @inline
 def _poll_cost(k: State, thread: int) -> int:
     """Return the CPU of one poll of a thread, or of a spout's empty turn, on its node."""
-    t = thread_at(k, thread)
-    p = node_at(k, t.node)
-    if t.role != SPOUT and t.waits != 0:
+    t = rows.thread(k, thread)
+    p = rows.node(k, t.node)
+    if t.role != kinds.SPOUT and t.waits != 0:
         # The thread that it waits for keeps the core awake.
-        work = cost_at(k, 0).room_poll
+        work = rows.cost(k, 0).room_poll
     else:
-        work = cost_at(k, 0).empty_turn if t.role == SPOUT else cost_at(k, 0).look
+        work = rows.cost(k, 0).empty_turn if t.role == kinds.SPOUT else rows.cost(k, 0).look
         work += long_sleep_work(k, t.poll_slept)
     return (((work * p.system_factor) >> 16) * p.slowdown * p.fault_slowdown) >> 20
 
@@ -82,8 +81,8 @@ def _poll_cost(k: State, thread: int) -> int:
 @inline
 def _charge_polls(k: State, thread: int) -> None:
     """Charge the polls that a thread has made so far; its node's clocks must be up to date."""
-    t = thread_at(k, thread)
-    p = node_at(k, t.node)
+    t = rows.thread(k, thread)
+    p = rows.node(k, t.node)
     t.cpu += ((p.poll_cpu_clock - t.polls_charged_to) >> 10) * _poll_cost(k, thread) // t.poll_every
     t.polls_charged_to = p.poll_cpu_clock
 
@@ -91,24 +90,24 @@ def _charge_polls(k: State, thread: int) -> None:
 @inline
 def _poll_clock_time(k: State, thread: int, left: int) -> int:
     """Return when its node's ``poll_clock`` will be ``left`` (ns / 1024) further, at its present speed."""
-    node = thread_at(k, thread).node
-    p = node_at(k, node)
+    node = rows.thread(k, thread).node
+    p = rows.node(k, node)
     if p.throttled != 0:
         return p.quota_from + p.quota_period + (left >> 10)
     speed = poll_speed(k, node)
-    return s_at(k, 0).now + (left + speed - 1) // speed
+    return rows.s(k, 0).now + (left + speed - 1) // speed
 
 
 @jit
 def become_idle(k: State, thread: int) -> None:
     """Mark a thread as idle; in 2.x it begins to poll."""
-    t = thread_at(k, thread)
-    t.state = IDLE
+    t = rows.thread(k, thread)
+    t.state = kinds.IDLE
     begin_wait(k, thread)
-    c = cost_at(k, 0)
-    if c.look == 0 or (t.kind != MAIN and t.kind != TRANSFER):
+    c = rows.cost(k, 0)
+    if c.look == 0 or (t.kind != kinds.MAIN and t.kind != kinds.TRANSFER):
         return
-    if t.kind == MAIN:
+    if t.kind == kinds.MAIN:
         set_polling(k, thread, c.fine_poll)
         schedule(k, timer_source(k, thread), _poll_clock_time(k, thread, c.fine_time << 10))
     else:
@@ -118,7 +117,7 @@ def become_idle(k: State, thread: int) -> None:
 @jit
 def sleep_between_turns(k: State, thread: int, every: int) -> None:
     """Let an idle spout begin to sleep between empty turns, which come every ``every`` ns."""
-    if cost_at(k, 0).empty_turn != 0:
+    if rows.cost(k, 0).empty_turn != 0:
         set_polling(k, thread, every)
 
 
@@ -129,24 +128,24 @@ def poll_for_room(k: State, thread: int) -> None:
     Up to 0.10 it parks for a nanosecond and polls again (Disruptor 2's ``MultiThreadedClaimStrategy``); a
     spout sleeps as between empty turns.
     """
-    c = cost_at(k, 0)
-    if c.room_poll > 0 and thread_at(k, thread).role != SPOUT:
+    c = rows.cost(k, 0)
+    if c.room_poll > 0 and rows.thread(k, thread).role != kinds.SPOUT:
         set_polling(k, thread, c.fine_poll + c.wake + _poll_cost(k, thread))
 
 
 @inline
 def polls_queue(k: State, thread: int) -> bool:
     """Return whether a thread polls its queue and so need not be woken."""
-    return thread_at(k, thread).poll_every > 0
+    return rows.thread(k, thread).poll_every > 0
 
 
 @jit
 def schedule_poll(k: State, thread: int) -> None:
     """Schedule an idle thread's next poll, which finds what is now in its queue."""
-    t = thread_at(k, thread)
-    t.state = WAKING
+    t = rows.thread(k, thread)
+    t.state = kinds.WAKING
     advance(k, t.node)
-    passed = node_at(k, t.node).poll_clock - t.poll_from
+    passed = rows.node(k, t.node).poll_clock - t.poll_from
     every = t.poll_every << 10
     next_poll = max(1, (passed + every - 1) // every) * every
     schedule(k, timer_source(k, thread), _poll_clock_time(k, thread, next_poll - passed))
@@ -162,13 +161,13 @@ def stop_polling(k: State, thread: int) -> None:
 @jit
 def end_fine_polling(k: State, thread: int) -> None:
     """Let an idle thread whose fine polls have found nothing sleep between polls from now on."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     advance(k, t.node)
-    left = (cost_at(k, 0).fine_time << 10) - (node_at(k, t.node).poll_clock - t.poll_from)
+    left = (rows.cost(k, 0).fine_time << 10) - (rows.node(k, t.node).poll_clock - t.poll_from)
     if left > 0:
         schedule(k, timer_source(k, thread), _poll_clock_time(k, thread, left))
     else:
-        set_polling(k, thread, cost_at(k, 0).coarse_poll)
+        set_polling(k, thread, rows.cost(k, 0).coarse_poll)
 
 
 @entry
@@ -176,5 +175,5 @@ def charge_all_polls(k: State, threads: int) -> None:
     """Charge all polls so far, before counters are read."""
     for thread in range(threads):
         if polls_queue(k, thread):
-            advance(k, thread_at(k, thread).node)
+            advance(k, rows.thread(k, thread).node)
             _charge_polls(k, thread)

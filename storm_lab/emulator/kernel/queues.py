@@ -18,28 +18,15 @@ from storm_lab.emulator.events.schedule import schedule, scheduled_at
 from storm_lab.emulator.kernel.polling import poll_for_room, polls_queue, schedule_poll, set_polling
 from storm_lab.emulator.kernel.run_queue import wake_up
 from storm_lab.emulator.kernel.waits import end_wait
-from storm_lab.emulator.state.arrays import (
-    cost_at,
-    executor_at,
-    message_at,
-    ready_at,
-    root_at,
-    s_at,
-    source_at,
-    task_at,
-    thread_at,
-    topology_at,
-    worker_at,
-)
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import DEAD, IDLE, MAIN, POLLING, RECEIVE, SEND, SPOUT
 from storm_lab.emulator.state.layout import State
 
 
 @inline
 def next_random(k: State, task: int) -> np.uint64:
     """Return the next 64 random bits of a task's own stream (SplitMix64)."""
-    t = task_at(k, task)
+    t = rows.task(k, task)
     t.rng = t.rng + np.uint64(0x9E3779B97F4A7C15)
     z = t.rng
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -56,22 +43,22 @@ def random_below(k: State, task: int, bound: int) -> int:
 @inline
 def new_message(k: State) -> int:
     """Take a message from the pool, which must not be empty; the caller has to fill every field."""
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     m = s.free_message
-    s.free_message = message_at(k, m).next
+    s.free_message = rows.message(k, m).next
     s.free_messages -= 1
-    message_at(k, m).next = -1
+    rows.message(k, m).next = -1
     return m
 
 
 @inline
 def free_message(k: State, m: int) -> None:
     """Give a message back to the pool, and with it its reference to its root."""
-    s = s_at(k, 0)
-    message = message_at(k, m)
+    s = rows.s(k, 0)
+    message = rows.message(k, m)
     root = message.root
     if root >= 0:
-        r = root_at(k, root)
+        r = rows.root(k, root)
         r.references -= 1
         if r.references == 0 and r.executor < 0:
             release_root(k, root)
@@ -83,8 +70,8 @@ def free_message(k: State, m: int) -> None:
 @inline
 def release_root(k: State, root: int) -> None:
     """Give a root back to the pool: its spout has finished with it and nothing refers to it."""
-    s = s_at(k, 0)
-    root_at(k, root).next = s.free_root
+    s = rows.s(k, 0)
+    rows.root(k, root).next = s.free_root
     s.free_root = root
     s.free_roots += 1
 
@@ -92,30 +79,30 @@ def release_root(k: State, root: int) -> None:
 @inline
 def lose(k: State, m: int) -> None:
     """Drop a message that can never message_arrives, because its receiver is gone or unknown."""
-    s_at(k, 0).lost += 1
+    rows.s(k, 0).lost += 1
     free_message(k, m)
 
 
 @jit
 def park(k: State, worker: int, m: int) -> None:
     """Append a message to those that wait in their sender's worker for an executor out of reach."""
-    w = worker_at(k, worker)
-    message_at(k, m).next = -1
+    w = rows.worker(k, worker)
+    rows.message(k, m).next = -1
     if w.parked_head < 0:
         w.parked_head = m
     else:
-        message_at(k, w.parked_tail).next = m
+        rows.message(k, w.parked_tail).next = m
     w.parked_tail = m
 
 
 @inline
 def add_output(k: State, thread: int, m: int) -> None:
     """Append a message to what a thread has produced and not yet handed over."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     if t.out_head < 0:
         t.out_head = m
     else:
-        message_at(k, t.out_tail).next = m
+        rows.message(k, t.out_tail).next = m
     t.out_tail = m
 
 
@@ -133,11 +120,11 @@ def spout_poll_time(k: State, thread: int, not_before: int) -> int:
     An idle spout sleeps between empty turns, so what arrives waits for the end of a sleep. The turns are at
     regular intervals; only the one that finds something is played.
     """
-    e = executor_at(k, thread_at(k, thread).executor)
-    c = cost_at(k, 0)
+    e = rows.executor(k, rows.thread(k, thread).executor)
+    c = rows.cost(k, 0)
     period = c.inactive_sleep if e.active == 0 else c.idle_sleep
     if e.active != 0 and e.source >= 0:
-        source = source_at(k, e.source)
+        source = rows.source(k, e.source)
         period = source.pause + c.late + source.fetch
     missing = not_before - e.poll_phase
     if missing <= 0:
@@ -148,14 +135,14 @@ def spout_poll_time(k: State, thread: int, not_before: int) -> int:
 @jit
 def wake_for_message(k: State, thread: int) -> None:
     """Wake a thread that has nothing to do, as something was put into its queue."""
-    t = thread_at(k, thread)
-    if t.state == IDLE:
+    t = rows.thread(k, thread)
+    if t.state == kinds.IDLE:
         if polls_queue(k, thread):
             schedule_poll(k, thread)
         else:
             wake(k, thread)
-    elif t.state == POLLING:
-        s = s_at(k, 0)
+    elif t.state == kinds.POLLING:
+        s = rows.s(k, 0)
         source = timer_source(k, thread)
         at = spout_poll_time(k, thread, s.now)
         before = scheduled_at(k, source)
@@ -166,8 +153,8 @@ def wake_for_message(k: State, thread: int) -> None:
 @jit
 def raise_flag(k: State, thread: int) -> None:
     """1.x back-pressure: ask the topology's spouts to stop, as a receive queue is nine tenths full."""
-    t = thread_at(k, thread)
-    topology = topology_at(k, executor_at(k, t.executor).topology)
+    t = rows.thread(k, thread)
+    topology = rows.topology(k, rows.executor(k, t.executor).topology)
     if topology.back_pressure != 0:
         t.flagged = 1
         topology.raised += 1
@@ -176,28 +163,28 @@ def raise_flag(k: State, thread: int) -> None:
 @jit
 def lower_flag(k: State, thread: int) -> None:
     """1.x back-pressure: withdraw a queue's request, as it is below four tenths again, or gone."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     t.flagged = 0
-    topology_at(k, executor_at(k, t.executor).topology).raised -= 1
+    rows.topology(k, rows.executor(k, t.executor).topology).raised -= 1
 
 
 @jit
 def enqueue(k: State, thread: int, m: int) -> None:
     """Put a message at the end of a thread's queue; the caller knows that it has room or overflows."""
-    t = thread_at(k, thread)
-    if t.kind == MAIN:
-        message_at(k, m).time = s_at(k, 0).now
-        fetch_emissions(k, message_at(k, m).record)
-    message_at(k, m).next = -1
+    t = rows.thread(k, thread)
+    if t.kind == kinds.MAIN:
+        rows.message(k, m).time = rows.s(k, 0).now
+        fetch_emissions(k, rows.message(k, m).record)
+    rows.message(k, m).next = -1
     if t.head < 0:
         t.head = m
     else:
-        message_at(k, t.tail).next = m
+        rows.message(k, t.tail).next = m
     t.tail = m
     t.length += 1
-    message_at(k, m).place = 1
+    rows.message(k, m).place = 1
     t.places += 1
-    if t.kind == MAIN and 10 * (t.length + t.held) >= 9 * t.capacity and t.flagged == 0:
+    if t.kind == kinds.MAIN and 10 * (t.length + t.held) >= 9 * t.capacity and t.flagged == 0:
         raise_flag(k, thread)
     wake_for_message(k, thread)
 
@@ -208,9 +195,9 @@ def shares_place(k: State, feeder: int, thread: int) -> bool:
 
     In 0.8 a place of a queue holds all that a send or receive thread hands over at once, as one list.
     """
-    t = thread_at(k, feeder)
-    listed = s_at(k, 0).version_09 == 0 and (t.kind == SEND or t.kind == RECEIVE)
-    return listed and thread_at(k, thread).placed == t.hand_over
+    t = rows.thread(k, feeder)
+    listed = rows.s(k, 0).version_09 == 0 and (t.kind == kinds.SEND or t.kind == kinds.RECEIVE)
+    return listed and rows.thread(k, thread).placed == t.hand_over
 
 
 @inline
@@ -218,43 +205,43 @@ def enqueue_batch(k: State, feeder: int, thread: int, m: int) -> None:
     """Put a message of the feeder's present batch at the end of another thread's queue, which has room."""
     shared = shares_place(k, feeder, thread)
     enqueue(k, thread, m)
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     if shared:
-        message_at(k, m).place = 0
+        rows.message(k, m).place = 0
         t.places -= 1
     else:
-        t.placed = thread_at(k, feeder).hand_over
+        t.placed = rows.thread(k, feeder).hand_over
 
 
 @jit
 def wait_for_room(k: State, thread: int, full: int) -> None:
     """Put a thread on the list of those that wait for room in the queue of thread ``full``."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     t.waits = 1
     poll_for_room(k, thread)
     t.next_waiter = -1
-    f = thread_at(k, full)
+    f = rows.thread(k, full)
     if f.waiters < 0:
         f.waiters = thread
     else:
-        thread_at(k, f.last_waiter).next_waiter = thread
+        rows.thread(k, f.last_waiter).next_waiter = thread
     f.last_waiter = thread
 
 
 @jit
 def release_waiter(k: State, thread: int) -> None:
     """Let the first thread that waits for room in this queue go on, after those that already may."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     while t.waiters >= 0:
         w = t.waiters
-        waiter = thread_at(k, w)
+        waiter = rows.thread(k, w)
         t.waiters = waiter.next_waiter
-        if waiter.role != SPOUT and waiter.poll_every > 0:
+        if waiter.role != kinds.SPOUT and waiter.poll_every > 0:
             set_polling(k, w, 0)
         waiter.waits = 0
-        if waiter.state != DEAD:
-            s = s_at(k, 0)
-            ready_at(k, (s.ready_head + s.ready_n) % s.threads).value = w
+        if waiter.state != kinds.DEAD:
+            s = rows.s(k, 0)
+            rows.ready(k, (s.ready_head + s.ready_n) % s.threads).value = w
             s.ready_n += 1
             return
 
@@ -262,16 +249,18 @@ def release_waiter(k: State, thread: int) -> None:
 @inline
 def take(k: State, thread: int) -> int:
     """Remove and return the first message of a thread's queue, which must not be empty."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     m = t.head
-    t.head = message_at(k, m).next
+    t.head = rows.message(k, m).next
     if t.head < 0:
         t.tail = -1
     t.length -= 1
     fetch_queued(k, t.head, t.length)
-    t.places -= message_at(k, m).place
-    message_at(k, m).next = -1
-    if t.waiters >= 0 and (t.kind != RECEIVE or worker_at(k, t.worker).unread <= s_at(k, 0).unread_low):
+    t.places -= rows.message(k, m).place
+    rows.message(k, m).next = -1
+    if t.waiters >= 0 and (
+        t.kind != kinds.RECEIVE or rows.worker(k, t.worker).unread <= rows.s(k, 0).unread_low
+    ):
         release_waiter(k, thread)
     if t.flagged != 0 and 10 * t.length <= 4 * t.capacity:
         lower_flag(k, thread)
@@ -285,26 +274,26 @@ def take_from_batch(k: State, thread: int) -> int:
     The consumer of a Disruptor queue (Storm 0.8 to 1.x) handles all messages that are there before it moves
     its sequence. So the places of a batch become free together, when its last message has been handled.
     """
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     if t.batch == 0:
         t.batch = t.length
     m = t.head
-    t.head = message_at(k, m).next
+    t.head = rows.message(k, m).next
     if t.head < 0:
         t.tail = -1
     t.length -= 1
     fetch_queued(k, t.head, t.length)
     t.batch -= 1
     t.held += 1
-    t.held_places += message_at(k, m).place
-    message_at(k, m).next = -1
+    t.held_places += rows.message(k, m).place
+    rows.message(k, m).next = -1
     return m
 
 
 @inline
 def end_batch(k: State, thread: int) -> None:
     """Free the places of a batch whose last message has been handled, and let all waiters go on."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     t.held = 0
     t.places -= t.held_places
     t.held_places = 0
@@ -317,7 +306,7 @@ def end_batch(k: State, thread: int) -> None:
 @inline
 def has_room(k: State, thread: int) -> bool:
     """Return whether a thread's queue has a free place."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     return t.places < t.capacity
 
 
@@ -327,7 +316,7 @@ def release_all(k: State, head: int) -> int:
     count = 0
     m = head
     while m >= 0:
-        after = message_at(k, m).next
+        after = rows.message(k, m).next
         free_message(k, m)
         count += 1
         m = after

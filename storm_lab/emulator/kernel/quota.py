@@ -7,7 +7,7 @@ meanwhile gathers. The slices of 5 ms in which Linux hands a quota to cores are 
 
 from __future__ import annotations
 
-from storm_lab.emulator.state.arrays import burst_at, node_at, s_at
+from storm_lab.emulator.state import rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
 
@@ -15,14 +15,14 @@ from storm_lab.emulator.state.layout import State
 @inline
 def runnable(k: State, node: int) -> int:
     """Return how many threads want a node's cores, waiting ones and those of starting JVMs included."""
-    p = node_at(k, node)
+    p = rows.node(k, node)
     return p.active + p.run_queue_length + p.starting
 
 
 @inline
 def contending(k: State, node: int) -> int:
     """Return how many threads want these cores, those of other nodes on the same machine included."""
-    return runnable(k, node) + node_at(k, node).competitors
+    return runnable(k, node) + rows.node(k, node).competitors
 
 
 @inline
@@ -31,14 +31,14 @@ def periodic_work(k: State, node: int) -> int:
 
     It gets at most half of the cores.
     """
-    p = node_at(k, node)
+    p = rows.node(k, node)
     return min(p.periodic_load, p.cores * 512)
 
 
 @inline
 def _use(k: State, node: int) -> int:
     """Return what a node that is not held back uses of its quota per ns, in 1/1024 core."""
-    p = node_at(k, node)
+    p = rows.node(k, node)
     most = p.free + (p.threads - p.cores) * 1024
     return min(p.poll_load + runnable(k, node) * 1024, most) + periodic_work(k, node)
 
@@ -49,9 +49,9 @@ def use_quota(k: State, node: int, passed: int) -> None:
 
     Workers' periodic work also comes due while a node is held back; the next period makes up for it.
     """
-    p = node_at(k, node)
+    p = rows.node(k, node)
     p.quota_left -= passed * (periodic_work(k, node) if p.throttled != 0 else _use(k, node))
-    periods = (s_at(k, 0).now - p.quota_from) // p.quota_period
+    periods = (rows.s(k, 0).now - p.quota_from) // p.quota_period
     if periods > 0:
         p.quota_from += periods * p.quota_period
         p.quota_left = p.quota + min(p.quota_left, 0)
@@ -61,7 +61,7 @@ def use_quota(k: State, node: int, passed: int) -> None:
 @jit
 def quota_event_time(k: State, node: int) -> int:
     """Return when a node's quota will be used up, or will be renewed."""
-    p = node_at(k, node)
+    p = rows.node(k, node)
     anew = p.quota_from + p.quota_period
     use = _use(k, node)
     if p.throttled != 0 or use == 0:
@@ -72,8 +72,8 @@ def quota_event_time(k: State, node: int) -> int:
 @inline
 def is_quota_event(k: State, node: int) -> bool:
     """Return whether a node's event is that of its quota or of its turn, and no burst has ended."""
-    p = node_at(k, node)
-    s = s_at(k, 0)
+    p = rows.node(k, node)
+    s = rows.s(k, 0)
     if p.quota + s.machine_capacity == 0:
         return False
-    return p.active == 0 or burst_at(k, node * s.burst_width).v_finish > p.v
+    return p.active == 0 or rows.burst(k, node * s.burst_width).v_finish > p.v

@@ -9,18 +9,8 @@ from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.acking import close_root
 from storm_lab.emulator.kernel.queues import release_all, spout_poll_time
 from storm_lab.emulator.kernel.source_queue import remove_idle_spout, return_line, schedule_line_turn
-from storm_lab.emulator.state.arrays import component_at, executor_at, s_at, source_at, thread_at
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry
-from storm_lab.emulator.state.kinds import (
-    LOST,
-    POLLING,
-    RUNNING,
-    S_CLOSED,
-    TURN_EMIT,
-    WAIT_FETCH,
-    WAIT_SLEEP,
-    WAITING,
-)
 from storm_lab.emulator.state.layout import Kernel, State
 
 # Most roots that one call of lose_pending gives up; limits the log rows that it writes.
@@ -30,12 +20,12 @@ MAX_LOST_ROOTS = 4096
 @entry
 def set_active(k: State, executor: int, active: int) -> None:
     """Let a spout executor call nextTuple or not; it notices at the end of its present sleep."""
-    e = executor_at(k, executor)
-    if component_at(k, e.component).is_spout == 0 or e.active == active:
+    e = rows.executor(k, executor)
+    if rows.component(k, e.component).is_spout == 0 or e.active == active:
         return
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     thread = e.main_thread
-    polling = thread_at(k, thread).state == POLLING
+    polling = rows.thread(k, thread).state == kinds.POLLING
     if e.in_idle_table != 0:
         remove_idle_spout(k, executor)
         schedule_line_turn(k, e.source)
@@ -50,8 +40,8 @@ def set_active(k: State, executor: int, active: int) -> None:
 @entry
 def set_rate(k: State, source: int, rate_milli: int) -> None:
     """Change a source's rate; lines that have arrived and were not taken still wait."""
-    s = s_at(k, 0)
-    row = source_at(k, source)
+    s = rows.s(k, 0)
+    row = rows.source(k, source)
     waiting = 0
     if row.rate_milli > 0:
         arrived = (s.now - row.origin) * row.rate_milli // 1_000_000_000_000 + 1
@@ -75,20 +65,20 @@ def wake_readers(k: State, source: int) -> None:
 def queue_first_calls(k: State, source: int, calls: int) -> None:
     """Queue a closed loop's first calls."""
     for _ in range(calls):
-        return_line(k, source, -1, 0, s_at(k, 0).now)
+        return_line(k, source, -1, 0, rows.s(k, 0).now)
 
 
 @entry
 def lose_pending(k: State, executor: int) -> int:
     """Give up roots in a dying spout's pending map, at most MAX_LOST_ROOTS; returns how many are left."""
-    e = executor_at(k, executor)
+    e = rows.executor(k, executor)
     for _ in range(MAX_LOST_ROOTS):
         if e.new_head >= 0:
-            close_root(k, e.new_head, LOST)
+            close_root(k, e.new_head, kinds.LOST)
         elif e.old_head >= 0:
-            close_root(k, e.old_head, LOST)
+            close_root(k, e.old_head, kinds.LOST)
         elif e.expired_head >= 0:
-            close_root(k, e.expired_head, LOST)
+            close_root(k, e.expired_head, kinds.LOST)
         else:
             break
     return e.pending
@@ -97,29 +87,29 @@ def lose_pending(k: State, executor: int) -> int:
 @entry
 def return_taken_line(k: State, executor: int) -> None:
     """Return the line that a dying spout had taken and not emitted yet, if its source keeps its lines."""
-    e = executor_at(k, executor)
-    if component_at(k, e.component).is_spout == 0:
+    e = rows.executor(k, executor)
+    if rows.component(k, e.component).is_spout == 0:
         return
-    t = thread_at(k, e.main_thread)
-    computing = t.state == RUNNING and e.turn == TURN_EMIT and t.serialising == 0
-    fetching = t.state == WAITING and t.wait in (WAIT_SLEEP, WAIT_FETCH)
+    t = rows.thread(k, e.main_thread)
+    computing = t.state == kinds.RUNNING and e.turn == kinds.TURN_EMIT and t.serialising == 0
+    fetching = t.state == kinds.WAITING and t.wait in (kinds.WAIT_SLEEP, kinds.WAIT_FETCH)
     if not (computing or fetching):
         return
-    source = source_at(k, e.source)
+    source = rows.source(k, e.source)
     if source.anchored != 0 and source.replay != 0:
-        return_line(k, e.source, e.line, e.attempt, s_at(k, 0).now)
-    elif source.kind == S_CLOSED:
-        return_line(k, e.source, -1, 0, s_at(k, 0).now + source.answer)
+        return_line(k, e.source, e.line, e.attempt, rows.s(k, 0).now)
+    elif source.kind == kinds.S_CLOSED:
+        return_line(k, e.source, -1, 0, rows.s(k, 0).now + source.answer)
 
 
 @entry
 def _return_line(k: State, source: int, line: int, attempt: int) -> None:
-    return_line(k, source, line, attempt, s_at(k, 0).now)
+    return_line(k, source, line, attempt, rows.s(k, 0).now)
 
 
 @entry
 def _drop_returned(k: State, source: int) -> None:
-    row = source_at(k, source)
+    row = rows.source(k, source)
     release_all(k, row.head)
     row.head = row.tail = -1
 

@@ -23,68 +23,67 @@ from __future__ import annotations
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
 from storm_lab.emulator.kernel.cpu import add_burst, advance, remove_burst, running_speed
 from storm_lab.emulator.kernel.quota import contending
-from storm_lab.emulator.state.arrays import burst_at, cost_at, node_at, s_at, thread_at
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import NEVER, SHARE_BITS, WAKING
 from storm_lab.emulator.state.layout import State
 
 
 @inline
 def takes_turns(k: State) -> bool:
     """Return whether threads of full nodes run one after another."""
-    return cost_at(k, 0).turn > 0
+    return rows.cost(k, 0).turn > 0
 
 
 @inline
 def available_cores(k: State, node: int) -> int:
     """Return how many threads of a node may have a core now."""
-    p = node_at(k, node)
+    p = rows.node(k, node)
     if p.throttled != 0:
         return 0
-    return p.granted if s_at(k, 0).machine_capacity > 0 else p.threads
+    return p.granted if rows.s(k, 0).machine_capacity > 0 else p.threads
 
 
 @inline
 def time_slice_wait(k: State, node: int) -> int:
     """Return how long a thread that wakes on a full node waits for a time slice, where all run at once."""
-    return cost_at(k, 0).slice // node_at(k, node).threads
+    return rows.cost(k, 0).slice // rows.node(k, node).threads
 
 
 @jit
 def wake_up(k: State, thread: int) -> None:
     """Wake a sleeping thread: it wants a core after the node's wake-up latency."""
-    t = thread_at(k, thread)
-    s = s_at(k, 0)
-    t.state = WAKING
+    t = rows.thread(k, thread)
+    s = rows.s(k, 0)
+    t.state = kinds.WAKING
     t.woken = 1
     node = t.node
-    p = node_at(k, node)
-    t.since = t.awake = s.now + cost_at(k, 0).wake
+    p = rows.node(k, node)
+    t.since = t.awake = s.now + rows.cost(k, 0).wake
     if not takes_turns(k):
         if contending(k, node) >= p.threads:
             t.since += time_slice_wait(k, node)
         if p.wake_head >= 0:
-            t.since = max(t.since, thread_at(k, p.wake_tail).since)
+            t.since = max(t.since, rows.thread(k, p.wake_tail).since)
     if p.wake_head < 0:
         p.wake_head = thread
         before = scheduled_at(k, s.nodes + node)
         if before < 0 or before > t.since:
             schedule(k, s.nodes + node, t.since)
     else:
-        thread_at(k, p.wake_tail).next_wake = thread
+        rows.thread(k, p.wake_tail).next_wake = thread
     p.wake_tail = thread
 
 
 @jit
 def pop_woken(k: State, node: int) -> int:
     """Remove and return the first of a node's woken threads, which is awake now."""
-    s = s_at(k, 0)
-    p = node_at(k, node)
+    s = rows.s(k, 0)
+    p = rows.node(k, node)
     thread = p.wake_head
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     p.wake_head = t.next_wake if thread != p.wake_tail else -1
     if p.wake_head >= 0:
-        schedule(k, s.nodes + node, thread_at(k, p.wake_head).since)
+        schedule(k, s.nodes + node, rows.thread(k, p.wake_head).since)
     else:
         unschedule(k, s.nodes + node)
     return thread
@@ -93,13 +92,13 @@ def pop_woken(k: State, node: int) -> int:
 @inline
 def _core_time(k: State, node: int) -> int:
     """Return the CPU that a thread would have had that is always on a core of the node, in ns."""
-    return node_at(k, node).v >> SHARE_BITS
+    return rows.node(k, node).v >> kinds.SHARE_BITS
 
 
 @inline
 def _mean(k: State, node: int) -> int:
     """Return the mean vruntime of a node's threads that run or wait: those not beyond it are eligible."""
-    p = node_at(k, node)
+    p = rows.node(k, node)
     n = p.active + p.run_queue_length
     return (p.vruntimes + p.active * _core_time(k, node)) // n if n > 0 else p.last_mean
 
@@ -107,8 +106,8 @@ def _mean(k: State, node: int) -> int:
 @jit
 def _restore_vruntime(k: State, thread: int) -> None:
     """Give a thread that wants a core again a vruntime in relation to those that run or wait."""
-    t = thread_at(k, thread)
-    p = node_at(k, t.node)
+    t = rows.thread(k, thread)
+    p = rows.node(k, t.node)
     n = p.active + p.run_queue_length
     mean = _mean(k, t.node)
     # The mean will include this thread; corrected for that, its lag is the one that it left with.
@@ -118,18 +117,18 @@ def _restore_vruntime(k: State, thread: int) -> None:
 @jit
 def _save_lag(k: State, thread: int) -> None:
     """Note how far a thread lags behind the others when it stops running, or leaves the run queue."""
-    t = thread_at(k, thread)
-    p = node_at(k, t.node)
+    t = rows.thread(k, thread)
+    p = rows.node(k, t.node)
     p.last_mean = _mean(k, t.node)
-    t.lag = min(max(0, p.last_mean - t.vruntime), cost_at(k, 0).turn)
+    t.lag = min(max(0, p.last_mean - t.vruntime), rows.cost(k, 0).turn)
 
 
 @jit
 def _place_on_core(k: State, node: int, core: int) -> int:
     """Return the place of the burst that runs on a core; -1 if the core is free."""
-    first = node * s_at(k, 0).burst_width
-    for i in range(node_at(k, node).active):
-        if thread_at(k, burst_at(k, first + i).thread).core == core:
+    first = node * rows.s(k, 0).burst_width
+    for i in range(rows.node(k, node).active):
+        if rows.thread(k, rows.burst(k, first + i).thread).core == core:
             return i
     return -1
 
@@ -137,7 +136,7 @@ def _place_on_core(k: State, node: int, core: int) -> int:
 @jit
 def get_core(k: State, thread: int) -> None:
     """Give a thread a core for its burst."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     if takes_turns(k):
         if _place_on_core(k, t.node, t.core) >= 0:
             t.core = 0
@@ -145,7 +144,7 @@ def get_core(k: State, thread: int) -> None:
                 t.core += 1
         # While a thread runs, its vruntime is kept relative to that of a thread always on a core.
         t.vruntime -= _core_time(k, t.node)
-        node_at(k, t.node).vruntimes += t.vruntime
+        rows.node(k, t.node).vruntimes += t.vruntime
     add_burst(k, thread, t.work, t.left)
 
 
@@ -153,9 +152,9 @@ def get_core(k: State, thread: int) -> None:
 def lose_core(k: State, node: int, i: int) -> None:
     """Take its core from the thread whose burst is at place ``i``: it is done, preempted or killed."""
     if takes_turns(k):
-        p = node_at(k, node)
-        thread = burst_at(k, node * s_at(k, 0).burst_width + i).thread
-        t = thread_at(k, thread)
+        p = rows.node(k, node)
+        thread = rows.burst(k, node * rows.s(k, 0).burst_width + i).thread
+        t = rows.thread(k, thread)
         own = t.vruntime
         t.vruntime += _core_time(k, node)
         _save_lag(k, thread)
@@ -166,9 +165,9 @@ def lose_core(k: State, node: int, i: int) -> None:
 @jit
 def want_core(k: State, thread: int) -> None:
     """Run a thread's burst at once if it has a core or one is free, else put it into the run queue."""
-    t = thread_at(k, thread)
-    if takes_turns(k) and s_at(k, 0).core_holder != thread:
-        p = node_at(k, t.node)
+    t = rows.thread(k, thread)
+    if takes_turns(k) and rows.s(k, 0).core_holder != thread:
+        p = rows.node(k, t.node)
         _restore_vruntime(k, thread)
         if p.active >= available_cores(k, t.node) or p.run_queue_length > 0:
             _join_run_queue(k, thread, True)
@@ -180,8 +179,10 @@ def want_core(k: State, thread: int) -> None:
 @inline
 def _should_yield(k: State, thread: int) -> bool:
     """Return whether a thread is beyond the mean and the first of the run queue wants its core."""
-    t = thread_at(k, thread)
-    return t.core == thread_at(k, node_at(k, t.node).run_queue_head).core and t.vruntime > _mean(k, t.node)
+    t = rows.thread(k, thread)
+    return t.core == rows.thread(k, rows.node(k, t.node).run_queue_head).core and t.vruntime > _mean(
+        k, t.node
+    )
 
 
 @jit
@@ -189,14 +190,14 @@ def has_to_wait(k: State, thread: int) -> bool:
     """Return whether a thread has to wait for a core before its next message; if so, queue it."""
     if not takes_turns(k):
         return False
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     if t.in_run_queue != 0:
         return True
-    s = s_at(k, 0)
-    p = node_at(k, t.node)
+    s = rows.s(k, 0)
+    p = rows.node(k, t.node)
     advance(k, t.node)
     if s.core_holder == thread:
-        spent = _core_time(k, t.node) - t.core_from >= cost_at(k, 0).turn
+        spent = _core_time(k, t.node) - t.core_from >= rows.cost(k, 0).turn
         if p.run_queue_length == 0 or not (spent or (p.head_preempts != 0 and _should_yield(k, thread))):
             return False
         if _gets_another_turn(k, thread, t.vruntime):
@@ -207,7 +208,7 @@ def has_to_wait(k: State, thread: int) -> bool:
             s.core_holder = thread
             t.core_from = _core_time(k, t.node)
             return False
-    t.state = WAKING
+    t.state = kinds.WAKING
     t.left = -1
     _join_run_queue(k, thread, s.core_holder != thread)
     return True
@@ -216,33 +217,33 @@ def has_to_wait(k: State, thread: int) -> bool:
 @jit
 def _gets_another_turn(k: State, thread: int, vruntime: int) -> bool:
     """Return whether a thread goes on for another turn, having had no more than the first of the queue."""
-    t = thread_at(k, thread)
-    first = thread_at(k, node_at(k, t.node).run_queue_head)
+    t = rows.thread(k, thread)
+    first = rows.thread(k, rows.node(k, t.node).run_queue_head)
     # At equal vruntime, a first that came into the run queue just now, maybe from a core, has not waited.
-    if vruntime > first.vruntime or (vruntime == first.vruntime and first.awake < s_at(k, 0).now):
+    if vruntime > first.vruntime or (vruntime == first.vruntime and first.awake < rows.s(k, 0).now):
         return False
-    t.core_from += (_core_time(k, t.node) - t.core_from) // cost_at(k, 0).turn * cost_at(k, 0).turn
+    t.core_from += (_core_time(k, t.node) - t.core_from) // rows.cost(k, 0).turn * rows.cost(k, 0).turn
     return True
 
 
 @jit
 def _join_run_queue(k: State, thread: int, woken: bool) -> None:
     """Put a thread into its node's run queue; a thread that was ``woken`` may preempt another at once."""
-    t = thread_at(k, thread)
-    p = node_at(k, t.node)
+    t = rows.thread(k, thread)
+    p = rows.node(k, t.node)
     t.in_run_queue = 1
-    t.awake = s_at(k, 0).now
+    t.awake = rows.s(k, 0).now
     p.run_queue_length += 1
     p.vruntimes += t.vruntime
-    if p.run_queue_head < 0 or t.vruntime < thread_at(k, p.run_queue_head).vruntime:
+    if p.run_queue_head < 0 or t.vruntime < rows.thread(k, p.run_queue_head).vruntime:
         t.next_in_run_queue = p.run_queue_head
         p.run_queue_head = thread
         if woken and t.vruntime <= _mean(k, t.node) and _preemptible_on_its_core(k, thread) >= 0:
             p.head_preempts = 1
         return
-    before = thread_at(k, p.run_queue_head)
-    while before.next_in_run_queue >= 0 and thread_at(k, before.next_in_run_queue).vruntime <= t.vruntime:
-        before = thread_at(k, before.next_in_run_queue)
+    before = rows.thread(k, p.run_queue_head)
+    while before.next_in_run_queue >= 0 and rows.thread(k, before.next_in_run_queue).vruntime <= t.vruntime:
+        before = rows.thread(k, before.next_in_run_queue)
     t.next_in_run_queue = before.next_in_run_queue
     before.next_in_run_queue = thread
 
@@ -250,8 +251,8 @@ def _join_run_queue(k: State, thread: int, woken: bool) -> None:
 @jit
 def leave_run_queue(k: State, thread: int) -> None:
     """Remove a thread from its node's run queue: it gets a core, or was killed."""
-    t = thread_at(k, thread)
-    p = node_at(k, t.node)
+    t = rows.thread(k, thread)
+    p = rows.node(k, t.node)
     _save_lag(k, thread)
     t.in_run_queue = 0
     p.run_queue_length -= 1
@@ -259,31 +260,31 @@ def leave_run_queue(k: State, thread: int) -> None:
     if p.run_queue_head == thread:
         p.run_queue_head = t.next_in_run_queue
         return
-    before = thread_at(k, p.run_queue_head)
+    before = rows.thread(k, p.run_queue_head)
     while before.next_in_run_queue != thread:
-        before = thread_at(k, before.next_in_run_queue)
+        before = rows.thread(k, before.next_in_run_queue)
     before.next_in_run_queue = t.next_in_run_queue
 
 
 @jit
 def _preemptible_on_its_core(k: State, thread: int) -> int:
     """Return the burst's place on a thread's last core; -1: none, or its thread is not beyond the mean."""
-    node = thread_at(k, thread).node
-    place = _place_on_core(k, node, thread_at(k, thread).core)
+    node = rows.thread(k, thread).node
+    place = _place_on_core(k, node, rows.thread(k, thread).core)
     if place < 0:
         return -1
-    other = thread_at(k, burst_at(k, node * s_at(k, 0).burst_width + place).thread)
+    other = rows.thread(k, rows.burst(k, node * rows.s(k, 0).burst_width + place).thread)
     return place if other.vruntime + _core_time(k, node) > _mean(k, node) else -1
 
 
 @jit
 def _longest_running(k: State, node: int) -> int:
     """Return the place of the burst whose thread has had its core for longest."""
-    first = node * s_at(k, 0).burst_width
+    first = node * rows.s(k, 0).burst_width
     place = 0
-    for i in range(1, node_at(k, node).active):
-        here = thread_at(k, burst_at(k, first + i).thread)
-        if here.core_from < thread_at(k, burst_at(k, first + place).thread).core_from:
+    for i in range(1, rows.node(k, node).active):
+        here = rows.thread(k, rows.burst(k, first + i).thread)
+        if here.core_from < rows.thread(k, rows.burst(k, first + place).thread).core_from:
             place = i
     return place
 
@@ -291,15 +292,15 @@ def _longest_running(k: State, node: int) -> int:
 @jit
 def preempt(k: State, node: int) -> int:
     """Preempt the thread that has to give up its core, and put it into the run queue; returns it, or -1."""
-    p = node_at(k, node)
+    p = rows.node(k, node)
     place = (
         _preemptible_on_its_core(k, p.run_queue_head) if p.head_preempts != 0 else _longest_running(k, node)
     )
     if place < 0:
         return -1
-    burst = burst_at(k, node * s_at(k, 0).burst_width + place)
+    burst = rows.burst(k, node * rows.s(k, 0).burst_width + place)
     thread = burst.thread
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     if _gets_another_turn(k, thread, t.vruntime + _core_time(k, node)):
         return -1
     t.work = burst.work
@@ -312,37 +313,37 @@ def preempt(k: State, node: int) -> int:
 @inline
 def _next_dispatch(k: State, node: int) -> int:
     """Return when the first of a node's run queue gets a core, if nothing happens before."""
-    p = node_at(k, node)
+    p = rows.node(k, node)
     cores = available_cores(k, node)
     if p.run_queue_head < 0 or cores == 0:
-        return NEVER
+        return kinds.NEVER
     if p.active < cores or p.head_preempts != 0:
-        return s_at(k, 0).now
-    t = thread_at(k, burst_at(k, node * s_at(k, 0).burst_width + _longest_running(k, node)).thread)
-    missing = ((t.core_from + cost_at(k, 0).turn) << SHARE_BITS) - p.v
+        return rows.s(k, 0).now
+    t = rows.thread(k, rows.burst(k, node * rows.s(k, 0).burst_width + _longest_running(k, node)).thread)
+    missing = ((t.core_from + rows.cost(k, 0).turn) << kinds.SHARE_BITS) - p.v
     if missing <= 0:
-        return s_at(k, 0).now
+        return rows.s(k, 0).now
     speed = running_speed(k, node)
-    return NEVER if speed == 0 else p.v_at + (missing + speed - 1) // speed
+    return kinds.NEVER if speed == 0 else p.v_at + (missing + speed - 1) // speed
 
 
 @jit
 def schedule_dispatch(k: State, node: int) -> None:
     """Schedule when a thread of a node next wakes, or gets the core of another."""
-    s = s_at(k, 0)
-    p = node_at(k, node)
+    s = rows.s(k, 0)
+    p = rows.node(k, node)
     if takes_turns(k):
         advance(k, node)
         time = _next_dispatch(k, node)
         if p.wake_head >= 0:
-            time = min(time, thread_at(k, p.wake_head).awake)
-        if time == NEVER:
+            time = min(time, rows.thread(k, p.wake_head).awake)
+        if time == kinds.NEVER:
             unschedule(k, s.nodes + node)
         elif scheduled_at(k, s.nodes + node) != time:
             schedule(k, s.nodes + node, time)
     elif p.wake_head >= 0 and contending(k, node) < p.threads:
         # A core is free: the first thread that waits for a slice runs as soon as it is awake.
-        t = thread_at(k, p.wake_head)
+        t = rows.thread(k, p.wake_head)
         at = max(s.now, t.awake)
         if t.since > at:
             t.since = at

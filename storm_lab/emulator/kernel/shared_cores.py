@@ -12,9 +12,8 @@ from __future__ import annotations
 from storm_lab.emulator.kernel.bursts import reschedule
 from storm_lab.emulator.kernel.cpu import advance, update_free
 from storm_lab.emulator.kernel.quota import contending, periodic_work, runnable
-from storm_lab.emulator.state.arrays import cost_at, node_at, s_at
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import NEVER
 from storm_lab.emulator.state.layout import State
 
 # Length of a turn where threads run at once and have no slice.
@@ -28,7 +27,7 @@ def _wants(k: State, node: int) -> int:
     A thread that was woken and is not awake yet wants one. Threads that poll beside busy ones could use one
     more.
     """
-    p = node_at(k, node)
+    p = rows.node(k, node)
     n = runnable(k, node) + (1 if p.wake_head >= 0 else 0)
     return 0 if p.throttled != 0 or n == 0 else min(n + min(p.poll_load, 1), p.cores)
 
@@ -36,22 +35,22 @@ def _wants(k: State, node: int) -> int:
 @inline
 def _turn(k: State) -> int:
     """Return how long a node keeps a core that others want, in ns."""
-    c = cost_at(k, 0)
+    c = rows.cost(k, 0)
     return max(c.turn, c.slice, _SHORT_TURN)
 
 
 @inline
 def _grant(k: State, node: int, cores: int) -> None:
     """Assign a node ``cores`` cores from now on; :func:`_apply_grant` has to follow."""
-    p = node_at(k, node)
-    s = s_at(k, 0)
+    p = rows.node(k, node)
+    s = rows.s(k, 0)
     now = s.now
     p.last_change = s.seq
     s.seq += 1
     if cores > p.granted:
         p.turn_from = now
     p.granted = cores
-    p.short_since = now if _wants(k, node) > cores else NEVER
+    p.short_since = now if _wants(k, node) > cores else kinds.NEVER
 
 
 @jit
@@ -61,10 +60,10 @@ def _neediest(k: State) -> int:
     Of several it is the one that has got or given up no core for longest.
     """
     first = -1
-    for node in range(s_at(k, 0).nodes):
-        p = node_at(k, node)
-        if p.short_since != NEVER:
-            f = node_at(k, max(first, 0))
+    for node in range(rows.s(k, 0).nodes):
+        p = rows.node(k, node)
+        if p.short_since != kinds.NEVER:
+            f = rows.node(k, max(first, 0))
             if (
                 first < 0
                 or p.granted < f.granted
@@ -77,16 +76,16 @@ def _neediest(k: State) -> int:
 @jit
 def _giver(k: State, needy: int) -> int:
     """Return the node that gives up a core to node ``needy``; -1: none does yet."""
-    s = s_at(k, 0)
-    least = node_at(k, needy).granted
+    s = rows.s(k, 0)
+    least = rows.node(k, needy).granted
     # A node that has just given up a core does not get another one's in exchange.
-    ended = s.now - _turn(k) if node_at(k, needy).short_since < s.now else -1
+    ended = s.now - _turn(k) if rows.node(k, needy).short_since < s.now else -1
     giver = -1
     for node in range(s.nodes):
-        p = node_at(k, node)
+        p = rows.node(k, node)
         if p.granted > least + 1:
             return node
-        its_turn = giver < 0 or p.last_change < node_at(k, giver).last_change
+        its_turn = giver < 0 or p.last_change < rows.node(k, giver).last_change
         if p.granted == least + 1 and p.turn_from <= ended and its_turn:
             giver = node
     return giver
@@ -95,17 +94,17 @@ def _giver(k: State, needy: int) -> int:
 @jit
 def _take_back(k: State) -> int:
     """Take from each node the cores that it can no longer use; returns how many cores are free."""
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     free = s.machine_cores
     for node in range(s.nodes):
-        p = node_at(k, node)
+        p = rows.node(k, node)
         want = _wants(k, node)
         if p.granted > want:
             _grant(k, node, want)
         free -= p.granted
         if want <= p.granted:
-            p.short_since = NEVER
-        elif p.short_since == NEVER:
+            p.short_since = kinds.NEVER
+        elif p.short_since == kinds.NEVER:
             p.short_since = s.now
     return free
 
@@ -113,10 +112,10 @@ def _take_back(k: State) -> int:
 @jit
 def _left_to_threads(k: State) -> int:
     """Return what periodic work, and polls of nodes that are idle, leave of the machine, in 1/1024 core."""
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     left = s.machine_capacity
     for node in range(s.nodes):
-        p = node_at(k, node)
+        p = rows.node(k, node)
         left -= periodic_work(k, node)
         if runnable(k, node) == 0 and p.throttled == 0:
             left -= p.poll_load
@@ -126,7 +125,7 @@ def _left_to_threads(k: State) -> int:
 @jit
 def _divide(k: State) -> None:
     """Give free cores to nodes that want more, and move cores from nodes whose turn is over."""
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     free = _take_back(k)
     least = s.machine_cores
     while True:
@@ -138,10 +137,10 @@ def _divide(k: State) -> None:
         else:
             giver = _giver(k, node)
             if giver < 0:
-                least = node_at(k, node).granted
+                least = rows.node(k, node).granted
                 break
-            _grant(k, giver, node_at(k, giver).granted - 1)
-        _grant(k, node, node_at(k, node).granted + 1)
+            _grant(k, giver, rows.node(k, giver).granted - 1)
+        _grant(k, node, rows.node(k, node).granted + 1)
     core = min(1024, _left_to_threads(k) // max(1, s.machine_cores - free))
     for node in range(s.nodes):
         _apply_grant(k, node, core, least)
@@ -153,10 +152,10 @@ def _apply_grant(k: State, node: int, core: int, least: int) -> None:
 
     ``core``: capacity of each core, in 1/1024; ``least``: cores of a node that still wants more.
     """
-    p = node_at(k, node)
-    ends = max(p.turn_from + _turn(k), s_at(k, 0).now + 1) if p.granted > least else NEVER
+    p = rows.node(k, node)
+    ends = max(p.turn_from + _turn(k), rows.s(k, 0).now + 1) if p.granted > least else kinds.NEVER
     # If all threads are idle, those that poll do so at once and briefly.
-    max_free = p.granted * core if runnable(k, node) > 0 else s_at(k, 0).machine_capacity
+    max_free = p.granted * core if runnable(k, node) > 0 else rows.s(k, 0).machine_capacity
     if p.max_free != max_free or p.turn_ends != ends:
         advance(k, node)
         p.max_free = max_free
@@ -170,14 +169,14 @@ def _apply_grant(k: State, node: int, core: int, least: int) -> None:
 @jit
 def share_machine(k: State) -> None:
     """Divide the machine's cores again after an event, which may have changed what its nodes want."""
-    s = s_at(k, 0)
+    s = rows.s(k, 0)
     _divide(k)
     want = 0
     for node in range(s.nodes):
-        if node_at(k, node).throttled == 0:
+        if rows.node(k, node).throttled == 0:
             want += runnable(k, node)
     for node in range(s.nodes):
-        p = node_at(k, node)
+        p = rows.node(k, node)
         others = want - (runnable(k, node) if p.throttled == 0 else 0)
         # Threads on cores that this node cannot have take nothing from it.
         competitors = max(0, others - max(0, s.machine_cores - p.cores))

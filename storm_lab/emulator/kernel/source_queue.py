@@ -10,18 +10,8 @@ from __future__ import annotations
 from storm_lab.emulator.events.heap import source_event, timer_source
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
 from storm_lab.emulator.kernel.queues import free_message, new_message
-from storm_lab.emulator.state.arrays import (
-    arrival_at,
-    cost_at,
-    executor_at,
-    idle_at,
-    line_record_at,
-    message_at,
-    s_at,
-    source_at,
-)
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import NEVER, S_RATE, S_SATURATED, S_TRACE
 from storm_lab.emulator.state.layout import State
 
 # An entry in the table of idle spouts: the phase of its turns in the period, then its executor.
@@ -32,18 +22,18 @@ _EXECUTORS = (1 << _EXECUTOR_BITS) - 1
 @jit
 def next_line_time(k: State, source_index: int) -> int:
     """Return when the source's next line will be, or has been, available."""
-    source = source_at(k, source_index)
-    time = NEVER
+    source = rows.source(k, source_index)
+    time = kinds.NEVER
     if source.head >= 0:
-        time = message_at(k, source.head).time
-    if source.kind == S_SATURATED:
+        time = rows.message(k, source.head).time
+    if source.kind == kinds.S_SATURATED:
         return min(time, source.origin)
-    if source.kind == S_RATE:
+    if source.kind == kinds.S_RATE:
         if source.rate_milli > 0:
             time = min(time, source.origin + source.taken * 1_000_000_000_000 // source.rate_milli)
-    elif source.kind == S_TRACE:
+    elif source.kind == kinds.S_TRACE:
         turn = source.taken // source.arrivals
-        at = arrival_at(k, source.first_arrival + source.taken % source.arrivals).value
+        at = rows.arrival(k, source.first_arrival + source.taken % source.arrivals).value
         time = min(time, source.origin + turn * source.arrival_period + at)
     return time
 
@@ -51,13 +41,13 @@ def next_line_time(k: State, source_index: int) -> int:
 @jit
 def take_line(k: State, executor: int) -> None:
     """Take the next line of the executor's source, which has arrived, and schedule the next one's turn."""
-    e = executor_at(k, executor)
-    source = source_at(k, e.source)
+    e = rows.executor(k, executor)
+    source = rows.source(k, e.source)
     e.attempt = 0
     e.line = -1
-    if source.head >= 0 and message_at(k, source.head).time <= s_at(k, 0).now:
+    if source.head >= 0 and rows.message(k, source.head).time <= rows.s(k, 0).now:
         m = source.head
-        message = message_at(k, m)
+        message = rows.message(k, m)
         source.head = message.next
         if source.head < 0:
             source.tail = -1
@@ -79,17 +69,17 @@ def take_line(k: State, executor: int) -> None:
 @inline
 def _begin_client_fetch(k: State, executor: int) -> None:
     """Let the fetch thread of a spout's client begin with the next lines."""
-    e = executor_at(k, executor)
-    source = source_at(k, e.source)
+    e = rows.executor(k, executor)
+    source = rows.source(k, e.source)
     e.fetched = source.fetch_lines
-    e.fetch_end = s_at(k, 0).now + source.client_fetch
+    e.fetch_end = rows.s(k, 0).now + source.client_fetch
 
 
 @inline
 def fetching_until(k: State, executor: int) -> int:
     """Return when a spout has lines of its client's fetch thread to emit; 0 if nextTuple itself fetches."""
-    e = executor_at(k, executor)
-    if source_at(k, e.source).client_fetch == 0:
+    e = rows.executor(k, executor)
+    if rows.source(k, e.source).client_fetch == 0:
         return 0
     if e.fetched == 0:
         _begin_client_fetch(k, executor)
@@ -99,9 +89,9 @@ def fetching_until(k: State, executor: int) -> int:
 @jit
 def line_record(k: State, executor: int) -> int:
     """Return the trace record of the line that the spout has in hand."""
-    e = executor_at(k, executor)
-    source = source_at(k, e.source)
-    return line_record_at(k, source.first_line + e.line % source.lines).value
+    e = rows.executor(k, executor)
+    source = rows.source(k, e.source)
+    return rows.line_record(k, source.first_line + e.line % source.lines).value
 
 
 @jit
@@ -111,16 +101,16 @@ def return_line(k: State, source_index: int, line: int, attempt: int, time: int)
     It is a replay or, with line -1, a closed loop's next call.
     """
     m = new_message(k)
-    message = message_at(k, m)
+    message = rows.message(k, m)
     message.root = -1
     message.number = line
     message.record = attempt
     message.time = time
-    source = source_at(k, source_index)
+    source = rows.source(k, source_index)
     if source.head < 0:
         source.head = m
     else:
-        message_at(k, source.tail).next = m
+        rows.message(k, source.tail).next = m
     source.tail = m
     schedule_line_turn(k, source_index)
 
@@ -128,18 +118,18 @@ def return_line(k: State, source_index: int, line: int, attempt: int, time: int)
 @inline
 def turn_period(k: State, source_index: int) -> int:
     """Return the time between two turns of an idle spout: it asks its queue's server, then sleeps."""
-    source = source_at(k, source_index)
-    return source.pause + cost_at(k, 0).late + source.fetch
+    source = rows.source(k, source_index)
+    return source.pause + rows.cost(k, 0).late + source.fetch
 
 
 @inline
 def _place_of(k: State, source_index: int, key: int) -> int:
     """Return how many entries of the source's table of idle spouts come before ``key``."""
-    first = source_index * s_at(k, 0).idle_width
-    low, high = 0, source_at(k, source_index).idle
+    first = source_index * rows.s(k, 0).idle_width
+    low, high = 0, rows.source(k, source_index).idle
     while low < high:
         middle = (low + high) >> 1
-        if idle_at(k, first + middle).value < key:
+        if rows.idle(k, first + middle).value < key:
             low = middle + 1
         else:
             high = middle
@@ -149,14 +139,14 @@ def _place_of(k: State, source_index: int, key: int) -> int:
 @jit
 def add_idle_spout(k: State, executor: int) -> None:
     """Enter a spout that has found no line and sleeps into its source's table."""
-    e = executor_at(k, executor)
+    e = rows.executor(k, executor)
     key = (e.poll_phase % turn_period(k, e.source)) << _EXECUTOR_BITS | executor
-    source = source_at(k, e.source)
-    first = e.source * s_at(k, 0).idle_width
+    source = rows.source(k, e.source)
+    first = e.source * rows.s(k, 0).idle_width
     place = _place_of(k, e.source, key)
     for i in range(source.idle, place, -1):
-        idle_at(k, first + i).value = idle_at(k, first + i - 1).value
-    idle_at(k, first + place).value = key
+        rows.idle(k, first + i).value = rows.idle(k, first + i - 1).value
+    rows.idle(k, first + place).value = key
     source.idle += 1
     e.in_idle_table = 1
     schedule_line_turn(k, e.source)
@@ -165,13 +155,13 @@ def add_idle_spout(k: State, executor: int) -> None:
 @jit
 def remove_idle_spout(k: State, executor: int) -> None:
     """Remove a spout from the table, as its turn begins or it dies; `schedule_line_turn` has to follow."""
-    e = executor_at(k, executor)
+    e = rows.executor(k, executor)
     key = (e.poll_phase % turn_period(k, e.source)) << _EXECUTOR_BITS | executor
-    source = source_at(k, e.source)
-    first = e.source * s_at(k, 0).idle_width
+    source = rows.source(k, e.source)
+    first = e.source * rows.s(k, 0).idle_width
     source.idle -= 1
     for i in range(_place_of(k, e.source, key), source.idle):
-        idle_at(k, first + i).value = idle_at(k, first + i + 1).value
+        rows.idle(k, first + i).value = rows.idle(k, first + i + 1).value
     e.in_idle_table = 0
 
 
@@ -182,33 +172,33 @@ def schedule_line_turn(k: State, source_index: int) -> None:
     It is the first turn of one of its idle spouts once the line is there. Of turns at the same instant it is
     that of the executor that started first.
     """
-    source = source_at(k, source_index)
+    source = rows.source(k, source_index)
     n = source.idle
     event = source_event(k, source_index)
     if n == 0:
         unschedule(k, event)
         return
-    at = max(next_line_time(k, source_index), s_at(k, 0).now)
-    if at >= NEVER:
+    at = max(next_line_time(k, source_index), rows.s(k, 0).now)
+    if at >= kinds.NEVER:
         unschedule(k, event)
         return
     period = turn_period(k, source_index)
     phase = at % period
-    first = source_index * s_at(k, 0).idle_width
+    first = source_index * rows.s(k, 0).idle_width
     place = _place_of(k, source_index, phase << _EXECUTOR_BITS)
     for _ in range(n):
         if place == n:
             place = 0
-        key = idle_at(k, first + place).value
+        key = rows.idle(k, first + place).value
         time = at + ((key >> _EXECUTOR_BITS) - phase) % period
         # A spout that has begun to sleep at this very instant does not check again before its sleep is over.
-        if executor_at(k, key & _EXECUTORS).poll_phase <= time:
+        if rows.executor(k, key & _EXECUTORS).poll_phase <= time:
             break
         place += 1
     else:
         place %= n
-        key = idle_at(k, first + place).value
-        time = executor_at(k, key & _EXECUTORS).poll_phase
+        key = rows.idle(k, first + place).value
+        time = rows.executor(k, key & _EXECUTORS).poll_phase
     source.finder = key & _EXECUTORS
     if scheduled_at(k, event) != time:
         schedule(k, event, time)
@@ -218,7 +208,7 @@ def schedule_line_turn(k: State, source_index: int) -> None:
 def begin_line_turn(k: State, source_index: int) -> int:
     """Begin the turn that finds a line; returns the spout's thread, whose sleep is ended."""
     unschedule(k, source_event(k, source_index))
-    thread = executor_at(k, source_at(k, source_index).finder).main_thread
+    thread = rows.executor(k, rows.source(k, source_index).finder).main_thread
     # Acks that would have begun a turn at this instant are handled in this one.
     unschedule(k, timer_source(k, thread))
     return thread

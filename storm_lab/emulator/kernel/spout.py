@@ -37,34 +37,8 @@ from storm_lab.emulator.kernel.source_queue import (
     take_line,
     turn_period,
 )
-from storm_lab.emulator.state.arrays import (
-    cost_at,
-    executor_at,
-    message_at,
-    record_at,
-    root_at,
-    s_at,
-    source_at,
-    thread_at,
-    topology_at,
-)
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import (
-    ACKED,
-    COMPLETE,
-    FAILED,
-    FLUSH,
-    IN_PROCESS,
-    INIT,
-    POLLING,
-    TICK,
-    TIMED_OUT,
-    TURN_ACKS,
-    TURN_EMIT,
-    WAIT_FETCH,
-    WAIT_SLEEP,
-    WAITING,
-)
 from storm_lab.emulator.state.layout import State
 
 # Most acks handled in one turn; limits what one event can log.
@@ -74,8 +48,8 @@ MAX_TURN_ACKS = 1024
 @jit
 def spout_turn(k: State, thread: int) -> None:
     """Begin a turn of the loop."""
-    t = thread_at(k, thread)
-    e = executor_at(k, t.executor)
+    t = rows.thread(k, thread)
+    e = rows.executor(k, t.executor)
     stop_polling(k, thread)
     was_idle = e.in_idle_table != 0
     if was_idle:
@@ -87,22 +61,22 @@ def spout_turn(k: State, thread: int) -> None:
     if waits:
         return
     if t.length > 0:
-        c = cost_at(k, 0)
+        c = rows.cost(k, 0)
         work = 0
         tail = -1
         for _ in range(min(t.length, MAX_TURN_ACKS)):
             m = take(k, thread)
             work += c.dispatch
-            if message_at(k, m).kind != FLUSH:
+            if rows.message(k, m).kind != kinds.FLUSH:
                 work += c.spout_ack
-            if message_at(k, m).locality != IN_PROCESS and s_at(k, 0).version_1 == 0:
+            if rows.message(k, m).locality != kinds.IN_PROCESS and rows.s(k, 0).version_1 == 0:
                 work += c.deserialise
             if tail < 0:
                 e.turn_head = m
             else:
-                message_at(k, tail).next = m
+                rows.message(k, tail).next = m
             tail = m
-        e.turn = TURN_ACKS
+        e.turn = kinds.TURN_ACKS
         start_burst(k, thread, work)
         return
     if e.expired_head >= 0:
@@ -113,23 +87,23 @@ def spout_turn(k: State, thread: int) -> None:
 @jit
 def spout_acks_done(k: State, thread: int) -> None:
     """Finish the turn's acks, fails and ticks, whose CPU has been spent."""
-    t = thread_at(k, thread)
-    e = executor_at(k, t.executor)
+    t = rows.thread(k, thread)
+    e = rows.executor(k, t.executor)
     m = e.turn_head
     e.turn_head = -1
     while m >= 0:
-        message = message_at(k, m)
+        message = rows.message(k, m)
         after = message.next
         root = message.root
-        if message.kind == TICK:
+        if message.kind == kinds.TICK:
             rotate_pending(k, t.executor)
-        elif message.kind == FLUSH:
+        elif message.kind == kinds.FLUSH:
             t.flushing = 1
-        elif root_at(k, root).executor == t.executor:
-            if message.kind == COMPLETE:
-                close_root(k, root, ACKED)
-            elif message.kind == FAILED:
-                close_root(k, root, TIMED_OUT)
+        elif rows.root(k, root).executor == t.executor:
+            if message.kind == kinds.COMPLETE:
+                close_root(k, root, kinds.ACKED)
+            elif message.kind == kinds.FAILED:
+                close_root(k, root, kinds.TIMED_OUT)
             else:
                 extend_root(k, root)
         free_message(k, m)
@@ -147,19 +121,19 @@ def _call_tasks(k: State, thread: int) -> None:
 
     That is checked once a turn, so an executor of several tasks may exceed its pending limit.
     """
-    t = thread_at(k, thread)
-    e = executor_at(k, t.executor)
+    t = rows.thread(k, thread)
+    e = rows.executor(k, t.executor)
     e.turn_task = 0
-    topology = topology_at(k, e.topology)
+    topology = rows.topology(k, e.topology)
     limit = topology.max_pending * e.tasks
     # 1.x: what does not fit overflows, so the spout itself checks whether its send queue is full.
     stopped = topology.raised > 0 or (topology.overflows != 0 and not has_room(k, thread + 1))
     held_back = t.out_head >= 0 or t.flushing != 0 or stopped
     if e.active != 0 and not held_back and (limit == 0 or e.pending < limit):
-        if fetching_until(k, t.executor) > s_at(k, 0).now:
+        if fetching_until(k, t.executor) > rows.s(k, 0).now:
             spout_sleep(k, thread)
             _wake_at(k, thread, e.fetch_end)
-        elif next_line_time(k, e.source) <= s_at(k, 0).now:
+        elif next_line_time(k, e.source) <= rows.s(k, 0).now:
             _next_tuple(k, thread)
         else:
             spout_sleep(k, thread)
@@ -184,13 +158,13 @@ def _wake_at(k: State, thread: int, time: int) -> None:
 @jit
 def _next_tuple(k: State, thread: int) -> None:
     """Call nextTuple on the turn's present task, for which there is a line."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     take_line(k, t.executor)
-    sleep = source_at(k, executor_at(k, t.executor).source).sleep
+    sleep = rows.source(k, rows.executor(k, t.executor).source).sleep
     if sleep > 0:
-        t.state = WAITING
-        t.wait = WAIT_SLEEP
-        schedule(k, timer_source(k, thread), s_at(k, 0).now + sleep + cost_at(k, 0).late)
+        t.state = kinds.WAITING
+        t.wait = kinds.WAIT_SLEEP
+        schedule(k, timer_source(k, thread), rows.s(k, 0).now + sleep + rows.cost(k, 0).late)
     else:
         spout_fetch(k, thread)
 
@@ -198,12 +172,12 @@ def _next_tuple(k: State, thread: int) -> None:
 @jit
 def spout_sleep(k: State, thread: int) -> None:
     """Let a spout sleep that has emitted nothing, until a sleep ends at which it has something to do."""
-    t = thread_at(k, thread)
-    e = executor_at(k, t.executor)
-    s = s_at(k, 0)
-    t.state = POLLING
+    t = rows.thread(k, thread)
+    e = rows.executor(k, t.executor)
+    s = rows.s(k, 0)
+    t.state = kinds.POLLING
     if e.active != 0:
-        every = turn_period(k, e.source) if e.source >= 0 else cost_at(k, 0).idle_sleep
+        every = turn_period(k, e.source) if e.source >= 0 else rows.cost(k, 0).idle_sleep
         sleep_between_turns(k, thread, every)
     e.poll_phase = s.now
     e.poll_phase = spout_poll_time(k, thread, s.now + 1)
@@ -214,9 +188,9 @@ def spout_sleep(k: State, thread: int) -> None:
 @jit
 def spout_fetch(k: State, thread: int) -> None:
     """Fetch lines from the queue's server when the last ones are used up; the thread waits without CPU."""
-    t = thread_at(k, thread)
-    e = executor_at(k, t.executor)
-    source = source_at(k, e.source)
+    t = rows.thread(k, thread)
+    e = rows.executor(k, t.executor)
+    source = rows.source(k, e.source)
     if source.fetch == 0:
         spout_emit(k, thread)
     elif e.fetched > 0:
@@ -224,45 +198,45 @@ def spout_fetch(k: State, thread: int) -> None:
         spout_emit(k, thread)
     else:
         e.fetched = source.fetch_lines - 1
-        t.state = WAITING
-        t.wait = WAIT_FETCH
-        schedule(k, timer_source(k, thread), s_at(k, 0).now + source.fetch)
+        t.state = kinds.WAITING
+        t.wait = kinds.WAIT_FETCH
+        schedule(k, timer_source(k, thread), rows.s(k, 0).now + source.fetch)
 
 
 @jit
 def spout_emit(k: State, thread: int) -> None:
     """Run nextTuple's user code for the line that has been taken."""
-    t = thread_at(k, thread)
-    e = executor_at(k, t.executor)
+    t = rows.thread(k, thread)
+    e = rows.executor(k, t.executor)
     record = line_record(k, t.executor)
-    e.turn = TURN_EMIT
-    c = cost_at(k, 0)
+    e.turn = kinds.TURN_EMIT
+    c = rows.cost(k, 0)
     count_call(k, t.worker)
-    user = draw_call_cost(k, e.first_task + e.turn_task, record_at(k, record).cpu_ns)
-    work = c.poll + c.emit * (count_copies(k, e.topology, record) + source_at(k, e.source).anchored)
-    if topology_at(k, e.topology).debug != 0:
-        t.log_work = record_at(k, record).emissions * c.log_emit
+    user = draw_call_cost(k, e.first_task + e.turn_task, rows.record(k, record).cpu_ns)
+    work = c.poll + c.emit * (count_copies(k, e.topology, record) + rows.source(k, e.source).anchored)
+    if rows.topology(k, e.topology).debug != 0:
+        t.log_work = rows.record(k, record).emissions * c.log_emit
     start_call(k, thread, work, user)
 
 
 @jit
 def spout_emitted(k: State, thread: int) -> None:
     """Produce the root tuple's copies and tell the acker, as nextTuple's user code is done."""
-    t = thread_at(k, thread)
-    e = executor_at(k, t.executor)
-    s = s_at(k, 0)
+    t = rows.thread(k, thread)
+    e = rows.executor(k, t.executor)
+    s = rows.s(k, 0)
     record = line_record(k, t.executor)
     task = e.first_task + e.turn_task
     number = s.roots_emitted
     s.roots_emitted += 1
     logged = number if number % s.sample_every == 0 else -1
-    if source_at(k, e.source).anchored != 0 and topology_at(k, e.topology).ackers > 0:
+    if rows.source(k, e.source).anchored != 0 and rows.topology(k, e.topology).ackers > 0:
         root = open_root(k, t.executor, task, number)
         xor = emit_all(k, thread, t.executor, task, record, root, logged)
-        send_to_acker(k, thread, INIT, task, e.topology, root, xor)
+        send_to_acker(k, thread, kinds.INIT, task, e.topology, root, xor)
     else:
         emit_all(k, thread, t.executor, task, record, -1, logged)
-        if source_at(k, e.source).anchored != 0:
+        if rows.source(k, e.source).anchored != 0:
             # It has a message id but no acker to track it: Storm calls the spout's ack at once.
             ack_untracked(k, t.executor, task, number)
 
@@ -270,10 +244,10 @@ def spout_emitted(k: State, thread: int) -> None:
 @jit
 def after_emit(k: State, thread: int) -> None:
     """Go on with the executor's next task if there is a line for it, else with the next turn."""
-    executor = thread_at(k, thread).executor
-    e = executor_at(k, executor)
+    executor = rows.thread(k, thread).executor
+    e = rows.executor(k, executor)
     e.turn_task += 1
-    now = s_at(k, 0).now
+    now = rows.s(k, 0).now
     if e.turn_task < e.tasks and max(fetching_until(k, executor), next_line_time(k, e.source)) <= now:
         _next_tuple(k, thread)
     else:

@@ -41,61 +41,25 @@ from storm_lab.emulator.kernel.spout import (
     spout_turn,
 )
 from storm_lab.emulator.kernel.waits import interrupt_wait
-from storm_lab.emulator.state.arrays import (
-    cost_at,
-    executor_at,
-    fetch_record,
-    message_at,
-    node_at,
-    record_at,
-    s_at,
-    thread_at,
-    topology_at,
-    worker_at,
-)
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.kinds import (
-    BLOCKED,
-    COMPILER,
-    HOUSEKEEPING,
-    IDLE,
-    IN_PROCESS,
-    LOG_TURN,
-    LOG_WRITES,
-    MAIN,
-    NETWORK,
-    POLLING,
-    RECEIVE,
-    RESET,
-    RUNNING,
-    SEND,
-    SPOUT,
-    TRANSFER,
-    TURN_ACKS,
-    WAIT_CHANNEL,
-    WAIT_FETCH,
-    WAIT_SERVER,
-    WAIT_SLEEP,
-    WAITING,
-    WAKING,
-)
 from storm_lab.emulator.state.layout import State
 
 
 @inline
 def is_spout(k: State, thread: int) -> bool:
     """Return whether a thread is a spout's main thread."""
-    return thread_at(k, thread).role == SPOUT
+    return rows.thread(k, thread).role == kinds.SPOUT
 
 
 @jit
 def _bolt_computed(k: State, thread: int) -> None:
     """Wait for an external server where the tuple needs one, or finish; execute's CPU part is done."""
-    t = thread_at(k, thread)
-    record = message_at(k, t.current).record
-    if record >= 0 and record_at(k, record).server >= 0:
-        t.state = WAITING
-        t.wait = WAIT_SERVER
+    t = rows.thread(k, thread)
+    record = rows.message(k, t.current).record
+    if record >= 0 and rows.record(k, record).server >= 0:
+        t.state = kinds.WAITING
+        t.wait = kinds.WAIT_SERVER
         schedule(k, timer_source(k, thread), ask_server(k, record))
     else:
         _bolt_finish(k, thread)
@@ -104,11 +68,11 @@ def _bolt_computed(k: State, thread: int) -> None:
 @jit
 def _bolt_reset(k: State, thread: int) -> None:
     """Reset the time-out of the tuple in hand by a message to its acker, then go on with the tuple."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     t.resetting = 2
-    message = message_at(k, t.current)
-    topology = executor_at(k, t.executor).topology
-    send_to_acker(k, thread, RESET, message.task, topology, message.root, np.uint64(0))
+    message = rows.message(k, t.current)
+    topology = rows.executor(k, t.executor).topology
+    send_to_acker(k, thread, kinds.RESET, message.task, topology, message.root, np.uint64(0))
     hand_over_own(k, thread)
 
 
@@ -122,46 +86,46 @@ def _bolt_finish(k: State, thread: int) -> None:
 @jit
 def _batch_start(k: State, thread: int, most: int) -> None:
     """Take up to ``most`` waiting messages as a batch, and spend the CPU that handling them costs."""
-    t = thread_at(k, thread)
-    c = cost_at(k, 0)
+    t = rows.thread(k, thread)
+    c = rows.cost(k, 0)
     work = calls = 0
     slept = time_asleep(k, thread)
     # `seq` grows with every burst that starts, so every batch has its own number.
-    batch = s_at(k, 0).seq + 1
+    batch = rows.s(k, 0).seq + 1
     t.hand_over = batch
     remote = False
     for _ in range(min(t.length, most)):
         m = take(k, thread)
-        if t.kind == SEND:
+        if t.kind == kinds.SEND:
             # Prefetch for the receiver, which most messages reach soon.
-            fetch_record(k, message_at(k, m).record)
+            rows.fetch_record(k, rows.message(k, m).record)
             if resolve(k, t.worker, m) < 0:
                 handle_unreached(k, t.worker, m)
                 continue
             work += c.send
-            if message_at(k, m).locality != IN_PROCESS:
-                work += c.serialise + message_at(k, m).bytes * c.serialise_kb // 1024
+            if rows.message(k, m).locality != kinds.IN_PROCESS:
+                work += c.serialise + rows.message(k, m).bytes * c.serialise_kb // 1024
                 remote = True
-        elif t.kind == TRANSFER:
+        elif t.kind == kinds.TRANSFER:
             work += c.transfer
-            if c.write != 0 and is_first(k, executor_at(k, message_at(k, m).target).worker, batch):
+            if c.write != 0 and is_first(k, rows.executor(k, rows.message(k, m).target).worker, batch):
                 calls += c.write + long_sleep_work(k, slept)
-        elif t.kind == NETWORK or s_at(k, 0).netty == 0:
+        elif t.kind == kinds.NETWORK or rows.s(k, 0).netty == 0:
             work += c.receive
             if c.read != 0 and is_first(k, sender_of(k, t.worker, m), batch):
                 calls += c.read
-            if s_at(k, 0).version_1 != 0:
-                work += c.deserialise + message_at(k, m).bytes * c.deserialise_kb // 1024
-                if t.kind == RECEIVE:
-                    worker_at(k, t.worker).unread -= message_at(k, m).bytes + c.header_bytes
+            if rows.s(k, 0).version_1 != 0:
+                work += c.deserialise + rows.message(k, m).bytes * c.deserialise_kb // 1024
+                if t.kind == kinds.RECEIVE:
+                    rows.worker(k, t.worker).unread -= rows.message(k, m).bytes + c.header_bytes
         else:
             work += c.deliver
         add_output(k, thread, m)
-    if t.kind == SEND and c.empty_batch != 0 and not remote:
+    if t.kind == kinds.SEND and c.empty_batch != 0 and not remote:
         _wake_for_nothing(k, t.worker)
-    start_call(k, thread, work, (calls * node_at(k, t.node).system_factor) >> 16)
+    start_call(k, thread, work, (calls * rows.node(k, t.node).system_factor) >> 16)
     # A thread that goes on without a pause has not slept.
-    t.idle_from = s_at(k, 0).now
+    t.idle_from = rows.s(k, 0).now
 
 
 @jit
@@ -171,12 +135,12 @@ def _wake_for_nothing(k: State, worker: int) -> None:
     The send thread publishes what goes to other workers even if that is nothing. The transfer thread is then
     awake until it has had its turn. What waking it costs is played with the worker's next housekeeping.
     """
-    w = worker_at(k, worker)
-    now = s_at(k, 0).now
-    if thread_at(k, w.transfer_thread).state != IDLE or now < w.awake_until:
+    w = rows.worker(k, worker)
+    now = rows.s(k, 0).now
+    if rows.thread(k, w.transfer_thread).state != kinds.IDLE or now < w.awake_until:
         return
-    c = cost_at(k, 0)
-    p = node_at(k, w.node)
+    c = rows.cost(k, 0)
+    p = rows.node(k, w.node)
     work = (c.empty_batch * p.system_factor) >> 16
     w.wait_balance += work
     interrupt_wait(k, w.transfer_thread)
@@ -191,7 +155,7 @@ def _wake_for_nothing(k: State, worker: int) -> None:
 @jit
 def take_next(k: State, thread: int) -> None:
     """Let a thread that has handed over everything take what comes next, or become idle."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     if is_spout(k, thread):
         spout_turn(k, thread)
         return
@@ -205,10 +169,10 @@ def take_next(k: State, thread: int) -> None:
         become_idle(k, thread)
     elif has_to_wait(k, thread):
         return
-    elif t.kind == MAIN:
+    elif t.kind == kinds.MAIN:
         bolt_start(k, thread)
-    elif t.kind == RECEIVE:
-        _batch_start(k, thread, topology_at(k, worker_at(k, t.worker).topology).receive_batch)
+    elif t.kind == kinds.RECEIVE:
+        _batch_start(k, thread, rows.topology(k, rows.worker(k, t.worker).topology).receive_batch)
     else:
         # Take all messages: the size of the queue limits the batch, if anything does.
         _batch_start(k, thread, t.length)
@@ -217,9 +181,9 @@ def take_next(k: State, thread: int) -> None:
 @jit
 def hand_over(k: State, thread: int) -> None:
     """Hand over the products of a burst and go on, or stop at a full queue."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     # A message to the thread itself (a bolt with a loop, an acker beside its spout) must find it busy.
-    t.state = BLOCKED
+    t.state = kinds.BLOCKED
     if flush_output(k, thread):
         take_next(k, thread)
 
@@ -227,10 +191,10 @@ def hand_over(k: State, thread: int) -> None:
 @jit
 def hand_over_own(k: State, thread: int) -> None:
     """Hand a main thread's products to its send thread, or in 2.x to their receivers, after serialising."""
-    if s_at(k, 0).version_2 != 0:
+    if rows.s(k, 0).version_2 != 0:
         work = serialise_own(k, thread)
         if work > 0:
-            thread_at(k, thread).serialising = 1
+            rows.thread(k, thread).serialising = 1
             start_burst(k, thread, work)
             return
     hand_over(k, thread)
@@ -239,35 +203,35 @@ def hand_over_own(k: State, thread: int) -> None:
 @jit
 def resume(k: State, thread: int) -> None:
     """Let a thread go on that a full queue had stopped."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     if is_spout(k, thread):
         # A spout is never stopped: it keeps an overflow buffer and handles acks meanwhile.
-        if flush_output(k, thread) and t.state == POLLING:
-            schedule(k, timer_source(k, thread), spout_poll_time(k, thread, s_at(k, 0).now))
-    elif t.state == BLOCKED and flush_output(k, thread):
+        if flush_output(k, thread) and t.state == kinds.POLLING:
+            schedule(k, timer_source(k, thread), spout_poll_time(k, thread, rows.s(k, 0).now))
+    elif t.state == kinds.BLOCKED and flush_output(k, thread):
         take_next(k, thread)
 
 
 @jit
 def burst_done(k: State, thread: int, work: int) -> None:
     """End a thread's CPU burst of ``work`` ns."""
-    t = thread_at(k, thread)
+    t = rows.thread(k, thread)
     t.cpu += work
     if t.log_work > 0:
-        if t.log != LOG_WRITES:
+        if t.log != kinds.LOG_WRITES:
             write_log(k, thread, work)
             return
         log_written(k, thread, work)
     _after_burst(k, thread, work)
-    if t.log == LOG_TURN and t.state != RUNNING:
+    if t.log == kinds.LOG_TURN and t.state != kinds.RUNNING:
         release_log(k, thread)
 
 
 @jit
 def _after_burst(k: State, thread: int, work: int) -> None:
     """Do what follows a burst of ``work`` ns, after its log lines have been written."""
-    t = thread_at(k, thread)
-    if t.kind == MAIN:
+    t = rows.thread(k, thread)
+    if t.kind == kinds.MAIN:
         if t.serialising != 0:
             t.serialising = 0
             if is_spout(k, thread):
@@ -278,21 +242,21 @@ def _after_burst(k: State, thread: int, work: int) -> None:
             _bolt_reset(k, thread)
         elif not is_spout(k, thread):
             _bolt_computed(k, thread)
-        elif executor_at(k, t.executor).turn == TURN_ACKS:
+        elif rows.executor(k, t.executor).turn == kinds.TURN_ACKS:
             spout_acks_done(k, thread)
         else:
             spout_emitted(k, thread)
-            more = serialise_own(k, thread) if s_at(k, 0).version_2 != 0 else 0
+            more = serialise_own(k, thread) if rows.s(k, 0).version_2 != 0 else 0
             if more > 0:
                 t.serialising = 1
                 start_burst(k, thread, more)
             else:
                 flush_spout(k, thread)
-    elif t.kind == HOUSEKEEPING:
-        t.state = IDLE
+    elif t.kind == kinds.HOUSEKEEPING:
+        t.state = kinds.IDLE
         run_backlog(k, thread)
-    elif t.kind == COMPILER:
-        t.state = IDLE
+    elif t.kind == kinds.COMPILER:
+        t.state = kinds.IDLE
         compile_next(k, thread)
     else:
         hand_over(k, thread)
@@ -301,8 +265,8 @@ def _after_burst(k: State, thread: int, work: int) -> None:
 @jit
 def flush_spout(k: State, thread: int) -> None:
     """Hand over a spout's products; what does not fit stays in its overflow buffer."""
-    t = thread_at(k, thread)
-    t.state = BLOCKED
+    t = rows.thread(k, thread)
+    t.state = kinds.BLOCKED
     if t.waits == 0:
         flush_output(k, thread)
     after_emit(k, thread)
@@ -311,31 +275,31 @@ def flush_spout(k: State, thread: int) -> None:
 @jit
 def timer_fires(k: State, thread: int) -> None:
     """End a thread's sleep, wait for a server, or empty turn."""
-    t = thread_at(k, thread)
-    if t.state == POLLING:
+    t = rows.thread(k, thread)
+    if t.state == kinds.POLLING:
         spout_turn(k, thread)
-    elif t.state == WAKING:
+    elif t.state == kinds.WAKING:
         stop_polling(k, thread)
         take_next(k, thread)
-    elif t.state == IDLE:
+    elif t.state == kinds.IDLE:
         end_fine_polling(k, thread)
-    elif t.state == WAITING:
-        if t.wait == WAIT_SERVER:
+    elif t.state == kinds.WAITING:
+        if t.wait == kinds.WAIT_SERVER:
             _bolt_finish(k, thread)
-        elif t.wait == WAIT_SLEEP:
+        elif t.wait == kinds.WAIT_SLEEP:
             spout_fetch(k, thread)
-        elif t.wait == WAIT_FETCH:
+        elif t.wait == kinds.WAIT_FETCH:
             spout_emit(k, thread)
-        elif t.wait == WAIT_CHANNEL:
+        elif t.wait == kinds.WAIT_CHANNEL:
             hand_over(k, thread)
 
 
 @jit
 def message_arrives(k: State, m: int) -> None:
     """Put a message into the queue of its target worker's reading thread; drop it if the worker is gone."""
-    target = executor_at(k, message_at(k, m).target)
-    worker = worker_at(k, target.worker)
+    target = rows.executor(k, rows.message(k, m).target)
+    worker = rows.worker(k, target.worker)
     if worker.alive == 0:
         lose(k, m)
         return
-    enqueue(k, worker.network_thread if s_at(k, 0).netty != 0 else worker.receive_thread, m)
+    enqueue(k, worker.network_thread if rows.s(k, 0).netty != 0 else worker.receive_thread, m)

@@ -14,9 +14,8 @@ from storm_lab.emulator.kernel.main_loop import run
 from storm_lab.emulator.plane import EmulationStoppedError, Plane
 from storm_lab.emulator.setup.logbook import Logbook
 from storm_lab.emulator.setup.offset_log import OffsetLogs
-from storm_lab.emulator.state.arrays import handle
+from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import get_ready
-from storm_lab.emulator.state.kinds import NEED_BUDGET, NEED_LOG, NEED_MESSAGES, NEED_ROOTS, NEVER, REACHED
 from storm_lab.emulator.state.layout import Kernel
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.emulator.state.pools import grow_messages, grow_roots
@@ -38,20 +37,20 @@ class KernelRunner(Plane):
         # Read at every turn of the control plane. The row of scalars is never replaced.
         self._now = self._kernel.s["now"]
         self._handle_kernel = self._kernel
-        self._handle, self._table = handle(self._kernel)
+        self._handle, self._table = rows.handle(self._kernel)
         get_ready(self._handle)
         self._log = log
         self._offsets = offsets
         self._next_count = self._count_window_ns = count_window_ns
         # From 1.0 on workers report the loads of their queues to each other.
-        self._next_report = LOAD_REPORT_NS if kernel.s[0].version_1 else NEVER
+        self._next_report = LOAD_REPORT_NS if kernel.s[0].version_1 else kinds.NEVER
         self._observer: Callable[[Kernel], None] | None = None
 
     def _state(self) -> Any:
         """Return the kernel's arrays as compiled functions take them; renewed when arrays were replaced."""
         if self._handle_kernel is not self._kernel:
             self._handle_kernel = self._kernel
-            self._handle, self._table = handle(self._kernel)
+            self._handle, self._table = rows.handle(self._kernel)
         return self._handle
 
     @property
@@ -99,16 +98,16 @@ class KernelRunner(Plane):
     def _run_kernel(self, time_ns: int) -> None:
         while True:
             reason = run(self._state(), time_ns, _BUDGET if self._observer is None else 0, 0)
-            if reason == NEED_BUDGET and self._observer is not None:
+            if reason == kinds.NEED_BUDGET and self._observer is not None:
                 self._observer(self._kernel)
                 reason = run(self._state(), time_ns, 1, 0)
-            if reason == REACHED:
+            if reason == kinds.REACHED:
                 return
-            if reason == NEED_MESSAGES:
+            if reason == kinds.NEED_MESSAGES:
                 self._grow_messages()
-            elif reason == NEED_ROOTS:
+            elif reason == kinds.NEED_ROOTS:
                 self._kernel = grow_roots(self._kernel, 2 * len(self._kernel.root))
-            elif reason == NEED_LOG:
+            elif reason == kinds.NEED_LOG:
                 self._write_rows()
 
     def _apply_changes(self) -> None:

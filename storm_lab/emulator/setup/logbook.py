@@ -13,13 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.emulator.plane import Stay, WindowSample
-from storm_lab.emulator.state.kinds import (
-    LOCALITY_NAMES,
-    OUTCOME_NAMES,
-    PENDING,
-    STARTING,
-    THREAD_NAMES,
-)
+from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Kernel
 from storm_lab.emulator.state.names import NS_PER_MS, Names
 from storm_lab.model import Executor, Slot
@@ -66,7 +60,7 @@ class Logbook:
                     "source_task": np.where(source >= 0, k.task["id"][source], -1),
                     "worker": rows["worker"],
                     "node": Coded(node[rows["worker"]], self._names.nodes),
-                    "locality": Coded(rows["locality"], LOCALITY_NAMES),
+                    "locality": Coded(rows["locality"], kinds.LOCALITY_NAMES),
                     "enqueue_ns": rows["enqueued"],
                     "start_ns": rows["started"],
                     "end_ns": rows["ended"],
@@ -80,7 +74,7 @@ class Logbook:
     def _write_roots(self, k: Kernel, rows: NDArray[Any]) -> None:
         if self._recorder is None or not len(rows):
             return
-        done = rows["outcome"] != PENDING
+        done = rows["outcome"] != kinds.PENDING
         self._recorder.append(
             "roots",
             {
@@ -91,7 +85,7 @@ class Logbook:
                 "attempt": rows["attempt"].astype(np.int16),
                 "emit_ns": rows["emitted"],
                 "complete_ns": np.where(done, rows["completed"], -1),
-                "outcome": Coded(rows["outcome"], OUTCOME_NAMES),
+                "outcome": Coded(rows["outcome"], kinds.OUTCOME_NAMES),
                 "latency_ns": np.where(done, rows["latency"], -1),
                 "sleep_ns": rows["sleep"],
             },
@@ -189,7 +183,7 @@ class Logbook:
     def _write_cpu(self, k: Kernel, threads: NDArray[np.intp], start: int, end: int) -> None:
         if self._recorder is None or not len(threads):
             return
-        kinds, cpu = k.thread["kind"][threads], k.thread["cpu"][threads]
+        kind, cpu = k.thread["kind"][threads], k.thread["cpu"][threads]
         workers = k.thread["worker"][threads]
         owners = k.thread["executor"][threads]
         own = [self.stays[i].executor if i >= 0 else None for i in owners]
@@ -203,7 +197,7 @@ class Logbook:
                 "worker": workers,
                 "component": [e.component if e else "" for e in own],
                 "task": np.array([e.start if e else -1 for e in own], np.int32),
-                "thread": Coded(kinds, THREAD_NAMES),
+                "thread": Coded(kind, kinds.THREAD_NAMES),
                 "cpu_ms": cpu / NS_PER_MS,
             },
         )
@@ -224,7 +218,7 @@ class Logbook:
                 "worker": np.full(n, -1, np.int32),
                 "component": [""] * n,
                 "task": np.full(n, -1, np.int32),
-                "thread": [STARTING] * n,
+                "thread": [kinds.STARTING] * n,
                 "cpu_ms": k.node["starting_cpu"][nodes] / NS_PER_MS,
             },
         )
@@ -249,8 +243,8 @@ class Logbook:
             return {}
         pair, locality, tuples, sizes = np.concatenate(self._collected, axis=1)
         self._collected = []
-        keys, tuples, sizes = _summed(len(LOCALITY_NAMES) * pair + locality, tuples, sizes)
-        pair, locality = keys // len(LOCALITY_NAMES), keys % len(LOCALITY_NAMES)
+        keys, tuples, sizes = _summed(len(kinds.LOCALITY_NAMES) * pair + locality, tuples, sizes)
+        pair, locality = keys // len(kinds.LOCALITY_NAMES), keys % len(kinds.LOCALITY_NAMES)
         block = np.searchsorted(k.pair["first"], pair, side="right") - 1
         sender = np.repeat(np.arange(len(k.component)), k.component["pairs"])[block]
         receiver = k.pair["component"][block]
@@ -284,7 +278,7 @@ class Logbook:
                 "source_task": k.task["id"][source],
                 "target_component": Coded(component[target], self._components),
                 "target_task": k.task["id"][target],
-                "locality": Coded(locality, LOCALITY_NAMES),
+                "locality": Coded(locality, kinds.LOCALITY_NAMES),
                 "tuples": tuples,
                 "bytes": sizes,
             },

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.emulator.source import TopologyPlan
-from storm_lab.emulator.state.kinds import ACKED, NEVER
+from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Kernel
 from storm_lab.emulator.state.names import Names
 from storm_lab.errors import UserError
@@ -28,7 +28,7 @@ class OffsetLog:
     """State of one log's readers: the stored offsets, and the lines acked beyond them."""
 
     def __init__(
-        self, partitions: int, period_ns: int = NEVER, *, component: int = 0, first: int = 0
+        self, partitions: int, period_ns: int = kinds.NEVER, *, component: int = 0, first: int = 0
     ) -> None:
         self.component = component
         self.sources = range(first, first + partitions)
@@ -87,7 +87,7 @@ class OffsetLogs:
             )
             self._logs.setdefault(topology, []).append(log)
         self._all = [log for own in self._logs.values() for log in own]
-        self.next_checkpoint_ns = min((log.due_ns for log in self._all), default=NEVER)
+        self.next_checkpoint_ns = min((log.due_ns for log in self._all), default=kinds.NEVER)
         """When the next checkpoint is due; NEVER without logs."""
 
     def checkpoint(self, now_ns: int) -> None:
@@ -96,7 +96,7 @@ class OffsetLogs:
             if log.due_ns <= now_ns:
                 log.due_ns += log.period_ns
                 log.checkpoint()
-        self.next_checkpoint_ns = min((log.due_ns for log in self._all), default=NEVER)
+        self.next_checkpoint_ns = min((log.due_ns for log in self._all), default=kinds.NEVER)
 
     def on_buffer_emptied(self) -> None:
         """Note that the kernel's buffer of finished roots is empty again."""
@@ -108,7 +108,7 @@ class OffsetLogs:
             return
         rows = k.root_row[self._rows_read : int(k.s["root_rows"][0])]
         self._rows_read += len(rows)
-        acked = rows["outcome"] == ACKED
+        acked = rows["outcome"] == kinds.ACKED
         task, line, attempt = (rows[name][acked] for name in ("task", "line", "attempt"))
         component: NDArray[np.int64] = k.task["component"][task]
         for log in self._all:

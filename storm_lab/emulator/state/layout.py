@@ -70,7 +70,7 @@ FLAT = ("bucket", "route", "permutation", "ready", "idle", "line_record", "arriv
 # Those of them that hold 32-bit numbers.
 NARROW = ("bucket", "route", "permutation", "ready")
 
-# State that a kernel function takes: a handle on a Kernel (see arrays.py).
+# State that a kernel function takes: a handle on a Kernel (see rows.py).
 State = Any
 
 DTYPES: dict[str, np.dtype[np.void]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from storm_lab.emulator.state.kinds import UNSCHEDULED
+from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Kernel, records
 
 
@@ -55,7 +55,7 @@ def grow_threads(k: Kernel, needed: int) -> Kernel:
     sources = int(k.s[0].timers) + 2 * threads
     slots = len(k.slot)
     k = grow_records(k, "slot", sources)
-    k.slot["place"][slots:] = UNSCHEDULED
+    k.slot["place"][slots:] = kinds.UNSCHEDULED
     k = grow_records(k, "event", sources)
     k.s[0].threads = threads
     return k._replace(ready=np.zeros(threads, np.int32))

@@ -1,10 +1,10 @@
-"""Access to the kernel's arrays: ``thread_at(k, i)`` is row i of the array of threads.
+"""Access to the kernel's arrays: ``rows.thread(k, i)`` is row i of the array of threads.
 
 Compiled functions pass the whole state on as the address of one table, which holds the arrays' addresses.
 (Passing some thirty array descriptors by value from function to function costs ten times more than the work
 itself.) Without the JIT the same names index the numpy arrays, with bounds checks.
 
-``fetch_message(k, i)`` prefetches a row without waiting for it (``prefetch.py``).
+``rows.fetch_message(k, i)`` prefetches a row without waiting for it (``prefetch.py``).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ if ENABLED:
 
     def _accessor(name: str) -> Callable[[Any, int], Any]:
         dtype = DTYPES.get(name, _CELLS.get(name, _CELL))
-        record = Row(name, dtype)
+        row_type = Row(name, dtype)
         size = dtype.itemsize
 
         @intrinsic
@@ -88,7 +88,7 @@ if ENABLED:
                 row = _address(context, builder, name, size, arguments)
                 return builder.inttoptr(row, context.get_value_type(signature.return_type))
 
-            return record(k, types.int64), generate
+            return row_type(k, types.int64), generate
 
         accessor: Any = at
         return accessor
@@ -131,44 +131,44 @@ else:
 
 assert set(Kernel._fields) == set(DTYPES) | set(FLAT)
 
-s_at = _accessor("s")
-cost_at = _accessor("cost")
-node_at = _accessor("node")
-rack_at = _accessor("rack")
-channel_at = _accessor("channel")
-worker_at = _accessor("worker")
-executor_at = _accessor("executor")
-thread_at = _accessor("thread")
-message_at = _accessor("message")
-batch_at = _accessor("batch")
-root_at = _accessor("root")
-task_at = _accessor("task")
-component_at = _accessor("component")
-topology_at = _accessor("topology")
-stream_at = _accessor("stream")
-subscription_at = _accessor("subscription")
-shuffle_at = _accessor("shuffle")
-source_at = _accessor("source")
-server_at = _accessor("server")
-record_at = _accessor("record")
-emission_at = _accessor("emission")
-event_at = _accessor("event")
-root_row_at = _accessor("root_row")
-execution_row_at = _accessor("execution_row")
-slot_at = _accessor("slot")
-bucket_at = _accessor("bucket")
-burst_at = _accessor("burst")
-route_at = _accessor("route")
-permutation_at = _accessor("permutation")
-ready_at = _accessor("ready")
-idle_at = _accessor("idle")
-line_record_at = _accessor("line_record")
-arrival_at = _accessor("arrival")
-server_place_at = _accessor("server_place")
-spread_at = _accessor("spread")
-pair_at = _accessor("pair")
-moved_at = _accessor("moved")
-traffic_at = _accessor("traffic")
+s = _accessor("s")
+cost = _accessor("cost")
+node = _accessor("node")
+rack = _accessor("rack")
+channel = _accessor("channel")
+worker = _accessor("worker")
+executor = _accessor("executor")
+thread = _accessor("thread")
+message = _accessor("message")
+batch = _accessor("batch")
+root = _accessor("root")
+task = _accessor("task")
+component = _accessor("component")
+topology = _accessor("topology")
+stream = _accessor("stream")
+subscription = _accessor("subscription")
+shuffle = _accessor("shuffle")
+source = _accessor("source")
+server = _accessor("server")
+record = _accessor("record")
+emission = _accessor("emission")
+event = _accessor("event")
+root_row = _accessor("root_row")
+execution_row = _accessor("execution_row")
+slot = _accessor("slot")
+bucket = _accessor("bucket")
+burst = _accessor("burst")
+route = _accessor("route")
+permutation = _accessor("permutation")
+ready = _accessor("ready")
+idle = _accessor("idle")
+line_record = _accessor("line_record")
+arrival = _accessor("arrival")
+server_place = _accessor("server_place")
+spread = _accessor("spread")
+pair = _accessor("pair")
+moved = _accessor("moved")
+traffic = _accessor("traffic")
 
 fetch_message = _fetcher("message")
 fetch_root = _fetcher("root", lines=2)
