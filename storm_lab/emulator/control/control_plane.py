@@ -10,7 +10,6 @@ from storm_lab.emulator.control.clock import SteppedPlane, VirtualClock, ns
 from storm_lab.emulator.control.connections import Connections
 from storm_lab.emulator.control.decision_log import DecisionLog
 from storm_lab.emulator.control.fleet import Fleet
-from storm_lab.emulator.control.full_heaps import FullHeaps
 from storm_lab.emulator.control.migration.method import MigrationMethod
 from storm_lab.emulator.control.nimbus import Nimbus
 from storm_lab.emulator.control.supervisor import Phases, Supervisor
@@ -81,7 +80,6 @@ class ControlPlane:
             first_round_s = self.random("nimbus").random() * timers.nimbus_round_s
         self.nimbus = Nimbus(self, scheduler, ns(first_round_s))
         self.fleet = Fleet(self)
-        self._full_heaps = FullHeaps(self)
         self.migration = migration.begin(self)
         self.supervisors = {
             node.id: Supervisor(self, node, (phases or {}).get(node.id) or self._phases(node.id))

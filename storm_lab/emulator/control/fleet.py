@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from storm_lab.emulator.control.clock import Event, Rank, ns
+from storm_lab.emulator.control.clock import SECOND, Event, Rank, ns
 from storm_lab.emulator.control.jvm_starts import JvmStarts
 from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import Record
@@ -37,6 +37,9 @@ class Fleet:
             )
             for node in control.cluster.nodes
         }
+        self._silent: set[int] = set()
+        # As often as workers give heartbeats.
+        control.clock.every(SECOND, Rank.PROCESS, "heap", self._watch_heaps)
         control.zookeeper.watch(Record.ASSIGNMENT, self._assignment_changed)
         control.zookeeper.watch(Record.STATUS, self._status_changed)
 
@@ -162,6 +165,39 @@ class Fleet:
             for process in self._control.connections.running(topology_id):
                 process.topology_active = self._control.zookeeper.active[topology_id]
                 self._control.connections.update_spouts(process)
+
+    def _watch_heaps(self) -> None:
+        """Note which workers have a heap full of queued tuples: they only collect garbage and fall silent.
+
+        Between workers nothing limits a flood of tuples without acks. Tuples that a worker cannot keep up
+        with fill its heap, and one full collection follows another. On live Storm 0.9.2 with ``-Xmx64m`` such
+        a receiver gave its last heartbeat 15 s after its start, and its supervisor killed it 31 s later as
+        timed out. Its sender, whose heap was full too, ended with ``OutOfMemoryError`` (GC overhead limit
+        exceeded) within the same seconds: an error that escapes from an executor's thread ends the process.
+        Which of the two comes first matters little up to 1.x, where supervisors check heartbeats only. So the
+        emulator plays only the silence, and time-outs do the rest. Queued tuples are lost with the worker,
+        and the heap of its replacement fills again.
+        """
+        control = self._control
+        full = control.plane.now().full_heaps()
+        for worker in sorted(self._silent - full.keys()):
+            process = control.fleet.by_id(worker)
+            if process.running:
+                process.silent_since_ns = None
+                control.log.note(process.actor, "heap-free", str(process.slot), worker=worker)
+        for worker in sorted(full.keys() - self._silent):
+            process = control.fleet.by_id(worker)
+            process.silent_since_ns = full[worker]
+            control.log.note(
+                process.actor,
+                "heap-full",
+                str(process.slot),
+                "queued tuples fill its heap: it only collects garbage and sends no heartbeats",
+                worker=worker,
+                topology=process.topology,
+                since_ns=full[worker],
+            )
+        self._silent = set(full)
 
     def end(self, process: WorkerProcess) -> dict[str, int]:
         """End a process now; return what was lost with it, as facts for the log."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from storm_lab.emulator.kernel.acking import acker_execute, answers_first, send_to_acker
-from storm_lab.emulator.kernel.bursts import start_burst, start_call
+from storm_lab.emulator.kernel.bursts import start_burst
 from storm_lab.emulator.kernel.call_cost import count_call, draw_call_cost
 from storm_lab.emulator.kernel.queues import free_message, take, take_from_batch
 from storm_lab.emulator.kernel.routing import count_copies, emit_all
@@ -24,13 +24,13 @@ def bolt_start(k: State, thread: int) -> None:
     message = rows.message(k, m)
     c = rows.cost(k, 0)
     if message.kind == kinds.FLUSH:
-        start_burst(k, thread, c.dispatch)
+        start_burst(k, thread, c.dispatch, 0)
         return
     version_1 = rows.s(k, 0).version_1 != 0
     if version_1 and message.record >= 0 and message.root >= 0 and rows.record(k, message.record).resets != 0:
         # execute first calls collector.resetTimeout (from 1.0 on) and goes on when that message is sent.
         t.resetting = 1
-        start_burst(k, thread, c.dispatch + c.emit)
+        start_burst(k, thread, c.dispatch + c.emit, 0)
         return
     bolt_execute(k, thread, c.dispatch)
 
@@ -54,7 +54,7 @@ def bolt_execute(k: State, thread: int, work: int) -> None:
             work += c.emit
         if rows.topology(k, rows.executor(k, t.executor).topology).debug != 0 and message.kind != kinds.TICK:
             t.log_work = c.log_receive + rows.record(k, message.record).emissions * c.log_emit
-    start_call(k, thread, work, user)
+    start_burst(k, thread, work, user)
 
 
 @jit

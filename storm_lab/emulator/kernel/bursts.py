@@ -27,18 +27,12 @@ def long_sleep_work(k: State, slept: int) -> int:
     return c.asleep * slept // (slept + c.sleep_half) if c.asleep > 0 else 0
 
 
-@inline
-def start_burst(k: State, thread: int, work: int) -> None:
-    """Start a burst of ``work`` ns (at the reference clock) of Storm's own code."""
-    start_call(k, thread, work, 0)
-
-
 @jit
-def start_call(k: State, thread: int, work: int, user: int) -> None:
-    """As :func:`start_burst`, plus ``user`` ns of user code or of the operating system.
+def start_burst(k: State, thread: int, work: int, user: int) -> None:
+    """Start a burst of ``work`` ns of Storm's own code, and ``user`` of user code or the operating system.
 
-    Cold code does not slow that part down, and the factor for Storm's own code on this processor and version
-    does not apply to it.
+    Both hold at the reference clock. Cold code does not slow the second part down, and the factor for Storm's
+    own code on this processor and version does not apply to it.
     """
     t = rows.thread(k, thread)
     node = t.node
@@ -76,7 +70,7 @@ def run_backlog(k: State, thread: int) -> None:
     part = min(w.backlog, rows.cost(k, 0).housekeeping_period)
     if part > 0:
         w.backlog -= part
-        start_call(k, thread, 0, part)
+        start_burst(k, thread, 0, part)
 
 
 @jit
@@ -87,7 +81,7 @@ def compile_next(k: State, thread: int) -> None:
     part = min(w.to_compile, rows.cost(k, 0).method)
     if part > 0:
         w.to_compile -= part
-        start_call(k, thread, 0, (part * rows.node(k, t.node).system_factor) >> 16)
+        start_burst(k, thread, 0, (part * rows.node(k, t.node).system_factor) >> 16)
 
 
 @inline

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from storm_lab.emulator.kernel.queues import random_below
 from storm_lab.emulator.state import kinds, rows
-from storm_lab.emulator.state.jit import jit
+from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
 
 REBUILD_NS = 1_000_000_000
@@ -34,20 +34,23 @@ def _load(k: State, worker: int, task: int) -> int:
     return min(1000, 1000 * t.length // t.capacity)
 
 
+@inline
+def locality_of(k: State, worker: int, other: int) -> int:
+    """Return how far a message from one worker to another travels."""
+    if other == worker:
+        return kinds.IN_PROCESS
+    w = rows.worker(k, worker)
+    there = rows.worker(k, other)
+    if w.node == there.node:
+        return kinds.IN_NODE
+    return kinds.IN_RACK if w.rack == there.rack else kinds.IN_CLUSTER
+
+
 @jit
 def _distance(k: State, worker: int, task: int) -> int:
     """Return how far away a target is; further than everything if its place is unknown."""
-    w = rows.worker(k, worker)
-    target = rows.route(k, w.route + task).value
-    if target < 0:
-        return kinds.IN_CLUSTER + 1
-    other = rows.executor(k, target).worker
-    if other == worker:
-        return kinds.IN_PROCESS
-    node = rows.worker(k, other).node
-    if node == w.node:
-        return kinds.IN_NODE
-    return kinds.IN_RACK if rows.node(k, node).rack == rows.node(k, w.node).rack else kinds.IN_CLUSTER
+    target = rows.route(k, rows.worker(k, worker).route + task).value
+    return locality_of(k, worker, rows.executor(k, target).worker) if target >= 0 else kinds.IN_CLUSTER + 1
 
 
 @jit

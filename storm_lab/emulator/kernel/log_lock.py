@@ -30,7 +30,7 @@ def _write(k: State, thread: int, before: int) -> None:
         w.log_turn = 0
     w.log_turn += before
     t.log = kinds.LOG_WRITES
-    start_burst(k, thread, t.log_work)
+    start_burst(k, thread, t.log_work, 0)
 
 
 @jit

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from storm_lab.emulator.events.schedule import fit_horizon, schedule, unschedule
 from storm_lab.emulator.kernel.batches import flush_tick
 from storm_lab.emulator.kernel.bursts import compile_next
@@ -11,8 +9,9 @@ from storm_lab.emulator.kernel.call_cost import warm_up
 from storm_lab.emulator.kernel.cpu import spend_evenly
 from storm_lab.emulator.kernel.lifecycle import COMPILERS
 from storm_lab.emulator.kernel.queues import enqueue, has_room
+from storm_lab.emulator.kernel.routing import make_message
 from storm_lab.emulator.state import kinds, rows
-from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.jit import jit
 from storm_lab.emulator.state.layout import State
 
 # In 1/1024: at 98 percent HotSpot gives up (GC overhead limit).
@@ -21,30 +20,19 @@ MAX_FILLED = 1003
 FULL_HEAP_EXCESS = 49 << 16
 
 
-@inline
-def _filled(k: State, worker: int) -> int:
-    """Return the part of a worker's heap that its incoming queue fills, in 1/1024, at most MAX_FILLED."""
-    w = rows.worker(k, worker)
-    queued = rows.thread(k, w.receive_thread).length + rows.thread(k, w.network_thread).length
-    return min(queued * rows.s(k, 0).queued_bytes * 1024 // rows.s(k, 0).heap_bytes, MAX_FILLED)
-
-
-@inline
-def _heap_excess(k: State, filled: int) -> int:
-    """Return what garbage collection adds to a worker's costs, in 1/65536, with its heap ``filled``.
+@jit
+def _watch_heap(k: State, worker: int) -> None:
+    """Set what garbage collection adds to a worker's costs; with a full heap the worker does little else.
 
     A collection marks or copies live data, which is mainly queued tuples, and comes sooner the less of the
     heap is free. So it costs in proportion to the full part over the free one, in steps of 1/1024 of the
     heap, up to MAX_FILLED.
     """
-    return filled * rows.s(k, 0).heap_cost // (1024 - filled)
-
-
-@jit
-def _watch_heap(k: State, worker: int, filled: int) -> None:
-    """Let a worker do little but collect garbage for as long as its heap is full."""
     s = rows.s(k, 0)
     w = rows.worker(k, worker)
+    queued = rows.thread(k, w.receive_thread).length + rows.thread(k, w.network_thread).length
+    filled = min(queued * s.queued_bytes * 1024 // s.heap_bytes, MAX_FILLED)
+    w.heap_excess = filled * s.heap_cost // (1024 - filled)
     if filled >= s.full_heap:
         w.heap_excess = FULL_HEAP_EXCESS
         if w.full_since == 0:
@@ -84,10 +72,7 @@ def _housekeep(k: State, thread: int, source: int) -> None:
     # Storm's timers start their next wait when their work is done, so two workers do not keep in step.
     time = c.housekeeping_period + cpu
     spend_evenly(k, t.worker, cpu, time)
-    filled = _filled(k, t.worker)
-    w.heap_excess = _heap_excess(k, filled)
-    if filled >= s.full_heap or w.full_since > 0:
-        _watch_heap(k, t.worker, filled)
+    _watch_heap(k, t.worker)
     schedule(k, source, s.now + time)
     fit_horizon(k)
 
@@ -146,19 +131,4 @@ def _warm_up(k: State, worker: int) -> None:
 @jit
 def _tick(k: State, thread: int, kind: int, task: int, record: int) -> None:
     """Put a tick or flush tuple into an executor's receive queue."""
-    s = rows.s(k, 0)
-    m = s.free_message
-    message = rows.message(k, m)
-    s.free_message = message.next
-    s.free_messages -= 1
-    message.kind = kind
-    message.locality = kinds.IN_PROCESS
-    message.task = task
-    message.target = -1
-    message.source_task = -1
-    message.root = -1
-    message.record = record
-    message.bytes = 0
-    message.edge = np.uint64(0)
-    message.number = -1
-    enqueue(k, thread, m)
+    enqueue(k, thread, make_message(k, kind, -1, task, -1, record, 0))

@@ -115,13 +115,6 @@ def become_idle(k: State, thread: int) -> None:
 
 
 @jit
-def sleep_between_turns(k: State, thread: int, every: int) -> None:
-    """Let an idle spout begin to sleep between empty turns, which come every ``every`` ns."""
-    if rows.cost(k, 0).empty_turn != 0:
-        set_polling(k, thread, every)
-
-
-@jit
 def poll_for_room(k: State, thread: int) -> None:
     """Let a thread poll that begins to wait for room in a queue.
 
@@ -131,12 +124,6 @@ def poll_for_room(k: State, thread: int) -> None:
     c = rows.cost(k, 0)
     if c.room_poll > 0 and rows.thread(k, thread).role != kinds.SPOUT:
         set_polling(k, thread, c.fine_poll + c.wake + _poll_cost(k, thread))
-
-
-@inline
-def polls_queue(k: State, thread: int) -> bool:
-    """Return whether a thread polls its queue and so need not be woken."""
-    return rows.thread(k, thread).poll_every > 0
 
 
 @jit
@@ -154,7 +141,7 @@ def schedule_poll(k: State, thread: int) -> None:
 @jit
 def stop_polling(k: State, thread: int) -> None:
     """Stop the polling of a thread that has found something."""
-    if polls_queue(k, thread):
+    if rows.thread(k, thread).poll_every > 0:
         set_polling(k, thread, 0)
 
 
@@ -174,6 +161,6 @@ def end_fine_polling(k: State, thread: int) -> None:
 def charge_all_polls(k: State, threads: int) -> None:
     """Charge all polls so far, before counters are read."""
     for thread in range(threads):
-        if polls_queue(k, thread):
+        if rows.thread(k, thread).poll_every > 0:
             advance(k, rows.thread(k, thread).node)
             _charge_polls(k, thread)

@@ -15,7 +15,7 @@ import numpy as np
 from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.prefetch import fetch_emissions, fetch_queued
 from storm_lab.emulator.events.schedule import schedule, scheduled_at
-from storm_lab.emulator.kernel.polling import poll_for_room, polls_queue, schedule_poll, set_polling
+from storm_lab.emulator.kernel.polling import poll_for_room, schedule_poll, set_polling
 from storm_lab.emulator.kernel.run_queue import wake_up
 from storm_lab.emulator.kernel.waits import end_wait
 from storm_lab.emulator.state import kinds, rows
@@ -113,6 +113,13 @@ def wake(k: State, thread: int) -> None:
     wake_up(k, thread)
 
 
+@inline
+def turn_period(k: State, source_index: int) -> int:
+    """Return the time between two turns of an idle spout: it asks its queue's server, then sleeps."""
+    source = rows.source(k, source_index)
+    return source.pause + rows.cost(k, 0).late + source.fetch
+
+
 @jit
 def spout_poll_time(k: State, thread: int, not_before: int) -> int:
     """Return the first turn of an idle spout's loop at or after ``not_before``.
@@ -124,12 +131,21 @@ def spout_poll_time(k: State, thread: int, not_before: int) -> int:
     c = rows.cost(k, 0)
     period = c.inactive_sleep if e.active == 0 else c.idle_sleep
     if e.active != 0 and e.source >= 0:
-        source = rows.source(k, e.source)
-        period = source.pause + c.late + source.fetch
+        period = turn_period(k, e.source)
     missing = not_before - e.poll_phase
     if missing <= 0:
         return e.poll_phase
     return e.poll_phase + ((missing + period - 1) // period) * period
+
+
+@inline
+def wake_spout_at(k: State, thread: int, time: int) -> None:
+    """Schedule a sleeping spout's first turn at or after ``time``, unless one is due before."""
+    event = timer_source(k, thread)
+    at = spout_poll_time(k, thread, time)
+    before = scheduled_at(k, event)
+    if before < 0 or before > at:
+        schedule(k, event, at)
 
 
 @jit
@@ -137,17 +153,12 @@ def wake_for_message(k: State, thread: int) -> None:
     """Wake a thread that has nothing to do, as something was put into its queue."""
     t = rows.thread(k, thread)
     if t.state == kinds.IDLE:
-        if polls_queue(k, thread):
+        if t.poll_every > 0:
             schedule_poll(k, thread)
         else:
             wake(k, thread)
     elif t.state == kinds.POLLING:
-        s = rows.s(k, 0)
-        source = timer_source(k, thread)
-        at = spout_poll_time(k, thread, s.now)
-        before = scheduled_at(k, source)
-        if before < 0 or before > at:
-            schedule(k, source, at)
+        wake_spout_at(k, thread, rows.s(k, 0).now)
 
 
 @jit
@@ -247,8 +258,8 @@ def release_waiter(k: State, thread: int) -> None:
 
 
 @inline
-def take(k: State, thread: int) -> int:
-    """Remove and return the first message of a thread's queue, which must not be empty."""
+def _pop(k: State, thread: int) -> int:
+    """Remove and return the first message of a thread's queue, whose place is not free yet."""
     t = rows.thread(k, thread)
     m = t.head
     t.head = rows.message(k, m).next
@@ -256,14 +267,27 @@ def take(k: State, thread: int) -> int:
         t.tail = -1
     t.length -= 1
     fetch_queued(k, t.head, t.length)
-    t.places -= rows.message(k, m).place
     rows.message(k, m).next = -1
-    if t.waiters >= 0 and (
-        t.kind != kinds.RECEIVE or rows.worker(k, t.worker).unread <= rows.s(k, 0).unread_low
-    ):
-        release_waiter(k, thread)
+    return m
+
+
+@inline
+def _lower_flag_if_low(k: State, thread: int) -> None:
+    t = rows.thread(k, thread)
     if t.flagged != 0 and 10 * t.length <= 4 * t.capacity:
         lower_flag(k, thread)
+
+
+@inline
+def take(k: State, thread: int) -> int:
+    """Remove and return the first message of a thread's queue, which must not be empty."""
+    t = rows.thread(k, thread)
+    m = _pop(k, thread)
+    t.places -= rows.message(k, m).place
+    low = rows.s(k, 0).unread_low
+    if t.waiters >= 0 and (t.kind != kinds.RECEIVE or rows.worker(k, t.worker).unread <= low):
+        release_waiter(k, thread)
+    _lower_flag_if_low(k, thread)
     return m
 
 
@@ -277,16 +301,10 @@ def take_from_batch(k: State, thread: int) -> int:
     t = rows.thread(k, thread)
     if t.batch == 0:
         t.batch = t.length
-    m = t.head
-    t.head = rows.message(k, m).next
-    if t.head < 0:
-        t.tail = -1
-    t.length -= 1
-    fetch_queued(k, t.head, t.length)
+    m = _pop(k, thread)
     t.batch -= 1
     t.held += 1
     t.held_places += rows.message(k, m).place
-    rows.message(k, m).next = -1
     return m
 
 
@@ -299,8 +317,7 @@ def end_batch(k: State, thread: int) -> None:
     t.held_places = 0
     while t.waiters >= 0:
         release_waiter(k, thread)
-    if t.flagged != 0 and 10 * t.length <= 4 * t.capacity:
-        lower_flag(k, thread)
+    _lower_flag_if_low(k, thread)
 
 
 @inline

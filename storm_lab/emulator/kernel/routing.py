@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from storm_lab.emulator.kernel.load_aware import load_aware_target
+from storm_lab.emulator.kernel.load_aware import load_aware_target, locality_of
 from storm_lab.emulator.kernel.queues import add_output, new_message, next_random, random_below
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
@@ -75,9 +75,9 @@ def choose_target(k: State, task: int, worker: int, subscription: int, record: i
 
 
 @inline
-def _fill(
-    k: State, m: int, kind: int, source_task: int, task: int, root: int, record: int, size: int
-) -> None:
+def make_message(k: State, kind: int, source_task: int, task: int, root: int, record: int, size: int) -> int:
+    """Take a message from the pool and fill it in; it has no edge and is not logged."""
+    m = new_message(k)
     message = rows.message(k, m)
     message.kind = kind
     message.locality = kinds.IN_PROCESS
@@ -91,6 +91,7 @@ def _fill(
     message.number = -1
     if root >= 0:
         rows.root(k, root).references += 1
+    return m
 
 
 @jit
@@ -98,8 +99,7 @@ def emit_copy(
     k: State, thread: int, source_task: int, task: int, root: int, record: int, size: int, number: int
 ) -> np.uint64:
     """Produce one copy of a tuple; returns its edge id (0 when it is not anchored)."""
-    m = new_message(k)
-    _fill(k, m, kinds.DATA, source_task, task, root, record, size)
+    m = make_message(k, kinds.DATA, source_task, task, root, record, size)
     message = rows.message(k, m)
     message.number = number
     if root >= 0:
@@ -113,9 +113,8 @@ def emit_control(
     k: State, thread: int, kind: int, source_task: int, task: int, root: int, edge: np.uint64
 ) -> None:
     """Produce a message to or from an acker."""
-    m = new_message(k)
     # A root id, an XOR value and a task number: two longs and an int.
-    _fill(k, m, kind, source_task, task, root, -1, 20)
+    m = make_message(k, kind, source_task, task, root, -1, 20)
     rows.message(k, m).edge = edge
     add_output(k, thread, m)
 
@@ -217,18 +216,8 @@ def resolve(k: State, worker: int, m: int) -> int:
     target = rows.route(k, w.route + message.task).value
     if target < 0:
         return -1
-    other = rows.executor(k, target).worker
     message.target = target
-    if other == worker:
-        locality = kinds.IN_PROCESS
-    else:
-        there = rows.worker(k, other)
-        if w.node == there.node:
-            locality = kinds.IN_NODE
-        elif w.rack == there.rack:
-            locality = kinds.IN_RACK
-        else:
-            locality = kinds.IN_CLUSTER
+    locality = locality_of(k, worker, rows.executor(k, target).worker)
     message.locality = locality
     if message.source_task >= 0:
         _count(k, m, locality)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from storm_lab.emulator.events.heap import source_event, timer_source
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
-from storm_lab.emulator.kernel.queues import free_message, new_message
+from storm_lab.emulator.kernel.queues import free_message, new_message, turn_period
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -113,13 +113,6 @@ def return_line(k: State, source_index: int, line: int, attempt: int, time: int)
         rows.message(k, source.tail).next = m
     source.tail = m
     schedule_line_turn(k, source_index)
-
-
-@inline
-def turn_period(k: State, source_index: int) -> int:
-    """Return the time between two turns of an idle spout: it asks its queue's server, then sleeps."""
-    source = rows.source(k, source_index)
-    return source.pause + rows.cost(k, 0).late + source.fetch
 
 
 @inline

@@ -10,7 +10,7 @@ steps of that sleep (T-Storm section III). An idle spout's empty turns are not p
 from __future__ import annotations
 
 from storm_lab.emulator.events.heap import timer_source
-from storm_lab.emulator.events.schedule import schedule, scheduled_at
+from storm_lab.emulator.events.schedule import schedule
 from storm_lab.emulator.kernel.acking import (
     ack_untracked,
     close_root,
@@ -20,11 +20,18 @@ from storm_lab.emulator.kernel.acking import (
     rotate_pending,
     send_to_acker,
 )
-from storm_lab.emulator.kernel.bursts import start_burst, start_call
+from storm_lab.emulator.kernel.bursts import start_burst
 from storm_lab.emulator.kernel.call_cost import count_call, draw_call_cost
 from storm_lab.emulator.kernel.forwarding import flush_output
-from storm_lab.emulator.kernel.polling import sleep_between_turns, stop_polling
-from storm_lab.emulator.kernel.queues import free_message, has_room, spout_poll_time, take
+from storm_lab.emulator.kernel.polling import set_polling, stop_polling
+from storm_lab.emulator.kernel.queues import (
+    free_message,
+    has_room,
+    spout_poll_time,
+    take,
+    turn_period,
+    wake_spout_at,
+)
 from storm_lab.emulator.kernel.routing import count_copies, emit_all
 from storm_lab.emulator.kernel.run_queue import has_to_wait
 from storm_lab.emulator.kernel.source_queue import (
@@ -35,10 +42,9 @@ from storm_lab.emulator.kernel.source_queue import (
     remove_idle_spout,
     schedule_line_turn,
     take_line,
-    turn_period,
 )
 from storm_lab.emulator.state import kinds, rows
-from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.jit import jit
 from storm_lab.emulator.state.layout import State
 
 # Most acks handled in one turn; limits what one event can log.
@@ -77,7 +83,7 @@ def spout_turn(k: State, thread: int) -> None:
                 rows.message(k, tail).next = m
             tail = m
         e.turn = kinds.TURN_ACKS
-        start_burst(k, thread, work)
+        start_burst(k, thread, work, 0)
         return
     if e.expired_head >= 0:
         fail_expired(k, t.executor, MAX_TURN_ACKS)
@@ -132,7 +138,7 @@ def _call_tasks(k: State, thread: int) -> None:
     if e.active != 0 and not held_back and (limit == 0 or e.pending < limit):
         if fetching_until(k, t.executor) > rows.s(k, 0).now:
             spout_sleep(k, thread)
-            _wake_at(k, thread, e.fetch_end)
+            wake_spout_at(k, thread, e.fetch_end)
         elif next_line_time(k, e.source) <= rows.s(k, 0).now:
             _next_tuple(k, thread)
         else:
@@ -144,15 +150,6 @@ def _call_tasks(k: State, thread: int) -> None:
     if stopped:
         # Nothing tells a spout that this has ended, so it checks at every turn.
         schedule(k, timer_source(k, thread), e.poll_phase)
-
-
-@inline
-def _wake_at(k: State, thread: int, time: int) -> None:
-    """Schedule a sleeping spout's first turn at or after ``time``, unless one is due before."""
-    event = timer_source(k, thread)
-    at = spout_poll_time(k, thread, time)
-    if scheduled_at(k, event) < 0 or scheduled_at(k, event) > at:
-        schedule(k, event, at)
 
 
 @jit
@@ -176,9 +173,9 @@ def spout_sleep(k: State, thread: int) -> None:
     e = rows.executor(k, t.executor)
     s = rows.s(k, 0)
     t.state = kinds.POLLING
-    if e.active != 0:
+    if e.active != 0 and rows.cost(k, 0).empty_turn != 0:
         every = turn_period(k, e.source) if e.source >= 0 else rows.cost(k, 0).idle_sleep
-        sleep_between_turns(k, thread, every)
+        set_polling(k, thread, every)
     e.poll_phase = s.now
     e.poll_phase = spout_poll_time(k, thread, s.now + 1)
     if t.length > 0 or e.expired_head >= 0:
@@ -216,7 +213,7 @@ def spout_emit(k: State, thread: int) -> None:
     work = c.poll + c.emit * (count_copies(k, e.topology, record) + rows.source(k, e.source).anchored)
     if rows.topology(k, e.topology).debug != 0:
         t.log_work = rows.record(k, record).emissions * c.log_emit
-    start_call(k, thread, work, user)
+    start_burst(k, thread, work, user)
 
 
 @jit

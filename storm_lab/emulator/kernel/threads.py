@@ -6,6 +6,10 @@ executors, in order, so that up to 0.10 one full executor holds up all others of
 a network thread (Netty) reads what arrives before the receive thread gets it, also while that one is held up.
 Storm 2.x: no send thread; the main thread itself serialises and hands over. Every worker also has
 housekeeping (heartbeats, timers, garbage collection), which takes a small part of the cores all the time.
+
+A batch costs one system call for each worker that it goes to or comes from, however many tuples it holds. So
+a thread that is behind shares its calls between many tuples, while at light load every tuple pays for its own
+call. A thread that sends to many workers pays more than one that sends to few.
 """
 
 from __future__ import annotations
@@ -21,10 +25,8 @@ from storm_lab.emulator.kernel.bursts import (
     long_sleep_work,
     run_backlog,
     start_burst,
-    start_call,
     time_asleep,
 )
-from storm_lab.emulator.kernel.connection import is_first, sender_of
 from storm_lab.emulator.kernel.forwarding import flush_output, handle_unreached, serialise_own
 from storm_lab.emulator.kernel.log_lock import log_written, release_log, write_log
 from storm_lab.emulator.kernel.polling import become_idle, end_fine_polling, stop_polling
@@ -47,9 +49,25 @@ from storm_lab.emulator.state.layout import State
 
 
 @inline
-def is_spout(k: State, thread: int) -> bool:
-    """Return whether a thread is a spout's main thread."""
-    return rows.thread(k, thread).role == kinds.SPOUT
+def _sender_of(k: State, worker: int, m: int) -> int:
+    """Return the worker that a message came from, as its reader ``worker`` sees the topology; -1: unknown."""
+    task = rows.message(k, m).source_task
+    if task < 0:
+        return -1
+    executor = rows.route(k, rows.worker(k, worker).route + task).value
+    return -1 if executor < 0 else rows.executor(k, executor).worker
+
+
+@inline
+def _is_first(k: State, other: int, batch: int) -> bool:
+    """Return whether a message is the first of its batch from or to worker ``other``, and so needs a call."""
+    if other < 0:
+        return True
+    w = rows.worker(k, other)
+    if w.last_batch == batch:
+        return False
+    w.last_batch = batch
+    return True
 
 
 @jit
@@ -108,11 +126,11 @@ def _batch_start(k: State, thread: int, most: int) -> None:
                 remote = True
         elif t.kind == kinds.TRANSFER:
             work += c.transfer
-            if c.write != 0 and is_first(k, rows.executor(k, rows.message(k, m).target).worker, batch):
+            if c.write != 0 and _is_first(k, rows.executor(k, rows.message(k, m).target).worker, batch):
                 calls += c.write + long_sleep_work(k, slept)
         elif t.kind == kinds.NETWORK or rows.s(k, 0).netty == 0:
             work += c.receive
-            if c.read != 0 and is_first(k, sender_of(k, t.worker, m), batch):
+            if c.read != 0 and _is_first(k, _sender_of(k, t.worker, m), batch):
                 calls += c.read
             if rows.s(k, 0).version_1 != 0:
                 work += c.deserialise + rows.message(k, m).bytes * c.deserialise_kb // 1024
@@ -123,7 +141,7 @@ def _batch_start(k: State, thread: int, most: int) -> None:
         add_output(k, thread, m)
     if t.kind == kinds.SEND and c.empty_batch != 0 and not remote:
         _wake_for_nothing(k, t.worker)
-    start_call(k, thread, work, (calls * rows.node(k, t.node).system_factor) >> 16)
+    start_burst(k, thread, work, (calls * rows.node(k, t.node).system_factor) >> 16)
     # A thread that goes on without a pause has not slept.
     t.idle_from = rows.s(k, 0).now
 
@@ -156,7 +174,7 @@ def _wake_for_nothing(k: State, worker: int) -> None:
 def take_next(k: State, thread: int) -> None:
     """Let a thread that has handed over everything take what comes next, or become idle."""
     t = rows.thread(k, thread)
-    if is_spout(k, thread):
+    if t.role == kinds.SPOUT:
         spout_turn(k, thread)
         return
     if t.resetting != 0:
@@ -184,7 +202,12 @@ def hand_over(k: State, thread: int) -> None:
     t = rows.thread(k, thread)
     # A message to the thread itself (a bolt with a loop, an acker beside its spout) must find it busy.
     t.state = kinds.BLOCKED
-    if flush_output(k, thread):
+    if t.role == kinds.SPOUT:
+        # What does not fit stays in its overflow buffer.
+        if t.waits == 0:
+            flush_output(k, thread)
+        after_emit(k, thread)
+    elif flush_output(k, thread):
         take_next(k, thread)
 
 
@@ -195,7 +218,7 @@ def hand_over_own(k: State, thread: int) -> None:
         work = serialise_own(k, thread)
         if work > 0:
             rows.thread(k, thread).serialising = 1
-            start_burst(k, thread, work)
+            start_burst(k, thread, work, 0)
             return
     hand_over(k, thread)
 
@@ -204,7 +227,7 @@ def hand_over_own(k: State, thread: int) -> None:
 def resume(k: State, thread: int) -> None:
     """Let a thread go on that a full queue had stopped."""
     t = rows.thread(k, thread)
-    if is_spout(k, thread):
+    if t.role == kinds.SPOUT:
         # A spout is never stopped: it keeps an overflow buffer and handles acks meanwhile.
         if flush_output(k, thread) and t.state == kinds.POLLING:
             schedule(k, timer_source(k, thread), spout_poll_time(k, thread, rows.s(k, 0).now))
@@ -222,36 +245,28 @@ def burst_done(k: State, thread: int, work: int) -> None:
             write_log(k, thread, work)
             return
         log_written(k, thread, work)
-    _after_burst(k, thread, work)
+    _after_burst(k, thread)
     if t.log == kinds.LOG_TURN and t.state != kinds.RUNNING:
         release_log(k, thread)
 
 
 @jit
-def _after_burst(k: State, thread: int, work: int) -> None:
-    """Do what follows a burst of ``work`` ns, after its log lines have been written."""
+def _after_burst(k: State, thread: int) -> None:
+    """Do what follows a burst, after its log lines have been written."""
     t = rows.thread(k, thread)
     if t.kind == kinds.MAIN:
         if t.serialising != 0:
             t.serialising = 0
-            if is_spout(k, thread):
-                flush_spout(k, thread)
-            else:
-                hand_over(k, thread)
+            hand_over(k, thread)
         elif t.resetting == 1:
             _bolt_reset(k, thread)
-        elif not is_spout(k, thread):
+        elif t.role != kinds.SPOUT:
             _bolt_computed(k, thread)
         elif rows.executor(k, t.executor).turn == kinds.TURN_ACKS:
             spout_acks_done(k, thread)
         else:
             spout_emitted(k, thread)
-            more = serialise_own(k, thread) if rows.s(k, 0).version_2 != 0 else 0
-            if more > 0:
-                t.serialising = 1
-                start_burst(k, thread, more)
-            else:
-                flush_spout(k, thread)
+            hand_over_own(k, thread)
     elif t.kind == kinds.HOUSEKEEPING:
         t.state = kinds.IDLE
         run_backlog(k, thread)
@@ -260,16 +275,6 @@ def _after_burst(k: State, thread: int, work: int) -> None:
         compile_next(k, thread)
     else:
         hand_over(k, thread)
-
-
-@jit
-def flush_spout(k: State, thread: int) -> None:
-    """Hand over a spout's products; what does not fit stays in its overflow buffer."""
-    t = rows.thread(k, thread)
-    t.state = kinds.BLOCKED
-    if t.waits == 0:
-        flush_output(k, thread)
-    after_emit(k, thread)
 
 
 @jit

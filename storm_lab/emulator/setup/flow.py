@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.source import FailurePolicy, SourceKind, TopologyPlan
+from storm_lab.emulator.source import FailurePolicy, TopologyPlan
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records, with_attributes
 from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US, Names
@@ -29,12 +29,6 @@ _GROUPINGS = {
     Grouping.DIRECT: kinds.G_DIRECT,
     Grouping.LOCAL_OR_SHUFFLE: kinds.G_LOCAL,
     Grouping.PARTIAL_KEY: kinds.G_PARTIAL,
-}
-_SOURCES = {
-    SourceKind.RATE: kinds.S_RATE,
-    SourceKind.SATURATED: kinds.S_SATURATED,
-    SourceKind.TRACE: kinds.S_TRACE,
-    SourceKind.CLOSED_LOOP: kinds.S_CLOSED,
 }
 _FETCH_FIELD = {False: "fetch", True: "client_fetch"}
 
@@ -166,7 +160,7 @@ def build_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -
             first = names.source_index[plan.topology.id, spout.id]
             readers = names.readers.get((plan.topology.id, spout.id), ())
             row = table[first]
-            row.kind = _SOURCES[source.kind]
+            row.kind = source.kind.value
             row.component = index
             row.origin = round(plan.submit_s * NS_PER_S)
             row.anchored = int(source.anchored)
@@ -186,7 +180,9 @@ def build_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -
             if source.arrivals_ns is not None:
                 row.first_arrival, row.arrivals = arrival_base, len(source.arrivals_ns)
                 row.arrival_period = source.arrival_period_ns
-                arrivals.append(arrivals_by_partition(source.arrivals_ns, max(1, len(readers))))
+                partitions = max(1, len(readers))
+                # Those of the first partition, then of the second, ...
+                arrivals.extend(source.arrivals_ns[i::partitions] for i in range(partitions))
                 arrival_base += len(source.arrivals_ns)
             if readers:
                 split_source(table[first : first + len(readers)], [len(e.tasks) for e in readers])
@@ -216,16 +212,11 @@ def split_source(rows: NDArray[Any], tasks: Sequence[int]) -> None:
         rows["origin"] += gap * np.arange(len(rows))
         rows["rate_milli"] = shares(int(original["rate_milli"]), tasks)
     if original["arrivals"] > 0:
-        # Each partition's arrivals are contiguous: see arrivals_by_partition.
+        # Each partition's arrivals are contiguous.
         rows["arrivals"] = (int(original["arrivals"]) + len(rows) - 1 - np.arange(len(rows))) // len(rows)
         rows["first_arrival"] += np.cumsum(rows["arrivals"]) - rows["arrivals"]
         # A partition that receives no line is a source of rate 0.
         rows["kind"][rows["arrivals"] == 0] = kinds.S_RATE
-
-
-def arrivals_by_partition(arrivals: NDArray[np.int64], partitions: int) -> NDArray[np.int64]:
-    """Return the arrival times ordered by partition: those of the first, then of the second, ..."""
-    return np.concatenate([arrivals[i::partitions] for i in range(partitions)])
 
 
 def shares(rate: int, tasks: Sequence[int]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Record types of topologies: components, streams, groupings, sources, servers, counters of traffic."""
+"""Record types of topologies (components, streams, groupings, sources, servers, traffic) and of events."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ COMPONENT = cache_line_record(
     ("topology", I4),
     ("first_task", I4),
     ("tasks", I4),
-    ("first_subscription", I4),  # subscriptions TO this component, all its streams
-    ("subscriptions", I4),
     ("is_spout", I4),
     ("is_acker", I4),
-    ("acks", I4),  # bolts that ack their input
     ("tick_record", I4),
     ("first_pair", I4),  # the first of the components that it sends to
     ("pairs", I4),
@@ -92,4 +89,17 @@ SOURCE = cache_line_record(
 )
 
 
-SERVER = record(("free", I8), ("latency", I8), ("first", I8), ("places", I8))
+SERVER = record(("latency", I8), ("first", I8), ("places", I8))
+
+
+# An event in the heap. Events at equal times are in order of seq.
+EVENT = record(("time", I8), ("seq", I8), ("source", I8))
+
+
+# The next event of an event source: its time, and its place in the heap or its neighbours in a bucket.
+SLOT = record(("time", I8), ("seq", I8), ("place", I4), ("next", I4), ("previous", I4))
+
+
+# A running burst in its node's heap. It holds the virtual time of its end, so that a comparison of two
+# bursts touches neither of their threads.
+BURST = record(("v_finish", I8), ("seq", I8), ("work", I8), ("thread", I8))

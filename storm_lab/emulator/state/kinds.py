@@ -40,7 +40,7 @@ OUTCOME_NAMES = ("pending", "acked", "failed", "lost")
 UNREACHED_DROPS, UNREACHED_KEEPS, UNREACHED_BLOCKS = range(3)
 # `held_until` of a worker whose transfer thread waits for a connection: it sends nothing.
 HELD = NEVER
-# Kinds of sources.
+# Kinds of sources, in the order of SourceKind.
 S_RATE, S_SATURATED, S_TRACE, S_CLOSED = range(4)
 # Why the kernel returned.
 REACHED, NEED_MESSAGES, NEED_ROOTS, NEED_LOG, NEED_BUDGET = range(5)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.emulator.state import flow_types, record_types
-from storm_lab.emulator.state.event_types import BURST, EVENT, SLOT
 from storm_lab.workloads.workload_trace import EMISSION, RECORD
 
 Arrays = dict[str, NDArray[Any]]
@@ -64,12 +63,6 @@ class Kernel(NamedTuple):
     moved: NDArray[Any]  # earlier counts of pairs of tasks whose locality has changed
 
 
-# Plain arrays of whole numbers; two-dimensional ones are laid out row by row.
-FLAT = ("bucket", "route", "permutation", "ready", "idle", "line_record", "arrival", "server_place", "spread")
-
-# Those of them that hold 32-bit numbers.
-NARROW = ("bucket", "route", "permutation", "ready")
-
 # State that a kernel function takes: a handle on a Kernel (see rows.py).
 State = Any
 
@@ -95,15 +88,20 @@ DTYPES: dict[str, np.dtype[np.void]] = {
     "server": flow_types.SERVER,
     "record": RECORD,
     "emission": EMISSION,
-    "event": EVENT,
-    "slot": SLOT,
-    "burst": BURST,
+    "event": flow_types.EVENT,
+    "slot": flow_types.SLOT,
+    "burst": flow_types.BURST,
     "pair": flow_types.PAIR,
     "traffic": flow_types.TRAFFIC,
     "moved": flow_types.MOVED,
     "root_row": record_types.ROOT_ROW,
     "execution_row": record_types.EXECUTION_ROW,
+    **dict.fromkeys(("bucket", "route", "permutation", "ready"), record_types.NARROW_CELL),
+    **dict.fromkeys(("idle", "line_record", "arrival", "server_place", "spread"), record_types.CELL),
 }
+
+# Plain arrays of whole numbers; two-dimensional ones are laid out row by row.
+FLAT = tuple(name for name, kind in DTYPES.items() if kind.names == ("value",))
 
 
 def with_attributes(array: NDArray[Any]) -> NDArray[Any]:

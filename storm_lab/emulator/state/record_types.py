@@ -15,6 +15,10 @@ I1, I4, I8, U8 = np.int8, np.int32, np.int64, np.uint64
 
 CACHE_LINE = 64
 
+# Elements of plain arrays of whole numbers.
+CELL = np.dtype([("value", I8)])
+NARROW_CELL = np.dtype([("value", I4)])
+
 
 def each(kind: type, *names: str) -> tuple[tuple[str, type], ...]:
     """Return fields of one type."""
@@ -332,7 +336,7 @@ TASK = cache_line_record(
 
 
 ROOT_ROW = record(
-    *each(I8, "number", "topology", "task", "line", "attempt", "emitted", "completed", "outcome", "spare"),
+    *each(I8, "number", "topology", "task", "line", "attempt", "emitted", "completed", "outcome"),
     *each(I8, "latency", "sleep"),
 )
 

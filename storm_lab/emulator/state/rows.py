@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 
 from storm_lab.emulator.state.jit import ENABLED
-from storm_lab.emulator.state.layout import DTYPES, FLAT, NARROW, Kernel, with_attributes
+from storm_lab.emulator.state.layout import DTYPES, FLAT, Kernel, with_attributes
 from storm_lab.emulator.state.record_types import CACHE_LINE
 
 POINTERS = np.dtype([(name, np.uint64) for name in Kernel._fields], align=True)
-_CELL = np.dtype([("value", np.int64)])
-_CELLS = {name: np.dtype([("value", np.int32)]) for name in NARROW}
 
 
 def handle(kernel: Kernel) -> tuple[Any, object]:
@@ -31,12 +29,9 @@ def handle(kernel: Kernel) -> tuple[Any, object]:
     find the type of a record.
     """
     if not ENABLED:
-        cells = {
-            name: with_attributes(getattr(kernel, name).reshape(-1).view(_CELLS.get(name, _CELL)))
-            for name in FLAT
-        }
+        cells = {name: with_attributes(getattr(kernel, name).reshape(-1).view(DTYPES[name])) for name in FLAT}
         return kernel._replace(**cells), None
-    assert all(getattr(kernel, name).dtype == _CELLS.get(name, _CELL)["value"] for name in FLAT)
+    assert all(getattr(kernel, name).dtype == DTYPES[name]["value"] for name in FLAT)
     table = np.zeros(1, POINTERS)
     for name, array in kernel._asdict().items():
         table[name] = array.ctypes.data
@@ -75,7 +70,7 @@ if ENABLED:
         return builder.add(address, builder.mul(index, word(size)))
 
     def _accessor(name: str) -> Callable[[Any, int], Any]:
-        dtype = DTYPES.get(name, _CELLS.get(name, _CELL))
+        dtype = DTYPES[name]
         row_type = Row(name, dtype)
         size = dtype.itemsize
 
@@ -94,7 +89,7 @@ if ENABLED:
         return accessor
 
     def _fetcher(name: str, lines: int = 1) -> Callable[[Any, int], None]:
-        size = DTYPES.get(name, _CELLS.get(name, _CELL)).itemsize
+        size = DTYPES[name].itemsize
 
         @intrinsic
         def fetch(typing_context: Any, k: Any, i: Any) -> Any:
@@ -129,7 +124,7 @@ else:
         return lambda k, i: None
 
 
-assert set(Kernel._fields) == set(DTYPES) | set(FLAT)
+assert set(Kernel._fields) == set(DTYPES)
 
 s = _accessor("s")
 cost = _accessor("cost")
