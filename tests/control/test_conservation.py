@@ -11,6 +11,7 @@ import math
 import random
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -29,6 +30,7 @@ from storm_lab.errors import UserError
 from storm_lab.model import Assignment, StormVersion, executors_of
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_0, V2_0_0
 from tests.control.real_world import TOPOLOGY, Played, copies_of, play, spec
+from tests.control.world import disturbance
 
 FAULTS_END_S = 50.0
 RUN_S = 170.0
@@ -73,53 +75,27 @@ def _plan(rng: random.Random) -> FaultPlan:
         back = round(rng.uniform(at, FAULTS_END_S), 3)
         node, other = rng.sample(nodes, 2)
         rack = rng.choice(("r0", "r1"))
+        during = partial(disturbance, at, back)
+        link = {"node_a": node, "node_b": other}
         kinds: list[list[dict[str, object]]] = [
+            during("kill-node", "revive-node", node=node),
+            during("kill-worker", node=node, port=rng.choice((6700, 6701, 6702, 6703))),
+            during("kill-executor", topology="tree", task=rng.randrange(1, 11)),
+            during("kill-nimbus", "revive-nimbus"),
+            during("kill-zookeeper", "revive-zookeeper"),
+            during("cut-link", "restore-link", **link),
             [
-                {"fault": "kill-node", "at_s": at, "node": node},
-                {"fault": "revive-node", "at_s": back, "node": node},
+                {"fault": "delay-link", "at_s": at, **link, "extra_ms": round(rng.uniform(1, 8000), 1)},
+                {"fault": "restore-link", "at_s": back, **link},
             ],
-            [
-                {
-                    "fault": "kill-worker",
-                    "at_s": at,
-                    "node": node,
-                    "port": rng.choice((6700, 6701, 6702, 6703)),
-                }
-            ],
-            [{"fault": "kill-executor", "at_s": at, "topology": "tree", "task": rng.randrange(1, 11)}],
-            [{"fault": "kill-nimbus", "at_s": at}, {"fault": "revive-nimbus", "at_s": back}],
-            [{"fault": "kill-zookeeper", "at_s": at}, {"fault": "revive-zookeeper", "at_s": back}],
-            [
-                {"fault": "cut-link", "at_s": at, "node_a": node, "node_b": other},
-                {"fault": "restore-link", "at_s": back, "node_a": node, "node_b": other},
-            ],
-            [
-                {
-                    "fault": "delay-link",
-                    "at_s": at,
-                    "node_a": node,
-                    "node_b": other,
-                    "extra_ms": round(rng.uniform(1, 8000), 1),
-                },
-                {"fault": "restore-link", "at_s": back, "node_a": node, "node_b": other},
-            ],
-            [
-                {"fault": "kill-rack", "at_s": at, "rack": rack},
-                {"fault": "revive-rack", "at_s": back, "rack": rack},
-            ],
-            [
-                {"fault": "deactivate-topology", "at_s": at, "topology": "tree"},
-                {"fault": "activate-topology", "at_s": back, "topology": "tree"},
-            ],
-            [
-                {
-                    "fault": "rebalance-topology",
-                    "at_s": at,
-                    "topology": "tree",
-                    "workers": rng.randrange(1, 7),
-                    "wait_s": round(rng.uniform(0, 10), 1),
-                }
-            ],
+            during("kill-rack", "revive-rack", rack=rack),
+            during("deactivate-topology", "activate-topology", topology="tree"),
+            during(
+                "rebalance-topology",
+                topology="tree",
+                workers=rng.randrange(1, 7),
+                wait_s=round(rng.uniform(0, 10), 1),
+            ),
             [
                 {"fault": "slow-node", "at_s": at, "node": node, "factor": round(rng.uniform(0.1, 0.9), 2)},
                 {"fault": "slow-node", "at_s": back, "node": node, "factor": 1.0},

@@ -11,7 +11,7 @@ from storm_lab.emulator.control.migration.nstorm import NStorm
 from storm_lab.emulator.control.times import Timers, timers_of
 from storm_lab.emulator.control.zookeeper import Record, ZooKeeperPlan
 from storm_lab.model.version import V0_9_7
-from tests.control.world import build, chain, phases_at, run_to, seconds_of
+from tests.control.world import build, chain, phases_at, run_to, running, seconds_of
 
 DISK = ZooKeeperPlan(writes_per_s=1000.0, sync_s=0.010)
 """A single write takes 11 ms: 10 ms for the log's sync and 1 ms for its turn."""
@@ -49,9 +49,14 @@ def test_a_supervisors_sync_keeps_its_phase_whatever_it_costs() -> None:
 @pytest.mark.parametrize(("drift", "apart_s"), [(True, 3.01), (False, 3.0)])
 def test_a_workers_check_of_its_threads_drifts_by_its_work(drift: bool, apart_s: float) -> None:
     """N-Storm's workers check their threads every 3 s, which takes 0.01 s."""
-    control, plane = build(1, version=V0_9_7, migration=NStorm(poll_s=3.0), timers=timers(drift))
-    control.nimbus.submit(chain(workers=1, executors=1))
-    run_to(control, 120.0)
+    _, plane = running(
+        120.0,
+        chain(workers=1, executors=1),
+        1,
+        version=V0_9_7,
+        migration=NStorm(poll_s=3.0),
+        timers=timers(drift),
+    )
     looks = [time / 1e9 for time, _, _ in plane.held]
     assert len(looks) > 20
     gaps = [after - before for before, after in pairwise(looks[1:])]

@@ -17,22 +17,9 @@ from storm_lab.errors import UserError
 from storm_lab.model import Assignment, Slot, executors_of
 from storm_lab.model.version import V0_8_2, V0_9_7
 from storm_lab.monitoring.online_scheduling import OnlineScheduling
-from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
+from storm_lab.schedulers.contract import SchedulingResult, SchedulingView
 from tests.control.real_world import TOPOLOGY, play, spec
-
-
-class _Gather(Scheduler):  # type: ignore[type-arg]
-    """A scheduler that puts everything into one worker."""
-
-    name = "gather"
-    version = "1"
-
-    def schedule(self, view: SchedulingView) -> SchedulingResult:
-        slot = Slot("node02", 6701)
-        pairs = [(e, slot) for group in view.executors.values() for e in group]
-        return SchedulingResult(
-            Assignment.of(pairs), {t.id: TopologyStatus(True, "") for t in view.topologies}
-        )
+from tests.control.world import Gather
 
 
 def _refusals() -> list[tuple[EmulationSpec, str]]:
@@ -47,7 +34,7 @@ def _refusals() -> list[tuple[EmulationSpec, str]]:
         (replace(good, window_s=1e-9), "window_s = 1e-09"),
         (replace(good, sample_every=0), "sample_every = 0: the run needs a whole number"),
         (replace(good, seed=0.5), "seed = 0.5"),
-        (replace(good, scheduler=_Gather), "scheduler = .*: the run needs a Scheduler; give an instance"),
+        (replace(good, scheduler=Gather), "scheduler = .*: the run needs a Scheduler; give an instance"),
         (replace(good, settings={"no.such.key": 1}), "'no.such.key'.*no such setting.*there are"),
         (
             replace(good, settings={"nimbus.monitor.freq.secs": 5}, timers=timers_of(V0_9_7)),
@@ -114,14 +101,13 @@ def test_a_run_reaches_its_end_and_reports_progress_in_virtual_time() -> None:
     assert seen == [(second * SECOND, ns(20)) for second in range(1, 21)]
 
 
-class _LeavesOneOut(Scheduler):  # type: ignore[type-arg]
+class _LeavesOneOut(Gather):
     """A scheduler that leaves out the last executor and still reports a complete schedule."""
 
     name = "forgetful"
-    version = "1"
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
-        whole = _Gather().schedule(view)
+        whole = super().schedule(view)
         some = dict(list(whole.assignment.slots.items())[:-1])
         return SchedulingResult(Assignment(some), whole.status)
 
@@ -180,7 +166,7 @@ def test_the_control_table_holds_the_decisions_in_order_with_sorted_json() -> No
 
 
 def test_the_placements_table_holds_the_stays_of_the_control_plane() -> None:
-    played = play(spec(duration_s=60.0, services=(OnlineScheduling(_Gather(), period_s=20.0),)))
+    played = play(spec(duration_s=60.0, services=(OnlineScheduling(Gather(), period_s=20.0),)))
     table = played.rows.table("placements")
     logged = {
         (row.start_ns, row.end_ns, row.start_task, row.worker, row.node, row.port)
@@ -202,7 +188,7 @@ def test_the_placements_table_holds_the_stays_of_the_control_plane() -> None:
 
 
 def test_measured_load_reaches_the_generator_from_the_real_data_plane() -> None:
-    played = play(spec(duration_s=60.0, services=(OnlineScheduling(_Gather(), period_s=20.0),)))
+    played = play(spec(duration_s=60.0, services=(OnlineScheduling(Gather(), period_s=20.0),)))
     (generated,) = [d for d in played.outcome.decisions if d.action == "generate-schedule"]
     match = re.match(r"less inter-node traffic: ([\d.]+) to 0.0 tuples/s", generated.reason)
     assert match is not None
@@ -213,7 +199,7 @@ def test_measured_load_reaches_the_generator_from_the_real_data_plane() -> None:
 def test_a_smooth_hand_over_loses_fewer_tuples_than_a_restart() -> None:
     failed = []
     for smooth in (True, False):
-        run = spec(duration_s=110.0, version=V0_8_2, services=(OnlineScheduling(_Gather(), period_s=30.0),))
+        run = spec(duration_s=110.0, version=V0_8_2, services=(OnlineScheduling(Gather(), period_s=30.0),))
         roots = play(replace(run, migration=Smooth()) if smooth else run).rows.table("roots")
         late = roots[roots["emit_ns"] > ns(30)]
         failed.append(int(late["outcome"].isin(["failed", "lost"]).sum()))

@@ -23,7 +23,7 @@ from storm_lab.monitoring.pending_tuner import PendingTuning
 from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.schedulers.papers.tstorm import TStormScheduler
 from tests.control.real_world import TOPOLOGY, Played, play, spec
-from tests.control.world import build, chain, run_to
+from tests.control.world import build, chain, run_to, running
 
 TABLES = ("roots", "executions", "traffic", "cpu", "counts", "placements", "control")
 METHODS: tuple[MigrationMethod, ...] = (Restart(), Smooth(), NStorm(poll_s=2.0, kill_delay_s=2.0))
@@ -93,9 +93,7 @@ def test_supervisors_that_tick_at_the_same_instant_may_be_listed_in_any_order() 
     logs = []
     for names in permutations(["node01", "node02", "node03"]):
         phases = {name: Phases(0, 0, 0) for name in names}
-        control, _ = build(3, phases=phases)
-        control.nimbus.submit(chain())
-        run_to(control, 20)
+        control, _ = running(20, chain(), phases=phases)
         control.nimbus.rebalance("chain", workers=2, wait_s=5.0, reason="test")
         run_to(control, 60)
         logs.append(control.log.lines())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import pytest
@@ -13,7 +14,7 @@ from storm_lab.emulator.control.faults import Fault, FaultPlan, PlannedWorld, fa
 from storm_lab.errors import UserError
 from storm_lab.model.version import V0_8_2
 from tests.control.fake_plane import FakePlane
-from tests.control.world import build, chain, cluster, run_to, seconds_of
+from tests.control.world import build, chain, cluster, disturbance, run_to, seconds_of
 
 
 def _world(duration_s: float = 600.0) -> PlannedWorld:
@@ -205,28 +206,16 @@ def random_plan(rng: random.Random, world: PlannedWorld, most: int = 6) -> Fault
         at = round(rng.uniform(0.0, end), 3)
         back = round(rng.uniform(at, end), 3)
         node, other = rng.sample(nodes, 2)
+        during = partial(disturbance, at, back)
         rows.extend(
             rng.choice(
                 [
-                    [
-                        {"fault": "kill-node", "at_s": at, "node": node},
-                        {"fault": "revive-node", "at_s": back, "node": node},
-                    ],
-                    [{"fault": "kill-worker", "at_s": at, "node": node, "port": 6700}],
-                    [
-                        {
-                            "fault": "kill-executor",
-                            "at_s": at,
-                            "topology": "chain",
-                            "task": rng.randrange(1, 8),
-                        }
-                    ],
-                    [{"fault": "kill-nimbus", "at_s": at}, {"fault": "revive-nimbus", "at_s": back}],
-                    [{"fault": "kill-zookeeper", "at_s": at}, {"fault": "revive-zookeeper", "at_s": back}],
-                    [
-                        {"fault": "cut-link", "at_s": at, "node_a": node, "node_b": other},
-                        {"fault": "restore-link", "at_s": back, "node_a": node, "node_b": other},
-                    ],
+                    during("kill-node", "revive-node", node=node),
+                    during("kill-worker", node=node, port=6700),
+                    during("kill-executor", topology="chain", task=rng.randrange(1, 8)),
+                    during("kill-nimbus", "revive-nimbus"),
+                    during("kill-zookeeper", "revive-zookeeper"),
+                    during("cut-link", "restore-link", node_a=node, node_b=other),
                 ]
             )
         )

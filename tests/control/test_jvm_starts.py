@@ -13,7 +13,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import Plane
 from storm_lab.model import Node
 from storm_lab.model.version import V0_9_7, V0_10_0, V2_8_8
-from tests.control.world import SAME_STARTS, build, chain, run_to, seconds_of
+from tests.control.world import SAME_STARTS, chain, running, seconds_of
 
 SEVEN = CostModel(jvm_start_cpu_s=7.0, log_writer_part=0.0)
 """7 s of CPU on the tests' nodes, whose clock is the reference clock."""
@@ -97,9 +97,9 @@ def test_workers_on_other_nodes_do_not_slow_a_start_down():
 
     Slots check their assignments at times of their own, so the two workers do not start at once.
     """
-    control, _ = build(2, version=V2_8_8, quota=0.7, times=ControlTimes(), cost=SEVEN)
-    control.nimbus.submit(chain(workers=3, executors=3))
-    run_to(control, 60)
+    control, _ = running(
+        60, chain(workers=3, executors=3), 2, version=V2_8_8, quota=0.7, times=ControlTimes(), cost=SEVEN
+    )
     starts = {e.subject: e.time_ns / 1e9 for e in control.log.of("start-worker")}
     ready = {e.subject: e.time_ns / 1e9 for e in control.log.of("worker-ready")}
     took = {slot: ready[slot] - at for slot, at in starts.items()}
@@ -111,17 +111,22 @@ def test_workers_on_other_nodes_do_not_slow_a_start_down():
 
 def test_a_node_with_a_cpu_quota_starts_jvms_within_that_quota():
     """7 s of CPU take 10 s on 0.7 of a core. Real 0.9.2 with 0.88: 7.9 and 9.5 s, where 8 are due."""
-    control, _ = build(1, version=V2_8_8, quota=0.7, times=ControlTimes(), cost=SEVEN)
-    control.nimbus.submit(chain(workers=1, executors=3))
-    run_to(control, 60)
+    control, _ = running(
+        60, chain(workers=1, executors=3), 1, version=V2_8_8, quota=0.7, times=ControlTimes(), cost=SEVEN
+    )
     starts, ready = seconds_of(control, "start-worker"), seconds_of(control, "worker-ready")
     assert ready == pytest.approx([at + 10.0 for at in starts], abs=CLOSE_S)
 
 
 def test_the_switch_gives_every_worker_the_same_start_time():
-    control, _ = build(1, version=V2_8_8, times=ControlTimes(jvm_start_s=LEAST_S), cost=SAME_STARTS)
-    control.nimbus.submit(chain(workers=3, executors=3))
-    run_to(control, 60)
+    control, _ = running(
+        60,
+        chain(workers=3, executors=3),
+        1,
+        version=V2_8_8,
+        times=ControlTimes(jvm_start_s=LEAST_S),
+        cost=SAME_STARTS,
+    )
     starts, ready = seconds_of(control, "start-worker"), seconds_of(control, "worker-ready")
     assert ready == pytest.approx([at + LEAST_S for at in starts], abs=0.0011)
 

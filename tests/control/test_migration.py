@@ -22,15 +22,13 @@ from storm_lab.emulator.control.supervisor import Supervisor
 from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.errors import UserError
 from tests.control.fake_plane import FakePlane
-from tests.control.world import build, chain, phases_at, run_to, seconds_of, swapped
+from tests.control.world import chain, phases_at, run_to, running, seconds_of, swapped
 
 PHASES = {"node01": phases_at(2.0, 0.5), "node02": phases_at(4.0, 0.5), "node03": phases_at(9.0, 0.5)}
 
 
 def _running(method: MigrationMethod) -> tuple[ControlPlane, FakePlane]:
-    control, plane = build(migration=method, phases=PHASES)
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 100)
+    control, plane = running(100, chain(workers=3), migration=method, phases=PHASES)
     return control, plane
 
 
@@ -215,9 +213,7 @@ def test_an_unknown_method_or_parameter_is_refused_with_a_hint() -> None:
 def test_the_same_seed_gives_the_same_log_and_another_seed_other_phases() -> None:
     logs = []
     for seed in (5, 5, 6):
-        control, _ = build(migration=Smooth(), seed=seed)
-        control.nimbus.submit(chain(workers=3))
-        run_to(control, 100)
+        control, _ = running(100, chain(workers=3), migration=Smooth(), seed=seed)
         _rotate(control)
         run_to(control, 200)
         logs.append(control.log.lines())

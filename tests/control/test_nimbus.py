@@ -13,23 +13,29 @@ from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.errors import UserError
 from storm_lab.model import Assignment, InvalidAssignmentError, Slot
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
-from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
+from storm_lab.schedulers.contract import SchedulingResult, SchedulingView
 from storm_lab.schedulers.storm.default import DefaultScheduler
-from tests.control.world import build, chain, executor_of, phases_at, run_to, seconds_of, swapped
+from tests.control.world import (
+    Gather,
+    build,
+    chain,
+    executor_of,
+    phases_at,
+    run_to,
+    running,
+    seconds_of,
+    swapped,
+)
 
 
 def test_0_8_schedules_at_submission_and_2_x_at_the_next_round() -> None:
     for version, expected in ((V0_8_2, 0.0), (V2_8_8, 10.0)):
-        control, _ = build(version=version)
-        control.nimbus.submit(chain())
-        run_to(control, 30)
+        control, _ = running(30, chain(), version=version)
         assert seconds_of(control, "assign") == [expected]
 
 
 def test_a_lost_node_is_noticed_thirty_to_forty_seconds_later_and_its_executors_move() -> None:
-    control, plane = build(4)
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 205)
+    control, plane = running(205, chain(workers=3), 4)
     victim = control.nimbus.present.nodes_used()[0]
     control.supervisors[victim].power_off("killed by the test")
     run_to(control, 300)
@@ -41,9 +47,7 @@ def test_a_lost_node_is_noticed_thirty_to_forty_seconds_later_and_its_executors_
 
 
 def test_nimbus_declares_no_executor_dead_within_the_launch_grace() -> None:
-    control, _ = build(4)
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 21)
+    control, _ = running(21, chain(workers=3), 4)
     control.supervisors[control.nimbus.present.nodes_used()[0]].power_off("killed by the test")
     run_to(control, 300)
     # The round at 10 s and eleven more; each is 10 s after the previous one and its 0.03 s of work.
@@ -52,9 +56,7 @@ def test_nimbus_declares_no_executor_dead_within_the_launch_grace() -> None:
 
 def test_a_worker_that_its_supervisor_restarts_in_time_is_not_moved() -> None:
     timers = replace(timers_of(V0_8_2), worker_timeout_s=5.0)
-    control, plane = build(4, timers=timers)
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 205)
+    control, plane = running(205, chain(workers=3), 4, timers=timers)
     before = control.nimbus.present
     control.fleet.crash(control.fleet.processes[0], "fault", "killed by the test")
     run_to(control, 300)
@@ -64,9 +66,7 @@ def test_a_worker_that_its_supervisor_restarts_in_time_is_not_moved() -> None:
 
 def test_a_dead_port_is_hidden_in_the_round_in_which_its_executors_move() -> None:
     timers = replace(timers_of(V0_8_2), worker_timeout_s=1e6)
-    control, _ = build(3, timers=timers)
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 205)
+    control, _ = running(205, chain(workers=3), timers=timers)
     dead = control.fleet.processes[0]
     control.fleet.crash(dead, "fault", "killed by the test")
     run_to(control, 300)
@@ -75,9 +75,7 @@ def test_a_dead_port_is_hidden_in_the_round_in_which_its_executors_move() -> Non
 
 
 def test_while_nimbus_is_down_supervisors_restart_workers_but_no_executor_moves() -> None:
-    control, plane = build(4)
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 205)
+    control, plane = running(205, chain(workers=3), 4)
     control.nimbus.stop()
     lost, crashed = control.nimbus.present.nodes_used()[:2]
     control.supervisors[lost].power_off("killed by the test")
@@ -93,9 +91,7 @@ def test_while_nimbus_is_down_supervisors_restart_workers_but_no_executor_moves(
 
 
 def test_rebalance_stops_the_spouts_waits_and_schedules_from_scratch() -> None:
-    control, plane = build(3)
-    control.nimbus.submit(chain(workers=6))
-    run_to(control, 60)
+    control, plane = running(60, chain(workers=6))
     assert len(plane.alive) == 6
     control.nimbus.rebalance("chain", workers=3, wait_s=30, reason="by the test")
     run_to(control, 61)
@@ -110,18 +106,14 @@ def test_rebalance_stops_the_spouts_waits_and_schedules_from_scratch() -> None:
 
 
 def test_the_wait_of_a_rebalance_is_the_message_timeout_unless_given() -> None:
-    control, _ = build(3)
-    control.nimbus.submit(replace(chain(workers=3), message_timeout_s=12.0))
-    run_to(control, 60)
+    control, _ = running(60, replace(chain(workers=3), message_timeout_s=12.0), 3)
     control.nimbus.rebalance("chain", workers=2, reason="by the test")
     run_to(control, 100)
     assert seconds_of(control, "assign")[1] == 72.0
 
 
 def test_a_waiting_rebalance_starts_its_wait_again_when_nimbus_is_back() -> None:
-    control, _ = build(3)
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 60)
+    control, _ = running(60, chain(workers=3))
     control.nimbus.rebalance("chain", workers=2, wait_s=30, reason="by the test")
     run_to(control, 70)
     control.nimbus.stop()
@@ -132,9 +124,7 @@ def test_a_waiting_rebalance_starts_its_wait_again_when_nimbus_is_back() -> None
 
 
 def test_later_rounds_keep_an_installed_schedule() -> None:
-    control, _ = build(3)
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 60)
+    control, _ = running(60, chain(workers=3))
     one = Slot("node02", 6702)
     together = control.nimbus.present
     for executor in together.slots:
@@ -146,9 +136,7 @@ def test_later_rounds_keep_an_installed_schedule() -> None:
 
 
 def test_an_incomplete_schedule_is_refused_by_name() -> None:
-    control, _ = build(3)
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 60)
+    control, _ = running(60, chain(workers=3))
     mover = executor_of(control, "bolt")
     part = Assignment({e: s for e, s in control.nimbus.present.slots.items() if e != mover})
     with pytest.raises(InvalidAssignmentError, match=r"executor bolt\[2,2\] has no slot"):
@@ -156,9 +144,7 @@ def test_an_incomplete_schedule_is_refused_by_name() -> None:
 
 
 def test_executors_that_stay_keep_their_start_time() -> None:
-    control, _ = build(3)
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 60)
+    control, _ = running(60, chain(workers=3))
     mover = executor_of(control, "bolt")
     other = next(s for s in control.nimbus.present.slots.values() if s != control.nimbus.present.slots[mover])
     control.nimbus.install(swapped(control.nimbus.present, mover, other), "by the test")
@@ -167,17 +153,11 @@ def test_executors_that_stay_keep_their_start_time() -> None:
     assert {e for e, start in stored.start_ns.items() if start == ns(60)} == {mover}
 
 
-class _Astray(Scheduler):  # type: ignore[type-arg]
+class _Astray(Gather):
     """A scheduler that places everything in a slot that does not exist."""
 
     name = "astray"
-    version = "1"
-
-    def schedule(self, view: SchedulingView) -> SchedulingResult:
-        nowhere = Slot("nowhere", 1)
-        pairs = [(e, nowhere) for executors in view.executors.values() for e in executors]
-        status = {t.id: TopologyStatus(True, "") for t in view.topologies}
-        return SchedulingResult(Assignment.of(pairs), status)
+    slot = Slot("nowhere", 1)
 
 
 def test_a_scheduler_that_names_an_unknown_slot_is_refused_with_its_name() -> None:
@@ -191,21 +171,17 @@ def test_heartbeats_beyond_zookeepers_capacity_come_late_and_cause_reassignments
     # More is written than the log disk can take, so the queue grows for ever, and heartbeats come late.
     timers = replace(timers_of(V0_9_7), heartbeat_by_sender=True)
     busy = ZooKeeperPlan(writes_per_s=100.0, offset_writes_per_s=115.0)
-    control, _ = build(3, timers=timers, zookeeper=busy)
-    control.nimbus.submit(chain(workers=6))
-    run_to(control, 400)
+    control, _ = running(400, chain(workers=6), timers=timers, zookeeper=busy)
     assert len(control.log.of("assign")) > 1
     relieved = replace(busy, offsets_elsewhere=True)
-    control, _ = build(3, timers=timers, zookeeper=relieved)
-    control.nimbus.submit(chain(workers=6))
-    run_to(control, 400)
+    control, _ = running(400, chain(workers=6), timers=timers, zookeeper=relieved)
     assert len(control.log.of("assign")) == 1
 
 
 def test_while_zookeeper_is_down_assignments_stay_and_workers_keep_running() -> None:
-    control, plane = build(3, phases={f"node0{i}": phases_at(float(i)) for i in (1, 2, 3)})
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 60)
+    control, plane = running(
+        60, chain(workers=3), 3, phases={f"node0{i}": phases_at(float(i)) for i in (1, 2, 3)}
+    )
     control.zookeeper.stop()
     assert not control.nimbus.install(control.nimbus.present, "by the test")
     run_to(control, 80)

@@ -20,7 +20,7 @@ from storm_lab.model.version import V0_9_7
 from storm_lab.monitoring.random_moves import RandomMoves
 from tests.control.fake_plane import FakePlane
 from tests.control.real_world import play, spec
-from tests.control.world import build, chain, executor_of, phases_at, run_to, seconds_of, swapped
+from tests.control.world import build, chain, executor_of, phases_at, run_to, running, seconds_of, swapped
 
 
 def _two_nodes(
@@ -151,9 +151,15 @@ def _managed(sync_s: float, poll_s: float, *, sync_work_s: float, poll_work_s: f
     """Seconds of CPU that management uses in 100 s on two nodes with one worker each."""
     timers = replace(timers_of(V0_9_7), assignment_sync_s=sync_s)
     times = ControlTimes(sync_work_s=sync_work_s, poll_work_s=poll_work_s)
-    control, plane = build(2, version=V0_9_7, migration=NStorm(poll_s=poll_s), timers=timers, times=times)
-    control.nimbus.submit(chain(workers=2, executors=2))
-    run_to(control, 50)
+    control, plane = running(
+        50,
+        chain(workers=2, executors=2),
+        2,
+        version=V0_9_7,
+        migration=NStorm(poll_s=poll_s),
+        timers=timers,
+        times=times,
+    )
     before = sum(plane.charged.values())
     run_to(control, 150)
     return (sum(plane.charged.values()) - before) / SECOND
@@ -250,9 +256,7 @@ def _holds_per_s(sync_s: float, poll_s: float | None) -> float:
     """Holds of a worker's sending per second, by N-Storm's polls or by Storm's refreshes."""
     timers = replace(timers_of(V0_9_7), assignment_sync_s=sync_s)
     method = Restart() if poll_s is None else NStorm(poll_s=poll_s)
-    control, plane = build(2, version=V0_9_7, migration=method, timers=timers)
-    control.nimbus.submit(chain(workers=2, executors=2))
-    run_to(control, 150)
+    _, plane = running(150, chain(workers=2, executors=2), 2, version=V0_9_7, migration=method, timers=timers)
     late = [worker for time_ns, worker, _ in plane.held if time_ns > 50 * SECOND]
     assert {length for _, _, length in plane.held} == {ns(ControlTimes().refresh_hold_s)}
     assert set(late) == set(plane.alive)
@@ -267,9 +271,9 @@ def test_every_method_holds_a_workers_sending_when_it_refreshes_its_connections(
 
 def test_workers_of_one_node_do_not_poll_at_the_same_time() -> None:
     timers = replace(timers_of(V0_9_7), assignment_sync_s=10.0)
-    control, plane = build(1, version=V0_9_7, migration=NStorm(poll_s=3.0), timers=timers)
-    control.nimbus.submit(chain(workers=3, executors=3))
-    run_to(control, 100)
+    _, plane = running(
+        100, chain(workers=3, executors=3), 1, version=V0_9_7, migration=NStorm(poll_s=3.0), timers=timers
+    )
     phases = {worker: time_ns % ns(3.0) for time_ns, worker, _ in plane.held if time_ns > 50 * SECOND}
     assert len(set(phases.values())) == 3
 

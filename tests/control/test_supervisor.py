@@ -18,24 +18,32 @@ from storm_lab.model import Assignment, Cluster, Slot, StormVersion, executors_o
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from tests.control.fake_plane import FakePlane
-from tests.control.world import build, chain, cluster, executor_of, phases_at, run_to, seconds_of, swapped
+from tests.control.world import (
+    build,
+    chain,
+    cluster,
+    executor_of,
+    phases_at,
+    run_to,
+    running,
+    seconds_of,
+    swapped,
+)
 
 PHASES = {"node01": phases_at(2.0, 0.5), "node02": phases_at(4.0, 0.5), "node03": phases_at(9.0, 0.5)}
 
 
 def test_a_worker_is_ready_after_sync_phase_download_and_jvm_start() -> None:
-    control, _ = build(phases=PHASES, times=ControlTimes(jvm_start_s=5.0, code_download_s=1.0))
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 20)
+    control, _ = running(
+        20, chain(workers=3), phases=PHASES, times=ControlTimes(jvm_start_s=5.0, code_download_s=1.0)
+    )
     assert seconds_of(control, "download-code") == [2.0, 4.0, 9.0]
     assert seconds_of(control, "start-worker") == [3.0, 5.0, 10.0]
     assert seconds_of(control, "worker-ready") == [8.0, 10.0, 15.0]
 
 
 def test_code_is_downloaded_once_per_node_and_topology() -> None:
-    control, _ = build(phases=PHASES)
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 100)
+    control, _ = running(100, chain(workers=3), phases=PHASES)
     mover = executor_of(control, "bolt")
     other = next(s for s in control.nimbus.present.slots.values() if s != control.nimbus.present.slots[mover])
     control.nimbus.install(swapped(control.nimbus.present, mover, other), "moved by the test")
@@ -68,9 +76,7 @@ def test_only_changed_workers_are_restarted_each_at_the_tick_of_its_node() -> No
 
 
 def test_tuples_lost_with_a_killed_worker_are_counted_in_the_log() -> None:
-    control, _ = build(phases=PHASES)
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 100)
+    control, _ = running(100, chain(workers=3), phases=PHASES)
     present = control.nimbus.present
     mover = executor_of(control, "bolt")
     target = next(slot for slot in present.slots.values() if slot != present.slots[mover])
@@ -80,9 +86,9 @@ def test_tuples_lost_with_a_killed_worker_are_counted_in_the_log() -> None:
 
 
 def test_the_process_sync_waits_for_the_first_heartbeat_of_a_launched_worker() -> None:
-    control, _ = build(1, phases={"node01": phases_at(0.5, 0.0)}, times=ControlTimes(jvm_start_s=10.0))
-    control.nimbus.submit(chain(workers=1))
-    run_to(control, 5)
+    control, _ = running(
+        5, chain(workers=1), 1, phases={"node01": phases_at(0.5, 0.0)}, times=ControlTimes(jvm_start_s=10.0)
+    )
     (process,) = control.fleet.processes
     target = Slot("node01", next(p for p in (6700, 6701, 6702, 6703) if p != process.slot.port))
     moved = control.nimbus.present
@@ -97,9 +103,7 @@ def test_the_process_sync_waits_for_the_first_heartbeat_of_a_launched_worker() -
 
 
 def test_a_crashed_worker_is_noticed_after_its_heartbeat_has_timed_out() -> None:
-    control, plane = build(phases=PHASES)
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 100)
+    control, plane = running(100, chain(workers=3), phases=PHASES)
     victim = control.fleet.processes[0]
     control.fleet.crash(victim, "fault", "killed by the test")
     assert victim.ended_ns == ns(100)
@@ -110,9 +114,7 @@ def test_a_crashed_worker_is_noticed_after_its_heartbeat_has_timed_out() -> None
 
 
 def test_storm_2_sees_a_crash_at_the_next_tick() -> None:
-    control, plane = build(version=V2_8_8)
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 100)
+    control, plane = running(100, chain(workers=3), version=V2_8_8)
     control.fleet.crash(control.fleet.processes[0], "fault", "killed by the test")
     run_to(control, 110)
     (cleared,) = seconds_of(control, "clear-worker")
@@ -149,9 +151,7 @@ def test_from_0_9_on_a_successor_starts_a_second_later_than_in_0_8() -> None:
 
 def test_spouts_of_0_8_emit_at_once_and_from_0_9_on_they_wait_for_all_connections() -> None:
     for version, early in ((V0_8_2, True), (V0_9_7, False)):
-        control, plane = build(version=version, phases=PHASES)
-        control.nimbus.submit(chain(workers=3))
-        run_to(control, 12)
+        control, plane = running(12, chain(workers=3), version=version, phases=PHASES)
         assert len(plane.active) == 2
         assert all(plane.active.values()) is early
         run_to(control, 25)
@@ -160,9 +160,13 @@ def test_spouts_of_0_8_emit_at_once_and_from_0_9_on_they_wait_for_all_connection
 
 def test_connecting_to_an_absent_peer_is_retried_every_retry_period() -> None:
     times = ControlTimes(jvm_start_s=5.0, connect_retry_s=0.5)
-    control, plane = build(phases=PHASES, times=times, timers=replace(timers_of(V0_8_2), worker_watch=False))
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 10.0)
+    control, plane = running(
+        10.0,
+        chain(workers=3),
+        phases=PHASES,
+        times=times,
+        timers=replace(timers_of(V0_8_2), worker_watch=False),
+    )
     # The workers are ready at 8 and 10 s. The first has tried every 0.5 s since 8 s, and reaches the second
     # as soon as that listens.
     assert set(plane.views[0].values()) == {0, 1}
@@ -209,9 +213,7 @@ def test_a_sender_of_0_9_2_that_runs_out_of_attempts_stops_its_worker() -> None:
     The dead peer is restarted only when its heartbeat is 30 s old. Real 0.9.2: "Async loop died" 44 s after
     the kill.
     """
-    control, plane = build(2, version=StormVersion((0, 9, 2)))
-    control.nimbus.submit(chain(workers=2, executors=2))
-    run_to(control, 100)
+    control, plane = running(100, chain(workers=2, executors=2), 2, version=StormVersion((0, 9, 2)))
     sender, receiver = control.fleet.processes
     plane.waiting.add(sender.id)
     control.fleet.crash(receiver, "test", "kill -9")
@@ -245,9 +247,7 @@ def test_a_lost_node_gets_no_workers_once_its_session_has_ended(version: StormVe
     into the free slots only with the lost node's fourth slot, so they become two.
     """
     phases = {f"node0{i}": phases_at(1.0, 1.0, 0.0) for i in (1, 2, 3)}
-    control, _ = build(version=version, phases=phases)
-    control.nimbus.submit(chain(workers=9, executors=5))
-    run_to(control, 302)
+    control, _ = running(302, chain(workers=9, executors=5), version=version, phases=phases)
     assert Counter(slot.node for slot in set(control.nimbus.present.slots.values())) == {
         "node01": 3, "node02": 3, "node03": 3
     }  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from storm_lab.emulator.control.clock import ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.method import MigrationMethod
@@ -22,11 +24,25 @@ from storm_lab.model import (
     Topology,
 )
 from storm_lab.model.version import V0_8_2
+from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from tests.control.fake_plane import FakePlane
 
 SAME_STARTS = CostModel(jvm_start_cpu_s=0.0)
 """Costs with which a worker's start takes the same time whatever else runs, by default 5 s."""
+
+
+class Gather(Scheduler):  # type: ignore[type-arg]
+    """A scheduler that puts everything into one slot."""
+
+    name = "gather"
+    version = "1"
+    slot = Slot("node02", 6701)
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        pairs = [(e, self.slot) for executors in view.executors.values() for e in executors]
+        status = {t.id: TopologyStatus(True, "") for t in view.topologies}
+        return SchedulingResult(Assignment.of(pairs), status)
 
 
 def cluster(nodes: int = 3, racks: int = 1, quota: float | None = None) -> Cluster:
@@ -89,6 +105,24 @@ def build(
 def run_to(control: ControlPlane, seconds: float) -> None:
     """Play the control plane up to and including a time."""
     control.clock.run_until(ns(seconds))
+
+
+def running(
+    seconds: float, topology: Topology, nodes: int = 3, **settings: Any
+) -> tuple[ControlPlane, FakePlane]:
+    """A topology submitted at 0 and played up to a time, on what `build` builds with these settings."""
+    control, plane = build(nodes, **settings)
+    control.nimbus.submit(topology)
+    run_to(control, seconds)
+    return control, plane
+
+
+def disturbance(
+    at_s: float, back_s: float, fault: str, undone_by: str = "", **fields: object
+) -> list[dict[str, object]]:
+    """Rows of a fault plan: a fault, and what undoes it later, if anything does."""
+    names = {fault: at_s, undone_by: back_s} if undone_by else {fault: at_s}
+    return [{"fault": name, "at_s": time_s, **fields} for name, time_s in names.items()]
 
 
 def seconds_of(control: ControlPlane, action: str, actor: str = "") -> list[float]:

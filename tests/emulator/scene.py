@@ -133,6 +133,16 @@ def nodes(count: int, **facts: Any) -> Cluster:
     return Cluster(tuple(Node(f"node{i}", **{"memory_mb": 65536.0, **facts}) for i in range(count)))
 
 
+def together(_executor: object) -> Slot:
+    """Place all executors in one worker."""
+    return Slot("node0", 6700)
+
+
+def apart(executor: Executor) -> Slot:
+    """Place spouts on node 0 and bolts on node 1."""
+    return Slot("node0" if executor.component == "spout" else "node1", 6700)
+
+
 def bolts_apart(executor: Executor) -> Slot:
     """Place bolts on node 0 and spouts on node 1, so that only bolts use the bolts' cores."""
     return Slot("node1" if executor.component == "spout" else "node0", 6700)
@@ -146,6 +156,11 @@ class Scene:
     tape: Tape
     workers: dict[Slot, int]
     view: dict[Executor, int]
+
+    def play(self, until_ns: int) -> None:
+        """Play up to a time, and end the run there."""
+        self.plane.run_until(until_ns)
+        self.plane.finish()
 
 
 def start(
@@ -184,6 +199,27 @@ def start(
     return Scene(plane, tape, workers, view)
 
 
+def start_chain(
+    executors: Sequence[int],
+    work_ns: int,
+    source: SourcePlan,
+    cluster: Cluster | None = None,
+    place: Callable[[Executor], Slot] = together,
+    *,
+    ackers: int = 0,
+    given: Mapping[str, Any] | None = None,
+    size: int = 100,
+    **options: Any,
+) -> Scene:
+    """Start a chain whose bolts all spend ``work_ns`` on each line, by default in one worker.
+
+    ``given`` are settings of the topology; ``options`` are those of `start`.
+    """
+    trace = chain_trace([constant_work(work_ns, 10)] * (len(executors) - 1), size=size)
+    topology = chain(executors, ackers=ackers, settings=given or {})
+    return start(topology, trace, source, cluster or nodes(1), place, **options)
+
+
 def take_overheads_away(plane: DataPlane) -> None:
     """Leave only queues, threads and user code, which is what queueing theory describes."""
     k = plane.kernel
@@ -195,6 +231,24 @@ def take_overheads_away(plane: DataPlane) -> None:
     k.source["pause"][k.source["pause"] == MS] = 1
     k.channel["latency"] = 0
     k.node["nic_ps_per_byte"] = 0
+
+
+SATURATED = SourcePlan(SourceKind.SATURATED, anchored=False)
+
+
+def rate(per_s: float, *, anchored: bool = False, **facts: Any) -> SourcePlan:
+    """Lines at a constant rate, unanchored unless told otherwise."""
+    return SourcePlan(SourceKind.RATE, rate_per_s=per_s, anchored=anchored, **facts)
+
+
+def at_times(times: Sequence[int] | NDArray[np.int64], *, anchored: bool = False) -> SourcePlan:
+    """A line at each of these times."""
+    return SourcePlan(
+        SourceKind.TRACE,
+        arrivals_ns=np.array(times),
+        arrival_period_ns=3600 * SECOND,
+        anchored=anchored,
+    )
 
 
 def poisson(rate_per_s: float, count: int, seed: int = 7) -> SourcePlan:

@@ -7,13 +7,28 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scene import MS, PLAIN, SECOND, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import (
+    MS,
+    PLAIN,
+    SATURATED,
+    SECOND,
+    Scene,
+    apart,
+    chain,
+    chain_trace,
+    constant_work,
+    nodes,
+    rate,
+    start,
+    start_chain,
+    together,
+)
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.queue_sizes import QueueSizes
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.errors import UserError
-from storm_lab.model import Executor, Slot, Topology
+from storm_lab.model import Topology
 from storm_lab.model.settings import (
     DISRUPTOR_BATCH,
     DISRUPTOR_FLUSH_MS,
@@ -31,15 +46,6 @@ NEVER_FLUSHED = {FLUSH_MS: 0}
 V1_2_4 = StormVersion((1, 2, 4))
 
 
-def together(executor: Executor) -> Slot:
-    del executor
-    return Slot("node0", 6700)
-
-
-def apart(executor: Executor) -> Slot:
-    return Slot("node0" if executor.component == "spout" else "node1", 6700)
-
-
 def burst(lines: int, at: int = 0) -> SourcePlan:
     """``lines`` lines that all arrive at the instant ``at``."""
     arrivals = np.full(lines, at, np.int64)
@@ -47,22 +53,13 @@ def burst(lines: int, at: int = 0) -> SourcePlan:
 
 
 def scene(source: SourcePlan, place: Any = together, work: int = 0, **given: int) -> Scene:
-    return start(
-        chain((1, 1), ackers=0, settings=given),
-        chain_trace([constant_work(work)]),
-        source,
-        nodes(2),
-        place,
-        version=V2_8_8,
-        ideal=True,
-    )
+    return start_chain((1, 1), work, source, nodes(2), place, given=given, version=V2_8_8, ideal=True)
 
 
 def enqueued(source: SourcePlan, place: Any = together, work: int = 0, **given: int) -> list[float]:
     """Instants at which tuples were put into the bolt's queue, in ms."""
     played = scene(source, place, work, **given)
-    played.plane.run_until(SECOND)
-    played.plane.finish()
+    played.play(SECOND)
     if "executions" not in played.tape.rows:
         return []
     return [float(t) / MS for t in np.sort(played.tape.column("executions", "enqueue_ns"))]
@@ -84,12 +81,11 @@ def test_a_flush_tuple_makes_an_executor_hand_over_its_incomplete_batch() -> Non
 
 def test_each_queue_has_a_batch_of_its_own() -> None:
     def reached(**given: int) -> int:
-        played = start(
-            chain((1, 4), ackers=0, settings={**given, **NEVER_FLUSHED, LOAD_AWARE_OFF: True}),
-            chain_trace([constant_work(0)]),
+        played = start_chain(
+            (1, 4),
+            0,
             burst(40),
-            nodes(1),
-            together,
+            given={**given, **NEVER_FLUSHED, LOAD_AWARE_OFF: True},
             version=V2_8_8,
             ideal=True,
         )
@@ -116,17 +112,10 @@ def test_batches_of_tuples_read_from_other_workers_are_never_flushed() -> None:
 
 def latencies(version: StormVersion, **given: int) -> list[float]:
     """Times from emit to the spout's ack in ms, for seven tuples a second through a spout and a bolt."""
-    played = start(
-        chain((1, 1), ackers=1, settings=given),
-        chain_trace([constant_work(0)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=7.0),
-        nodes(1),
-        together,
-        version=version,
-        ideal=True,
+    played = start_chain(
+        (1, 1), 0, rate(7.0, anchored=True), ackers=1, given=given, version=version, ideal=True
     )
-    played.plane.run_until(9 * SECOND + SECOND // 2)
-    played.plane.finish()
+    played.play(9 * SECOND + SECOND // 2)
     outcomes = played.tape.column("roots", "outcome")
     assert len(outcomes) == 67
     assert set(outcomes) == {"acked"}
@@ -145,7 +134,7 @@ def test_acks_wait_for_flushes_too_but_none_is_lost() -> None:
 
 def test_a_full_queue_blocks_the_producer_of_a_batch_and_nothing_is_lost() -> None:
     given = {PRODUCER_BATCH: 8, RECEIVE_BUFFER: 16, **NEVER_FLUSHED}
-    played = scene(SourcePlan(SourceKind.SATURATED, anchored=False), work=MS, **given)
+    played = scene(SATURATED, work=MS, **given)
     played.plane.run_until(SECOND // 2)
     k = played.plane.kernel
     emitted, executed = int(k.task["emitted"].max()), int(k.task["executed"].max())
@@ -196,15 +185,7 @@ def test_a_tuple_of_1_x_waits_for_a_tick_before_each_queue() -> None:
 def test_a_batch_of_1_x_is_handed_over_as_soon_as_it_is_full() -> None:
     def reached(lines: int) -> int:
         given = {DISRUPTOR_BATCH: 10, DISRUPTOR_FLUSH_MS: 60_000}
-        played = start(
-            chain((1, 1), ackers=0, settings=given),
-            chain_trace([constant_work(0)]),
-            burst(lines),
-            nodes(1),
-            together,
-            version=V1_2_4,
-            ideal=True,
-        )
+        played = start_chain((1, 1), 0, burst(lines), given=given, version=V1_2_4, ideal=True)
         played.plane.run_until(SECOND)
         return int(played.plane.kernel.task["executed"].sum())
 

@@ -28,6 +28,7 @@ from tests.emulator.scene import (
     nodes,
     poisson,
     start,
+    together,
 )
 
 ONLY_TUPLES = replace(PLAIN, idle_jvm_share=0.0)
@@ -161,7 +162,7 @@ def test_timeouts_are_not_stretched_so_slow_bundles_can_fail() -> None:
             trace,
             SATURATED,
             nodes(1),
-            lambda e: Slot("node0", 6700),
+            together,
             cost=ONLY_TUPLES,
             bundle=Bundle(size),
         )

@@ -6,31 +6,35 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scene import MS, PLAIN, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import (
+    MS,
+    PLAIN,
+    SATURATED,
+    SECOND,
+    US,
+    Scene,
+    chain,
+    chain_trace,
+    constant_work,
+    nodes,
+    rate,
+    start,
+    start_chain,
+    together,
+)
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.costs import lognormal
-from storm_lab.emulator.source import SourceKind, SourcePlan
-from storm_lab.model import Slot
 from tests.emulator.uncompiled import printed
 
-SLOT = Slot("node0", 6700)
 QUIET = replace(PLAIN, idle_jvm_share=0.0)
 VARIED = replace(QUIET, service_cv=0.35)
 
 
 def played(cost: CostModel, seconds: float, per_s: float = 100.0) -> Scene:
     """A spout and a bolt of 1 ms in one worker."""
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(1 * MS, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=per_s, anchored=False),
-        nodes(1),
-        lambda _: SLOT,
-        cost=cost,
-    )
-    scene.plane.run_until(round(seconds * SECOND))
-    scene.plane.finish()
+    scene = start_chain((1, 1), 1 * MS, rate(per_s), cost=cost)
+    scene.play(round(seconds * SECOND))
     return scene
 
 
@@ -103,9 +107,9 @@ def test_code_warms_up_no_faster_than_it_is_compiled() -> None:
     scene = start(
         chain((1, 1), ackers=0, max_spout_pending=50),
         chain_trace([constant_work(200 * US, 10)]),
-        SourcePlan(SourceKind.SATURATED, anchored=False),
+        SATURATED,
         nodes(1, cores=1),
-        lambda _: SLOT,
+        together,
         cost=cost,
     )
     seen = []

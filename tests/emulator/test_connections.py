@@ -10,22 +10,29 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scene import MS, PLAIN, SECOND, US, chain, chain_trace, constant_work, nodes, start
+from scene import (
+    MS,
+    PLAIN,
+    SATURATED,
+    SECOND,
+    US,
+    apart,
+    at_times,
+    chain,
+    chain_trace,
+    constant_work,
+    nodes,
+    start,
+    start_chain,
+)
 
-from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.model import Executor, Grouping, Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
 
 CALL = 40
 """Cost of the system call for a batch, in microseconds."""
-ONE_LINE = SourcePlan(
-    SourceKind.TRACE, arrivals_ns=np.array([10 * MS]), arrival_period_ns=3600 * SECOND, anchored=False
-)
+ONE_LINE = at_times([10 * MS])
 VERSIONS = pytest.mark.parametrize("version", [V0_8_2, V0_9_7, V2_8_8])
-
-
-def in_one_worker(executor: Executor) -> Slot:
-    return Slot("node0" if executor.component == "spout" else "node1", 6700)
 
 
 def in_separate_workers(executor: Executor) -> Slot:
@@ -45,8 +52,7 @@ def delays_by_calls(version: StormVersion, place: Callable[[Executor], Slot], bo
             version=version,
             cost=replace(PLAIN, idle_jvm_share=0.0, read_us=call_us, write_us=call_us),
         )
-        scene.plane.run_until(SECOND)
-        scene.plane.finish()
+        scene.play(SECOND)
         enqueued.append(np.sort(scene.tape.column("executions", "enqueue_ns")))
     assert len(enqueued[0]) == bolts
     return set(((enqueued[1] - enqueued[0]) // US).tolist())
@@ -54,12 +60,12 @@ def delays_by_calls(version: StormVersion, place: Callable[[Executor], Slot], bo
 
 @VERSIONS
 def test_a_single_tuple_costs_one_write_call_and_one_read_call(version: StormVersion) -> None:
-    assert delays_by_calls(version, in_one_worker, 1) == {2 * CALL}
+    assert delays_by_calls(version, apart, 1) == {2 * CALL}
 
 
 @VERSIONS
 def test_tuples_sent_together_to_one_worker_share_both_calls(version: StormVersion) -> None:
-    assert delays_by_calls(version, in_one_worker, 4) == {2 * CALL}
+    assert delays_by_calls(version, apart, 4) == {2 * CALL}
 
 
 @VERSIONS
@@ -71,12 +77,12 @@ def test_a_reader_that_falls_behind_pays_less_per_tuple() -> None:
     """In a flood, a core that only reads spends a smaller part of its time on calls the more tuples wait."""
     read = []
     for call_us in (0.0, float(CALL)):
-        scene = start(
-            chain((1, 1), ackers=0),
-            chain_trace([constant_work(1 * US, 10)]),
-            SourcePlan(SourceKind.SATURATED, anchored=False),
+        scene = start_chain(
+            (1, 1),
+            1 * US,
+            SATURATED,
             nodes(2, cores=4),
-            in_one_worker,
+            apart,
             version=V0_9_7,
             cost=replace(PLAIN, idle_jvm_share=0.0, receive_us=60.0, read_us=call_us),
         )

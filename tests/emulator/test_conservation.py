@@ -12,9 +12,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scene import MS, PLAIN, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import (
+    MS,
+    PLAIN,
+    SECOND,
+    US,
+    Scene,
+    chain,
+    chain_trace,
+    constant_work,
+    nodes,
+    rate,
+    start,
+    start_chain,
+    together,
+)
 
-from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
+from storm_lab.emulator.source import FailurePolicy
 from storm_lab.model import Cluster, Executor, Grouping, Slot, StormVersion
 from storm_lab.model.settings import DISRUPTOR_BATCH, FLUSH_MS, PRODUCER_BATCH, TRANSFER_BATCH
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
@@ -63,11 +77,7 @@ def storm(
     scene = start(
         chain((2, 3, 3), grouping, ackers=2, message_timeout_s=3.0 * scale, settings=settings),
         chain_trace([constant_work(500 * US, 50), constant_work(900 * US, 50)], keys=range(50)),
-        SourcePlan(
-            SourceKind.RATE,
-            rate_per_s=rate_per_s,
-            on_fail=FailurePolicy.REPLAY if replay else FailurePolicy.FORGET,
-        ),
+        rate(rate_per_s, anchored=True, on_fail=FailurePolicy.REPLAY if replay else FailurePolicy.FORGET),
         cluster,
         round_robin,
         version=version,
@@ -199,12 +209,11 @@ def test_relabelling_nodes_changes_nothing_but_names() -> None:
         scene = start(
             chain((2, 3, 3), ackers=2),
             chain_trace([constant_work(500 * US, 50), constant_work(900 * US, 50)]),
-            SourcePlan(SourceKind.RATE, rate_per_s=300.0),
+            rate(300.0, anchored=True),
             nodes(3, cores=2),
             place,
         )
-        scene.plane.run_until(10 * SECOND)
-        scene.plane.finish()
+        scene.play(10 * SECOND)
         latencies.append(scene.tape.column("roots", "latency_ns").tolist())
     assert latencies[0] == latencies[1]
 
@@ -212,16 +221,16 @@ def test_relabelling_nodes_changes_nothing_but_names() -> None:
 def test_twice_the_rate_at_twice_the_clock_speed_gives_the_same_utilisation() -> None:
     used = []
     for factor in (1, 2):
-        scene = start(
-            chain((1, 2), ackers=1),
-            chain_trace([constant_work(2 * MS, 10)]),
-            SourcePlan(SourceKind.RATE, rate_per_s=200.0 * factor),
+        scene = start_chain(
+            (1, 2),
+            2 * MS,
+            rate(200.0 * factor, anchored=True),
             nodes(2, cores=2, core_mhz=2000.0 * factor),
             lambda e: Slot(f"node{e.start % 2}", 6700),
+            ackers=1,
             ideal=True,
         )
-        scene.plane.run_until(30 * SECOND)
-        scene.plane.finish()
+        scene.play(30 * SECOND)
         used.append(scene.tape.column("cpu", "cpu_ms").sum())
     assert used[1] == pytest.approx(used[0], rel=0.005)
 
@@ -231,15 +240,14 @@ def test_executors_of_an_overloaded_worker_execute_equal_shares_of_their_remote_
 
     Each worker has a single r, because its queue is FIFO.
     """
-    scene = start(
-        chain((2, 4), ackers=0),
-        chain_trace([constant_work(800 * US, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=9000.0, anchored=False),
+    scene = start_chain(
+        (2, 4),
+        800 * US,
+        rate(9000.0),
         nodes(3, cores=1),
         lambda e: Slot("node0" if e.component == "spout" else f"node{1 + e.start % 2}", 6700),
     )
-    scene.plane.run_until(60 * SECOND)
-    scene.plane.finish()
+    scene.play(60 * SECOND)
     tape = scene.tape
     late = tape.column("counts", "start_ns") >= 30 * SECOND
     bolts = tape.column("counts", "component") == "bolt0"
@@ -259,15 +267,8 @@ def test_executors_of_an_overloaded_worker_execute_equal_shares_of_their_remote_
 
 def test_at_light_load_placement_does_not_change_throughput() -> None:
     done = []
-    for place in (lambda e: Slot("node0", 6700), lambda e: Slot(f"node{e.start % 3}", 6700)):
-        scene = start(
-            chain((1, 2, 2), ackers=1),
-            chain_trace([constant_work(1 * MS, 10), constant_work(1 * MS, 10)]),
-            SourcePlan(SourceKind.RATE, rate_per_s=50.0),
-            nodes(3),
-            place,
-        )
-        scene.plane.run_until(60 * SECOND)
-        scene.plane.finish()
+    for place in (together, lambda e: Slot(f"node{e.start % 3}", 6700)):
+        scene = start_chain((1, 2, 2), 1 * MS, rate(50.0, anchored=True), nodes(3), place, ackers=1)
+        scene.play(60 * SECOND)
         done.append((scene.tape.column("roots", "outcome") == "acked").sum())
     assert done[0] == pytest.approx(done[1], abs=1)

@@ -5,27 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from scene import MS, PLAIN, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import (
+    MS,
+    PLAIN,
+    SATURATED,
+    SECOND,
+    US,
+    Scene,
+    apart,
+    at_times,
+    chain,
+    chain_trace,
+    constant_work,
+    nodes,
+    rate,
+    start,
+    start_chain,
+    together,
+)
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.model import Executor, Grouping, Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
 
 QUIET = replace(PLAIN, idle_jvm_share=0.0)
-ONE_LINE = SourcePlan(
-    SourceKind.TRACE, arrivals_ns=np.array([10 * MS]), arrival_period_ns=3600 * SECOND, anchored=False
-)
-
-
-def together(executor: Executor) -> Slot:
-    return Slot("node0", 6700)
-
-
-def apart(executor: Executor) -> Slot:
-    return Slot("node0" if executor.component == "spout" else "node1", 6700)
+ONE_LINE = at_times([10 * MS])
 
 
 def one_tuple(
@@ -36,17 +41,16 @@ def one_tuple(
     cores: int = 8,
 ) -> Scene:
     """Half a second in which a spout sends one tuple to a bolt, which runs 1 ms of user code for it."""
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(MS, 1)]),
+    scene = start_chain(
+        (1, 1),
+        MS,
         ONE_LINE,
         nodes(2, cores=cores, nic_mbps=1e6, work_per_clock=work_per_clock),
         place,
         version=version,
         cost=cost,
     )
-    scene.plane.run_until(SECOND // 2)
-    scene.plane.finish()
+    scene.play(SECOND // 2)
     return scene
 
 
@@ -90,17 +94,16 @@ def test_the_code_factor_multiplies_the_cost_of_storms_own_code(version: StormVe
 def test_a_log_line_costs_the_same_whatever_storms_code_costs(name: str) -> None:
     lines = []
     for factor in (1.0, 0.1):
-        scene = start(
-            chain((1, 1), ackers=0, settings={"topology.debug": True}),
-            chain_trace([constant_work(MS, 1)]),
+        scene = start_chain(
+            (1, 1),
+            MS,
             ONE_LINE,
             nodes(2),
-            together,
+            given={"topology.debug": True},
             version=V2_8_8,
             cost=replace(QUIET, log_receive_us=500.0 / 4, **{name: factor}),
         )
-        scene.plane.run_until(SECOND // 2)
-        scene.plane.finish()
+        scene.play(SECOND // 2)
         lines.append(executing_us(scene) - 1000 - 4 * factor)
     assert lines == pytest.approx([125, 125], abs=0.1)
 
@@ -176,8 +179,7 @@ def test_a_burst_on_a_full_node_pays_for_a_context_switch(cores: int, switches: 
             version=V1_0_6,
             cost=replace(QUIET, switch_us=switch),
         )
-        scene.plane.run_until(SECOND // 2)
-        scene.plane.finish()
+        scene.play(SECOND // 2)
         taken.append(cpu_us(scene))
     assert taken[1] - taken[0] == pytest.approx(9 * switches, abs=0.01)
 
@@ -185,14 +187,8 @@ def test_a_burst_on_a_full_node_pays_for_a_context_switch(cores: int, switches: 
 def test_a_thread_still_busy_when_tuples_arrive_pays_for_no_wake_up() -> None:
     costs = []
     for wake in (0.0, 7.0):
-        scene = start(
-            chain((1, 1), ackers=0),
-            chain_trace([constant_work(20 * MS, 10)]),
-            SourcePlan(SourceKind.RATE, rate_per_s=100.0, anchored=False),
-            nodes(1),
-            together,
-            version=V2_8_8,
-            cost=replace(QUIET, consumer_wake_us=wake),
+        scene = start_chain(
+            (1, 1), 20 * MS, rate(100.0), version=V2_8_8, cost=replace(QUIET, consumer_wake_us=wake)
         )
         scene.plane.run_until(SECOND + 5 * MS)
         found = scene.plane.sample().executor_cpu_ns
@@ -203,15 +199,7 @@ def test_a_thread_still_busy_when_tuples_arrive_pays_for_no_wake_up() -> None:
 
 def flooded(version: StormVersion, cost: CostModel) -> Scene:
     """A saturated spout and a bolt that takes 1 ms, in one worker; the bolt's queue fills up in a while."""
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(MS)]),
-        SourcePlan(SourceKind.SATURATED, anchored=False),
-        nodes(1, cores=8),
-        together,
-        version=version,
-        cost=cost,
-    )
+    scene = start_chain((1, 1), MS, SATURATED, nodes(1, cores=8), version=version, cost=cost)
     scene.plane.run_until(10 * SECOND)
     return scene
 

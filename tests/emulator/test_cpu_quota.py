@@ -8,10 +8,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scene import MS, PLAIN, SECOND, Scene, bolts_apart, chain, chain_trace, nodes, start
+from scene import (
+    MS,
+    PLAIN,
+    SATURATED,
+    SECOND,
+    Scene,
+    at_times,
+    bolts_apart,
+    chain,
+    chain_trace,
+    nodes,
+    rate,
+    start,
+    together,
+)
 
-from storm_lab.emulator.source import SourceKind, SourcePlan
-from storm_lab.model import Slot
 from storm_lab.model.version import V0_9_7, V2_8_8
 
 
@@ -27,19 +39,13 @@ def calls(
     scene = start(
         chain((1, bolts), ackers=0),
         chain_trace([np.array(calls_ns)]),
-        SourcePlan(
-            SourceKind.TRACE,
-            arrivals_ns=np.full(len(calls_ns), 200 * MS),
-            arrival_period_ns=3600 * SECOND,
-            anchored=False,
-        ),
+        at_times(np.full(len(calls_ns), 200 * MS)),
         nodes(2, cores=cores, cpu_quota=quota, quota_period_ms=period_ms),
         bolts_apart,
         version=V0_9_7,
         ideal=True,
     )
-    scene.plane.run_until(3 * SECOND)
-    scene.plane.finish()
+    scene.play(3 * SECOND)
     return scene
 
 
@@ -75,7 +81,7 @@ def cpu_of_polls(quota: float | None) -> float:
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([np.zeros(10, np.int64)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=50.0, anchored=False),
+        rate(50.0),
         nodes(2, cores=2, cpu_quota=quota, quota_period_ms=20.0),
         bolts_apart,
         version=V2_8_8,
@@ -93,9 +99,9 @@ def test_housekeeping_counts_towards_the_quota_even_while_that_is_used_up():
     scene = start(
         chain((2, 1), ackers=0),
         chain_trace([np.full(100, MS)]),
-        SourcePlan(SourceKind.SATURATED, anchored=False),
+        SATURATED,
         nodes(1, cores=2, cpu_quota=0.5, quota_period_ms=20.0),
-        lambda _: Slot("node0", 6700),
+        together,
         version=V0_9_7,
         cost=replace(PLAIN, idle_jvm_share=0.1),
     )

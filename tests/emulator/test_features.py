@@ -9,15 +9,20 @@ import pytest
 from scene import (
     MS,
     PLAIN,
+    SATURATED,
     SECOND,
     Scene,
     Tape,
+    apart,
     chain,
     chain_trace,
     constant_work,
     nodes,
+    rate,
     start,
+    start_chain,
     take_overheads_away,
+    together,
 )
 
 from storm_lab.emulator.cost import CostModel
@@ -28,7 +33,6 @@ from storm_lab.errors import UserError
 from storm_lab.model import (
     Cluster,
     Component,
-    Executor,
     Grouping,
     Node,
     Slot,
@@ -39,12 +43,10 @@ from storm_lab.model import (
 )
 from storm_lab.model.version import V0_8_2
 
-SLOT = Slot("node0", 6700)
 V0_9_2 = StormVersion((0, 9, 2))
 
 
-def rate(per_s: float, **facts: object) -> SourcePlan:
-    return SourcePlan(SourceKind.RATE, rate_per_s=per_s, **facts)  # type: ignore[arg-type]
+# type: ignore[arg-type]
 
 
 def counted(tape: Tape, component: str, what: str) -> int:
@@ -67,10 +69,9 @@ def test_a_tick_tuple_comes_every_period_and_runs_its_record() -> None:
     trace = chain_trace([constant_work(1 * MS, 1), constant_work(1 * MS, 1)])
     # On a tick bolt0 emits one tuple, as it does for a line.
     trace = replace(trace, ticks={"bolt0": 1})
-    scene = start(topology, trace, rate(0.0, anchored=False), nodes(1), lambda _: SLOT, ideal=True)
+    scene = start(topology, trace, rate(0.0), nodes(1), together, ideal=True)
     scene.plane.run_until(10 * SECOND + 1)
-    scene.plane.run_until(11 * SECOND - 1)
-    scene.plane.finish()
+    scene.play(11 * SECOND - 1)
     assert counted(scene.tape, "bolt0", "executed") == 0  # ticks are not tuples
     assert counted(scene.tape, "bolt0", "emitted") == 10
     assert counted(scene.tape, "bolt1", "executed") == 10
@@ -86,11 +87,8 @@ def test_an_executor_of_several_tasks_runs_them_in_one_thread() -> None:
         ackers=0,
     )
     work = constant_work(1 * MS, 9)
-    scene = start(
-        topology, chain_trace([work]), rate(300.0, anchored=False), nodes(1), lambda _: SLOT, ideal=True
-    )
-    scene.plane.run_until(10 * SECOND)
-    scene.plane.finish()
+    scene = start(topology, chain_trace([work]), rate(300.0), nodes(1), together, ideal=True)
+    scene.play(10 * SECOND)
     tasks = scene.tape.column("executions", "task")
     assert sorted(set(tasks)) == [1, 2, 3]
     assert np.ptp(np.unique(tasks, return_counts=True)[1]) <= 1
@@ -104,7 +102,7 @@ def test_two_topologies_share_a_node_and_its_cores() -> None:
         TopologyPlan(
             replace(chain((1, 1), ackers=0), id=name),
             chain_trace([constant_work(2 * MS, 5)]),
-            {"spout": SourcePlan(SourceKind.SATURATED, anchored=False)},
+            {"spout": SATURATED},
         )
         for name in ("one", "two")
     ]
@@ -133,36 +131,19 @@ def test_a_server_with_one_place_serves_one_request_after_another() -> None:
     trace.records["server_ns"][1::2] = 5 * MS
     trace = replace(trace, servers=("store",))
     cost = CostModel(warm_up_factor=1.0, server_places=1, server_latency_us=200)
-    scene = start(
-        chain((1, 4), ackers=0),
-        trace,
-        rate(1000.0, anchored=False),
-        nodes(1),
-        lambda _: SLOT,
-        cost=cost,
-        ideal=True,
-    )
-    scene.plane.run_until(20 * SECOND)
-    scene.plane.finish()
+    scene = start(chain((1, 4), ackers=0), trace, rate(1000.0), nodes(1), together, cost=cost, ideal=True)
+    scene.play(20 * SECOND)
     assert counted(scene.tape, "bolt0", "executed") == pytest.approx(20 * SECOND / (5 * MS), rel=0.01)
     # Waiting costs no CPU.
     assert "cpu" not in scene.tape.rows or scene.tape.column("cpu", "cpu_ms").sum() < 1
 
 
 def test_a_network_card_sends_one_tuple_after_another() -> None:
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(0, 4)], size=125_000 - 90),
-        SourcePlan(SourceKind.SATURATED, anchored=False),
-        nodes(2, nic_mbps=100.0),
-        lambda e: Slot("node0" if e.component == "spout" else "node1", 6700),
-        ideal=True,
-    )
+    scene = start_chain((1, 1), 0, SATURATED, nodes(2, nic_mbps=100.0), apart, size=125_000 - 90, ideal=True)
     k = scene.plane.kernel
     k.cost["poll"], k.cost["header_bytes"] = 5 * MS, 90
     k.node["nic_ps_per_byte"] = 80_000
-    scene.plane.run_until(20 * SECOND)
-    scene.plane.finish()
+    scene.play(20 * SECOND)
     # 1 Mbit at 100 Mbit/s: 10 ms each, half of what the spout offers.
     assert counted(scene.tape, "bolt0", "executed") == pytest.approx(2000, abs=3)
 
@@ -171,18 +152,18 @@ def test_the_uplink_of_a_rack_is_shared_by_its_nodes() -> None:
     cluster = Cluster(
         tuple(Node(f"node{i}", rack="a" if i < 2 else "b", memory_mb=65536.0) for i in range(4))
     )
-    scene = start(
-        chain((2, 2), ackers=0),
-        chain_trace([constant_work(0, 4)], size=12_500),
-        rate(1000.0, anchored=False),
+    scene = start_chain(
+        (2, 2),
+        0,
+        rate(1000.0),
         cluster,
         lambda e: Slot(f"node{e.start % 2 + (0 if e.component == 'spout' else 2)}", 6700),
+        size=12_500,
         cost=CostModel(warm_up_factor=1.0, uplink_mbps=50.0),
         ideal=True,
     )
     scene.plane.kernel.cost["uplink_ps_per_byte"] = 160_000  # 50 Mbit/s
-    scene.plane.run_until(20 * SECOND)
-    scene.plane.finish()
+    scene.play(20 * SECOND)
     # 0.1 Mbit at 50 Mbit/s: 500 tuples a second for both nodes together.
     assert counted(scene.tape, "bolt0", "executed") == pytest.approx(500 * 20, rel=0.01)
 
@@ -190,17 +171,15 @@ def test_the_uplink_of_a_rack_is_shared_by_its_nodes() -> None:
 def test_a_second_hardware_thread_adds_its_gain_and_no_more() -> None:
     done = []
     for threads in (1, 2):
-        scene = start(
-            chain((1, 8), ackers=0),
-            chain_trace([constant_work(10 * MS, 4)]),
+        scene = start_chain(
+            (1, 8),
+            10 * MS,
             SourcePlan(SourceKind.RATE, rate_per_s=2000.0, anchored=False),
             nodes(1, cores=2, threads_per_core=threads),
-            lambda _: SLOT,
             cost=CostModel(warm_up_factor=1.0, hyper_thread_gain=0.25),
             ideal=True,
         )
-        scene.plane.run_until(20 * SECOND)
-        scene.plane.finish()
+        scene.play(20 * SECOND)
         done.append(counted(scene.tape, "bolt0", "executed"))
     assert done[0] == pytest.approx(2 * 20 * SECOND / (10 * MS), rel=0.01)
     assert done[1] == pytest.approx(1.25 * done[0], rel=0.01)
@@ -230,16 +209,15 @@ def test_processes_on_the_same_core_share_its_cache() -> None:
 
 
 def test_queued_tuples_that_fill_a_heap_slow_their_worker_by_the_documented_factor() -> None:
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(10 * MS, 4)]),
-        rate(20_000.0, anchored=False),
+    scene = start_chain(
+        (1, 1),
+        10 * MS,
+        rate(20_000.0),
         nodes(2),
-        lambda e: Slot("node0" if e.component == "spout" else "node1", 6700),
+        apart,
         cost=replace(PLAIN, worker_memory_mb=256, queued_tuple_bytes=2000, full_heap_cost=1.0),
     )
-    scene.plane.run_until(10 * SECOND)
-    scene.plane.finish()
+    scene.play(10 * SECOND)
     taken = scene.tape.column("executions", "end_ns") - scene.tape.column("executions", "start_ns")
     begin = scene.tape.column("executions", "start_ns")
     assert taken[0] == pytest.approx(10 * MS, rel=0.01)
@@ -252,12 +230,12 @@ def test_queued_tuples_that_fill_a_heap_slow_their_worker_by_the_documented_fact
 
 def _flooded(share: float) -> Scene:
     """A worker with 256 MB that gets 20,000 tuples of 2,000 bytes a second and executes 100 of them."""
-    return start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(10 * MS, 4)]),
-        rate(20_000.0, anchored=False),
+    return start_chain(
+        (1, 1),
+        10 * MS,
+        rate(20_000.0),
         nodes(2),
-        lambda e: Slot("node0" if e.component == "spout" else "node1", 6700),
+        apart,
         version=V0_9_2,
         cost=replace(PLAIN, worker_memory_mb=256, queued_tuple_bytes=2000, silent_heap_share=share),
     )
@@ -292,16 +270,8 @@ def test_no_heap_is_ever_full_with_a_silent_heap_share_of_one() -> None:
 
 def test_a_direct_grouping_sends_to_the_task_that_the_tuple_names() -> None:
     trace = chain_trace([constant_work(1 * MS, 6)], keys=(2, 0, 0, 2, 1, 2))
-    scene = start(
-        chain((1, 3), Grouping.DIRECT, ackers=0),
-        trace,
-        rate(60.0, anchored=False),
-        nodes(1),
-        lambda _: SLOT,
-        ideal=True,
-    )
-    scene.plane.run_until(10 * SECOND - 1)
-    scene.plane.finish()
+    scene = start(chain((1, 3), Grouping.DIRECT, ackers=0), trace, rate(60.0), nodes(1), together, ideal=True)
+    scene.play(10 * SECOND - 1)
     _, counts = np.unique(scene.tape.column("executions", "task"), return_counts=True)
     assert counts.tolist() == [200, 100, 300]
 
@@ -312,7 +282,7 @@ def test_max_spout_pending_bounds_the_roots_in_flight() -> None:
         chain_trace([constant_work(1 * MS, 4)]),
         SourcePlan(SourceKind.SATURATED),
         nodes(1),
-        lambda _: SLOT,
+        together,
     )
     for second in range(1, 6):
         scene.plane.run_until(second * SECOND)
@@ -320,15 +290,10 @@ def test_max_spout_pending_bounds_the_roots_in_flight() -> None:
 
 
 def test_a_closed_loop_never_has_more_calls_than_callers() -> None:
-    scene = start(
-        chain((1, 1), ackers=1),
-        chain_trace([constant_work(1 * MS, 4)]),
-        SourcePlan(SourceKind.CLOSED_LOOP, calls=5, answer_ns=2 * MS),
-        nodes(1),
-        lambda _: SLOT,
+    scene = start_chain(
+        (1, 1), 1 * MS, SourcePlan(SourceKind.CLOSED_LOOP, calls=5, answer_ns=2 * MS), ackers=1
     )
-    scene.plane.run_until(10 * SECOND)
-    scene.plane.finish()
+    scene.play(10 * SECOND)
     emit, done = scene.tape.column("roots", "emit_ns"), scene.tape.column("roots", "complete_ns")
     done = np.where(done < 0, 10 * SECOND, done)
     for instant in range(0, 10 * SECOND, SECOND // 7):
@@ -336,14 +301,7 @@ def test_a_closed_loop_never_has_more_calls_than_callers() -> None:
 
 
 def test_queues_beyond_the_limit_end_the_run_and_keep_what_was_recorded() -> None:
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(100 * MS, 4)]),
-        rate(20_000.0, anchored=False),
-        nodes(2),
-        lambda e: Slot("node0" if e.component == "spout" else "node1", 6700),
-        max_messages=50_000,
-    )
+    scene = start_chain((1, 1), 100 * MS, rate(20_000.0), nodes(2), apart, max_messages=50_000)
     with pytest.raises(EmulationStoppedError, match=r"more than 50,000 tuples are queued"):
         scene.plane.run_until(100 * SECOND)
     scene.plane.finish()
@@ -353,13 +311,7 @@ def test_queues_beyond_the_limit_end_the_run_and_keep_what_was_recorded() -> Non
 def test_memory_does_not_grow_with_the_length_of_a_run() -> None:
     sizes = []
     for seconds in (20, 200):
-        scene = start(
-            chain((1, 2), ackers=1),
-            chain_trace([constant_work(1 * MS, 4)]),
-            rate(200.0),
-            nodes(1),
-            lambda _: SLOT,
-        )
+        scene = start_chain((1, 2), 1 * MS, rate(200.0, anchored=True), ackers=1)
         scene.plane.run_until(seconds * SECOND)
         k = scene.plane.kernel
         sizes.append((len(k.message), len(k.root), len(k.root_row), len(k.execution_row), len(k.event)))
@@ -367,30 +319,26 @@ def test_memory_does_not_grow_with_the_length_of_a_run() -> None:
 
 
 def test_more_executors_and_threads_than_the_first_arrays_hold_are_played() -> None:
-    scene = start(
-        chain((2, 120), ackers=2),
-        chain_trace([constant_work(1 * MS, 4)]),
-        rate(200.0),
+    scene = start_chain(
+        (2, 120),
+        1 * MS,
+        rate(200.0, anchored=True),
         nodes(3),
         lambda e: Slot(f"node{e.start % 3}", 6700 + e.start % 4),
+        ackers=2,
     )
-    scene.plane.run_until(5 * SECOND)
-    scene.plane.finish()
+    scene.play(5 * SECOND)
     assert (scene.tape.column("roots", "outcome") == "acked").sum() > 900
-
-
-def never(_executor: Executor) -> Slot:
-    return SLOT
 
 
 @pytest.mark.parametrize(
     ("source", "field"),
     [
-        (rate(-1.0), "rate_per_s"),
-        (rate(float("nan")), "rate_per_s"),
-        (rate(1e12), "rate_per_s"),
-        (rate(1.0, sleep_ns=-5), "sleep_ns"),
-        (rate(1.0, fetch_ns=-5), "fetch_ns"),
+        (rate(-1.0, anchored=True), "rate_per_s"),
+        (rate(float("nan"), anchored=True), "rate_per_s"),
+        (rate(1e12, anchored=True), "rate_per_s"),
+        (rate(1.0, anchored=True, sleep_ns=-5), "sleep_ns"),
+        (rate(1.0, anchored=True, fetch_ns=-5), "fetch_ns"),
         (SourcePlan(SourceKind.CLOSED_LOOP, calls=0), "calls"),
         (SourcePlan(SourceKind.TRACE), "arrivals_ns"),
         (SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([5, 3]), arrival_period_ns=9), "arrivals_ns"),
@@ -402,15 +350,17 @@ def never(_executor: Executor) -> Slot:
 )
 def test_an_invalid_source_is_refused_with_the_name_of_the_field(source: SourcePlan, field: str) -> None:
     with pytest.raises(UserError, match=field):
-        start(chain((1, 1)), chain_trace([constant_work(1, 1)]), source, nodes(1), never)
+        start(chain((1, 1)), chain_trace([constant_work(1, 1)]), source, nodes(1), together)
 
 
 def test_a_trace_with_negative_work_or_for_another_topology_is_refused() -> None:
     with pytest.raises(UserError, match="negative cost"):
-        start(chain((1, 1)), chain_trace([constant_work(-1, 1)]), rate(1.0), nodes(1), never)
+        start(
+            chain((1, 1)), chain_trace([constant_work(-1, 1)]), rate(1.0, anchored=True), nodes(1), together
+        )
     with pytest.raises(UserError, match="unknown to topology"):
         four = chain_trace([constant_work(1, 1)] * 3)
-        start(chain((1, 1)), four, rate(1.0), nodes(1), never)
+        start(chain((1, 1)), four, rate(1.0, anchored=True), nodes(1), together)
 
 
 def test_a_spout_without_a_source_and_a_constant_out_of_range_are_refused() -> None:
@@ -422,12 +372,8 @@ def test_a_spout_without_a_source_and_a_constant_out_of_range_are_refused() -> N
 
 
 def test_lines_of_a_replaying_source_are_emitted_again_after_its_spout_died() -> None:
-    scene = start(
-        chain((1, 1), ackers=1),
-        chain_trace([constant_work(50 * MS, 100)]),
-        rate(25.0, on_fail=FailurePolicy.REPLAY),
-        nodes(2),
-        lambda e: Slot("node0" if e.component == "spout" else "node1", 6700),
+    scene = start_chain(
+        (1, 1), 50 * MS, rate(25.0, anchored=True, on_fail=FailurePolicy.REPLAY), nodes(2), apart, ackers=1
     )
     plane = scene.plane
     plane.run_until(3 * SECOND)

@@ -37,8 +37,7 @@ def _played(
         return Slot("node0", 6700) if executor.component == "spout" else Slot("node1", 6700)
 
     scene = start(topology, chain_trace([constant_work(work_us * US, 100_000)]), source, nodes(2), place)
-    scene.plane.run_until(seconds * SECOND)
-    scene.plane.finish()
+    scene.play(seconds * SECOND)
     return {name: scene.tape.column("roots", name) for name in ("outcome", "emit_ns", "complete_ns")}
 
 

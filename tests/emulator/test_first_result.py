@@ -38,8 +38,7 @@ def _scene(*, first: bool) -> Scene:
 
 
 def _latencies_ms(scene: Scene, until_s: float) -> Any:
-    scene.plane.run_until(round(until_s * SECOND))
-    scene.plane.finish()
+    scene.play(round(until_s * SECOND))
     done = scene.tape.column("roots", "outcome") == "acked"
     column = scene.tape.column
     return (column("roots", "complete_ns")[done] - column("roots", "emit_ns")[done]) / MS
@@ -68,8 +67,7 @@ def test_a_lost_tuple_delays_only_calls_that_need_all_results() -> None:
 def test_later_results_of_an_answered_call_change_nothing() -> None:
     """Every call is answered once, and none fails because the rest of its tree is still in progress."""
     scene = _scene(first=True)
-    scene.plane.run_until(2 * SECOND)
-    scene.plane.finish()
+    scene.play(2 * SECOND)
     ids = scene.tape.column("roots", "root_id")
     assert len(set(ids)) == len(ids)
     assert not np.any(scene.tape.column("roots", "outcome") == "failed")

@@ -6,39 +6,35 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import (
+    MS,
+    SATURATED,
+    SECOND,
+    US,
+    Scene,
+    apart,
+    chain,
+    chain_trace,
+    constant_work,
+    nodes,
+    rate,
+    start,
+    start_chain,
+    together,
+)
 
-from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.state.kinds import SEND
 from storm_lab.emulator.state.layout import DTYPES
 from storm_lab.model import Executor, Slot, StormVersion, Topology
 from storm_lab.model.version import V0_9_7, V1_0_6, V2_8_8
-
-FLOOD = SourcePlan(SourceKind.SATURATED, anchored=False)
-
-
-def apart(executor: Executor) -> Slot:
-    return Slot("node0" if executor.component == "spout" else "node1", 6700)
-
-
-def together(_executor: Executor) -> Slot:
-    return Slot("node0", 6700)
 
 
 def flood(
     version: StormVersion, place: Callable[[Executor], Slot], seconds: int = 20, **settings: object
 ) -> Scene:
     """A spout that never sleeps and a bolt that needs 1 ms per tuple: a tenfold overload."""
-    scene = start(
-        chain((1, 1), ackers=0, settings=settings),
-        chain_trace([constant_work(1 * MS, 10)]),
-        FLOOD,
-        nodes(2),
-        place,
-        version=version,
-    )
-    scene.plane.run_until(seconds * SECOND)
-    scene.plane.finish()
+    scene = start_chain((1, 1), 1 * MS, SATURATED, nodes(2), place, given=settings, version=version)
+    scene.play(seconds * SECOND)
     return scene
 
 
@@ -77,23 +73,14 @@ def test_back_pressure_of_2_x_makes_the_sender_wait_for_the_receiver() -> None:
 
 def test_threads_that_wait_for_room_continue_in_first_come_first_served_order() -> None:
     """Three send threads wait for a queue of one place, and each gets its turn."""
-    scene = start(
-        chain((3, 1), ackers=0),
-        chain_trace([constant_work(10 * MS, 10)]),
-        FLOOD,
-        nodes(1, cores=8),
-        together,
-        version=V0_9_7,
-        ideal=True,
-    )
+    scene = start_chain((3, 1), 10 * MS, SATURATED, nodes(1, cores=8), version=V0_9_7, ideal=True)
     k = scene.plane.kernel
     k.cost["poll"] = 1 * MS
     bolt = next(i for i in range(len(k.executor)) if k.component[k.executor[i].component].is_spout == 0)
     k.thread["capacity"][k.executor[bolt].main_thread] = 1
     # A send thread takes all waiting tuples at once, so let no more than one gather.
     k.thread["capacity"][k.thread["kind"] == SEND] = 1
-    scene.plane.run_until(2 * SECOND)
-    scene.plane.finish()
+    scene.play(2 * SECOND)
     sources = scene.tape.column("executions", "source_task")[10:]
     assert len(sources) > 150
     for i in range(len(sources) - 3):
@@ -104,15 +91,9 @@ def shares(
     topology: Topology, place: Callable[[Executor], Slot], version: StormVersion, work: int
 ) -> dict[int, int]:
     scene = start(
-        topology,
-        chain_trace([constant_work(work, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=500.0, anchored=False),
-        nodes(2),
-        place,
-        version=version,
+        topology, chain_trace([constant_work(work, 10)]), rate(500.0), nodes(2), place, version=version
     )
-    scene.plane.run_until(20 * SECOND)
-    scene.plane.finish()
+    scene.play(20 * SECOND)
     component = scene.tape.column("counts", "component") == "bolt0"
     tasks, executed = scene.tape.column("counts", "task"), scene.tape.column("counts", "executed")
     return {int(t): int(executed[component & (tasks == t)].sum()) for t in np.unique(tasks[component])}
@@ -144,15 +125,8 @@ def test_a_bolt_that_fails_its_tuple_fails_the_root_at_once() -> None:
     trace = chain_trace([constant_work(1 * MS, 4)])
     bolt_records = np.arange(1, 8, 2)
     trace.records["emissions"][bolt_records[::2]] = -1
-    scene = start(
-        chain((1, 1), ackers=1),
-        trace,
-        SourcePlan(SourceKind.RATE, rate_per_s=100.0),
-        nodes(1),
-        together,
-    )
-    scene.plane.run_until(10 * SECOND)
-    scene.plane.finish()
+    scene = start(chain((1, 1), ackers=1), trace, rate(100.0, anchored=True), nodes(1), together)
+    scene.play(10 * SECOND)
     outcome, line = scene.tape.column("roots", "outcome"), scene.tape.column("roots", "line")
     done = outcome != "pending"
     assert set(outcome[done & (line % 4 % 2 == 0)]) == {"failed"}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from scene import MS, SECOND, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import MS, SECOND, Scene, apart, nodes, rate, start_chain
 
-from storm_lab.emulator.source import SourceKind, SourcePlan
-from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model import Executor, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
 
 LINE_EVERY_MS = 10
@@ -14,14 +13,7 @@ LINE_EVERY_MS = 10
 
 def scene(version: StormVersion) -> Scene:
     """A spout on one node, a bolt on another, 100 lines a second."""
-    return start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(MS // 10, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=1000 / LINE_EVERY_MS, anchored=False),
-        nodes(2),
-        lambda executor: Slot("node0" if executor.component == "spout" else "node1", 6700),
-        version=version,
-    )
+    return start_chain((1, 1), MS // 10, rate(1000 / LINE_EVERY_MS), nodes(2), apart, version=version)
 
 
 def spout_worker(made: Scene) -> int:
@@ -37,8 +29,7 @@ def test_tuples_produced_during_a_hold_arrive_after_it_and_in_order(version: Sto
     made = scene(version)
     made.plane.run_until(SECOND)
     made.plane.hold_sending(spout_worker(made), 300 * MS)
-    made.plane.run_until(3 * SECOND)
-    made.plane.finish()
+    made.play(3 * SECOND)
     started = made.tape.column("executions", "start_ns")
     inside = (started > SECOND + 2 * MS) & (started < SECOND + 300 * MS)
     assert not inside.any()
@@ -53,24 +44,15 @@ def test_a_second_hold_extends_the_first_and_a_shorter_one_does_not_end_it() -> 
     made.plane.run_until(SECOND)
     for length_ms in (100, 300, 50):
         made.plane.hold_sending(spout_worker(made), length_ms * MS)
-    made.plane.run_until(2 * SECOND)
-    made.plane.finish()
+    made.play(2 * SECOND)
     started = made.tape.column("executions", "start_ns")
     assert started[started > SECOND + 2 * MS].min() >= SECOND + 300 * MS
 
 
 def test_tuples_inside_the_worker_are_not_held() -> None:
-    made = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(MS // 10, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=100.0, anchored=False),
-        nodes(1),
-        lambda _executor: Slot("node0", 6700),
-        version=V0_9_7,
-    )
+    made = start_chain((1, 1), MS // 10, rate(100.0), version=V0_9_7)
     made.plane.run_until(SECOND)
     made.plane.hold_sending(next(iter(made.workers.values())), 300 * MS)
-    made.plane.run_until(2 * SECOND)
-    made.plane.finish()
+    made.play(2 * SECOND)
     started = made.tape.column("executions", "start_ns")
     assert ((started > SECOND) & (started < SECOND + 300 * MS)).sum() >= 25

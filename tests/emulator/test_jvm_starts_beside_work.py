@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from scene import PLAIN, SECOND, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import PLAIN, SECOND, Scene, nodes, rate, start_chain
 
 from storm_lab.emulator.control.clock import Rank, SteppedPlane, VirtualClock, ns
 from storm_lab.emulator.control.jvm_starts import CORES_PER_START, THREADS, JvmStarts
-from storm_lab.emulator.source import SourceKind, SourcePlan
-from storm_lab.model import Cluster, Node, Slot
+from storm_lab.model import Cluster, Node
 
 BUSY_S = 100.0
 
 
 def one_busy_thread(cluster: Cluster) -> Scene:
     """A worker in which a single thread wants CPU, and wants it all the time."""
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(0, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=0.001, anchored=False),
-        cluster,
-        lambda _: Slot("node0", 6700),
-        cost=PLAIN,
-        ideal=True,
-    )
+    scene = start_chain((1, 1), 0, rate(0.001), cluster, cost=PLAIN, ideal=True)
     scene.plane.charge(0, ns(BUSY_S))
     return scene
 

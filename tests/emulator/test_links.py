@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import MS, SATURATED, SECOND, US, Scene, apart, nodes, rate, start_chain
 
-from storm_lab.emulator.source import SourceKind, SourcePlan
-from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model import Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
 
 V0_9_0 = StormVersion((0, 9, 0))
 
 
-def apart(executor: Executor) -> Slot:
-    return Slot("node0" if executor.component == "spout" else "node1", 6700)
-
-
 def ten_a_second(version: StormVersion) -> Scene:
     """A spout on node0 that emits every 100 ms from 0 on, and a bolt on node1; nothing takes time."""
-    return start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(0, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=10.0, anchored=False),
-        nodes(2),
-        apart,
-        version=version,
-        ideal=True,
-    )
+    return start_chain((1, 1), 0, rate(10.0), nodes(2), apart, version=version, ideal=True)
 
 
 def arrivals(scene: Scene) -> list[int]:
@@ -125,21 +112,12 @@ def test_a_sender_of_2_x_waits_when_the_receiver_reads_too_slowly() -> None:
     """
     queued = {}
     for bound in (1_000_000, 1 << 60):
-        scene = start(
-            chain((1, 1), ackers=0),
-            chain_trace([constant_work(0, 10)], size=10_000),
-            SourcePlan(SourceKind.SATURATED, anchored=False),
-            nodes(2),
-            apart,
-            version=V2_8_8,
-            ideal=True,
-        )
+        scene = start_chain((1, 1), 0, SATURATED, nodes(2), apart, size=10_000, version=V2_8_8, ideal=True)
         k = scene.plane.kernel
         k.cost["poll"], k.cost["receive"] = 100 * US, 1 * MS
         k.s["unread_high"], k.s["unread_low"] = bound, bound // 2
         k.cost["high_watermark"] = 1 << 40
-        scene.plane.run_until(10 * SECOND)
-        scene.plane.finish()
+        scene.play(10 * SECOND)
         component = scene.tape.column("counts", "component")
         emitted = scene.tape.column("counts", "emitted")[component == "spout"].sum()
         executed = scene.tape.column("counts", "executed")[component == "bolt0"].sum()
@@ -151,18 +129,17 @@ def test_a_sender_of_2_x_waits_when_the_receiver_reads_too_slowly() -> None:
 
 
 def test_a_cut_link_does_not_affect_other_links() -> None:
-    scene = start(
-        chain((1, 2), ackers=0),
-        chain_trace([constant_work(0, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=100.0, anchored=False),
+    scene = start_chain(
+        (1, 2),
+        0,
+        rate(100.0),
         nodes(3),
         lambda e: Slot("node0" if e.component == "spout" else f"node{e.start}", 6700),
         ideal=True,
         version=V0_9_7,
     )
     scene.plane.set_link("node0", "node1", cut=True)
-    scene.plane.run_until(10 * SECOND - 1)
-    scene.plane.finish()
+    scene.play(10 * SECOND - 1)
     tasks, counts = np.unique(scene.tape.column("executions", "task"), return_counts=True)
     assert tasks.tolist() == [2]
     assert counts[0] == pytest.approx(500, abs=1)

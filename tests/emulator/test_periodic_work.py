@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from scene import MS, PLAIN, SECOND, US, chain, chain_trace, constant_work, nodes, start
+from scene import MS, PLAIN, SECOND, US, apart, nodes, rate, start_chain
 
-from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.model import Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
 
@@ -17,10 +16,10 @@ COST = replace(PLAIN, idle_jvm_share=0.003, consumer_wake_us=5.0, flush_us=10.0)
 
 def idle_ns(version: StormVersion, second: float, spread: bool) -> float:
     """CPU of the spout's node in a second almost without tuples; executors on one node, or on one each."""
-    scene = start(
-        chain((1, 2), ackers=0),
-        chain_trace([constant_work(0, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=0.001, anchored=False),
+    scene = start_chain(
+        (1, 2),
+        0,
+        rate(0.001),
         nodes(3),
         lambda e: Slot(f"node{e.start - 1 if spread else 0}", 6700),
         version=version,
@@ -62,14 +61,8 @@ def test_up_to_0_9_each_batch_wakes_the_transfer_thread_even_if_all_of_it_is_loc
     cost = replace(PLAIN, idle_jvm_share=0.0, consumer_wake_us=0.0)
     taken = []
     for wake_us in (0.0, 5.0):
-        scene = start(
-            chain((1, 1), ackers=0),
-            chain_trace([constant_work(0, 10)]),
-            SourcePlan(SourceKind.RATE, rate_per_s=125.0, anchored=False),
-            nodes(1),
-            lambda _: Slot("node0", 6700),
-            version=version,
-            cost=replace(cost, consumer_wake_us=wake_us),
+        scene = start_chain(
+            (1, 1), 0, rate(125.0), version=version, cost=replace(cost, consumer_wake_us=wake_us)
         )
         scene.plane.run_until(5 * SECOND)
         scene.plane.sample()
@@ -82,18 +75,16 @@ def test_up_to_0_9_each_batch_wakes_the_transfer_thread_even_if_all_of_it_is_loc
     assert taken[1] - taken[0] == pytest.approx((waits + turns + woken * 125) * 5 * US, rel=0.02)
 
 
-@pytest.mark.parametrize(("rate", "ends"), [(125.0, 0), (40.0, 2), (10.0, 9)])
-def test_a_wait_for_a_tuple_times_out_after_every_full_ten_milliseconds(rate: float, ends: int) -> None:
+@pytest.mark.parametrize(("per_s", "ends"), [(125.0, 0), (40.0, 2), (10.0, 9)])
+def test_a_wait_for_a_tuple_times_out_after_every_full_ten_milliseconds(per_s: float, ends: int) -> None:
     # Tuples come every 8, 25 or 100 ms. The bolt and the spout's send thread wait for them, and so does the
     # transfer thread, which is woken without need. Tuples come slightly late and take some time to process.
     taken = []
     for wake_us in (0.0, 5.0):
-        scene = start(
-            chain((1, 1), ackers=0),
-            chain_trace([constant_work(0, 10)]),
-            SourcePlan(SourceKind.RATE, rate_per_s=rate, anchored=False),
-            nodes(1),
-            lambda _: Slot("node0", 6700),
+        scene = start_chain(
+            (1, 1),
+            0,
+            rate(per_s),
             version=V0_9_2,
             cost=replace(PLAIN, idle_jvm_share=0.0, consumer_wake_us=wake_us, timer_slack_us=60.0),
         )
@@ -101,21 +92,13 @@ def test_a_wait_for_a_tuple_times_out_after_every_full_ten_milliseconds(rate: fl
         scene.plane.sample()
         scene.plane.run_until(25 * SECOND)
         taken.append(float(scene.plane.sample().node_cpu_ns["node0"]) / 20)
-    woken = 3 * (1 + ends) * rate
+    woken = 3 * (1 + ends) * per_s
     assert taken[1] - taken[0] == pytest.approx((300 + 1e6 / 1060 + woken) * 5 * US, rel=0.02)
 
 
 def test_housekeeping_begins_its_next_period_when_its_work_is_done() -> None:
     # 10 % of a core: 10 ms after the first 100 ms, then a tenth of each period (100 ms plus the last work).
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(0, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=0.001, anchored=False),
-        nodes(1),
-        lambda _: Slot("node0", 6700),
-        version=V1_0_6,
-        cost=replace(PLAIN, idle_jvm_share=0.1),
-    )
+    scene = start_chain((1, 1), 0, rate(0.001), version=V1_0_6, cost=replace(PLAIN, idle_jvm_share=0.1))
     ends, due, work = [], 0.0, 0.0
     for _ in range(5):
         due += 100 * MS + work
@@ -131,17 +114,16 @@ def test_housekeeping_begins_its_next_period_when_its_work_is_done() -> None:
 @pytest.mark.parametrize(("cores", "speed"), [(1, 0.9), (2, 1.0)])
 def test_housekeeping_slows_down_a_busy_thread_on_a_single_core(cores: int, speed: float) -> None:
     # A bolt gets 1 ms of work every 2 ms, and its worker's housekeeping takes 10 % of a core.
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(1 * MS, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=500.0, anchored=False),
+    scene = start_chain(
+        (1, 1),
+        1 * MS,
+        rate(500.0),
         nodes(2, cores=cores),
-        lambda e: Slot("node0" if e.component == "spout" else "node1", 6700),
+        apart,
         version=V1_0_6,
         cost=replace(PLAIN, idle_jvm_share=0.1),
     )
-    scene.plane.run_until(3 * SECOND)
-    scene.plane.finish()
+    scene.play(3 * SECOND)
     taken = scene.tape.column("executions", "end_ns") - scene.tape.column("executions", "start_ns")
     # Includes 4 us of dispatch; one call in a hundred shares its core with the thread that receives a tuple.
     assert taken[500:].mean() * speed == pytest.approx(1 * MS + 4 * US, rel=0.005)
@@ -151,12 +133,11 @@ def test_a_transfer_thread_that_is_already_awake_is_not_woken_again() -> None:
     # On a core filled by a flood, the thread runs 500 us after its wake-up at the earliest, so it is woken at
     # most 20,000 times in 10 s, for 5 us each; send threads have four batches in 500 us. In addition, waits
     # time out 300 times a second, for 5 us each.
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(0, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=50_000.0, anchored=False),
+    scene = start_chain(
+        (1, 1),
+        0,
+        rate(50_000.0),
         nodes(1, cores=1),
-        lambda _: Slot("node0", 6700),
         version=V0_9_2,
         cost=replace(PLAIN, idle_jvm_share=0.0, consumer_wake_us=5.0, slice_us=500.0),
     )
@@ -168,12 +149,11 @@ def test_a_transfer_thread_that_is_already_awake_is_not_woken_again() -> None:
 
 def test_cpu_of_compilers_is_counted_while_they_run() -> None:
     # Two thousand calls leave seconds of compilation to do, beside a bolt that wants the complete core.
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(0, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=5000.0, anchored=False),
+    scene = start_chain(
+        (1, 1),
+        0,
+        rate(5000.0),
         nodes(1, cores=1),
-        lambda _: Slot("node0", 6700),
         version=V1_0_6,
         cost=replace(PLAIN, warm_up_factor=4.0, warm_up_calls=1000.0, compile_s=4.0),
     )

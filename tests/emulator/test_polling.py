@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scene import MS, PLAIN, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import MS, PLAIN, SECOND, US, Scene, apart, nodes, rate, start_chain, together
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.model import Executor, Slot, StormVersion
 from storm_lab.model.version import V0_9_7, V2_8_8
 
@@ -19,29 +18,25 @@ QUIET = replace(PLAIN, idle_jvm_share=0.0)
 POLLS = replace(QUIET, look_us=10.0, look_beside=1.0, timer_slack_us=55.0)
 
 
-def apart(executor: Executor) -> Slot:
-    """Place the spout on a node of its own."""
-    return Slot("node0" if executor.component == "spout" else "node1", 6700)
-
-
 def played(
     cost: CostModel,
     seconds: float,
     per_s: float,
     *,
     version: StormVersion = V2_8_8,
-    place: Callable[[Executor], Slot] = lambda _: ONE,
+    place: Callable[[Executor], Slot] = together,
     cores: int = 4,
     ackers: int = 0,
     work: int = 0,
 ) -> Scene:
     """Play a spout and a bolt on two nodes."""
-    scene = start(
-        chain((1, 1), ackers=ackers),
-        chain_trace([constant_work(work, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=per_s, anchored=ackers > 0),
+    scene = start_chain(
+        (1, 1),
+        work,
+        rate(per_s, anchored=ackers > 0),
         nodes(2, cores=cores),
         place,
+        ackers=ackers,
         version=version,
         cost=cost,
     )
@@ -100,14 +95,8 @@ def test_polling_threads_slow_down_working_threads_on_the_same_core() -> None:
 
 def idle(*, bolts: int, cores: int, cost: CostModel) -> Scene:
     """A spout and ``bolts`` bolts with almost nothing to do, in one worker of 2.8.8."""
-    return start(
-        chain((1, bolts), ackers=0),
-        chain_trace([constant_work(0, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=0.001),
-        nodes(1, cores=cores),
-        lambda _: ONE,
-        version=V2_8_8,
-        cost=cost,
+    return start_chain(
+        (1, bolts), 0, rate(0.001, anchored=True), nodes(1, cores=cores), version=V2_8_8, cost=cost
     )
 
 
@@ -145,12 +134,12 @@ def test_polls_of_other_threads_shorten_the_sleep_of_a_core() -> None:
 
 def test_polls_that_are_due_together_on_a_full_core_do_not_stop_the_bolts() -> None:
     # Fine polls of 24 bolts end at different instants and need twelve times the core that they have.
-    scene = start(
-        chain((1, 24), ackers=1),
-        chain_trace([constant_work(30 * US, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=40.0, anchored=True),
+    scene = start_chain(
+        (1, 24),
+        30 * US,
+        rate(40.0, anchored=True),
         nodes(1, cores=1),
-        lambda _: ONE,
+        ackers=1,
         version=V2_8_8,
         cost=replace(POLLS, look_us=23.0),
     )
@@ -165,7 +154,7 @@ def test_a_transfer_thread_polls_only_if_its_worker_sends_to_other_workers() -> 
         k = scene.plane.kernel
         return int(k.thread["poll_every"][k.worker["transfer_thread"][scene.workers[ONE]]])
 
-    assert polls_each(lambda _: ONE) == 0
+    assert polls_each(together) == 0
     assert polls_each(apart) == 1055 * US
 
 

@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, chain, chain_trace, constant_work, nodes, poisson, start
+from scene import MS, SECOND, chain, chain_trace, constant_work, nodes, poisson, start, together
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
-from storm_lab.model import Slot
 
 COUNT = 60_000
 MEAN = 2 * MS
-
-
-def one_place(_executor: object) -> Slot:
-    return Slot("node0", 6700)
 
 
 def sojourn_ms(tape, component: str = "bolt0") -> np.ndarray:
@@ -40,11 +35,10 @@ def run_queue(costs, load: float, executors=None, cores: int = 4, seconds: float
         chain_trace(costs),
         poisson(rate, COUNT),
         nodes(1, cores=cores),
-        one_place,
+        together,
         ideal=True,
     )
-    scene.plane.run_until(int((seconds or COUNT / rate) * SECOND))
-    scene.plane.finish()
+    scene.play(int((seconds or COUNT / rate) * SECOND))
     return scene
 
 
@@ -121,11 +115,10 @@ def test_a_closed_loop_of_calls_has_the_throughput_of_mean_value_analysis() -> N
         chain_trace([exponential(3), exponential(4)]),
         SourcePlan(SourceKind.CLOSED_LOOP, calls=calls),
         nodes(1, cores=8),
-        one_place,
+        together,
         ideal=True,
     )
-    scene.plane.run_until(60 * SECOND)
-    scene.plane.finish()
+    scene.play(60 * SECOND)
     done = (scene.tape.column("roots", "outcome") == "acked").sum() / 60
     assert done == pytest.approx(calls / (calls + 1) * SECOND / MEAN, rel=0.03)
 

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import MS, SECOND, Scene, at_times, chain, chain_trace, constant_work, nodes, start, together
 
-from storm_lab.emulator.source import SourceKind, SourcePlan
-from storm_lab.model import Slot, StormVersion
+from storm_lab.model import StormVersion
 from storm_lab.model.version import V0_9_7, V1_0_6, V2_8_8
 
 
@@ -22,13 +21,12 @@ def three_long_calls(version: StormVersion, resets: int) -> Scene:
     scene = start(
         chain((1, 1), ackers=1, message_timeout_s=3.0),
         replace(trace, servers=("store",)),
-        SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([10 * MS] * 3), arrival_period_ns=3600 * SECOND),
+        at_times(np.array([10 * MS] * 3), anchored=True),
         nodes(1, cores=8),
-        lambda _: Slot("node0", 6700),
+        together,
         version=version,
     )
-    scene.plane.run_until(20 * SECOND)
-    scene.plane.finish()
+    scene.play(20 * SECOND)
     return scene
 
 

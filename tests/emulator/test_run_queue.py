@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scene import MS, SECOND, US, Scene, bolts_apart, chain, chain_trace, constant_work, nodes, start
+from scene import MS, SECOND, US, Scene, at_times, bolts_apart, chain, chain_trace, nodes, start, start_chain
 
-from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.state.kinds import MAIN
 from storm_lab.model import Slot
 from storm_lab.model.version import V0_9_7
@@ -17,15 +16,10 @@ TURN = 4 * MS
 
 def calls(bolts: int, cores: int, turn_ns: int) -> Scene:
     """``bolts`` bolts on node 0 get a tuple each, whose call takes a second."""
-    scene = start(
-        chain((1, bolts), ackers=0),
-        chain_trace([constant_work(SECOND, 10)]),
-        SourcePlan(
-            SourceKind.TRACE,
-            arrivals_ns=np.full(bolts, 100 * MS),
-            arrival_period_ns=3600 * SECOND,
-            anchored=False,
-        ),
+    scene = start_chain(
+        (1, bolts),
+        SECOND,
+        at_times(np.full(bolts, 100 * MS)),
         nodes(2, cores=cores),
         bolts_apart,
         version=V0_9_7,
@@ -114,7 +108,7 @@ def waits_us(work_ns: int, every_ns: int, turn_ns: int) -> NDArray[np.float64]:
     scene = start(
         chain((1, 1, 1), ackers=0),
         chain_trace([np.array([work_ns] * len(arrivals)), np.array([10 * SECOND] * len(arrivals))]),
-        SourcePlan(SourceKind.TRACE, arrivals_ns=arrivals, arrival_period_ns=3600 * SECOND, anchored=False),
+        at_times(arrivals),
         nodes(2, cores=1),
         bolts_apart,
         version=V0_9_7,
@@ -122,8 +116,7 @@ def waits_us(work_ns: int, every_ns: int, turn_ns: int) -> NDArray[np.float64]:
         sample_every=1,
     )
     scene.plane.kernel.cost["turn"] = turn_ns
-    scene.plane.run_until(SECOND)
-    scene.plane.finish()
+    scene.play(SECOND)
     mine = scene.tape.column("executions", "component") == "bolt0"
     asked, began = (
         np.sort(scene.tape.column("executions", name)[mine]) for name in ("enqueue_ns", "start_ns")

@@ -7,22 +7,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import (
+    MS,
+    SATURATED,
+    SECOND,
+    US,
+    Scene,
+    bolts_apart,
+    nodes,
+    rate,
+    start_chain,
+)
 
-from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.state.kinds import NETWORK
-from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model import Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
-
-FLOOD = SourcePlan(SourceKind.SATURATED, anchored=False)
-
-
-def in_one_worker(executor: Executor) -> Slot:
-    return Slot("node0", 6700)
-
-
-def spout_elsewhere(executor: Executor) -> Slot:
-    return Slot("node1" if executor.component == "spout" else "node0", 6700)
 
 
 def executed(scene: Scene, component: str) -> int:
@@ -40,14 +39,8 @@ def network_cpu(scene: Scene, node: int) -> int:
 
 
 def test_arriving_tuples_are_read_and_decoded_even_if_they_are_never_executed() -> None:
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(2 * MS)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=2500.0, anchored=False),
-        nodes(2, cores=1),
-        spout_elsewhere,
-        version=V0_9_7,
-        ideal=True,
+    scene = start_chain(
+        (1, 1), 2 * MS, rate(2500.0), nodes(2, cores=1), bolts_apart, version=V0_9_7, ideal=True
     )
     scene.plane.kernel.cost["receive"] = 40 * US
     # By then the bolt's queue is full and the receive thread is blocked.
@@ -60,14 +53,7 @@ def test_arriving_tuples_are_read_and_decoded_even_if_they_are_never_executed() 
 
 def test_zeromq_workers_and_storm_2_have_no_network_thread_of_their_own() -> None:
     for version in (V0_8_2, V2_8_8):
-        scene = start(
-            chain((1, 1), ackers=0),
-            chain_trace([constant_work(100 * US)]),
-            SourcePlan(SourceKind.RATE, rate_per_s=500.0, anchored=False),
-            nodes(2),
-            spout_elsewhere,
-            version=version,
-        )
+        scene = start_chain((1, 1), 100 * US, rate(500.0), nodes(2), bolts_apart, version=version)
         scene.plane.run_until(2 * SECOND)
         assert executed(scene, "bolt0") > 900
         assert network_cpu(scene, 0) == 0
@@ -75,14 +61,7 @@ def test_zeromq_workers_and_storm_2_have_no_network_thread_of_their_own() -> Non
 
 def emitted_by_half_second(version: StormVersion) -> list[int]:
     """Emits per half second of a spout that floods a bolt in its own worker, which takes 1 ms a tuple."""
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(MS)]),
-        FLOOD,
-        nodes(1, cores=4),
-        in_one_worker,
-        version=version,
-    )
+    scene = start_chain((1, 1), MS, SATURATED, nodes(1, cores=4), version=version)
     counts = []
     for step in range(80):
         before = scene.plane.kernel.s[0].roots_emitted
@@ -106,12 +85,13 @@ def test_a_queue_of_storm_2_frees_its_places_one_by_one() -> None:
 
 def two_bolts(debug: bool) -> int:
     """Tuples that two bolts of one worker execute in 9 s, on a node with a core for each thread."""
-    scene = start(
-        chain((1, 2), ackers=0, settings={"topology.debug": debug}),
-        chain_trace([constant_work(0 if debug else MS)]),
-        FLOOD,
+    scene = start_chain(
+        (1, 2),
+        0 if debug else MS,
+        SATURATED,
         nodes(2, cores=16),
-        spout_elsewhere,
+        bolts_apart,
+        given={"topology.debug": debug},
         version=V0_9_7,
         ideal=True,
     )
@@ -130,12 +110,13 @@ def test_only_one_thread_of_a_worker_writes_into_its_log_at_a_time() -> None:
 
 
 def test_logging_continues_after_a_writing_and_a_waiting_thread_have_died() -> None:
-    scene = start(
-        chain((1, 3), ackers=0, settings={"topology.debug": True}),
-        chain_trace([constant_work(0)]),
-        FLOOD,
+    scene = start_chain(
+        (1, 3),
+        0,
+        SATURATED,
         nodes(2, cores=16),
-        spout_elsewhere,
+        bolts_apart,
+        given={"topology.debug": True},
         version=V0_9_7,
         ideal=True,
     )
@@ -152,12 +133,13 @@ def test_logging_continues_after_a_writing_and_a_waiting_thread_have_died() -> N
 
 def spout_and_bolt_of_one_log(turn: int) -> tuple[int, int]:
     """Emits of a spout (1 ms of logging) and executions of a busy bolt (2 ms), in 9 s on one core."""
-    scene = start(
-        chain((1, 1, 1), ackers=0, settings={"topology.debug": True}),
-        chain_trace([constant_work(0), constant_work(0)]),
-        FLOOD,
+    scene = start_chain(
+        (1, 1, 1),
+        0,
+        SATURATED,
         nodes(2, cores=1),
         lambda executor: Slot("node1" if executor.component == "bolt0" else "node0", 6700),
+        given={"topology.debug": True},
         version=V0_9_7,
         ideal=True,
     )

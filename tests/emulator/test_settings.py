@@ -7,7 +7,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import (
+    MS,
+    SATURATED,
+    SECOND,
+    Scene,
+    apart,
+    chain,
+    chain_trace,
+    constant_work,
+    nodes,
+    rate,
+    start,
+    start_chain,
+    together,
+)
 
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.times import timers_of
@@ -16,29 +30,14 @@ from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.setup.queue_sizes import QueueSizes
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.errors import UserError
-from storm_lab.model import Executor, Slot, StormVersion, settings
+from storm_lab.model import StormVersion, settings
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
 from tests.control.real_world import TOPOLOGY, play, spec
 
-TOGETHER = Slot("node0", 6700)
 
-
-def apart(executor: Executor) -> Slot:
-    return Slot("node0" if executor.component == "spout" else "node1", 6700)
-
-
-def overloaded(
-    version: StormVersion, place: Any = lambda executor: TOGETHER, spouts: int = 1, **given: Any
-) -> Scene:
+def overloaded(version: StormVersion, place: Any = together, spouts: int = 1, **given: Any) -> Scene:
     """Half a second of a saturated spout and a bolt that takes a millisecond a tuple."""
-    scene = start(
-        chain((spouts, 1), ackers=0, settings=given),
-        chain_trace([constant_work(MS)]),
-        SourcePlan(SourceKind.SATURATED, anchored=False),
-        nodes(2),
-        place,
-        version=version,
-    )
+    scene = start_chain((spouts, 1), MS, SATURATED, nodes(2), place, given=given, version=version)
     scene.plane.run_until(SECOND // 2)
     return scene
 
@@ -90,9 +89,9 @@ def most_to_send(**given: Any) -> int:
 def enqueued(batch: int | None) -> list[int]:
     """Instants at which the last sixteen of 64 tuples that arrive together are put into the bolt's queue."""
     given = {} if batch is None else {settings.RECEIVER_BATCH: batch}
-    scene = start(
-        chain((1, 1), ackers=0, settings=given),
-        chain_trace([constant_work(0)]),
+    scene = start_chain(
+        (1, 1),
+        0,
         SourcePlan(
             SourceKind.TRACE,
             arrivals_ns=np.zeros(64, np.int64),
@@ -101,9 +100,9 @@ def enqueued(batch: int | None) -> list[int]:
         ),
         nodes(2),
         apart,
+        given=given,
     )
-    scene.plane.run_until(SECOND)
-    scene.plane.finish()
+    scene.play(SECOND)
     times = scene.tape.column("executions", "enqueue_ns")
     return [int(t) for t in np.sort(times)[-16:]]
 
@@ -116,17 +115,8 @@ def test_a_receive_thread_hands_over_as_many_tuples_at_once_as_its_buffer_size_s
 
 
 def found(version: StormVersion, **given: Any) -> list[int]:
-    scene = start(
-        chain((1, 1), ackers=0, settings=given),
-        chain_trace([constant_work(0)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=3.0, anchored=False),
-        nodes(1),
-        lambda executor: TOGETHER,
-        version=version,
-        ideal=True,
-    )
-    scene.plane.run_until(2 * SECOND)
-    scene.plane.finish()
+    scene = start_chain((1, 1), 0, rate(3.0), given=given, version=version, ideal=True)
+    scene.play(2 * SECOND)
     return [int(t) for t in np.sort(scene.tape.column("executions", "enqueue_ns"))]
 
 
@@ -149,16 +139,7 @@ def test_an_idle_spout_of_2_x_sleeps_as_long_as_its_last_wait_level_says() -> No
 def test_an_idle_bolt_of_2_x_parks_and_sleeps_as_the_clusters_settings_say() -> None:
     def waits(**given: int) -> tuple[float, float]:
         """Longest wait of a tuple in the bolt's queue and CPU of all executors, both in ms."""
-        scene = start(
-            chain((1, 1), ackers=0),
-            chain_trace([constant_work(0)]),
-            SourcePlan(SourceKind.RATE, rate_per_s=3.0, anchored=False),
-            nodes(1),
-            lambda executor: TOGETHER,
-            version=V2_8_8,
-            cost=CostModel(),
-            settings=given,
-        )
+        scene = start_chain((1, 1), 0, rate(3.0), version=V2_8_8, cost=CostModel(), settings=given)
         scene.plane.run_until(10 * SECOND)
         cpu = sum(scene.plane.sample().executor_cpu_ns.values())
         scene.plane.finish()
@@ -182,7 +163,7 @@ def test_a_low_watermark_above_the_high_one_is_refused() -> None:
             chain_trace([constant_work(0)]),
             SourcePlan(SourceKind.SATURATED),
             nodes(1),
-            lambda executor: TOGETHER,
+            together,
             version=V2_8_8,
             settings={settings.NETTY_HIGH: 1000},
         )

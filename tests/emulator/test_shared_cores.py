@@ -6,15 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, US, chain, chain_trace, constant_work, start
+from scene import MS, SATURATED, SECOND, US, rate, start_chain
 
-from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.errors import UserError
 from storm_lab.model import Cluster, Executor, Node, Slot
 from storm_lab.model.version import V0_9_7
 
 SECONDS = 4
-FLOOD = SourcePlan(SourceKind.SATURATED, anchored=False)
 
 
 def machine(
@@ -35,18 +33,9 @@ def cores_used(spouts: Sequence[int], cluster: Cluster) -> list[float]:
         node = len(spouts) if executor.component == "bolt0" else home[executor.start - 2]
         return Slot(f"node{node}", 6700)
 
-    scene = start(
-        chain((len(home), 1), ackers=0),
-        chain_trace([constant_work(0, 10)]),
-        FLOOD,
-        cluster,
-        place,
-        version=V0_9_7,
-        ideal=True,
-    )
+    scene = start_chain((len(home), 1), 0, SATURATED, cluster, place, version=V0_9_7, ideal=True)
     scene.plane.kernel.cost["poll"] = MS
-    scene.plane.run_until(SECONDS * SECOND)
-    scene.plane.finish()
+    scene.play(SECONDS * SECOND)
     component, task = (scene.tape.column("counts", name) for name in ("component", "task"))
     emitted = scene.tape.column("counts", "emitted")
     used = [0.0] * len(spouts)
@@ -88,15 +77,7 @@ def test_a_node_that_has_used_up_its_quota_leaves_its_cores_to_the_others():
 def test_nodes_with_quotas_take_turns_at_all_cores():
     """Each node may use 18 ms of CPU in 20 ms and wants two cores: it has both for 9 ms, then none for 11."""
     cluster = Cluster(machine((0, 0), 2.0, cores=2, quota=0.9).nodes[:2], 2.0)
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(0, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=1.0, anchored=False),
-        cluster,
-        lambda _: Slot("node0", 6700),
-        version=V0_9_7,
-        ideal=True,
-    )
+    scene = start_chain((1, 1), 0, rate(1.0), cluster, version=V0_9_7, ideal=True)
     scene.plane.set_starting(cluster.nodes[0], 2)
     scene.plane.run_until(10 * MS)
     scene.plane.set_starting(cluster.nodes[1], 2)
@@ -114,10 +95,10 @@ def test_nodes_with_quotas_take_turns_at_all_cores():
 def test_a_node_waits_for_the_end_of_another_nodes_turn(shared: float | None, apart_ms: list[int]):
     """A tuple every ms beside a node that always wants the only core: four tuples run every 4 ms."""
     cluster = machine((1, 1), shared, cores=1)
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([constant_work(US, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=1000.0, anchored=False),
+    scene = start_chain(
+        (1, 1),
+        US,
+        rate(1000.0),
         cluster,
         lambda executor: Slot("node0" if executor.component == "bolt0" else "node1", 6700),
         version=V0_9_7,
@@ -126,8 +107,7 @@ def test_a_node_waits_for_the_end_of_another_nodes_turn(shared: float | None, ap
     )
     scene.plane.kernel.cost["turn"] = 4 * MS
     scene.plane.set_starting(cluster.nodes[2], 1)
-    scene.plane.run_until(SECONDS * SECOND)
-    scene.plane.finish()
+    scene.play(SECONDS * SECOND)
     is_bolt = scene.tape.column("executions", "component") == "bolt0"
     began = np.sort(scene.tape.column("executions", "start_ns")[is_bolt])[1000:1100]
     assert sorted(np.diff(began)[:4] / MS) == pytest.approx(apart_ms, abs=0.01)

@@ -17,8 +17,20 @@ import pytest
 from storm_lab.emulator.setup.offset_log import OffsetLog
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.errors import UserError
-from storm_lab.model import Executor, Slot
-from tests.emulator.scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+from storm_lab.model import Slot
+from tests.emulator.scene import (
+    MS,
+    SECOND,
+    US,
+    Scene,
+    apart,
+    chain,
+    chain_trace,
+    constant_work,
+    nodes,
+    start,
+    together,
+)
 
 LINES = 100_000
 REPLAY = FailurePolicy.REPLAY
@@ -34,11 +46,7 @@ def _scene(
     """Spouts on a node of their own, one bolt and one acker on another."""
     topology = chain([spouts, 1], ackers=1, message_timeout_s=5.0, max_spout_pending=max_pending)
     trace = chain_trace([constant_work(work_us * US, LINES)])
-
-    def place(executor: Executor) -> Slot:
-        return Slot("node0", 6700) if executor.component == "spout" else Slot("node1", 6700)
-
-    return start(topology, trace, source, nodes(2), place, **options)
+    return start(topology, trace, source, nodes(2), apart, **options)
 
 
 def _restart_spouts(scene: Scene, at_s: float, away_s: float = 1.0) -> None:
@@ -56,10 +64,16 @@ def _restart_spouts(scene: Scene, at_s: float, away_s: float = 1.0) -> None:
 
 
 def _end(scene: Scene, at_s: float) -> dict[str, Any]:
-    scene.plane.run_until(round(at_s * SECOND))
-    scene.plane.finish()
+    scene.play(round(at_s * SECOND))
     names = ("line", "attempt", "outcome", "emit_ns", "complete_ns", "spout_task")
     return {name: scene.tape.column("roots", name) for name in names}
+
+
+def _after_death(at_s: float, source: SourcePlan, *, end_s: float = 20.0, **options: Any) -> dict[str, Any]:
+    """Roots of a run whose spouts are killed and started again."""
+    scene = _scene(source, **options)
+    _restart_spouts(scene, at_s)
+    return _end(scene, end_s)
 
 
 def _lines(roots: dict[str, Any], chosen: Any) -> list[int]:
@@ -67,9 +81,7 @@ def _lines(roots: dict[str, Any], chosen: Any) -> list[int]:
 
 
 def test_a_log_is_read_again_from_its_last_checkpoint_and_loses_nothing() -> None:
-    scene = _scene(LOG)
-    _restart_spouts(scene, 9.0)
-    roots = _end(scene, 20.0)
+    roots = _after_death(9.0, LOG)
     again = roots["attempt"] == 1
     stored = 8 * 100  # The last checkpoint was at 8 s.
     assert _lines(roots, again)[0] >= stored - 2
@@ -82,9 +94,7 @@ def test_a_log_is_read_again_from_its_last_checkpoint_and_loses_nothing() -> Non
 
 
 def test_lines_of_a_log_are_replayed_in_order_and_before_new_lines() -> None:
-    scene = _scene(LOG)
-    _restart_spouts(scene, 9.0)
-    roots = _end(scene, 20.0)
+    roots = _after_death(9.0, LOG)
     for task in np.unique(roots["spout_task"]):
         late = (roots["spout_task"] == task) & (roots["emit_ns"] > 9 * SECOND)
         lines = roots["line"][late][np.argsort(roots["emit_ns"][late])]
@@ -92,9 +102,7 @@ def test_lines_of_a_log_are_replayed_in_order_and_before_new_lines() -> None:
 
 
 def test_every_reader_of_a_log_has_its_own_partition_with_its_share_of_the_rate() -> None:
-    scene = _scene(LOG, spouts=3)
-    _restart_spouts(scene, 9.0)
-    roots = _end(scene, 20.0)
+    roots = _after_death(9.0, LOG, spouts=3)
     partitions = [
         np.unique(roots["line"][roots["spout_task"] == t] % 3) for t in np.unique(roots["spout_task"])
     ]
@@ -104,9 +112,7 @@ def test_every_reader_of_a_log_has_its_own_partition_with_its_share_of_the_rate(
 
 @pytest.mark.parametrize("period_s", [0.5, 2.0, 4.0])
 def test_more_lines_are_replayed_the_older_the_last_checkpoint_is(period_s: float) -> None:
-    scene = _scene(replace(LOG, checkpoint_ns=round(period_s * SECOND)))
-    _restart_spouts(scene, 11.9)
-    roots = _end(scene, 20.0)
+    roots = _after_death(11.9, replace(LOG, checkpoint_ns=round(period_s * SECOND)))
     since = 11.9 % period_s
     assert abs(int((roots["attempt"] > 0).sum()) - 100 * since) <= 4
 
@@ -176,9 +182,7 @@ def test_a_held_line_is_emitted_until_it_is_acked_and_then_never_again() -> None
 
 
 def test_a_popped_line_is_emitted_once_even_if_its_spout_dies() -> None:
-    scene = _scene(replace(POPPED, rate_per_s=600.0))
-    _restart_spouts(scene, 3.0)
-    roots = _end(scene, 20.0)
+    roots = _after_death(3.0, replace(POPPED, rate_per_s=600.0))
     assert (roots["outcome"] == "lost").sum() > 100
     assert max(Counter(roots["line"].tolist()).values()) == 1
     assert (roots["attempt"] == 0).all()
@@ -186,9 +190,7 @@ def test_a_popped_line_is_emitted_once_even_if_its_spout_dies() -> None:
 
 @pytest.mark.parametrize("on_fail", list(FailurePolicy))
 def test_callers_wait_for_their_answers_and_continue_after_a_death(on_fail: FailurePolicy) -> None:
-    scene = _scene(replace(CALLS, on_fail=on_fail))
-    _restart_spouts(scene, 3.0)
-    roots = _end(scene, 20.0)
+    roots = _after_death(3.0, replace(CALLS, on_fail=on_fail))
     steps = [(int(t), 1) for t in roots["emit_ns"]]
     steps += [(int(t), -1) for t in roots["complete_ns"] if t >= 0]
     waiting = np.cumsum([step for _, step in sorted(steps)])
@@ -202,25 +204,19 @@ def test_callers_wait_for_their_answers_and_continue_after_a_death(on_fail: Fail
 @pytest.mark.parametrize("source", [LOG, HELD])
 def test_a_line_taken_but_not_emitted_by_a_dying_spout_returns_to_the_source(source: SourcePlan) -> None:
     # Each fetch takes 400 ms, so the spouts are killed with a line in hand.
-    scene = _scene(replace(source, fetch_ns=400 * MS, rate_per_s=1000.0))
-    _restart_spouts(scene, 2.1)
-    roots = _end(scene, 20.0)
+    roots = _after_death(2.1, replace(source, fetch_ns=400 * MS, rate_per_s=1000.0))
     acked = _lines(roots, roots["outcome"] == "acked")
     assert set(range(max(acked))) <= {*acked, *_lines(roots, roots["outcome"] == "pending")}
 
 
 def test_a_popped_line_in_hand_is_lost_with_its_spout() -> None:
-    scene = _scene(replace(POPPED, fetch_ns=400 * MS, rate_per_s=1000.0))
-    _restart_spouts(scene, 2.1)
-    roots = _end(scene, 20.0)
+    roots = _after_death(2.1, replace(POPPED, fetch_ns=400 * MS, rate_per_s=1000.0))
     missing = set(range(int(roots["line"].max()))) - set(roots["line"].tolist())
     assert len(missing) == 2  # One in hand in each of the two spouts.
 
 
 def test_a_log_read_by_a_fetch_thread_is_read_again_from_its_last_checkpoint() -> None:
-    scene = _scene(replace(LOG, fetch_ns=300 * MS, fetch_lines=50, fetch_thread=True))
-    _restart_spouts(scene, 9.0)
-    roots = _end(scene, 20.0)
+    roots = _after_death(9.0, replace(LOG, fetch_ns=300 * MS, fetch_lines=50, fetch_thread=True))
     acked = _lines(roots, roots["outcome"] == "acked")
     assert set(range(max(acked))) <= {*acked, *_lines(roots, roots["outcome"] == "pending")}
     assert max(acked) > 1900
@@ -235,9 +231,7 @@ def test_recorded_arrivals_of_a_log_are_dealt_to_its_partitions_and_all_acked() 
         on_fail=REPLAY,
         checkpoint_ns=2 * SECOND,
     )
-    scene = _scene(plan, spouts=3)
-    _restart_spouts(scene, 9.0)
-    roots = _end(scene, 20.0)
+    roots = _after_death(9.0, plan, spouts=3)
     acked = set(_lines(roots, roots["outcome"] == "acked"))
     for partition, each_second in enumerate((34, 33, 33)):
         own = sorted(line for line in acked if line % 3 == partition)
@@ -256,9 +250,7 @@ def test_a_changed_rate_reaches_every_partition() -> None:
 def test_the_same_deaths_give_the_same_rows() -> None:
     ends = []
     for _ in range(2):
-        scene = _scene(LOG)
-        _restart_spouts(scene, 9.0)
-        ends.append(_end(scene, 15.0))
+        ends.append(_after_death(9.0, LOG, end_s=15.0))
     for name in ends[0]:
         assert (ends[0][name] == ends[1][name]).all()
 
@@ -342,7 +334,7 @@ def test_a_log_without_ackers_is_refused() -> None:
     topology = chain([1, 1], ackers=0)
     trace = chain_trace([constant_work(US, 10)])
     with pytest.raises(UserError, match="has no ackers"):
-        start(topology, trace, LOG, nodes(1), lambda executor: Slot("node0", 6700))
+        start(topology, trace, LOG, nodes(1), together)
 
 
 def test_a_topology_without_a_log_has_no_committed_offset() -> None:

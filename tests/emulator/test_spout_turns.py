@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scene import MS, SECOND, US, Scene, chain_trace, constant_work, nodes, start
+from scene import MS, SECOND, US, Scene, at_times, chain_trace, constant_work, nodes, rate, start, together
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
-from storm_lab.model import Component, Slot, Subscription, Topology
-
-SLOT = Slot("node0", 6700)
+from storm_lab.model import Component, Subscription, Topology
 
 
 def topology(executors: int, tasks: int, **settings: object) -> Topology:
@@ -25,9 +23,7 @@ def topology(executors: int, tasks: int, **settings: object) -> Topology:
 
 
 def lines_at(times: Sequence[int], anchored: bool = False) -> SourcePlan:
-    return SourcePlan(
-        SourceKind.TRACE, arrivals_ns=np.array(times), arrival_period_ns=3600 * SECOND, anchored=anchored
-    )
+    return at_times(np.array(times), anchored=anchored)
 
 
 def turns(plan: SourcePlan, executors: int = 1, tasks: int = 1, **settings: object) -> Scene:
@@ -37,7 +33,7 @@ def turns(plan: SourcePlan, executors: int = 1, tasks: int = 1, **settings: obje
         chain_trace([constant_work(0, 10)]),
         plan,
         nodes(1, cores=8),
-        lambda _: SLOT,
+        together,
         ideal=True,
     )
     scene.plane.kernel.cost["poll"] = 100 * US
@@ -54,8 +50,7 @@ def emits(scene: Scene) -> list[tuple[int, int]]:
 def test_a_turn_calls_next_tuple_once_on_each_task_and_sleeps_only_when_none_emitted() -> None:
     lines = [10 * MS] * 4 + [10 * MS + 600 * US, 11 * MS + 450 * US]
     scene = turns(lines_at(lines), tasks=3, ackers=0)
-    scene.plane.run_until(1 * SECOND)
-    scene.plane.finish()
+    scene.play(1 * SECOND)
     # Spout tasks are numbered after the bolt's. The turn at 10 ms emits on all three tasks. The next one
     # follows without a sleep, emits on the first task and ends, as no lines are left for the others. The turn
     # at 10.4 ms finds nothing and sleeps to 11.4 ms, past the line of 10.6 ms, which the next turn takes. The
@@ -68,14 +63,12 @@ def test_a_turn_calls_next_tuple_once_on_each_task_and_sleeps_only_when_none_emi
 def test_sleeps_end_late_between_turns_and_in_next_tuple() -> None:
     idle = turns(lines_at([10 * MS]), ackers=0)
     idle.plane.kernel.cost["late"] = 60 * US
-    idle.plane.run_until(SECOND)
-    idle.plane.finish()
+    idle.play(SECOND)
     # Ten sleeps of 1.06 ms, and a call of 100 us.
     assert emits(idle) == [(10_700, 2)]
     asleep = turns(SourcePlan(SourceKind.SATURATED, sleep_ns=5 * MS), ackers=1)
     asleep.plane.kernel.cost["late"] = 60 * US
-    asleep.plane.run_until(SECOND)
-    asleep.plane.finish()
+    asleep.play(SECOND)
     emit = asleep.tape.column("roots", "emit_ns")
     assert set(np.diff(emit)) == {5 * MS + 60 * US + 100 * US}
     # The log deducts the sleep that the spout asked for.
@@ -88,12 +81,11 @@ def test_the_pending_limit_is_checked_once_a_turn_so_several_tasks_may_exceed_it
         chain_trace([constant_work(1 * MS, 10)]),
         SourcePlan(SourceKind.SATURATED),
         nodes(1, cores=8),
-        lambda _: SLOT,
+        together,
         ideal=True,
     )
     scene.plane.kernel.cost["poll"] = 10 * US
-    scene.plane.run_until(1 * SECOND)
-    scene.plane.finish()
+    scene.play(1 * SECOND)
     emit, done = scene.tape.column("roots", "emit_ns"), scene.tape.column("roots", "complete_ns")
     done = np.where(done < 0, 2 * SECOND, done)
     pending = [int(((emit <= t) & (done > t)).sum()) for t in np.unique(emit)]
@@ -112,8 +104,7 @@ def test_a_line_of_a_shared_source_goes_to_the_spout_whose_turn_comes_first() ->
     spouts.plane.start_executor(worker, second)
     spouts.plane.connect(worker, dict.fromkeys(spouts.view, worker))
     spouts.plane.activate(worker, True)
-    spouts.plane.run_until(1 * SECOND)
-    spouts.plane.finish()
+    spouts.play(1 * SECOND)
     # Turns of the first spout begin at 0.0 of every millisecond, those of the second at 0.4.
     assert emits(spouts) == [(200_500, second.start), (301_100, first.start)]
 
@@ -121,9 +112,7 @@ def test_a_line_of_a_shared_source_goes_to_the_spout_whose_turn_comes_first() ->
 def test_spouts_that_share_a_source_do_not_all_wake_for_every_line() -> None:
     events = []
     for executors in (1, 20):
-        scene = turns(
-            SourcePlan(SourceKind.RATE, rate_per_s=10.0, anchored=False), executors=executors, tasks=executors
-        )
+        scene = turns(rate(10.0), executors=executors, tasks=executors)
         scene.plane.run_until(100 * SECOND)
         events.append(scene.plane.events)
     # A thousand lines: one more event for each idle spout and line would be 19,000 more.
@@ -133,7 +122,6 @@ def test_spouts_that_share_a_source_do_not_all_wake_for_every_line() -> None:
 def test_a_line_that_no_spout_could_take_is_taken_when_the_pending_limit_allows() -> None:
     scene = turns(lines_at([10 * MS, 10 * MS], anchored=True), executors=2, tasks=2, ackers=1)
     scene.plane.kernel.topology[0].max_pending = 1
-    scene.plane.run_until(1 * SECOND)
-    scene.plane.finish()
+    scene.play(1 * SECOND)
     assert sorted(scene.tape.column("roots", "line").tolist()) == [0, 1]
     assert set(scene.tape.column("roots", "outcome")) == {"acked"}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, US, Scene, bolts_apart, chain, chain_trace, nodes, start
+from scene import MS, SECOND, US, Scene, at_times, bolts_apart, chain, chain_trace, nodes, rate, start
 
-from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.state.kinds import NETWORK
 from storm_lab.model.version import V0_9_7
 
@@ -18,20 +17,14 @@ def two_calls(first_ns: int, *, cores: int = 1, slice_ns: int = SLICE) -> Scene:
     scene = start(
         chain((1, 2), ackers=0),
         chain_trace([np.array([first_ns, US])]),
-        SourcePlan(
-            SourceKind.TRACE,
-            arrivals_ns=np.array([100 * MS, 100 * MS + 10 * US]),
-            arrival_period_ns=3600 * SECOND,
-            anchored=False,
-        ),
+        at_times([100 * MS, 100 * MS + 10 * US]),
         nodes(2, cores=cores),
         bolts_apart,
         version=V0_9_7,
         ideal=True,
     )
     scene.plane.kernel.cost["slice"] = slice_ns
-    scene.plane.run_until(SECOND)
-    scene.plane.finish()
+    scene.play(SECOND)
     return scene
 
 
@@ -63,7 +56,7 @@ def reads_per_tuple(slice_ns: int) -> float:
     scene = start(
         chain((1, 1), ackers=0),
         chain_trace([np.full(1000, 200 * US)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=6000.0, anchored=False),
+        rate(6000.0),
         nodes(2, cores=1),
         bolts_apart,
         version=V0_9_7,

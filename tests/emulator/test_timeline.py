@@ -5,17 +5,14 @@ All costs are round numbers in microseconds, so that every instant can be added 
 
 from __future__ import annotations
 
-import numpy as np
-from scene import MS, SECOND, US, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import MS, SECOND, US, Scene, at_times, nodes, start_chain, together
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.model import Executor, Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
 
 # One line at 10 ms; the next one an hour later.
-ONE_LINE = SourcePlan(
-    SourceKind.TRACE, arrivals_ns=np.array([10 * MS]), arrival_period_ns=3600 * SECOND, anchored=True
-)
+ONE_LINE = at_times([10 * MS], anchored=True)
 
 
 def with_round_costs(scene: Scene) -> Scene:
@@ -36,22 +33,10 @@ def with_round_costs(scene: Scene) -> Scene:
 
 
 def play(version: StormVersion, place) -> Scene:
-    scene = start(
-        chain((1, 1), ackers=1),
-        chain_trace([constant_work(300 * US, 1)]),
-        ONE_LINE,
-        nodes(2, cores=8),
-        place,
-        version=version,
-    )
+    scene = start_chain((1, 1), 300 * US, ONE_LINE, nodes(2, cores=8), place, ackers=1, version=version)
     scene = with_round_costs(scene)
-    scene.plane.run_until(1 * SECOND)
-    scene.plane.finish()
+    scene.play(1 * SECOND)
     return scene
-
-
-def together(_executor: Executor) -> Slot:
-    return Slot("node0", 6700)
 
 
 def bolt_apart(executor: Executor) -> Slot:
@@ -148,31 +133,29 @@ def test_a_sleep_inside_next_tuple_rounds_latency_up_to_its_end() -> None:
     """T-Storm section III: a spout that sleeps 5 ms per emit sees acks only when it wakes up."""
     latencies = []
     for work in (1 * MS, 6 * MS):
-        scene = start(
-            chain((1, 1), ackers=1),
-            chain_trace([constant_work(work, 1)]),
+        scene = start_chain(
+            (1, 1),
+            work,
             SourcePlan(SourceKind.SATURATED, sleep_ns=5 * MS),
             nodes(1, cores=8),
-            together,
+            ackers=1,
             ideal=True,
         )
         scene.plane.kernel.topology[0].max_pending = 1
-        scene.plane.run_until(1 * SECOND)
-        scene.plane.finish()
+        scene.play(1 * SECOND)
         latencies.append(scene.tape.column("roots", "latency_ns"))
     # With one tuple pending the spout polls every 1 ns of its idle sleep, so nothing is rounded up.
     assert set(latencies[0][latencies[0] >= 0]) == {1 * MS}
     assert set(latencies[1][latencies[1] >= 0]) == {6 * MS}
-    scene = start(
-        chain((1, 1), ackers=1),
-        chain_trace([constant_work(6 * MS, 1)]),
+    scene = start_chain(
+        (1, 1),
+        6 * MS,
         SourcePlan(SourceKind.SATURATED, sleep_ns=7 * MS),
         nodes(1, cores=8),
-        together,
+        ackers=1,
         ideal=True,
     )
-    scene.plane.run_until(1 * SECOND)
-    scene.plane.finish()
+    scene.play(1 * SECOND)
     latency = scene.tape.column("roots", "latency_ns")
     # Without a limit it is asleep when the ack comes after 6 ms, and sees it after 7 ms.
     assert set(latency[latency >= 0]) == {7 * MS}

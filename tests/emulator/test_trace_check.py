@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scene import chain, chain_trace, constant_work, nodes
+from scene import chain, chain_trace, constant_work, nodes, rate
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.setup.plan_check import LARGEST_TUPLE, LONGEST_CALL_NS, check_plan
-from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.source import TopologyPlan
 from storm_lab.errors import UserError
 from storm_lab.model import Component, Topology
 from storm_lab.model.version import V1_0_6
@@ -21,9 +21,7 @@ from storm_lab.workloads.workload_trace import WorkloadTrace
 
 
 def play(trace: WorkloadTrace, topology: Topology | None = None) -> None:
-    plan = TopologyPlan(
-        topology or chain((1, 1)), trace, {"spout": SourcePlan(SourceKind.RATE, rate_per_s=1.0)}
-    )
+    plan = TopologyPlan(topology or chain((1, 1)), trace, {"spout": rate(1.0, anchored=True)})
     DataPlane(nodes(1), V1_0_6, CostModel(), [plan], seed=1)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, Scene, chain, chain_trace, constant_work, nodes, start
+from scene import MS, SECOND, Scene, chain, chain_trace, constant_work, nodes, rate, start
 
-from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.unreached import Unreached, gives_up_after_ns, unreached_of
 from storm_lab.model import Executor, Grouping, Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
@@ -21,7 +20,7 @@ def scene(version: StormVersion, unreached: Unreached | None = None) -> Scene:
     return start(
         chain((1, 2), Grouping.ALL, ackers=0),
         chain_trace([constant_work(MS // 10, 10)]),
-        SourcePlan(SourceKind.RATE, rate_per_s=1000 / EVERY_MS, anchored=False),
+        rate(1000 / EVERY_MS),
         nodes(3),
         place,
         version=version,
@@ -50,8 +49,7 @@ def play(version: StormVersion, unreached: Unreached | None = None, *, connectin
     cut_off(made, connecting=connecting)
     made.plane.run_until(1505 * MS)
     made.plane.connect(sender(made), made.view)
-    made.plane.run_until(3 * SECOND)
-    made.plane.finish()
+    made.play(3 * SECOND)
     return made
 
 
@@ -115,8 +113,7 @@ def test_a_blocked_tuple_stops_all_sending_and_nothing_is_lost(version: StormVer
     made.plane.run_until(1505 * MS)
     made.plane.connect(sender(made), made.view)
     assert not made.plane.has_parked(sender(made))
-    made.plane.run_until(3 * SECOND)
-    made.plane.finish()
+    made.play(3 * SECOND)
     assert made.plane.lost == 0
     assert not started(made, 1)
     assert not started(made, 2), "the receiver that is there gets nothing either"
