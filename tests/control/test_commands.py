@@ -78,7 +78,7 @@ def test_a_kill_lets_queues_drain_so_that_nothing_in_them_is_lost() -> None:
     assert (rash.rows.table("roots")["outcome"] == "lost").any()
 
 
-@pytest.mark.parametrize("method", [Restart(), Smooth(), NStorm(poll_s=1.0)], ids=lambda m: m.name)
+@pytest.mark.parametrize("method", [Restart(), Smooth(), NStorm(poll_s=1.0)], ids=repr)
 def test_a_killed_topology_is_removed_with_every_migration_method(method: MigrationMethod) -> None:
     played = _played(
         {"fault": "kill-topology", "at_s": 30, "topology": "tree", "wait_s": 3},

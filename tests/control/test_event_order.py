@@ -67,7 +67,7 @@ def test_services_that_act_at_the_same_instants_may_be_listed_in_any_order() -> 
         _same(first, other)
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
 def test_nodes_may_be_listed_in_any_order(method: MigrationMethod) -> None:
     services = (RandomMoves("tree", first_s=25.0, period_s=20.0, executors=2),)
     run = spec(duration_s=80.0, migration=method, faults=FAULTS, services=services)

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
-
-import pytest
 
 from storm_lab.emulator.control.clock import SECOND
 from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.migration.method import (
-    MIGRATION_METHODS,
-    Migration,
-    MigrationMethod,
-    migration_method,
-)
+from storm_lab.emulator.control.migration.method import Migration, MigrationMethod
 from storm_lab.emulator.control.migration.rebalance import Rebalance
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.supervisor import Supervisor
 from storm_lab.emulator.control.worker import WorkerProcess
-from storm_lab.errors import UserError
 from tests.control.fake_plane import FakePlane
 from tests.control.world import chain, phases_at, run_to, running, seconds_of, swapped
 
@@ -172,12 +163,9 @@ def test_a_smooth_migration_never_stops_all_spouts_and_a_rebalance_stops_them_lo
     assert stopped(Rebalance(wait_s=30.0)) > stopped(Restart())
 
 
-@migration_method
 @dataclass(frozen=True, slots=True)
 class _Lazy(MigrationMethod):
     """A method for this test only, with which supervisors never retire a worker."""
-
-    name: ClassVar[str] = "lazy-test-method"
 
     def begin(self, control: ControlPlane) -> Migration:
         return _NeverRetires(control)
@@ -188,26 +176,13 @@ class _NeverRetires(Migration):
         self.control.log.note(supervisor.actor, "spare-worker", str(process.slot), reason)
 
 
-def test_a_new_migration_method_is_one_class_that_is_found_by_its_name() -> None:
-    method = MIGRATION_METHODS.build("lazy-test-method", {}, field="migration")
-    control, plane = _running(method)
+def test_a_new_migration_method_overrides_the_steps_that_it_does_differently() -> None:
+    control, plane = _running(_Lazy())
     _rotate(control)
     run_to(control, 103)
     assert control.log.of("kill-worker") == []
     assert 0 in plane.alive
     assert len(control.log.of("spare-worker")) == 1
-
-
-def test_methods_are_found_by_name_with_their_parameters() -> None:
-    assert {"restart", "rebalance", "tstorm", "nstorm"} <= set(MIGRATION_METHODS.names())
-    assert MIGRATION_METHODS.build("tstorm", {"kill_delay_s": 5.0}, field="migration") == Smooth(5.0)
-
-
-def test_an_unknown_method_or_parameter_is_refused_with_a_hint() -> None:
-    with pytest.raises(UserError, match=r"migration = 'tstrom'.*did you mean tstorm"):
-        MIGRATION_METHODS.build("tstrom", {}, field="migration")
-    with pytest.raises(UserError, match=r"migration.delay.*kill_delay_s"):
-        MIGRATION_METHODS.build("tstorm", {"delay": 3}, field="migration")
 
 
 def test_the_same_seed_gives_the_same_log_and_another_seed_other_phases() -> None:

@@ -104,7 +104,7 @@ def test_the_scheduler_places_a_case(checkout: Path) -> None:
 
 FAULT_AND_METHOD = """
 from storm_lab.emulator.control.faults import FaultPlan, PlannedWorld
-from storm_lab.emulator.control.migration.method import MIGRATION_METHODS
+from storm_lab.emulator.control.migration.quiet_start import QuietStart
 from storm_lab.errors import UserError
 from storm_lab.model import Cluster, Node
 from storm_lab.model.version import V0_8_2
@@ -115,12 +115,11 @@ try:
     FaultPlan.of_rows([{"fault": "brown-out", "at_s": 60, "factor": 5}]).check(world)
 except UserError as error:
     print(error)
-method = MIGRATION_METHODS.build("quiet-start", {"idle_s": 3.0}, field="migration")
-print(method.begin(None).spout_idle_s(None))
+print(QuietStart(idle_s=3.0).begin(None).spout_idle_s(None))
 """
 
 
-def test_the_fault_and_the_migration_method_are_found_by_name(checkout: Path) -> None:
+def test_the_fault_is_found_by_name_and_the_migration_method_begins(checkout: Path) -> None:
     refusal, idle_s = output_of(checkout, "-c", FAULT_AND_METHOD).splitlines()
     assert refusal == "faults[0].factor = 5: a brown-out needs a number; give 0.01 to 1"
     assert float(idle_s) == 3.0

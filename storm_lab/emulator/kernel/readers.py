@@ -73,14 +73,10 @@ def lose_pending(k: State, executor: int) -> int:
     """Give up roots in a dying spout's pending map, at most MAX_LOST_ROOTS; returns how many are left."""
     e = rows.executor(k, executor)
     for _ in range(MAX_LOST_ROOTS):
-        if e.new_head >= 0:
-            close_root(k, e.new_head, kinds.LOST)
-        elif e.old_head >= 0:
-            close_root(k, e.old_head, kinds.LOST)
-        elif e.expired_head >= 0:
-            close_root(k, e.expired_head, kinds.LOST)
-        else:
+        root = e.new_head if e.new_head >= 0 else e.old_head if e.old_head >= 0 else e.expired_head
+        if root < 0:
             break
+        close_root(k, root, kinds.LOST)
     return e.pending
 
 

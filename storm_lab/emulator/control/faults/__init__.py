@@ -1,5 +1,5 @@
 """Faults, found by name. A fault plan is plain data and is checked before the run."""
 
-from storm_lab.emulator.control.faults.fault import FAULTS, Fault, FaultPlan, PlannedWorld, fault_kind
+from storm_lab.emulator.control.faults.fault import Fault, FaultPlan, PlannedWorld, fault_kind
 
-__all__ = ["FAULTS", "Fault", "FaultPlan", "PlannedWorld", "fault_kind"]
+__all__ = ["Fault", "FaultPlan", "PlannedWorld", "fault_kind"]

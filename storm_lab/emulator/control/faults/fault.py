@@ -7,22 +7,25 @@ plan lists the faults of a run with their times.
 
 from __future__ import annotations
 
+import importlib
 import math
+import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, ClassVar
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache, partial
+from typing import Any, ClassVar, TypeVar
 
 from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.decision_log import Fact
-from storm_lab.emulator.control.registry import Registry
 from storm_lab.errors import UserError, check_known
 from storm_lab.model import Cluster, Slot, StormVersion, Topology
 from storm_lab.model.checks import check_kinds
 
 ACTOR = "fault"
+
+F = TypeVar("F", bound="type[Fault]")
 
 
 @dataclass
@@ -86,8 +89,43 @@ def check_topology(topology_id: str, world: PlannedWorld, entry: str) -> Topolog
     return known[topology_id]
 
 
-FAULTS: Registry[Fault] = Registry("fault", "storm_lab.emulator.control.faults")
-fault_kind = FAULTS.register
+_KINDS: dict[str, type[Fault]] = {}
+
+
+def fault_kind(kind: F) -> F:
+    """Add a kind of fault, a frozen dataclass (class decorator); `ValueError` if another has its ``name``."""
+    known = _KINDS.get(kind.name, kind)
+    if known.__qualname__ != kind.__qualname__:
+        raise ValueError(
+            f"two kinds of fault are named {kind.name!r}: {known.__qualname__}, {kind.__qualname__}"
+        )
+    _KINDS[kind.name] = kind
+    return kind
+
+
+@cache
+def _import_kinds() -> None:
+    """Import all modules of this package, so that their kinds are known."""
+    package = importlib.import_module("storm_lab.emulator.control.faults")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+
+
+def _fault(name: str, parameters: Mapping[str, Any], entry: str) -> Fault:
+    """Create a fault; `UserError` for an unknown name, or an unknown or missing parameter."""
+    check_known("fault", name, _KINDS, "the emulator", field=entry)
+    kind: Any = _KINDS[name]
+    items = fields(kind)
+    for parameter in parameters:
+        known = {item.name for item in items}
+        check_known("parameter", parameter, known, f"fault {name!r}", field=f"{entry}.{parameter}")
+    for item in items:
+        required = item.default is MISSING and item.default_factory is MISSING
+        if required and item.name not in parameters:
+            message = f"fault {name!r} needs this parameter"
+            raise UserError(message, field=f"{entry}.{item.name}", remedy="give a value")
+    fault: Fault = kind(**parameters)
+    return fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +140,17 @@ class FaultPlan:
 
         Raises `UserError` for a row without a kind, an unknown kind, or an unknown or missing field.
         """
+        _import_kinds()
         faults: list[Fault] = []
         for index, row in enumerate(rows):
             entry = f"faults[{index}]"
-            fields = dict(row)
-            kind = fields.pop("fault", None)
-            if not isinstance(kind, str):
+            parameters = dict(row)
+            name = parameters.pop("fault", None)
+            if not isinstance(name, str):
                 message = "the entry names no fault"
-                remedy = f"choose one of {', '.join(FAULTS.names())}"
-                raise UserError(message, field=f"{entry}.fault", value=kind, remedy=remedy)
-            faults.append(FAULTS.build(kind, fields, field=entry))
+                remedy = f"choose one of {', '.join(sorted(_KINDS))}"
+                raise UserError(message, field=f"{entry}.fault", value=name, remedy=remedy)
+            faults.append(_fault(name, parameters, entry))
         return cls(tuple(faults))
 
     def check(self, world: PlannedWorld) -> None:
@@ -121,9 +160,9 @@ class FaultPlan:
             at: object = fault.at_s  # Plain data may hold anything here.
             number = isinstance(at, int | float) and not isinstance(at, bool) and math.isfinite(at)
             if not number or not 0 <= fault.at_s < world.duration_s:
-                field, message = f"faults[{index}].at_s", f"{fault.name} is outside the run"
+                message = f"{fault.name} is outside the run"
                 remedy = f"give a time in seconds from 0 to less than the run's {world.duration_s:g}"
-                raise UserError(message, field=field, value=at, remedy=remedy)
+                raise UserError(message, field=f"faults[{index}].at_s", value=at, remedy=remedy)
         for index, fault in sorted(enumerate(self.faults), key=lambda item: item[1].at_s):
             fault.check(world, f"faults[{index}]")
 

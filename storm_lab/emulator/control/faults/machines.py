@@ -138,6 +138,10 @@ class _LinkFault(Fault):
             raise self.refusal(entry, "node_b", "a link needs two different nodes", "name another node")
         return frozenset((self.node_a, self.node_b))
 
+    def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse unknown nodes, or the same node twice."""
+        world.links_disturbed.add(self._link(world, entry))
+
 
 @fault_kind
 @dataclass(frozen=True, slots=True)
@@ -145,10 +149,6 @@ class CutLink(_LinkFault):
     """Nothing passes between two nodes any more, in either direction; this replaces a delay of the link."""
 
     name: ClassVar[str] = "cut-link"
-
-    def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse unknown nodes, or the same node twice."""
-        world.links_disturbed.add(self._link(world, entry))
 
     def strike(self, control: ControlPlane) -> None:
         """Cut the link."""
@@ -166,7 +166,7 @@ class DelayLink(_LinkFault):
 
     def check(self, world: PlannedWorld, entry: str) -> None:
         """Refuse unknown nodes, the same node twice, or a delay out of range."""
-        world.links_disturbed.add(self._link(world, entry))
+        _LinkFault.check(self, world, entry)
         check_number("a delay", f"{entry}.extra_ms", self.extra_ms, low=1e-6, high=60_000, unit="ms")
 
     def strike(self, control: ControlPlane) -> None:

@@ -1,1 +1,1 @@
-"""Migration methods, one per file, found by name."""
+"""Migration methods, one per file."""

@@ -1,9 +1,8 @@
 """The interface of migration methods: how a new assignment gets from Nimbus into the workers.
 
-A method is an immutable set of parameters with a name. :meth:`MigrationMethod.begin` creates the object that
-acts in one run. :class:`Migration` is Storm's own behaviour (worker-level restart at the supervisors' ticks);
-a method overrides the steps in which it differs. A new method is one new file with the ``@migration_method``
-decorator.
+A method is an immutable set of parameters. :meth:`MigrationMethod.begin` creates the object that acts in one
+run. :class:`Migration` is Storm's own behaviour (worker-level restart at the supervisors' ticks); a method
+overrides the steps in which it differs.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from storm_lab.emulator.control.registry import Registry
 from storm_lab.emulator.control.zookeeper import Origin, StoredAssignment
 from storm_lab.model import Executor, Slot
 
@@ -76,16 +74,8 @@ class Migration:
 
 
 class MigrationMethod(ABC):
-    """A method's name and parameters; subclasses are frozen dataclasses."""
-
-    name: ClassVar[str]
+    """A method's parameters; subclasses are frozen dataclasses."""
 
     @abstractmethod
     def begin(self, control: ControlPlane) -> Migration:
         """Create the object that acts in one run."""
-
-
-MIGRATION_METHODS: Registry[MigrationMethod] = Registry(
-    "migration method", "storm_lab.emulator.control.migration"
-)
-migration_method = MIGRATION_METHODS.register

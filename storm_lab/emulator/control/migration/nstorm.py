@@ -23,18 +23,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from storm_lab.emulator.control.clock import Event, Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, migration_method
+from storm_lab.emulator.control.migration.method import Migration, MigrationMethod
 from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
 from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import StoredAssignment
 from storm_lab.model import Executor
 
 
-@migration_method
 @dataclass(frozen=True, slots=True)
 class NStorm(MigrationMethod):
     """Thread-level update.
@@ -43,7 +41,6 @@ class NStorm(MigrationMethod):
     executor that has left keeps running: 0 is N-Storm, 2 is N-Storm+.
     """
 
-    name: ClassVar[str] = "nstorm"
     poll_s: float = 3.0
     kill_delay_s: float = 0.0
 

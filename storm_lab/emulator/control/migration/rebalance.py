@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, migration_method
+from storm_lab.emulator.control.migration.method import Migration, MigrationMethod
 from storm_lab.emulator.control.supervisor import LocalAssignment
 from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import Origin
 from storm_lab.model import Executor, Slot
 
 
-@migration_method
 @dataclass(frozen=True, slots=True)
 class Rebalance(MigrationMethod):
     """Every new assignment goes through ``rebalance``.
@@ -30,7 +28,6 @@ class Rebalance(MigrationMethod):
             keeps a worker whose slot ends up with the same executors.
     """
 
-    name: ClassVar[str] = "rebalance"
     wait_s: float | None = None
     restart_all: bool = False
 

@@ -8,18 +8,14 @@ too. Tuples queued in a killed worker are lost and time out at their spouts.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, migration_method
+from storm_lab.emulator.control.migration.method import Migration, MigrationMethod
 
 
-@migration_method
 @dataclass(frozen=True, slots=True)
 class Restart(MigrationMethod):
     """Kill and restart the workers that changed; no parameters."""
-
-    name: ClassVar[str] = "restart"
 
     def begin(self, control: ControlPlane) -> Migration:
         """Return Storm's own steps, unchanged."""

@@ -15,17 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, migration_method
+from storm_lab.emulator.control.migration.method import Migration, MigrationMethod
 from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
 from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import Origin, StoredAssignment
 
 
-@migration_method
 @dataclass(frozen=True, slots=True)
 class Smooth(MigrationMethod):
     """T-Storm's smooth re-assignment.
@@ -37,7 +35,6 @@ class Smooth(MigrationMethod):
             assignment, and messages to a slot reach its newest process.
     """
 
-    name: ClassVar[str] = "tstorm"
     kill_delay_s: float = 20.0
     spout_delay_s: float = 10.0
     dispatch_by_id: bool = True
