@@ -162,6 +162,17 @@ class Scene:
         self.plane.run_until(until_ns)
         self.plane.finish()
 
+    def start_again(self, old: Slot, new: Slot) -> None:
+        """Start the executors of a worker that was stopped, in slot ``new``; all reach each other again."""
+        moved = [executor for executor, worker in self.view.items() if worker == self.workers[old]]
+        if old != new:
+            del self.workers[old]
+        self.workers[new] = self.plane.start_worker(new, "t", moved)
+        self.view.update(dict.fromkeys(moved, self.workers[new]))
+        for worker in self.workers.values():
+            self.plane.connect(worker, self.view)
+            self.plane.activate(worker, True)
+
 
 def start(
     topology: Topology,

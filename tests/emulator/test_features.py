@@ -377,15 +377,8 @@ def test_lines_of_a_replaying_source_are_emitted_again_after_its_spout_died() ->
     )
     plane = scene.plane
     plane.run_until(3 * SECOND)
-    spout = next(e for e in scene.view if e.component == "spout")
-    dead = scene.view[spout]
-    moved = [e for e, w in scene.view.items() if w == dead]
-    plane.stop_worker(dead)
-    fresh = plane.start_worker(Slot("node0", 6701), "t", moved)
-    view = {e: fresh if w == dead else w for e, w in scene.view.items()}
-    for worker in set(view.values()):
-        plane.connect(worker, view)
-        plane.activate(worker, True)
+    plane.stop_worker(scene.workers[Slot("node0", 6700)])
+    scene.start_again(Slot("node0", 6700), Slot("node0", 6701))
     plane.set_load("t", "spout", 0.0)
     plane.run_until(60 * SECOND)
     plane.finish()

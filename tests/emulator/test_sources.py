@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +27,7 @@ from tests.emulator.scene import (
     start,
     together,
 )
+from tests.emulator.uncompiled import printed
 
 LINES = 100_000
 REPLAY = FailurePolicy.REPLAY
@@ -52,15 +49,10 @@ def _scene(
 def _restart_spouts(scene: Scene, at_s: float, away_s: float = 1.0) -> None:
     """Kill the worker with the spouts and start another in its place."""
     slot = Slot("node0", 6700)
-    spouts = sorted(e for e in scene.view if e.component == "spout")
     scene.plane.run_until(round(at_s * SECOND))
     scene.plane.stop_worker(scene.workers[slot])
     scene.plane.run_until(round((at_s + away_s) * SECOND))
-    scene.workers[slot] = scene.plane.start_worker(slot, "t", spouts)
-    scene.view.update(dict.fromkeys(spouts, scene.workers[slot]))
-    for worker in scene.workers.values():
-        scene.plane.connect(worker, scene.view)
-    scene.plane.activate(scene.workers[slot], True)
+    scene.start_again(slot, slot)
 
 
 def _end(scene: Scene, at_s: float) -> dict[str, Any]:
@@ -136,15 +128,11 @@ def test_the_committed_offset_stops_at_a_line_that_is_not_acked() -> None:
     # The bolt is down from 3 to 8 s: tuples sent to it fail and are replayed later than their successors.
     scene = _scene(replace(LOG, rate_per_s=10.0))
     slot = Slot("node1", 6700)
-    members = sorted(e for e in scene.view if e.component != "spout")
     scene.plane.run_until(3 * SECOND)
     scene.plane.stop_worker(scene.workers[slot])
     scene.plane.run_until(8 * SECOND)
     assert scene.plane.committed_lines("t") <= 30
-    scene.workers[slot] = scene.plane.start_worker(slot, "t", members)
-    scene.view.update(dict.fromkeys(members, scene.workers[slot]))
-    for worker in scene.workers.values():
-        scene.plane.connect(worker, scene.view)
+    scene.start_again(slot, slot)
     scene.plane.run_until(9 * SECOND)
     acked = scene.plane.acked_roots("t")
     assert acked > scene.plane.committed_lines("t")
@@ -255,14 +243,6 @@ def test_the_same_deaths_give_the_same_rows() -> None:
         assert (ends[0][name] == ends[1][name]).all()
 
 
-_PLAIN = """
-from tests.emulator.test_sources import rows_after_a_death
-from storm_lab.emulator.state.jit import ENABLED
-assert not ENABLED
-print(rows_after_a_death())
-"""
-
-
 def rows_after_a_death() -> str:
     """Digest of the roots of a log, of held queues and of callers around a death of their spouts."""
     digest = hashlib.sha256()
@@ -281,16 +261,7 @@ def rows_after_a_death() -> str:
 
 @pytest.mark.slow
 def test_the_same_lines_are_replayed_without_the_compiler() -> None:
-    root = Path(__file__).parents[2]
-    plain = subprocess.run(
-        [sys.executable, "-c", _PLAIN],
-        env={**os.environ, "STORM_LAB_JIT": "0", "PYTHONPATH": str(root)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert plain.returncode == 0, plain.stderr
-    assert plain.stdout.strip() == rows_after_a_death()
+    assert printed("tests.emulator.test_sources", "t.rows_after_a_death()") == rows_after_a_death()
 
 
 def test_running_the_plane_in_small_steps_changes_nothing() -> None:

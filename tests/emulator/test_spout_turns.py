@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from scene import MS, SECOND, US, Scene, at_times, chain_trace, constant_work, nodes, rate, start, together
 
@@ -20,10 +18,6 @@ def topology(executors: int, tasks: int, **settings: object) -> Topology:
         ),
         **settings,  # type: ignore[arg-type]
     )
-
-
-def lines_at(times: Sequence[int], anchored: bool = False) -> SourcePlan:
-    return at_times(np.array(times), anchored=anchored)
 
 
 def turns(plan: SourcePlan, executors: int = 1, tasks: int = 1, **settings: object) -> Scene:
@@ -49,7 +43,7 @@ def emits(scene: Scene) -> list[tuple[int, int]]:
 
 def test_a_turn_calls_next_tuple_once_on_each_task_and_sleeps_only_when_none_emitted() -> None:
     lines = [10 * MS] * 4 + [10 * MS + 600 * US, 11 * MS + 450 * US]
-    scene = turns(lines_at(lines), tasks=3, ackers=0)
+    scene = turns(at_times(lines), tasks=3, ackers=0)
     scene.play(1 * SECOND)
     # Spout tasks are numbered after the bolt's. The turn at 10 ms emits on all three tasks. The next one
     # follows without a sleep, emits on the first task and ends, as no lines are left for the others. The turn
@@ -61,7 +55,7 @@ def test_a_turn_calls_next_tuple_once_on_each_task_and_sleeps_only_when_none_emi
 
 
 def test_sleeps_end_late_between_turns_and_in_next_tuple() -> None:
-    idle = turns(lines_at([10 * MS]), ackers=0)
+    idle = turns(at_times([10 * MS]), ackers=0)
     idle.plane.kernel.cost["late"] = 60 * US
     idle.play(SECOND)
     # Ten sleeps of 1.06 ms, and a call of 100 us.
@@ -95,7 +89,7 @@ def test_the_pending_limit_is_checked_once_a_turn_so_several_tasks_may_exceed_it
 
 
 def test_a_line_of_a_shared_source_goes_to_the_spout_whose_turn_comes_first() -> None:
-    spouts = turns(lines_at([200 * MS + 200 * US, 300 * MS + 700 * US]), executors=2, tasks=2)
+    spouts = turns(at_times([200 * MS + 200 * US, 300 * MS + 700 * US]), executors=2, tasks=2)
     first, second = (e for e in spouts.view if e.component == "spout")
     worker = spouts.view[first]
     # The second executor starts again at 0.4 ms; inactive, it polls every 100 ms from then on.
@@ -120,7 +114,7 @@ def test_spouts_that_share_a_source_do_not_all_wake_for_every_line() -> None:
 
 
 def test_a_line_that_no_spout_could_take_is_taken_when_the_pending_limit_allows() -> None:
-    scene = turns(lines_at([10 * MS, 10 * MS], anchored=True), executors=2, tasks=2, ackers=1)
+    scene = turns(at_times([10 * MS, 10 * MS], anchored=True), executors=2, tasks=2, ackers=1)
     scene.plane.kernel.topology[0].max_pending = 1
     scene.play(1 * SECOND)
     assert sorted(scene.tape.column("roots", "line").tolist()) == [0, 1]

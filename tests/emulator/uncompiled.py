@@ -12,8 +12,9 @@ _HERE = Path(__file__).parent
 
 def printed(module: str, expression: str) -> str:
     """Return what Python prints for an expression on a test module ``t``, without the compiler."""
+    check = "from storm_lab.emulator.state.jit import ENABLED\nassert not ENABLED"
     done = subprocess.run(
-        [sys.executable, "-c", f"import {module} as t\nprint({expression})"],
+        [sys.executable, "-c", f"{check}\nimport {module} as t\nprint({expression})"],
         env={
             **os.environ,
             "STORM_LAB_JIT": "0",
