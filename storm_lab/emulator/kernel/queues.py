@@ -284,8 +284,9 @@ def take(k: State, thread: int) -> int:
     t = rows.thread(k, thread)
     m = _pop(k, thread)
     t.places -= rows.message(k, m).place
-    low = rows.s(k, 0).unread_low
-    if t.waiters >= 0 and (t.kind != kinds.RECEIVE or rows.worker(k, t.worker).unread <= low):
+    if t.waiters >= 0 and (
+        t.kind != kinds.RECEIVE or rows.worker(k, t.worker).unread <= rows.s(k, 0).unread_low
+    ):
         release_waiter(k, thread)
     _lower_flag_if_low(k, thread)
     return m
