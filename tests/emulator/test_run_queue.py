@@ -78,15 +78,10 @@ def test_a_line_goes_to_another_spout_while_the_first_waits_for_a_core(late_us: 
     Spouts look for a line once a millisecond. The first to look gets the second line only if it has a core.
     """
     second = 101 * MS + late_us * US
-    scene = start(
-        chain((2, 1), ackers=0),
-        chain_trace([constant_work(SECOND, 10)]),
-        SourcePlan(
-            SourceKind.TRACE,
-            arrivals_ns=np.array([100 * MS, second]),
-            arrival_period_ns=3600 * SECOND,
-            anchored=False,
-        ),
+    scene = start_chain(
+        (2, 1),
+        SECOND,
+        at_times([100 * MS, second]),
         nodes(2, cores=1),
         lambda executor: Slot(f"node{executor.start % 2}", 6700),
         version=V0_9_7,
