@@ -15,7 +15,7 @@ from storm_lab.experiments.experiment import RunSpec
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.reader_site import Site
 from storm_lab.league.site_variants import present_load, with_load
-from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.league.stage import stage_runs
 from storm_lab.model import Assignment, Executor, Slot, executors_of
 from storm_lab.model.version import V2_0_0
 from storm_lab.pipeline.metric_tables import MetricTables
@@ -52,7 +52,7 @@ class Setting:
         """Return the runs, one per seed; with ``duration_s`` None, they are as long as the policy needs."""
         length_s = duration_s or (_ONLINE_RUN_S if self.entrant.online else _OFFLINE_RUN_S)
         given = {"seeds": list(seeds), "duration_s": length_s, "generation_s": _GENERATION_S}
-        return stage_runs(self.site, [self.entrant], stage_parameters(self.site, given))
+        return stage_runs(self.site, [self.entrant], given)
 
 
 @dataclass(frozen=True)

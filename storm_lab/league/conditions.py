@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from types import UnionType
 from typing import Any
 
 from storm_lab.emulator.control.faults import Fault, FaultPlan
@@ -62,25 +63,27 @@ class Conditions:
             if isinstance(values.get(name), Mapping):
                 values[name] = with_constants(model, values[name], name)
         if isinstance(values.get("faults"), list | tuple):
-            faults = [each if isinstance(each, Fault) else _fault(each) for each in values["faults"]]
-            values["faults"] = FaultPlan(tuple(faults))
+            plans = [
+                FaultPlan((each,)) if isinstance(each, Fault) else FaultPlan.of_rows([each])
+                for each in values["faults"]
+            ]
+            values["faults"] = FaultPlan(tuple(fault for plan in plans for fault in plan.faults))
         for name, value in values.items():
             kind, form = _KINDS[name]
-            if not (isinstance(value, kind) or (value is None and name in _OPTIONAL)):
+            if not isinstance(value, kind):
                 raise UserError("has the wrong type", field=name, value=value, remedy=f"give {form}")
         return cls(**values)
 
 
-_KINDS: Mapping[str, tuple[type, str]] = {
+_KINDS: Mapping[str, tuple[type | UnionType, str]] = {
     "cost": (CostModel, "a CostModel, or the constants that differ by name"),
     "times": (ControlTimes, "ControlTimes, or the durations that differ by name"),
-    "timers": (Timers, "Timers"),
+    "timers": (Timers | None, "Timers"),
     "zookeeper": (ZooKeeperPlan, "a ZooKeeperPlan"),
     "settings": (Mapping, "values by Storm's full keys"),
     "faults": (FaultPlan, "a FaultPlan, or a list of faults"),
-    "placement": (Assignment, "an Assignment of slots by executor"),
+    "placement": (Assignment | None, "an Assignment of slots by executor"),
 }
-_OPTIONAL = ("timers", "placement")
 
 
 def with_constants(model: Any, given: Mapping[str, float], field: str) -> Any:
@@ -92,8 +95,3 @@ def with_constants(model: Any, given: Mapping[str, float], field: str) -> Any:
     for name in given:
         check_known("constant", name, known, type(model).__name__, field=field)
     return replace(model, **given)
-
-
-def _fault(row: Mapping[str, Any]) -> Fault:
-    (fault,) = FaultPlan.of_rows([row]).faults
-    return fault

@@ -126,18 +126,12 @@ def check(scheduler: Scheduler[Any], case: ContractCase) -> None:
     first = ask(deepcopy(scheduler), case.view, case=case.description)
     again = ask(deepcopy(scheduler), case.view, case=case.description)
     if first.assignment.slots != again.assignment.slots:
-        raise _refusal(
-            scheduler,
-            case,
-            "the same view gave two answers",
-            "take random numbers only from view.random(purpose)",
-        )
-    if value_digest(case.view.present.slots) != before:
-        raise _refusal(scheduler, case, "it changed the view's present assignment", "copy before you change")
-    if case.must_place and not first.assignment.slots:
+        what, remedy = "the same view gave two answers", "take random numbers only from view.random(purpose)"
+    elif value_digest(case.view.present.slots) != before:
+        what, remedy = "it changed the view's present assignment", "copy before you change"
+    elif case.must_place and not first.assignment.slots:
         why = "; ".join(status.message for status in first.status.values())
-        raise _refusal(scheduler, case, f"it placed nothing ({why})", "use the slots of view.usable_slots")
-
-
-def _refusal(scheduler: Scheduler[Any], case: ContractCase, what: str, remedy: str) -> UserError:
-    return UserError(f"{what}, {case.description}", field="scheduler", value=scheduler.name, remedy=remedy)
+        what, remedy = f"it placed nothing ({why})", "use the slots of view.usable_slots"
+    else:
+        return
+    raise UserError(f"{what}, {case.description}", field="scheduler", value=scheduler.name, remedy=remedy)

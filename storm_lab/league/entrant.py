@@ -17,7 +17,6 @@ from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.service import Service
 from storm_lab.experiments.online_scheduling import generator
 from storm_lab.experiments.parameter import Parameters
-from storm_lab.identity.value import value_digest
 from storm_lab.monitoring.consolidation import InitialConsolidation
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
@@ -48,11 +47,6 @@ class Entrant:
             services = (InitialConsolidation(), generator(scheduler, parameters))
             return Control(DefaultScheduler(), services, Smooth())
         return Control(scheduler, (), Restart())
-
-    @property
-    def source_digest(self) -> str:
-        """Digest of the scheduler's code and state, so that a changed scheduler is played again."""
-        return value_digest(self.scheduler)
 
     @property
     def in_notebook(self) -> bool:

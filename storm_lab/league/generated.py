@@ -14,13 +14,16 @@ from itertools import pairwise
 
 from storm_lab.league.reader_site import Site
 from storm_lab.model import Cluster, Component, Grouping, Node, Subscription, Topology
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, SteadySpout, Values
 
 RECORDS = 2000
 """Number of records of the input, which is read over and over."""
 
 KEYS = 200
 """Number of distinct keys of the input."""
+
+SPOUT_US = 30.0
+"""CPU time of a spout per record, at `REFERENCE_MHZ`."""
 
 CLUSTER_SHARE = 0.35
 """Share of all cores that the topology's own work takes at most."""
@@ -34,24 +37,12 @@ REFERENCE_MHZ = 2000.0
 _FIELDS = ("key", "number")
 
 
-@dataclass(frozen=True)
-class Feed(Spout):
-    """A spout of records with keys, which follow Zipf's law with exponent ``skew``."""
-
-    seed: int
-    skew: float
-    cpu_us: float
-
-    def records(self) -> Iterator[tuple[object, ...]]:
-        """Yield the input, which is the same for the same seed."""
-        draw = random.Random(f"{self.seed}/keys")
-        weights = [1.0 / (rank + 1) ** self.skew for rank in range(KEYS)]
-        for number, key in enumerate(draw.choices(range(KEYS), weights, k=RECORDS)):
-            yield (f"key{key}", number)
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        """Return the declared cost."""
-        return Cost(self.cpu_us)
+def _records(seed: int, skew: float) -> Iterator[tuple[object, ...]]:
+    """Yield records with keys, which follow Zipf's law with exponent ``skew``; the same for the same seed."""
+    draw = random.Random(f"{seed}/keys")
+    weights = [1.0 / (rank + 1) ** skew for rank in range(KEYS)]
+    for number, key in enumerate(draw.choices(range(KEYS), weights, k=RECORDS)):
+        yield (f"key{key}", number)
 
 
 @dataclass(frozen=True)
@@ -177,7 +168,7 @@ def generated_site(family: str, machines: str, seed: int) -> Site:
         outputs = {} if name in sinks else {"default": _FIELDS}
         components.append(Component(name, executors, inputs=inputs, outputs=outputs))
         step = Step(draw.choice((100.0, 300.0, 900.0)), draw.choice((0.5, 1.0, 1.0, 2.0)), name in sinks)
-        code[name] = Feed(seed, skew, 30.0) if name in spouts else step
+        code[name] = SteadySpout(Cost(SPOUT_US), _records(seed, skew)) if name in spouts else step
     topology = Topology(
         f"{family}-{machines}-{seed}",
         tuple(components),
@@ -207,8 +198,7 @@ def _rate(
             tuples[component.id] = received * (0.0 if step.last else step.copies)
             load_us = received * step.cpu_us
         else:
-            assert isinstance(step, Feed)
-            tuples[component.id], load_us = 1.0, step.cpu_us
+            tuples[component.id], load_us = 1.0, SPOUT_US
         total_us += load_us
         busiest_us = max(busiest_us, load_us / component.executors)
     mhz = sum(node.cores * node.core_mhz for node in cluster.nodes)

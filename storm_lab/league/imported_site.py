@@ -11,18 +11,8 @@ from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.errors import UserError
 from storm_lab.league.reader_site import Site
 from storm_lab.model import StormVersion
-from storm_lab.model.machines import Links, Machines
-from storm_lab.workloads.importers.imported import Imported, Playable, Source
-
-
-def source_plans(playable: Playable) -> dict[str, SourcePlan]:
-    """Return the sources of an imported topology in the emulator's form."""
-    return {name: _plan(source) for name, source in playable.sources.items()}
-
-
-def cost_model(links: Links) -> CostModel:
-    """Return the default cost model with the constants of ``links``."""
-    return replace(CostModel(), **links.given())
+from storm_lab.model.machines import Machines
+from storm_lab.workloads.importers.imported import Imported, Source
 
 
 def imported_site(
@@ -56,7 +46,7 @@ def imported_site(
         playable.topology,
         playable.code(),
         machines.cluster,
-        sources=source_plans(playable),
+        sources={name: _plan(source) for name, source in playable.sources.items()},
         version=version or playable.version,
         **conditions,
     )

@@ -64,22 +64,16 @@ def ranks(scores: pd.DataFrame) -> pd.DataFrame:
     """
     if scores.isna().to_numpy().any():
         raise UserError("a scheduler has no score on an instance", field="scores")
-    return scores.apply(_row_ranks, axis=1, result_type="expand").set_axis(scores.columns, axis=1)
+    return scores.apply(_row_ranks, axis=1)
 
 
-def _row_ranks(row: pd.Series[float]) -> list[float]:
-    values = row.to_numpy(dtype=float)
-    order = np.argsort(values, kind="stable")
-    found = np.empty(len(values))
-    start = 0
-    while start < len(order):
-        stop = start + 1
+def _row_ranks(row: pd.Series[float]) -> pd.Series[float]:
+    groups: list[float] = []
+    for value in sorted(row):
         # Compare with the first of the group, so that a chain of small steps is not a tie.
-        while stop < len(order) and _equal(values[order[start]], values[order[stop]]):
-            stop += 1
-        found[order[start:stop]] = (start + 1 + stop) / 2
-        start = stop
-    return [float(rank) for rank in found]
+        if not groups or not _equal(groups[-1], value):
+            groups.append(value)
+    return pd.Series(np.searchsorted(groups, row, side="right"), row.index).rank()
 
 
 def _equal(small: float, large: float) -> bool:

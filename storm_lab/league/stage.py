@@ -8,6 +8,7 @@ from typing import Protocol, cast
 
 from storm_lab.experiments.experiment import Describe, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters
+from storm_lab.identity.value import value_digest
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.settled import SettledRun
 from storm_lab.model import StormVersion
@@ -49,13 +50,14 @@ def stage_parameters(stage: Stage, given: Mapping[str, object]) -> Parameters:
 
 
 def stage_runs(
-    stage: Stage, entrants: Sequence[Entrant], parameters: Parameters, setting: str = ""
+    stage: Stage, entrants: Sequence[Entrant], given: Mapping[str, object], setting: str = ""
 ) -> tuple[RunSpec, ...]:
     """Return one run per entrant and seed; ``setting``, if not empty, is put before the entrants' names.
 
     Raises:
-        UserError: the input cannot be read.
+        UserError: the input cannot be read, or as `stage_parameters`.
     """
+    parameters = stage_parameters(stage, given)
     inputs, files = stage.inputs(parameters), stage.files(parameters)
     values = parameters.only(name for name in parameters if name != "seeds" and name not in files)
     return tuple(
@@ -67,10 +69,11 @@ def stage_runs(
             # A cast, because a league's runs also decide when their steady state begins.
             describe=cast(Describe, partial(stage.describe, entrant)),
             storm_version=stage.version,
-            inputs={**inputs, "scheduler": entrant.source_digest},
+            # The digest of its code and state, so that a changed scheduler is played again.
+            inputs={**inputs, "scheduler": value_digest(entrant.scheduler)},
             files=files,
             sample_every=stage.sample_every,
         )
         for entrant in entrants
-        for seed in dict.fromkeys(parameters.integers("seeds"))
+        for seed in parameters.seeds
     )

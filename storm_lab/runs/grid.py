@@ -20,7 +20,7 @@ from storm_lab.experiments.parameter import (
 )
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.field import field as entrants_of
-from storm_lab.league.stage import Stage, stage_parameters, stage_runs
+from storm_lab.league.stage import Stage, stage_runs
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.stages import stages
 
@@ -77,7 +77,7 @@ class Subject:
             return tuple(
                 run
                 for setting, stage in self.stages.items()
-                for run in stage_runs(stage, self.entrants, stage_parameters(stage, given), setting)
+                for run in stage_runs(stage, self.entrants, given, setting)
             )
         return experiment(self.slug).runs(check_parameters(self.declared, given, self.slug))
 

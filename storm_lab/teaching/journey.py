@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.reader_site import Site
-from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.league.stage import stage_runs
 from storm_lab.runs.execute import play_all
 from storm_lab.schedulers import make_scheduler
 from storm_lab.tuplelog import Run, open_run
@@ -32,8 +32,8 @@ def played(site: Site, *, scheduler: str = "default", seed: int = 1, duration_s:
         StormLabError: the run is refused or fails, or there is no such scheduler.
     """
     entrant = Entrant(scheduler, make_scheduler(scheduler))
-    parameters = stage_parameters(site, {"seeds": [seed], "duration_s": duration_s, "monitor_s": 5.0})
-    (spec,) = stage_runs(site, [entrant], parameters)
+    given = {"seeds": [seed], "duration_s": duration_s, "monitor_s": 5.0}
+    (spec,) = stage_runs(site, [entrant], given)
     (done,) = play_all([replace(spec, sample_every=1)], jobs=0)
     return open_run(done.folder)
 

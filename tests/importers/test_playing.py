@@ -9,8 +9,8 @@ from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.source import FailurePolicy, SourceKind, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
-from storm_lab.league.imported_site import cost_model, imported_site, source_plans
-from storm_lab.model.machines import TESTBEDS, Links, Machines
+from storm_lab.league.imported_site import imported_site
+from storm_lab.model.machines import TESTBEDS, Machines
 from storm_lab.schedulers import make_scheduler
 from storm_lab.workloads.importers.imported import Imported
 from storm_lab.workloads.importers.importing import import_topology
@@ -73,15 +73,10 @@ def test_sources_become_source_plans_of_the_emulator(tmp_path: Path) -> None:
     text = COMPLETE.replace("rate_per_s: saturated", "rate_per_s: 40").replace(
         "anchored: true", "anchored: false"
     )
-    plan = source_plans(ready(import_text(tmp_path, text)))["lines"]
+    plan = imported_site(import_text(tmp_path, text), TESTBEDS["rstorm"]).plan.sources["lines"]
     assert (plan.kind, plan.rate_per_s, plan.anchored) == (SourceKind.RATE, 40.0, False)
-    plan = source_plans(ready(import_text(tmp_path, COMPLETE)))["lines"]
+    plan = imported_site(import_text(tmp_path, COMPLETE), TESTBEDS["rstorm"]).plan.sources["lines"]
     assert (plan.kind, plan.on_fail) == (SourceKind.SATURATED, FailurePolicy.REPLAY)
-
-
-def test_links_are_constants_of_the_cost_model() -> None:
-    assert cost_model(Links(inter_rack_us=2000.0, lan_us=80.0)).inter_rack_us == 2000.0
-    assert cost_model(Links()).inter_rack_us == 0.0
 
 
 def test_a_site_uses_the_links_of_its_machines(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.reader_site import Site
-from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.league.stage import stage_runs
 from storm_lab.model import Assignment, Slot, executors_of
 from storm_lab.schedulers import SchedulingView, make_scheduler
 from storm_lab.schedulers.baselines.given import GivenPlacement
@@ -26,7 +26,7 @@ def site(**conditions: object) -> Site:
 
 def described(where: Site) -> EmulationSpec:
     entrant = Entrant("even", make_scheduler("even"))
-    (spec,) = stage_runs(where, [entrant], stage_parameters(where, {"seeds": [1]}))
+    (spec,) = stage_runs(where, [entrant], {"seeds": [1]})
     return where.describe(entrant, spec).spec
 
 

@@ -13,7 +13,7 @@ from storm_lab.errors import UserError
 from storm_lab.league.contract_check import CASES, ContractCase, check
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.field import RUNS_ON_MEASURED_LOAD, entrant_of, field
-from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.league.stage import stage_runs
 from storm_lab.league.starter import starter_files, write_starter
 from storm_lab.model import Assignment
 from storm_lab.papers.tstorm.word_count_stage import STAGE
@@ -134,7 +134,7 @@ def test_editing_the_readers_file_or_a_module_that_it_imports_gives_another_run(
     source.write_text(text.replace("from storm_lab.model", "import helpers\nfrom storm_lab.model", 1))
 
     def run_of(entrant: Entrant) -> str:
-        (spec,) = stage_runs(STAGE, [entrant], stage_parameters(STAGE, {"seeds": [1]}))
+        (spec,) = stage_runs(STAGE, [entrant], {"seeds": [1]})
         return identity_of(spec).run
 
     entrant = entrant_of(f"{source}:MyIdea")

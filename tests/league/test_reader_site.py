@@ -12,7 +12,7 @@ from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.example_site import example_site
 from storm_lab.league.reader_site import Site
-from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.league.stage import stage_runs
 from storm_lab.model import Cluster, Component, Node, Subscription, Topology
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import play_all
@@ -63,9 +63,7 @@ def site(
 
 
 def run_of(where: Site) -> str:
-    (spec,) = stage_runs(
-        where, [Entrant("even", make_scheduler("even"))], stage_parameters(where, {"seeds": [1]})
-    )
+    (spec,) = stage_runs(where, [Entrant("even", make_scheduler("even"))], {"seeds": [1]})
     return identity_of(spec).run
 
 

@@ -11,7 +11,7 @@ from storm_lab.emulator.control.decision_log import Decision, Fact
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.settled import last_move
-from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.league.stage import stage_runs
 from storm_lab.model import Assignment, Cluster, Node
 from storm_lab.papers.tstorm.word_count_stage import STAGE
 from storm_lab.runs.execute import play_all
@@ -74,7 +74,7 @@ def test_neither_the_first_assignment_nor_one_that_moves_no_executor_is_a_move(
 def warm_up(entrant: Entrant, home: Path, given: Mapping[str, object]) -> tuple[float, float | None]:
     """Play a run; return when its steady state begins and when it was last re-assigned, in seconds."""
     where = site(cluster=MACHINES, rate=5.0)
-    (spec,) = stage_runs(where, [entrant], stage_parameters(where, {"seeds": [1], **given}))
+    (spec,) = stage_runs(where, [entrant], {"seeds": [1], **given})
     (played,) = play_all([spec], home=home, jobs=0)
     run = open_run(played.folder)
     moved = [
@@ -101,9 +101,7 @@ def test_an_answer_that_leaves_out_an_executor_ends_the_run_with_an_error(
 ) -> None:
     where = site(cluster=MACHINES, rate=5.0)
     given = {"seeds": [1], "duration_s": 100.0, "generation_s": 20.0}
-    specs = stage_runs(
-        where, [Entrant("mine", LeavesOneOut(), online=online)], stage_parameters(where, given)
-    )
+    specs = stage_runs(where, [Entrant("mine", LeavesOneOut(), online=online)], given)
     message = (
         r"scheduler = 'leaves-one-out': its answer is not valid, .* s: executor .* of 'mine' has no slot"
     )

@@ -14,7 +14,7 @@ from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import check_parameters
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.settled import SETTLE_S, SettledRun
-from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.league.stage import stage_runs
 from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.experiment_stage import ExperimentStage
 from storm_lab.papers.registry import experiments
@@ -30,7 +30,7 @@ ONLINE = Entrant("t-storm", make_scheduler("tstorm"), online=True)
 
 def run_of(name: str, entrant: Entrant = EVEN, **given: object) -> RunSpec:
     stage = paper_stage(name)
-    (spec,) = stage_runs(stage, [entrant], stage_parameters(stage, {"seeds": [7], **given}))
+    (spec,) = stage_runs(stage, [entrant], {"seeds": [7], **given})
     return spec
 
 

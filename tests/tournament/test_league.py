@@ -32,8 +32,7 @@ class MineOnFive(Mine):
 
 
 def run_of(entrant: Entrant) -> str:
-    parameters = stage_parameters(STAGE, {"seeds": [1]})
-    (spec,) = stage_runs(STAGE, [entrant], parameters)
+    (spec,) = stage_runs(STAGE, [entrant], {"seeds": [1]})
     return identity_of(spec).run
 
 
