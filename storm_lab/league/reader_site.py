@@ -1,8 +1,4 @@
-"""The user's own site: a topology with its input on machines, to try schedulers on.
-
-The schedulers play as described in `storm_lab.league.entrant`: as Nimbus's own scheduler or, on measured
-load, in T-Storm's place. The user provides topology, input and machines.
-"""
+"""The user's own site: a topology with its input on machines, to try the entrants of a league on."""
 
 from __future__ import annotations
 

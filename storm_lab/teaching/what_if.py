@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.league.example_site import example_site
+from storm_lab.league.field import RUNS_ON_MEASURED_LOAD
 from storm_lab.league.reader_site import Site
 from storm_lab.model import MeasuredLoad, executors_of
 from storm_lab.reporting.figures.placement_map import placement_map
@@ -31,9 +32,6 @@ from storm_lab.schedulers.contract import Scheduler
 from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
 
 POLICIES = ("default", "even", "rstorm", "tstorm", "random", "optimal")
-_LOAD_AWARE_POLICIES = ("tstorm", "optimal")
-"""Policies that read measured load."""
-
 _LOADS: dict[str, MeasuredLoad] = {}
 """Measured loads by the digest of the site."""
 
@@ -71,7 +69,7 @@ class WhatIf:
         """
         site = example_site(lines_per_s, nodes=nodes, workers=workers)
         scheduler = make_scheduler(policy, [f"gamma={gamma}"] if policy == "tstorm" else [])
-        load = _default_load(site) if policy in _LOAD_AWARE_POLICIES else None
+        load = _default_load(site) if RUNS_ON_MEASURED_LOAD.get(policy) else None
         view = SchedulingView((site.plan.topology,), site.cluster, version=site.version, load=load)
         answer = ask(scheduler, view)
         status = answer.status[site.plan.topology.id]
@@ -153,12 +151,8 @@ def _read_turn(run: Run, site: Site, offered: float, message: str) -> Turn:
 
 def _default_load(site: Site) -> MeasuredLoad:
     """Return the load of each executor under Storm's default scheduler; equal sites are played once."""
-    if site.digest not in _LOADS:
-        _LOADS[site.digest] = _measure_load(site)
-    return _LOADS[site.digest]
-
-
-def _measure_load(site: Site) -> MeasuredLoad:
+    if site.digest in _LOADS:
+        return _LOADS[site.digest]
     with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
         run = _play(site, make_scheduler("default"), Path(scratch))
         cpu, traffic = run.table("cpu").to_pandas(), run.table("traffic").to_pandas()
@@ -171,11 +165,12 @@ def _measure_load(site: Site) -> MeasuredLoad:
     mhz = cpu["cpu_ms"] / 1e3 / length * nodes.map(clock)
     ends = [traffic[f"{end}_task"].map(by_task) for end in ("source", "target")]
     rates = (traffic["tuples"].groupby(ends).sum() / length).to_dict()
-    return MeasuredLoad(
+    _LOADS[site.digest] = MeasuredLoad(
         mhz.groupby(cpu["task"].map(by_task)).sum().to_dict(),
         {(one, other): rate for (one, other), rate in rates.items() if one != other},
         mhz.groupby(nodes).sum().to_dict(),
     )
+    return _LOADS[site.digest]
 
 
 def _latency(turn: Turn) -> Figure:

@@ -34,7 +34,7 @@ from storm_lab.schedulers.scheduler_file import (
 )
 from storm_lab.tournament.comparison import compared, comparison_text
 from storm_lab.tournament.report import LeagueReport
-from storm_lab.tournament.suite import suite
+from storm_lab.tournament.suite import DURATION_S, suite
 from storm_lab.tournament.tournament import Tournament
 
 _SUITE_OPTIONS = (
@@ -67,7 +67,7 @@ _SUITE_OPTIONS = (
     click.option(
         "--duration",
         "duration_s",
-        default=420.0,
+        default=DURATION_S,
         show_default=True,
         type=click.FloatRange(240, 7200),
         help="Virtual duration of each run in seconds.",

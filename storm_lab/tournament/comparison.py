@@ -41,7 +41,8 @@ class Comparison:
         """The result in one sentence."""
         counts = self.cases["verdict"].value_counts()
         better, worse = int(counts.get(BETTER, 0)), int(counts.get(WORSE, 0))
-        finite = self.cases["gain_percent"].replace([np.inf, -np.inf], np.nan).dropna()
+        gains = self.cases["gain_percent"]
+        finite = gains[np.isfinite(gains)]
         size = f", by {finite.median():+.1f} % in the median" if len(finite) else ""
         on = f"on {better} of {len(self.cases)} cases and worse on {worse}{size}"
         sure = "" if self.p_value is None else f" (Wilcoxon over cases: p = {self.p_value:.2g})"
@@ -55,14 +56,13 @@ class Comparison:
 
     def document(self) -> dict[str, Any]:
         """Return the comparison as JSON objects. Infinite gains become null; the verdict says which it is."""
-        cases = self.cases.replace([np.inf, -np.inf], np.nan)
         return {
             "a": self.first,
             "b": self.second,
             "verdict": self.verdict,
             "p_value": self.p_value,
             "entrants": json.loads(self.entrants.to_json(orient="index")),
-            "cases": json.loads(cases.to_json(orient="records")),
+            "cases": json.loads(self.cases.to_json(orient="records")),
         }
 
 
@@ -73,38 +73,46 @@ def compared(rows: pd.DataFrame, first: str, second: str) -> Comparison:
         for case, own in rows.groupby("case", sort=False)
     ]
     scores = score_table(rows)[[first, second]]
-    finished = scores.loc[np.isfinite(scores.to_numpy()).any(axis=1)]
     p_value = None
-    if len(finished) >= 5:
-        p_value = float(against_baseline(finished, second)["p_value"].iloc[0])
+    if len(scores) >= 5:
+        p_value = float(against_baseline(scores, second)["p_value"].iloc[0])
     return Comparison(first, second, pd.DataFrame(found), p_value, entrants_table(rows), means_note(rows))
 
 
 def _case(case: str, one: pd.DataFrame, other: pd.DataFrame) -> dict[str, object]:
-    objective = next((text for text in (*one["objective"], *other["objective"]) if text), "")
+    objective = one["objective"].iloc[0]
     pair = one.set_index("seed")["score"].to_frame("a").join(other.set_index("seed")["score"].rename("b"))
-    row: dict[str, object] = {"case": case, "objective": objective}
-    row |= {"a": _shown(pair["a"], objective), "b": _shown(pair["b"], objective)}
-    lost = [not np.isfinite(pair[side]).all() for side in ("a", "b")]
-    if any(lost):
-        gain = math.nan if all(lost) else -math.inf if lost[0] else math.inf
-        verdict = UNCLEAR if all(lost) else WORSE if lost[0] else BETTER
-        row |= {"gain_percent": gain, "low_percent": None, "high_percent": None, "verdict": verdict}
+    gain: float | None
+    low = high = None
+    note = ""
+    lost_a, lost_b = (not np.isfinite(pair[side]).all() for side in ("a", "b"))
+    if lost_a or lost_b:
+        gain = math.nan if lost_a and lost_b else -math.inf if lost_a else math.inf
+        verdict = UNCLEAR if lost_a and lost_b else WORSE if lost_a else BETTER
         # The first problem of each scheduler is enough on a page.
-        problems = [next((text for text in side["problem"] if text), "") for side in (one, other)]
-        return row | {"note": "; ".join(filter(None, problems))}
-    gains = [float(value) for value in 100 * (1 - pair["a"] / pair["b"])]
-    mean = over_seeds(gains)
-    assert mean.value is not None
-    low, high = mean.low, mean.high
-    if low is None or high is None:
-        verdict = UNCLEAR
-    elif low > 0 or high < 0:
-        verdict = EQUAL if abs(mean.value) < 100 * TIE_TOLERANCE else BETTER if low > 0 else WORSE
+        problems = [next(filter(None, side["problem"]), "") for side in (one, other)]
+        note = "; ".join(filter(None, problems))
     else:
-        verdict = EQUAL if max(-low, high) < 100 * TIE_TOLERANCE else UNCLEAR
-    row |= {"gain_percent": mean.value, "low_percent": low, "high_percent": high, "verdict": verdict}
-    return row | {"note": ""}
+        mean = over_seeds([float(value) for value in 100 * (1 - pair["a"] / pair["b"])])
+        gain, low, high = mean.value, mean.low, mean.high
+        assert gain is not None
+        if low is None or high is None:
+            verdict = UNCLEAR
+        elif low > 0 or high < 0:
+            verdict = EQUAL if abs(gain) < 100 * TIE_TOLERANCE else BETTER if low > 0 else WORSE
+        else:
+            verdict = EQUAL if max(-low, high) < 100 * TIE_TOLERANCE else UNCLEAR
+    return {
+        "case": case,
+        "objective": objective,
+        "a": _shown(pair["a"], objective),
+        "b": _shown(pair["b"], objective),
+        "gain_percent": gain,
+        "low_percent": low,
+        "high_percent": high,
+        "verdict": verdict,
+        "note": note,
+    }
 
 
 def _shown(scores: pd.Series[float], objective: str) -> float:

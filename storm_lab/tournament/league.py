@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from storm_lab.errors import UserError
-from storm_lab.experiments.measurement import over_seeds
+from storm_lab.experiments.measurement import half_width, over_seeds
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.settled import MIN_WINDOW_S, SETTLE_S
@@ -139,45 +139,30 @@ def measured_runs(tables: MetricTables) -> pd.DataFrame:
     of `TRANSITION`; and unranked. Throughput is the root tuples acked per second, or, if none are anchored,
     the tuples executed per second by the bolts.
     """
-    latency = dict(iter(tables.steady_latency.groupby("run")))
-    rates = dict(iter(tables.steady.groupby("run")))
-    sent = dict(iter(tables.steady_traffic_share.groupby("run")))
+    runs = tables.runs.set_index("run")
+    found = runs[["variant", "seed"]].copy()
+    latency = tables.steady_latency.groupby("run")
+    for kind in ("processing", "complete"):
+        found[f"{kind}_ms"] = _weighted(tables.steady_latency, f"{kind}_mean_ms")
+        # Percentiles cannot be averaged, so this is the worst of several topologies.
+        found[f"{kind}_p99_ms"] = latency[f"{kind}_p99_ms"].max()
+    rates = tables.steady.groupby("run")[["acked_per_s", "executed_per_s"]].sum()
+    found["throughput"] = rates["acked_per_s"].where(rates["acked_per_s"] > 0, rates["executed_per_s"])
     everything = tables.occupancy[tables.occupancy["topology"] == ""].sort_values("from_s")
-    nodes = everything.groupby("run")["nodes"].last()
-    transition = _transition(tables).set_index("run")
-    rows = []
-    facts: dict[str, Any]
-    for facts in tables.runs.to_dict("records"):  # type: ignore[assignment]
-        run = facts["run"]
-        row = {name: facts[name] for name in ("run", "variant", "seed")}
-        found = dict.fromkeys(_STEADY, math.nan)
-        if run in rates:
-            acked = float(rates[run]["acked_per_s"].sum())
-            found["throughput"] = acked if acked > 0 else float(rates[run]["executed_per_s"].sum())
-        if run in latency:
-            own = latency[run]
-            for kind in ("processing", "complete"):
-                found[f"{kind}_ms"] = _weighted(own[f"{kind}_mean_ms"], own["tuples"])
-                # Percentiles cannot be averaged, so this is the worst of several topologies.
-                found[f"{kind}_p99_ms"] = float(own[f"{kind}_p99_ms"].max())
-        if run in sent:
-            found["inter_node_percent"] = 100 * _weighted(sent[run]["inter_node_share"], sent[run]["tuples"])
-        found["nodes"] = float(nodes.get(run, math.nan))
-        moves = transition.loc[run].to_dict() if run in transition.index else {}
-        row |= {
-            "measured_from_s": facts["warm_up_s"],
-            "reassigned_s": moves.get("reassigned_s", math.nan),
-            "moved": int(moves.get("moved", 0)),
-            "transition_ms": moves.get("transition_ms", math.nan),
-        }
-        row["unranked"] = _unranked(facts, row["reassigned_s"], found["throughput"])
-        rows.append(row | (dict.fromkeys(_STEADY, math.nan) if row["unranked"] else found))
-    return pd.DataFrame(rows, columns=["run", "variant", "seed", *_STEADY, *TRANSITION, "unranked"])
+    found["nodes"] = everything.groupby("run")["nodes"].last().astype(float)
+    found["inter_node_percent"] = 100 * _weighted(tables.steady_traffic_share, "inter_node_share")
+    found["measured_from_s"] = runs["warm_up_s"]
+    found = found.join(_transition(tables)).fillna({"moved": 0}).astype({"moved": int})
+    facts = found.join(runs[["duration_s", "warm_up_s", "status", "reason"]])
+    found["unranked"] = [_unranked(run) for run in facts.itertuples()]
+    found.loc[found["unranked"] != "", list(_STEADY)] = math.nan
+    return found.reset_index()[["run", "variant", "seed", *_STEADY, *TRANSITION, "unranked"]]
 
 
-def _weighted(values: pd.Series[float], weights: pd.Series[float]) -> float:
-    total = float(weights.sum())
-    return float((values * weights).sum()) / total if total else math.nan
+def _weighted(table: pd.DataFrame, column: str) -> pd.Series[float]:
+    """Return the mean over each run's topologies, weighted by their tuples; NaN without tuples."""
+    sums = (table[column] * table["tuples"]).groupby(table["run"]).sum()
+    return sums / table["tuples"].groupby(table["run"]).sum()
 
 
 def league_table(rows: pd.DataFrame, baseline: str = "") -> pd.DataFrame:
@@ -196,12 +181,10 @@ def league_table(rows: pd.DataFrame, baseline: str = "") -> pd.DataFrame:
         remedy = f"there are: {', '.join(variants)}"
         raise UserError("no entrant has this name", field="baseline", value=baseline, remedy=remedy)
     table: dict[str, dict[str, str]] = {}
-    means = rows.groupby("variant")[["processing_ms", "lines_per_s"]].mean()
+    grouped = rows.groupby("variant")
+    means = grouped[["processing_ms", "lines_per_s"]].mean()
     means["behind"] = means["lines_per_s"] < MIN_THROUGHPUT_SHARE * means["lines_per_s"].max()
-    means["unranked"] = [
-        "; ".join(dict.fromkeys(text for text in rows.loc[rows["variant"] == name, "unranked"] if text))
-        for name in means.index
-    ]
+    means["unranked"] = grouped["unranked"].agg(lambda texts: "; ".join(filter(None, dict.fromkeys(texts))))
     means["last"] = means["unranked"] != ""
     ordered = means.sort_values(["last", "behind", "processing_ms"])
     for place, name in enumerate(ordered.index, 1):
@@ -211,7 +194,8 @@ def league_table(rows: pd.DataFrame, baseline: str = "") -> pd.DataFrame:
         cells |= {label: _interval(own[column].astype(float)) for column, label in COLUMNS.items()}
         if baseline:
             label = f"time against {baseline}, %"
-            gains = _against(rows, str(name), baseline)
+            times = rows.pivot(index="seed", columns="variant", values="processing_ms").astype(float)
+            gains = 100 * (times[name] / times[baseline] - 1)
             cells[label] = "-" if name == baseline else _interval(gains, sign=True)
         cells |= {label: _interval(own[column].astype(float), 0) for column, label in TRANSITION.items()}
         if means["last"].any():
@@ -221,51 +205,39 @@ def league_table(rows: pd.DataFrame, baseline: str = "") -> pd.DataFrame:
 
 
 def _transition(tables: MetricTables) -> pd.DataFrame:
-    """Return each run's last re-assignment, executors moved, and worst 10 s; runs without one have no row."""
+    """Return, by run, its last re-assignment, executors moved, and worst 10 s."""
     moves = tables.events[tables.events["kind"].isin(["re-assignment", "rebalance"])]
-    last = moves.groupby("run", as_index=False).agg(reassigned_s=("time_s", "max"))
     own = moves.loc[moves["kind"] == "re-assignment", ["run", "event"]]
-    peaks = tables.spikes.merge(own, on=["run", "event"])
-    worst = peaks.groupby("run", as_index=False).agg(transition_ms=("peak", "max"))
-    found = last.merge(_moved(tables), on="run", how="outer").merge(worst, on="run", how="left")
-    return found.assign(moved=found["moved"].fillna(0))
-
-
-def _moved(tables: MetricTables) -> pd.DataFrame:
-    """Count the executors moved by each run's assignments, without the first one of each topology."""
+    # All assignments but the first one of each topology.
     assigned = tables.control[tables.control["action"] == "assign"]
     assigned = assigned.sort_values(["run", "subject", "time_s", "detail"])
     later = assigned[assigned.duplicated(["run", "subject"])]
-    counts = later["detail"].str.extract(r'"moved":(\d+)', expand=False).fillna(0).astype(int)
-    return later.assign(moved=counts).groupby("run", as_index=False).agg(moved=("moved", "sum"))
+    moved = later["detail"].str.extract(r'"moved":(\d+)', expand=False).fillna(0).astype(int)
+    return pd.DataFrame(
+        {
+            "reassigned_s": moves.groupby("run")["time_s"].max(),
+            "moved": moved.groupby(later["run"]).sum(),
+            "transition_ms": tables.spikes.merge(own, on=["run", "event"]).groupby("run")["peak"].max(),
+        }
+    )
 
 
-def _unranked(facts: Mapping[str, Any], reassigned_s: float, throughput: float) -> str:
+def _unranked(run: Any) -> str:
     """Return why a run has no steady state to measure; empty if it has one."""
-    duration_s = float(facts["duration_s"])
-    if facts["status"] != Status.COMPLETE.value:
-        return f"ended at {duration_s:.0f} s ({facts['reason']})"
-    if duration_s - float(facts["warm_up_s"]) < MIN_WINDOW_S:
+    if run.status != Status.COMPLETE.value:
+        return f"ended at {run.duration_s:.0f} s ({run.reason})"
+    if run.duration_s - run.warm_up_s < MIN_WINDOW_S:
         return (
-            f"re-assigned at {reassigned_s:.0f} s of {duration_s:.0f} s, "
+            f"re-assigned at {run.reassigned_s:.0f} s of {run.duration_s:.0f} s, "
             f"less than {SETTLE_S + MIN_WINDOW_S:.0f} s before the end"
         )
-    return "" if throughput > 0 else NOTHING_COMPLETED
-
-
-def _against(rows: pd.DataFrame, name: str, baseline: str) -> pd.Series[float]:
-    """Return by how many per cent the variant's time exceeds the baseline's, by seed; NaN if unknown."""
-    times = rows.pivot(index="seed", columns="variant", values="processing_ms").astype(float)
-    return 100 * (times[name] / times[baseline] - 1)
+    return "" if run.throughput > 0 else NOTHING_COMPLETED
 
 
 def _interval(values: Iterable[float], digits: int = 2, *, sign: bool = False) -> str:
     samples = [float(value) for value in values if value == value]
     if not samples:
         return "none"
-    found = over_seeds(samples)
-    assert found.value is not None
-    text = f"{found.value:+.{digits}f}" if sign else f"{found.value:.{digits}f}"
-    if found.low is None or found.high is None or digits == 0:
-        return text
-    return f"{text} ± {(found.high - found.low) / 2:.{digits}f}"
+    mean = over_seeds(samples).value
+    text = f"{mean:+.{digits}f}" if sign else f"{mean:.{digits}f}"
+    return text if len(samples) == 1 or digits == 0 else f"{text} ± {half_width(samples):.{digits}f}"

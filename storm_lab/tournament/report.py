@@ -45,10 +45,8 @@ class LeagueReport:
 
     @property
     def scores(self) -> pd.DataFrame:
-        """Scores of cases by schedulers, without the cases that no scheduler finished."""
-        table = score_table(self.rows)
-        finished: pd.DataFrame = table.loc[np.isfinite(table.to_numpy()).any(axis=1)]
-        return finished
+        """Scores of cases by schedulers, as in `storm_lab.tournament.tournament.score_table`."""
+        return score_table(self.rows)
 
     @property
     def ranking(self) -> RankTest:
@@ -125,7 +123,7 @@ class LeagueReport:
             parts.append("lost:\n" + "\n".join(lines))
         return "\n\n".join(parts)
 
-    def write(self, folder: Path) -> tuple[Path, ...]:
+    def write(self, folder: Path) -> None:
         """Write all files; `UserError` if the folder cannot be written."""
         about = {"own": list(self.own), "baseline": self.baseline}
         table = self.cases[["case", "scheduler"]].join(cells(self.cases))
@@ -154,22 +152,18 @@ class LeagueReport:
         with refused_by_system("the results cannot be written", field="out", value=str(folder)):
             for name, text in files.items():
                 write_atomic(folder / name, text.encode())
-            paths = [folder / name for name in files]
             if len(self.ranking.mean_ranks) > 1:
-                paths += self._draw(folder)
-        return tuple(paths)
+                self._draw(folder)
 
-    def _draw(self, folder: Path) -> list[Path]:
+    def _draw(self, folder: Path) -> None:
         # Imported here because it takes long.
         from matplotlib import rc_context
 
         figure = diagram(self)
-        svg, pdf = folder / "critical-difference.svg", folder / "critical-difference.pdf"
         # The same results must give the same bytes.
         with rc_context({"svg.hashsalt": "storm-lab"}):
-            figure.savefig(svg, metadata={"Date": None})
-        figure.savefig(pdf, metadata={"CreationDate": None})
-        return [svg, pdf]
+            figure.savefig(folder / "critical-difference.svg", metadata={"Date": None})
+        figure.savefig(folder / "critical-difference.pdf", metadata={"CreationDate": None})
 
 
 def read_report(folder: Path) -> LeagueReport:

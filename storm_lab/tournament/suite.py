@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from storm_lab.errors import UserError
@@ -22,9 +23,6 @@ DURATION_S = 420.0
 GENERATION_S = 60.0
 """Period of the schedule generator in these runs, instead of T-Storm's 300 s, so that short runs settle."""
 
-INSTANCES = 1
-"""Default number of instances of each family on each kind of machines."""
-
 
 @dataclass(frozen=True)
 class Case:
@@ -40,7 +38,7 @@ def suite(
     text: str,
     *,
     only: Sequence[str] = (),
-    instances: int = INSTANCES,
+    instances: int = 1,
     seed: int = 1,
     duration_s: float = DURATION_S,
 ) -> tuple[Case, ...]:
@@ -72,18 +70,16 @@ def suite(
         raise UserError("there is no such suite", field="suite", value=text, remedy=remedy)
     if only:
         cases = _cases_named(cases, only)
-    return tuple(Case(case.name, case.group, case.stage, _settings(case, duration_s)) for case in cases)
+    return tuple(replace(case, given=_settings(case.stage, duration_s)) for case in cases)
 
 
-def _settings(case: Case, duration_s: float) -> Mapping[str, object]:
-    declared = {item.name: item for item in case.stage.declared}
-    wanted: dict[str, float] = {"duration_s": duration_s, "generation_s": GENERATION_S}
-    found: dict[str, object] = {}
-    for name, value in wanted.items():
-        if name in declared:
-            low, high = declared[name].low, declared[name].high
-            found[name] = min(max(value, low or 0.0), value if high is None else high)
-    return {**found, **case.given}
+def _settings(stage: Stage, duration_s: float) -> Mapping[str, object]:
+    wanted = {"duration_s": duration_s, "generation_s": GENERATION_S}
+    return {
+        item.name: min(max(wanted[item.name], item.low or 0.0), math.inf if item.high is None else item.high)
+        for item in stage.declared
+        if item.name in wanted
+    }
 
 
 def _cases_named(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -20,7 +20,7 @@ from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.settled import SettledRun
-from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.league.stage import stage_runs
 from storm_lab.machine.process_end import is_sigterm
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
@@ -35,9 +35,6 @@ from storm_lab.tournament.optimum import METRICS as TRAFFIC_METRICS
 from storm_lab.tournament.optimum import excess_percent, least_traffic, nodes_of, traffic_of
 from storm_lab.tournament.quantities import MEASURES
 from storm_lab.tournament.suite import Case
-
-SEEDS = (1, 2, 3, 4, 5)
-"""Default seeds; every entrant plays each of them."""
 
 _REPEATS = 3
 _REPEAT_BELOW_S = 0.5
@@ -55,20 +52,19 @@ class AnswerTime(NamedTuple):
 
 @dataclass(frozen=True)
 class Tournament:
-    """Entrants, cases and seeds, optionally with the constants of a measured machine."""
+    """Entrants, cases and seeds, which every entrant plays, optionally with the constants of a machine."""
 
     entrants: tuple[Entrant, ...]
     cases: tuple[Case, ...]
-    seeds: tuple[int, ...] = SEEDS
+    seeds: tuple[int, ...]
     machine: Constants | None = None
 
     def specs(self) -> dict[str, tuple[RunSpec, ...]]:
         """Return the runs of each case."""
-        found = {}
-        for case in self.cases:
-            parameters = stage_parameters(case.stage, {**case.given, "seeds": list(self.seeds)})
-            found[case.name] = on_machine(stage_runs(case.stage, self.entrants, parameters), self.machine)
-        return found
+        return {case.name: on_machine(self._runs(case, self.entrants), self.machine) for case in self.cases}
+
+    def _runs(self, case: Case, entrants: Sequence[Entrant]) -> tuple[RunSpec, ...]:
+        return stage_runs(case.stage, entrants, {**case.given, "seeds": list(self.seeds)})
 
     def play(self, *, jobs: int = JOBS, on_spark: bool = False, show_progress: bool = True) -> pd.DataFrame:
         """Play the missing runs and measure all; return one row per case, entrant and seed.
@@ -103,21 +99,15 @@ class Tournament:
         names = {"complete_p99_ms": "p99_ms", "unranked": "problem"}
         measured = measured_runs(tables).rename(columns=names).set_index("run")
         measured["per_node"] = measured["throughput"] / measured["nodes"]
-        rows = []
-        specs: dict[str, RunSpec] = {}
         by_case = self.specs()
-        for case in self.cases:
-            for spec in by_case[case.name]:
-                run = identity_of(spec).run
-                row: dict[str, object] = {"case": case.name, "group": case.group, "scheduler": spec.variant}
-                row |= {"seed": spec.seed, "run": run, "problem": failures.get(run, "")}
-                if run in measured.index:
-                    found = measured.loc[run]
-                    row |= {name: found[name] for name in (*MEASURES, "problem") if name in found}
-                rows.append(row)
-                specs[run] = spec
-        columns = ["case", "group", "scheduler", "seed", "run", *MEASURES, "problem"]
-        frame = pd.DataFrame(rows, columns=columns)
+        specs = {identity_of(spec).run: spec for own in by_case.values() for spec in own}
+        frame = pd.DataFrame(
+            {"case": case.name, "group": case.group, "scheduler": spec.variant}
+            | {"seed": spec.seed, "run": identity_of(spec).run}
+            for case in self.cases
+            for spec in by_case[case.name]
+        ).join(measured.reindex(columns=[*MEASURES, "problem"]), on="run")
+        frame["problem"] = frame["problem"].fillna(frame["run"].map(failures)).fillna("")
         frame["excess_percent"] = frame["run"].map(_excess(frame, specs, tables)).astype(float)
         return scored(frame)
 
@@ -146,14 +136,14 @@ class Tournament:
         """
         questions = []
         for case in self.cases:
-            parameters = stage_parameters(case.stage, {**case.given, "seeds": list(self.seeds)})
             # The first view is the same for all entrants.
-            views = {run.seed: _view(run) for run in stage_runs(case.stage, self.entrants[:1], parameters)}
+            views = {run.seed: _view(run) for run in self._runs(case, self.entrants[:1])}
             questions += [_Question(case.name, own.name, own.scheduler, views) for own in self.entrants]
         timer = _AnswerTimer()
+        pool = Pool(1, timer, name=lambda question: question.case)
         if jobs and not any(entrant.in_notebook for entrant in self.entrants):
             # A scheduler that crashes the process has lost, as its runs show.
-            answered = Pool(1, timer, name=_question_name).do(questions, fail=lambda question, error: None)
+            answered = pool.do(questions, fail=lambda question, error: None)
         else:
             answered = {number: timer(question) for number, question in enumerate(questions)}
         return {
@@ -170,10 +160,6 @@ class _Question(NamedTuple):
     entrant: str
     scheduler: Scheduler[Any]
     views: Mapping[int, SchedulingView]
-
-
-def _question_name(question: _Question) -> str:
-    return f"{question.entrant} on {question.case}"
 
 
 class _AnswerTimer:
@@ -227,8 +213,7 @@ def _excess(rows: pd.DataFrame, specs: Mapping[str, RunSpec], tables: MetricTabl
     found: dict[str, float] = {}
     for _, own in rows[rows["problem"] == ""].groupby("case", sort=False):
         traffic = traffic_of(tables, own["run"].iloc[0])
-        view = _view(specs[own["run"].iloc[0]])
-        least = least_traffic(view.topologies, view.cluster, view.version, traffic)
+        least = least_traffic(_view(specs[own["run"].iloc[0]]), traffic)
         if least is not None:
             for run in own["run"]:
                 found[run] = excess_percent(traffic, nodes_of(tables, run), least)
@@ -265,6 +250,10 @@ def scored(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def score_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean score over seeds, cases by schedulers; a loss with one seed is a loss of the case."""
+    """Return the mean score over seeds, cases by schedulers; a loss with one seed is a loss of the case.
+
+    Cases that no scheduler finished are left out.
+    """
     table = rows.pivot_table(index="case", columns="scheduler", values="score", aggfunc="mean", sort=False)
-    return table[list(dict.fromkeys(rows["scheduler"]))]
+    finished: pd.DataFrame = table[np.isfinite(table.to_numpy()).any(axis=1)]
+    return finished[list(dict.fromkeys(rows["scheduler"]))]

@@ -12,7 +12,7 @@ from storm_lab.league.stage import stage_parameters, stage_runs
 from storm_lab.papers.tstorm.word_count_stage import STAGE
 from storm_lab.runs.digest import identity_of
 from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, make_scheduler
-from storm_lab.tournament.league import TRANSITION, League, league_table, results
+from storm_lab.tournament.league import COLUMNS, TRANSITION, League, league_table, results
 
 
 class Mine(Scheduler):  # type: ignore[type-arg]
@@ -26,9 +26,6 @@ class Mine(Scheduler):  # type: ignore[type-arg]
 
 class MineOnFive(Mine):
     nodes = 5
-
-    def schedule(self, view: SchedulingView) -> SchedulingResult:
-        raise NotImplementedError
 
 
 def run_of(entrant: Entrant) -> str:
@@ -148,6 +145,18 @@ def test_gains_are_taken_seed_by_seed_against_a_named_baseline() -> None:
     assert league_table(rows, "slow").loc["quick", "time against slow, %"] == "-60.00"
     with pytest.raises(UserError, match="baseline = 'fast': no entrant has this name; there are"):
         league_table(rows, "fast")
+
+
+def test_an_entrant_that_drops_its_load_is_last_however_quick_it_is() -> None:
+    rows = pd.DataFrame(
+        [("slow", 1, 20.0, 40.0, 200.0, 10, 90.0), ("quick", 1, 15.0, 30.0, 198.0, 4, 70.0),
+         ("drops", 1, 4.0, 20.0, 27.0, 8, 88.0)],
+        columns=["variant", "seed", *COLUMNS],
+    ).assign(unranked="", **dict.fromkeys(TRANSITION, 300.0))  # fmt: skip
+    table = league_table(rows)
+    assert list(table.index) == ["quick", "slow", "drops"]
+    assert list(table["rank"]) == ["1", "2", "3"]
+    assert "not ranked because" not in table
 
 
 def test_the_table_is_sorted_by_latency_and_shows_intervals() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from storm_lab.model import Cluster, Component, Node, Subscription, Topology
 from storm_lab.model.version import V0_9_0
+from storm_lab.schedulers import SchedulingView
 from storm_lab.tournament.optimum import excess_percent, least_traffic
 
 # Two pairs with much traffic, and a little between the pairs; a node takes 3 of the 4 executors.
@@ -18,8 +19,8 @@ TRAFFIC = {(A1, B1): 10.0, (A2, B2): 8.0, (A1, B2): 1.0, (A2, B1): 1.0}
 
 def test_the_least_traffic_matches_the_solution_by_hand() -> None:
     # Three executors and one: all traffic of the single one, 9 or more. Two pairs: 2.
-    cluster = Cluster((Node("n1"), Node("n2")))
-    assert least_traffic((TOPOLOGY,), cluster, V0_9_0, TRAFFIC) == pytest.approx(2.0)
+    view = SchedulingView((TOPOLOGY,), Cluster((Node("n1"), Node("n2"))), V0_9_0)
+    assert least_traffic(view, TRAFFIC) == pytest.approx(2.0)
 
 
 def test_the_excess_is_a_share_of_all_tuples() -> None:
