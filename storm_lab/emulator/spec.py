@@ -69,6 +69,8 @@ class EmulationSpec:
         bundle: how many tuples are played as one, at as many times the cost; the log counts bundles.
         warm_up_s: time at the start that the steady state leaves out; written to the log's manifest, with no
             effect on the run itself.
+        settle_s: time after the last re-assignment that the steady state leaves out, too, so that it begins
+            after the end of a run that never settles; None = re-assignments do not delay it.
         unreached: what becomes of messages without a connection; None = the version's own behaviour.
         control_only: play only Nimbus, ZooKeeper, supervisors and workers, without any tuples.
         settings: Storm's settings by full key, as in the ``storm.yaml`` of all machines: settings of the
@@ -94,6 +96,7 @@ class EmulationSpec:
     sample_every: int = 1
     bundle: Bundle = field(default_factory=Bundle)
     warm_up_s: float = 0.0
+    settle_s: float | None = None
     unreached: Unreached | None = None
     control_only: bool = False
     settings: Mapping[str, SettingValue] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from storm_lab.experiments.parameter import Parameters
 from storm_lab.identity.value import value_digest
 from storm_lab.league.conditions import Conditions
 from storm_lab.league.entrant import Control, Entrant
-from storm_lab.league.settled import SETTLE_S, SettledRun
+from storm_lab.league.settled import SETTLE_S
 from storm_lab.league.stage import SAMPLE_EVERY
 from storm_lab.model import Cluster, StormVersion, Topology, check_slots
 from storm_lab.model.topology import MAX_TIME_S
@@ -104,18 +104,18 @@ class Site:
         """Return no files: the user code has been executed already."""
         return {}
 
-    def describe(self, entrant: Entrant, spec: RunSpec) -> SettledRun:
+    def describe(self, entrant: Entrant, spec: RunSpec) -> EmulationSpec:
         """Describe the run of an entrant."""
         duration_s = spec.parameters.number("duration_s")
-        described = replace(
+        return replace(
             self._spec(entrant.control(spec.parameters), duration_s),
             seed=spec.seed,
             window_s=spec.parameters.number("monitor_s"),
             sample_every=spec.sample_every,
             warm_up_s=min(STEADY_S, duration_s / 2),
+            # Moves that a fault causes are not the scheduler's choice, so they do not delay the measurement.
+            settle_s=None if self.conditions.faults.faults else SETTLE_S,
         )
-        # Moves that a fault causes are not the scheduler's choice, so they do not delay the measurement.
-        return SettledRun(described, None if described.faults.faults else SETTLE_S)
 
     def _spec(self, control: Control, duration_s: float) -> EmulationSpec:
         return EmulationSpec(

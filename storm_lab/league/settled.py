@@ -1,9 +1,8 @@
-"""Runs that are measured once their scheduler has settled, which is known only after the run."""
+"""When the steady state of a run begins: once its scheduler has settled, which is known only afterwards."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from storm_lab.emulator.control.decision_log import Decision
 from storm_lab.emulator.spec import EmulationSpec
@@ -20,24 +19,13 @@ MIN_WINDOW_S = 60.0
 """Shortest steady state by which schedulers are compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class SettledRun:
-    """A run description whose steady state begins at least ``settle_s`` after the last re-assignment.
-
-    If a run never settles, its steady state begins after its end. With ``settle_s`` None, the steady state
-    begins where the description says, regardless of re-assignments.
-    """
-
-    spec: EmulationSpec
-    settle_s: float | None = SETTLE_S
-
-    def warm_up_ns(self, decisions: Sequence[Decision]) -> int:
-        """Return when the steady state begins; ``decisions`` are those of the complete run."""
-        least_ns = round(self.spec.warm_up_s * NS_PER_S)
-        moved_ns = last_move(decisions)
-        if self.settle_s is None or moved_ns is None:
-            return least_ns
-        return max(least_ns, moved_ns + round(self.settle_s * NS_PER_S))
+def warm_up_ns(spec: EmulationSpec, decisions: Sequence[Decision]) -> int:
+    """Return when the steady state of a run begins; ``decisions`` are those of the complete run."""
+    least_ns = round(spec.warm_up_s * NS_PER_S)
+    moved_ns = last_move(decisions)
+    if spec.settle_s is None or moved_ns is None:
+        return least_ns
+    return max(least_ns, moved_ns + round(spec.settle_s * NS_PER_S))
 
 
 def last_move(decisions: Sequence[Decision]) -> int | None:

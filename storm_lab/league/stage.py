@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Protocol, cast
+from typing import Protocol
 
-from storm_lab.experiments.experiment import Describe, RunSpec
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters
 from storm_lab.identity.value import value_digest
 from storm_lab.league.entrant import Entrant
-from storm_lab.league.settled import SettledRun
 from storm_lab.model import StormVersion
 
 EXPERIMENT = "scheduler-league"
@@ -40,7 +40,7 @@ class Stage(Protocol):
     def files(self, parameters: Parameters) -> Mapping[str, str]:
         """Return the input files, by the parameter that names them."""
 
-    def describe(self, entrant: Entrant, spec: RunSpec) -> SettledRun:
+    def describe(self, entrant: Entrant, spec: RunSpec) -> EmulationSpec:
         """Describe the run of an entrant."""
 
 
@@ -66,8 +66,7 @@ def stage_runs(
             variant=f"{setting}-{entrant.name}" if setting else entrant.name,
             seed=seed,
             parameters=values.changed(online=entrant.online),
-            # A cast, because a league's runs also decide when their steady state begins.
-            describe=cast(Describe, partial(stage.describe, entrant)),
+            describe=partial(stage.describe, entrant),
             storm_version=stage.version,
             # The digest of its code and state, so that a changed scheduler is played again.
             inputs={**inputs, "scheduler": value_digest(entrant.scheduler)},

@@ -8,12 +8,13 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 
 from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.online_scheduling import PARAMETERS
 from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters
 from storm_lab.league.entrant import Entrant
-from storm_lab.league.settled import SETTLE_S, SettledRun
+from storm_lab.league.settled import SETTLE_S
 from storm_lab.model import StormVersion
 
 
@@ -61,7 +62,7 @@ class ExperimentStage:
         """Paths of these inputs."""
         return self.run(parameters).files
 
-    def describe(self, entrant: Entrant, spec: RunSpec) -> SettledRun:
+    def describe(self, entrant: Entrant, spec: RunSpec) -> EmulationSpec:
         """Describe the run with the entrant's scheduler and the services that it needs to use load."""
         run = self.run({**spec.parameters, **spec.files, "seeds": (spec.seed,)})
         base = run.describe(run)
@@ -69,15 +70,15 @@ class ExperimentStage:
             base = replace(base, faults=FaultPlan(), services=())
         steady = not base.faults.faults and not base.services
         control = entrant.control(spec.parameters)
-        described = replace(
+        return replace(
             base,
             scheduler=control.scheduler,
             services=(*base.services, *control.services),
             migration=control.migration if entrant.online else base.migration,
             placement=None,
             sample_every=spec.sample_every,
+            settle_s=SETTLE_S if steady else None,
         )
-        return SettledRun(described, SETTLE_S if steady else None)
 
     def run(self, values: Mapping[str, object]) -> RunSpec:
         """Return the experiment's own run with these values, Storm's scheduler and the first seed.

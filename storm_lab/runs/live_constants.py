@@ -12,14 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError, check_known
 from storm_lab.experiments.experiment import Describe, RunSpec
-from storm_lab.league.settled import SettledRun
 from storm_lab.live.suite.scene import C1_ONLY
 from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.model import StormVersion
@@ -149,16 +148,13 @@ def on_machine(specs: Iterable[RunSpec], machine: Constants | None) -> tuple[Run
     return tuple(
         replace(
             spec,
-            describe=cast(Describe, partial(_described, spec.describe, machine)),
+            describe=partial(_described, spec.describe, machine),
             inputs={**spec.inputs, "machine": machine.digest},
         )
         for spec in specs
     )
 
 
-def _described(describe: Describe, machine: Constants, spec: RunSpec) -> EmulationSpec | SettledRun:
+def _described(describe: Describe, machine: Constants, spec: RunSpec) -> EmulationSpec:
     """Describe a run as ``describe`` does, but with these constants."""
-    found: EmulationSpec | SettledRun = describe(spec)
-    if isinstance(found, SettledRun):
-        return replace(found, spec=machine.applied(found.spec))
-    return machine.applied(found)
+    return machine.applied(describe(spec))

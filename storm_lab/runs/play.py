@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.emulator.state.names import NS_PER_S
-from storm_lab.league.settled import SettledRun
+from storm_lab.league.settled import warm_up_ns
 from storm_lab.runs.pool import Advance
 from storm_lab.tuplelog import RunWriter, Status
 
@@ -22,21 +21,15 @@ def play_description(description: object, writer: RunWriter, advance: Advance) -
 
 
 @play_description.register
-def emulate(description: EmulationSpec | SettledRun, writer: RunWriter, advance: Advance) -> None:
-    """Play it in the emulator; of a `SettledRun`, record when its steady state turned out to begin."""
+def emulate(description: EmulationSpec, writer: RunWriter, advance: Advance) -> None:
+    """Play it in the emulator and record when its steady state turned out to begin."""
     # numba takes a second to import, which is not needed if all runs are on disk.
     from storm_lab.emulator.emulation import Emulation
 
-    spec = description.spec if isinstance(description, SettledRun) else description
-    outcome = Emulation(spec).run(writer, lambda done, total: advance(done / total))
-    warm_up_ns = (
-        description.warm_up_ns(outcome.decisions)
-        if isinstance(description, SettledRun)
-        else round(spec.warm_up_s * NS_PER_S)
-    )
+    outcome = Emulation(description).run(writer, lambda done, total: advance(done / total))
     writer.finish(
         duration_ns=outcome.duration_ns,
-        warm_up_ns=warm_up_ns,
+        warm_up_ns=warm_up_ns(description, outcome.decisions),
         status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
         reason=outcome.stopped,
     )

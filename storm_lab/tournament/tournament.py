@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,6 @@ import pandas as pd
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.league.entrant import Entrant
-from storm_lab.league.settled import SettledRun
 from storm_lab.league.stage import stage_runs
 from storm_lab.machine.process_end import is_sigterm
 from storm_lab.pipeline.metric_tables import MetricTables
@@ -203,7 +202,7 @@ def _time_answers(
 
 def _view(spec: RunSpec) -> SchedulingView:
     """Return the first view that a scheduler gets in a run."""
-    run = cast(SettledRun, spec.describe(spec)).spec
+    run = spec.describe(spec)
     topologies = tuple(plan.topology for plan in run.topologies)
     return SchedulingView(topologies, run.cluster, run.version, seed=run.seed)
 

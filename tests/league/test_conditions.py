@@ -27,7 +27,7 @@ def site(**conditions: object) -> Site:
 def described(where: Site) -> EmulationSpec:
     entrant = Entrant("even", make_scheduler("even"))
     (spec,) = stage_runs(where, [entrant], {"seeds": [1]})
-    return where.describe(entrant, spec).spec
+    return where.describe(entrant, spec)
 
 
 def test_constants_are_given_by_name_as_a_cost_model_or_from_a_calibration() -> None:

@@ -54,7 +54,7 @@ def test_the_commands_of_the_page_lead_to_tables_for_latex(tmp_path: Path) -> No
     table = (tmp_path / "first" / "standing.tex").read_text()
     assert r"\toprule" in table and "my-idea" in table
     again = output_of(next(command for command in COMMANDS if "--out first" in command), tmp_path)
-    assert "6 of 6 runs were there already" in again
+    assert "6 of 6 runs existed already" in again
 
 
 def test_every_command_of_the_page_exists() -> None:

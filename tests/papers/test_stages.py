@@ -13,7 +13,7 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import check_parameters
 from storm_lab.league.entrant import Entrant
-from storm_lab.league.settled import SETTLE_S, SettledRun
+from storm_lab.league.settled import SETTLE_S
 from storm_lab.league.stage import stage_runs
 from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.experiment_stage import ExperimentStage
@@ -34,12 +34,9 @@ def run_of(name: str, entrant: Entrant = EVEN, **given: object) -> RunSpec:
     return spec
 
 
-def settled(spec: RunSpec) -> SettledRun:
-    return cast(SettledRun, spec.describe(spec))
-
-
 def described(name: str, entrant: Entrant = EVEN, **given: object) -> EmulationSpec:
-    return settled(run_of(name, entrant, **given)).spec
+    run = run_of(name, entrant, **given)
+    return run.describe(run)
 
 
 @pytest.mark.parametrize("name", [name for name in PAPERS if name != "tstorm-word-count"])
@@ -55,7 +52,7 @@ def test_a_stage_is_the_experiments_own_run_except_for_the_scheduler(name: str) 
         assert getattr(ours, field) == getattr(theirs, field), field
     assert [plan.topology for plan in ours.topologies] == [plan.topology for plan in theirs.topologies]
     assert not ours.faults.faults and not ours.services
-    assert settled(run_of(name)).settle_s == SETTLE_S
+    assert described(name).settle_s == SETTLE_S
 
 
 def test_an_online_entrant_adds_its_monitors_and_its_hand_over() -> None:
@@ -67,8 +64,8 @@ def test_an_online_entrant_adds_its_monitors_and_its_hand_over() -> None:
 
 def test_a_sweep_keeps_the_faults_of_the_experiment() -> None:
     (run,) = Subject.of("twitter-semantics", ["even"]).runs({"seeds": (7,)})
-    assert settled(run).spec.faults.faults
-    assert settled(run).settle_s is None
+    assert run.describe(run).faults.faults
+    assert run.describe(run).settle_s is None
 
 
 def test_a_sweep_plays_every_setting_of_an_experiment_under_every_scheduler() -> None:
@@ -111,7 +108,7 @@ def test_an_experiment_without_runs_names_one_with_runs() -> None:
     ],
 )
 def test_a_sweep_plays_the_experiments_own_run_with_another_scheduler(slug: str, settings: list[str]) -> None:
-    runs = {run.variant: settled(run).spec for run in Subject.of(slug, ["even"]).runs({"seeds": (7,)})}
+    runs = {run.variant: run.describe(run) for run in Subject.of(slug, ["even"]).runs({"seeds": (7,)})}
     for setting in settings:
         ours = runs[f"{setting}-even" if setting else "even"]
         stage = cast(ExperimentStage, stages(slug)[setting])
@@ -125,7 +122,7 @@ def test_a_sweep_plays_the_experiments_own_run_with_another_scheduler(slug: str,
 
 def test_every_setting_has_its_own_cycles_of_supervisors_and_workers() -> None:
     runs = Subject.of("nstorm-sync-cycles", ["even"]).runs({"seeds": (7,)})
-    timers = [settled(run).spec.timers for run in runs]
+    timers = [run.describe(run).timers for run in runs]
     assert [(each.assignment_sync_s, each.process_sync_s) for each in timers if each is not None] == [
         (10.0, 3.0), (3.0, 1.0), (1.0, 0.3), (0.3, 0.1)
     ]  # fmt: skip
@@ -137,7 +134,7 @@ def test_the_number_of_moved_executors_can_be_varied(slug: str) -> None:
     for moved in (2, 8):
         value = subject.parameter("moved").checked([moved] if slug == "nstorm-multi-migration" else moved)
         (run,) = subject.runs({"seeds": (7,), "moved": value})
-        (moves,) = settled(run).spec.services
+        (moves,) = run.describe(run).services
         assert cast(RandomMoves, moves).executors == moved
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.league.entrant import Entrant
-from storm_lab.league.settled import SettledRun
+from storm_lab.league.settled import SETTLE_S
 from storm_lab.league.stage import SAMPLE_EVERY
 from storm_lab.papers.tstorm.blade_runs import on_blades
 from storm_lab.papers.tstorm.testbed import VERSION
@@ -36,11 +37,11 @@ class WordCountStage:
         """Path of the text."""
         return {"text": parameters.text("text")}
 
-    def describe(self, entrant: Entrant, spec: RunSpec) -> SettledRun:
+    def describe(self, entrant: Entrant, spec: RunSpec) -> EmulationSpec:
         """Describe the run of an entrant."""
         control = entrant.control(spec.parameters)
         run = on_blades(spec, (plan(spec),), control.scheduler, control.services, control.migration)
-        return SettledRun(run)
+        return replace(run, settle_s=SETTLE_S)
 
 
 STAGE = WordCountStage()
