@@ -8,27 +8,16 @@ the entrant every 300 s, with the smooth hand-over.
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from storm_lab.emulator.control.migration.method import MigrationMethod
-from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
-from storm_lab.emulator.control.service import Service
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.online_scheduling import generator
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.monitoring.consolidation import InitialConsolidation
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
-
-
-@dataclass(frozen=True, slots=True)
-class Control:
-    """Control of a run: Nimbus's scheduler, additional services, and the method of migration."""
-
-    scheduler: Scheduler[Any]
-    services: tuple[Service, ...]
-    migration: MigrationMethod
 
 
 @dataclass(frozen=True)
@@ -39,14 +28,14 @@ class Entrant:
     scheduler: Scheduler[Any]
     online: bool = False
 
-    def control(self, parameters: Parameters) -> Control:
-        """Return the control of its run, with the settings of `storm_lab.experiments.online_scheduling`."""
+    def applied(self, run: EmulationSpec, parameters: Parameters) -> EmulationSpec:
+        """Return the run under it, with the settings of `storm_lab.experiments.online_scheduling`."""
         # A copy, so that the state of the scheduler after one run does not affect the next.
         scheduler = deepcopy(self.scheduler)
-        if self.online:
-            services = (InitialConsolidation(), generator(scheduler, parameters))
-            return Control(DefaultScheduler(), services, Smooth())
-        return Control(scheduler, (), Restart())
+        if not self.online:
+            return replace(run, scheduler=scheduler)
+        services = (*run.services, InitialConsolidation(), generator(scheduler, parameters))
+        return replace(run, scheduler=DefaultScheduler(), services=services, migration=Smooth())
 
     @property
     def in_notebook(self) -> bool:

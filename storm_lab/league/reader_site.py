@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan, check_source
 from storm_lab.emulator.spec import EmulationSpec, check_spec
 from storm_lab.errors import UserError, check_known
@@ -16,7 +15,7 @@ from storm_lab.experiments.online_scheduling import PARAMETERS, STEADY_S
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.identity.value import value_digest
 from storm_lab.league.conditions import Conditions
-from storm_lab.league.entrant import Control, Entrant
+from storm_lab.league.entrant import Entrant
 from storm_lab.league.settled import SETTLE_S
 from storm_lab.league.stage import SAMPLE_EVERY
 from storm_lab.model import Cluster, StormVersion, Topology, check_slots
@@ -88,7 +87,7 @@ class Site:
         site = cls(flow, cluster, version, under)
         # Report errors now and not when a league plays. Faults are checked again then, because its runs are
         # shorter.
-        check_spec(site._spec(Control(DefaultScheduler(), (), Restart()), MAX_TIME_S))
+        check_spec(site.spec(MAX_TIME_S))
         return site
 
     @cached_property
@@ -107,8 +106,8 @@ class Site:
     def describe(self, entrant: Entrant, spec: RunSpec) -> EmulationSpec:
         """Describe the run of an entrant."""
         duration_s = spec.parameters.number("duration_s")
-        return replace(
-            self._spec(entrant.control(spec.parameters), duration_s),
+        run = replace(
+            self.spec(duration_s),
             seed=spec.seed,
             window_s=spec.parameters.number("monitor_s"),
             sample_every=spec.sample_every,
@@ -116,15 +115,15 @@ class Site:
             # Moves that a fault causes are not the scheduler's choice, so they do not delay the measurement.
             settle_s=None if self.conditions.faults.faults else SETTLE_S,
         )
+        return entrant.applied(run, spec.parameters)
 
-    def _spec(self, control: Control, duration_s: float) -> EmulationSpec:
+    def spec(self, duration_s: float) -> EmulationSpec:
+        """Describe a run under Storm's default scheduler."""
         return EmulationSpec(
             cluster=self.cluster,
             version=self.version,
             topologies=(self.plan,),
-            scheduler=control.scheduler,
+            scheduler=DefaultScheduler(),
             duration_s=duration_s,
-            services=control.services,
-            migration=control.migration,
             **vars(self.conditions),
         )

@@ -69,16 +69,9 @@ class ExperimentStage:
         if self.without_disturbances:
             base = replace(base, faults=FaultPlan(), services=())
         steady = not base.faults.faults and not base.services
-        control = entrant.control(spec.parameters)
-        return replace(
-            base,
-            scheduler=control.scheduler,
-            services=(*base.services, *control.services),
-            migration=control.migration if entrant.online else base.migration,
-            placement=None,
-            sample_every=spec.sample_every,
-            settle_s=SETTLE_S if steady else None,
-        )
+        settle_s = SETTLE_S if steady else None
+        described = replace(base, placement=None, sample_every=spec.sample_every, settle_s=settle_s)
+        return entrant.applied(described, spec.parameters)
 
     def run(self, values: Mapping[str, object]) -> RunSpec:
         """Return the experiment's own run with these values, Storm's scheduler and the first seed.

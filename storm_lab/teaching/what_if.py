@@ -7,7 +7,7 @@ is an ordinary run in a folder of its own, which is deleted after it has been re
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ import pandas as pd
 from IPython.display import display
 from matplotlib.figure import Figure
 
-from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.league.example_site import example_site
 from storm_lab.league.field import RUNS_ON_MEASURED_LOAD
 from storm_lab.league.reader_site import Site
@@ -106,16 +105,8 @@ class WhatIf:
 
 
 def _play(site: Site, scheduler: Scheduler[Any], scratch: Path) -> Run:
-    spec = EmulationSpec(
-        cluster=site.cluster,
-        version=site.version,
-        topologies=(site.plan,),
-        scheduler=scheduler,
-        duration_s=_PLAY_S,
-        cost=site.conditions.cost,
-        window_s=10.0,
-        sample_every=1000,
-        warm_up_s=_WARM_UP_S,
+    spec = replace(
+        site.spec(_PLAY_S), scheduler=scheduler, window_s=10.0, sample_every=1000, warm_up_s=_WARM_UP_S
     )
     identity = RunIdentity(
         experiment="what-if",

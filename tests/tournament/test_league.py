@@ -8,7 +8,7 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
-from storm_lab.league.stage import stage_parameters, stage_runs
+from storm_lab.league.stage import stage_runs
 from storm_lab.papers.tstorm.word_count_stage import STAGE
 from storm_lab.runs.digest import identity_of
 from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, make_scheduler
@@ -44,7 +44,8 @@ def test_a_changed_scheduler_gives_another_run() -> None:
 def test_state_that_a_run_leaves_in_a_scheduler_does_not_reach_the_next_run() -> None:
     policy = Mine()
     entrant = Entrant("mine", policy)
-    left = entrant.control(stage_parameters(STAGE, {})).scheduler
+    (spec,) = stage_runs(STAGE, [entrant], {"seeds": [1]})
+    left = spec.describe(spec).scheduler
     left.nodes = 7  # type: ignore[attr-defined]
     assert policy.nodes == 4
     assert run_of(entrant) == run_of(Entrant("mine", Mine()))

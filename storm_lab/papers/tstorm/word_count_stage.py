@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameters
@@ -15,6 +16,7 @@ from storm_lab.league.stage import SAMPLE_EVERY
 from storm_lab.papers.tstorm.blade_runs import on_blades
 from storm_lab.papers.tstorm.testbed import VERSION
 from storm_lab.papers.tstorm.word_count import PARAMETERS, plan
+from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.text import load_text
 
 
@@ -39,9 +41,8 @@ class WordCountStage:
 
     def describe(self, entrant: Entrant, spec: RunSpec) -> EmulationSpec:
         """Describe the run of an entrant."""
-        control = entrant.control(spec.parameters)
-        run = on_blades(spec, (plan(spec),), control.scheduler, control.services, control.migration)
-        return replace(run, settle_s=SETTLE_S)
+        run = on_blades(spec, (plan(spec),), DefaultScheduler(), (), Restart())
+        return entrant.applied(replace(run, settle_s=SETTLE_S), spec.parameters)
 
 
 STAGE = WordCountStage()
