@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -85,7 +84,11 @@ def advise_command(
             "policies": list(names),
             "seeds": list(parse_seeds(seeds)),
         }
-        _write_notebook(notebook, values)
+        # Imported here because it takes longer than showing the help page, and few users ask for a notebook.
+        from storm_lab.runs.notebook_run import run_cells
+
+        # The runs are already on disk, so this takes seconds.
+        run_cells(notebooks_folder() / "advise.ipynb", notebook, values, Path.cwd())
         click.echo(f"notebook: {notebook}", err=True)
 
 
@@ -103,11 +106,3 @@ def _check_notebook(path: Path) -> None:
             "the folder does not exist", field="notebook", value=str(path), remedy="create it first"
         )
     check_folder(path.parent, field="notebook")
-
-
-def _write_notebook(path: Path, values: Mapping[str, object]) -> None:
-    """Write the executed notebook. Its runs are already on disk, so this takes seconds."""
-    # Imported here because it takes longer than showing the help page, and few users ask for a notebook.
-    from storm_lab.runs.notebook_run import run_cells
-
-    run_cells(notebooks_folder() / "advise.ipynb", path, values, Path.cwd())

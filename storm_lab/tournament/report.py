@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,7 +145,8 @@ class LeagueReport:
             "cases.tex": latex(table, "Means with 95 % intervals", "tab:cases", pages=True),
             "report.txt": self.text() + "\n",
             "league.json": json.dumps(about, indent=1) + "\n",
-            "league.ipynb": notebook(),
+            # A notebook, without outputs, that shows the tables in its folder.
+            "league.ipynb": (resources.files(__package__) / "league.ipynb.txt").read_text(encoding="utf-8"),
         }
         for name in self.own:
             if name in self.scores:
@@ -218,29 +220,3 @@ def latex(table: pd.DataFrame, caption: str, label: str, *, pages: bool = False)
         longtable=pages,
     )
     return text.replace("±", r"$\pm$").replace(r"\begin{table}", "\\begin{table}\n\\centering\\small")
-
-
-_INTRODUCTION = "# League\n\nThe results in the folder of this notebook: mean ranks, tests and every case."
-
-_CELLS = (
-    "%matplotlib inline\nfrom pathlib import Path\n\n"
-    "from storm_lab.tournament.report import diagram, read_report\n\n"
-    "report = read_report(Path())\nreport.table",
-    "print(report.notes())",
-    "diagram(report)",
-    "report.cases.round(2)",
-    "report.rows",
-)
-
-
-def notebook() -> str:
-    """Return a notebook, without outputs, that shows the tables in its folder."""
-    cells: list[dict[str, object]] = [
-        {"cell_type": "markdown", "id": "league-0", "metadata": {}, "source": _INTRODUCTION}
-    ]
-    for number, source in enumerate(_CELLS, 1):
-        cell: dict[str, object] = {"cell_type": "code", "id": f"league-{number}", "metadata": {}}
-        cells.append(cell | {"source": source, "execution_count": None, "outputs": []})
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    document = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"

@@ -169,35 +169,28 @@ class _AnswerTimer:
 
     def __call__(self, question: _Question, advance: Advance = lambda share: None) -> dict[int, AnswerTime]:
         found: dict[int, AnswerTime] = {}
-        who = question.entrant
         for number, (seed, view) in enumerate(question.views.items()):
-            if number != 1 and self._seconds_used.get(who, 0.0) > _TOTAL_LIMIT_S:
+            used_s = self._seconds_used.get(question.entrant)
+            if number != 1 and used_s is not None and used_s > _TOTAL_LIMIT_S:
                 break
+            repeat_below_s = _REPEAT_FIRST_BELOW_S if used_s is None else _REPEAT_BELOW_S
+            times: list[float] = []
             try:
-                repeat_below_s = _REPEAT_BELOW_S if who in self._seconds_used else _REPEAT_FIRST_BELOW_S
-                times, refusal = _time_answers(question.scheduler, view, repeat_below_s)
+                while len(times) < _REPEATS and sum(times) < repeat_below_s:
+                    fresh = deepcopy(question.scheduler)
+                    began = time.perf_counter()
+                    answer = fresh.schedule(view)
+                    times.append(time.perf_counter() - began)
+                refused = [status for status in answer.status.values() if not status.scheduled]
             except (Exception, SystemExit) as error:
                 if is_sigterm(error):
                     raise
                 # A loss, as its runs show.
                 break
-            self._seconds_used[who] = self._seconds_used.get(who, 0.0) + sum(times)
-            found[seed] = AnswerTime(1000 * min(times), refusal)
+            why = "; ".join(dict.fromkeys(status.message or "no reason given" for status in refused))
+            self._seconds_used[question.entrant] = (used_s or 0.0) + sum(times)
+            found[seed] = AnswerTime(1000 * min(times), " ".join(why.split()))
         return found
-
-
-def _time_answers(
-    scheduler: Scheduler[Any], view: SchedulingView, repeat_below_s: float
-) -> tuple[list[float], str]:
-    """Return the time of each answer, and why the last does not place everything, if so."""
-    times: list[float] = []
-    while len(times) < _REPEATS and sum(times) < repeat_below_s:
-        fresh = deepcopy(scheduler)
-        began = time.perf_counter()
-        answer = fresh.schedule(view)
-        times.append(time.perf_counter() - began)
-    why = [status.message or "no reason given" for status in answer.status.values() if not status.scheduled]
-    return times, " ".join("; ".join(dict.fromkeys(why)).split())
 
 
 def _view(spec: RunSpec) -> SchedulingView:
