@@ -111,14 +111,8 @@ def win_tie_loss(scores: pd.DataFrame, own: str) -> pd.DataFrame:
     rows = []
     for other in ranks(scores).mean().sort_values(kind="stable").index.drop(own):
         pair = ranks(scores[[own, other]])
-        rows.append(
-            {
-                "against": str(other),
-                "wins": int((pair[own] < pair[other]).sum()),
-                "ties": int((pair[own] == pair[other]).sum()),
-                "losses": int((pair[own] > pair[other]).sum()),
-            }
-        )
+        signs = np.sign(pair[other] - pair[own])
+        rows.append((str(other), *((signs == sign).sum() for sign in (1, 0, -1))))
     return pd.DataFrame(rows, columns=["against", "wins", "ties", "losses"])
 
 
@@ -152,17 +146,8 @@ def against_baseline(scores: pd.DataFrame, baseline: str) -> pd.DataFrame:
             continue
         gains = _gains(scores[name], scores[baseline])
         finite = gains[np.isfinite(gains)]
-        low, median, high = finite.quantile([0.25, 0.5, 0.75]) if len(finite) else [float("nan")] * 3
-        rows.append(
-            {
-                "scheduler": str(name),
-                "instances": len(finite),
-                "gain_percent": median,
-                "low_percent": low,
-                "high_percent": high,
-                "p_value": _signed_rank(gains),
-            }
-        )
+        low, median, high = finite.quantile([0.25, 0.5, 0.75])
+        rows.append((str(name), len(finite), median, low, high, _signed_rank(gains)))
     table = pd.DataFrame(
         rows, columns=["scheduler", "instances", "gain_percent", "low_percent", "high_percent", "p_value"]
     )

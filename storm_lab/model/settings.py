@@ -86,7 +86,14 @@ ACKERS_PER_WORKER = "topology.ras.acker.executors.per.worker"
 BY_PROXIMITY = "topology.ras.order.executors.by.proximity.needs"
 ISOLATE_MACHINES = "topology.isolate.machines"
 
-SCHEDULING: Mapping[str, Setting] = {
+NETTY_HIGH = "storm.messaging.netty.buffer.high.watermark"
+NETTY_LOW = "storm.messaging.netty.buffer.low.watermark"
+NETTY_BUFFER = "storm.messaging.netty.buffer_size"
+BOLT_PARKS = "topology.bolt.wait.progressive.level2.count"
+BOLT_SLEEP_MS = "topology.bolt.wait.progressive.level3.sleep.millis"
+
+OF_TOPOLOGY: Mapping[str, Setting] = {
+    # Read by schedulers. A scheduler that does not know a setting ignores it.
     ONHEAP: Setting(float),
     OFFHEAP: Setting(float),
     CPU: Setting(float),
@@ -101,10 +108,7 @@ SCHEDULING: Mapping[str, Setting] = {
     ACKERS_PER_WORKER: Setting(int),
     BY_PROXIMITY: Setting(bool),
     ISOLATE_MACHINES: Setting(int, 1),
-}
-"""Topology settings that schedulers read. A scheduler that does not know a setting ignores it."""
-
-MESSAGE_PATH: Mapping[str, Setting] = {
+    # These affect the emulator's message path.
     RECEIVE_BUFFER: Setting(int, 1, _BUFFER, power_of_two=True),
     SEND_BUFFER: Setting(int, 1, _BUFFER, until=V2_0_0, power_of_two=True),
     TRANSFER_BUFFER: Setting(int, 1, _BUFFER, power_of_two=True),
@@ -121,27 +125,6 @@ MESSAGE_PATH: Mapping[str, Setting] = {
     LOAD_AWARE_OFF: Setting(bool, since=V1_0_0),
     MESSAGE_TIMEOUTS: Setting(bool),
 }
-"""Topology settings that affect the emulator's message path."""
-
-NETTY_HIGH = "storm.messaging.netty.buffer.high.watermark"
-NETTY_LOW = "storm.messaging.netty.buffer.low.watermark"
-NETTY_BUFFER = "storm.messaging.netty.buffer_size"
-
-NETWORK: Mapping[str, Setting] = {
-    NETTY_HIGH: Setting(int, 1, 1 << 40, since=V2_0_0),
-    NETTY_LOW: Setting(int, 1, 1 << 40, since=V2_0_0),
-    NETTY_BUFFER: Setting(int, 1, 1 << 40, since=V2_0_0),
-}
-"""Settings of the connections between workers, for the whole cluster."""
-
-BOLT_PARKS = "topology.bolt.wait.progressive.level2.count"
-BOLT_SLEEP_MS = "topology.bolt.wait.progressive.level3.sleep.millis"
-
-WAITING: Mapping[str, Setting] = {
-    BOLT_PARKS: Setting(int, 0, 1_000_000, since=V2_0_0),
-    BOLT_SLEEP_MS: Setting(int, 1, 60_000, since=V2_0_0),
-}
-"""How often an idle bolt or acker parks before it sleeps, and for how long; here for the whole cluster."""
 
 _PERIOD = Setting(float, 0.001, 1e9)
 
@@ -164,10 +147,14 @@ TIMERS: Mapping[str, tuple[str, Setting]] = {
 TIMERS_2 = {"supervisor.monitor.frequency.secs": "slot_running_s"}
 """Keys that set another timer in 2.x: there, a slot checks on its running worker."""
 
-OF_TOPOLOGY: Mapping[str, Setting] = {**SCHEDULING, **MESSAGE_PATH}
 OF_CLUSTER: Mapping[str, Setting] = {
-    **NETWORK,
-    **WAITING,
+    # The connections between workers.
+    NETTY_HIGH: Setting(int, 1, 1 << 40, since=V2_0_0),
+    NETTY_LOW: Setting(int, 1, 1 << 40, since=V2_0_0),
+    NETTY_BUFFER: Setting(int, 1, 1 << 40, since=V2_0_0),
+    # How often an idle bolt or acker parks before it sleeps, and for how long; here for the whole cluster.
+    BOLT_PARKS: Setting(int, 0, 1_000_000, since=V2_0_0),
+    BOLT_SLEEP_MS: Setting(int, 1, 60_000, since=V2_0_0),
     **{key: setting for key, (_, setting) in TIMERS.items()},
     **OF_TOPOLOGY,
 }

@@ -43,20 +43,19 @@ def least_traffic(view: SchedulingView, traffic: Mapping[tuple[Place, Place], fl
 
 def traffic_of(tables: MetricTables, run: str) -> dict[tuple[Place, Place], float]:
     """Return the tuples per second from executor to executor in the steady state of a run."""
-    rows = tables.executor_traffic[tables.executor_traffic["run"] == run].to_dict("records")
-    return {
-        (
-            (row["topology"], row["source_component"], row["source_task"]),
-            (row["topology"], row["target_component"], row["target_task"]),
-        ): row["tuples_per_s"]
-        for row in rows
-    }
+    rows = tables.executor_traffic[tables.executor_traffic["run"] == run]
+    ends = (
+        rows[["topology", f"{end}_component", f"{end}_task"]].itertuples(index=False, name=None)
+        for end in ("source", "target")
+    )
+    return dict(zip(zip(*ends, strict=True), rows["tuples_per_s"], strict=True))
 
 
 def nodes_of(tables: MetricTables, run: str) -> dict[Place, str]:
     """Return the node of each executor at the end of a run."""
-    stays = tables.stays[tables.stays["run"] == run].sort_values("from_s").to_dict("records")
-    return {(row["topology"], row["component"], row["start_task"]): row["node"] for row in stays}
+    stays = tables.stays[tables.stays["run"] == run].sort_values("from_s")
+    places = stays[["topology", "component", "start_task"]].itertuples(index=False, name=None)
+    return dict(zip(places, stays["node"], strict=True))
 
 
 def excess_percent(
