@@ -15,13 +15,7 @@ from storm_lab.league.stage import stage_runs
 from storm_lab.model import Assignment, Slot, executors_of
 from storm_lab.schedulers import SchedulingView, make_scheduler
 from storm_lab.schedulers.baselines.given import GivenPlacement
-from tests.league.test_reader_site import MACHINES, TOPOLOGY, Numbers, Sink, run_of
-
-
-def site(**conditions: object) -> Site:
-    return Site.of(
-        TOPOLOGY, {"numbers": Numbers(), "sink": Sink()}, MACHINES, sources={"numbers": 20.0}, **conditions
-    )
+from tests.league.test_reader_site import MACHINES, TOPOLOGY, run_of, site
 
 
 def described(where: Site) -> EmulationSpec:

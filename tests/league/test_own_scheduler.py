@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,17 +27,6 @@ from storm_lab.schedulers import (
 )
 from storm_lab.schedulers.contract import NoParameters
 from storm_lab.schedulers.scheduler_file import scheduler_of
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A temporary folder, whose modules are removed from ``sys.modules`` afterwards."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        if str(getattr(sys.modules[name], "__file__", "") or "").startswith(str(tmp_path)):
-            del sys.modules[name]
 
 
 def test_the_starter_keeps_the_contract_and_is_found(folder: Path) -> None:
@@ -72,15 +60,16 @@ def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
         write_starter("my-idea", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["", "My", "9lives", "a b", "class", "../x"])
-def test_names_that_no_module_can_have_are_refused(name: str) -> None:
-    with pytest.raises(UserError, match="not a valid name for a scheduler"):
-        starter_files(name)
-
-
-def test_names_of_other_modules_are_refused() -> None:
-    for name in ("json", "storm-lab"):
-        with pytest.raises(UserError, match="another module has this name"):
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["", "My", "9lives", "a b", "class", "../x"], "not a valid name for a scheduler"),
+        (["json", "storm-lab"], "another module has this name"),
+    ],
+)
+def test_names_that_the_module_cannot_have_are_refused(names: list[str], said: str) -> None:
+    for name in names:
+        with pytest.raises(UserError, match=said):
             starter_files(name)
 
 

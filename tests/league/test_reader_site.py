@@ -57,9 +57,10 @@ def site(
     cluster: Cluster = MACHINES,
     rate: float | SourcePlan = 20.0,
     cpu_us: float = 50.0,
+    **conditions: object,
 ) -> Site:
     code: dict[str, Spout | Bolt] = {"numbers": Numbers(), "sink": Sink(cpu_us)}
-    return Site.of(topology, code, cluster, sources={"numbers": rate})
+    return Site.of(topology, code, cluster, sources={"numbers": rate}, **conditions)
 
 
 def run_of(where: Site) -> str:
