@@ -99,14 +99,13 @@ class Tournament:
         measured = measured_runs(tables).rename(columns=names).set_index("run")
         measured["per_node"] = measured["throughput"] / measured["nodes"]
         by_case = self.specs()
-        specs = {identity_of(spec).run: spec for own in by_case.values() for spec in own}
+        played = [(case, spec, identity_of(spec).run) for case in self.cases for spec in by_case[case.name]]
         frame = pd.DataFrame(
-            {"case": case.name, "group": case.group, "scheduler": spec.variant}
-            | {"seed": spec.seed, "run": identity_of(spec).run}
-            for case in self.cases
-            for spec in by_case[case.name]
+            [(case.name, case.group, spec.variant, spec.seed, run) for case, spec, run in played],
+            columns=["case", "group", "scheduler", "seed", "run"],
         ).join(measured.reindex(columns=[*MEASURES, "problem"]), on="run")
         frame["problem"] = frame["problem"].fillna(frame["run"].map(failures)).fillna("")
+        specs = {run: spec for _, spec, run in played}
         frame["excess_percent"] = frame["run"].map(_excess(frame, specs, tables)).astype(float)
         return scored(frame)
 
@@ -182,12 +181,12 @@ class _AnswerTimer:
                     answer = fresh.schedule(view)
                     times.append(time.perf_counter() - began)
                 refused = [status for status in answer.status.values() if not status.scheduled]
+                why = "; ".join(dict.fromkeys(status.message or "no reason given" for status in refused))
             except (Exception, SystemExit) as error:
                 if is_sigterm(error):
                     raise
                 # A loss, as its runs show.
                 break
-            why = "; ".join(dict.fromkeys(status.message or "no reason given" for status in refused))
             self._seconds_used[question.entrant] = (used_s or 0.0) + sum(times)
             found[seed] = AnswerTime(1000 * min(times), " ".join(why.split()))
         return found
