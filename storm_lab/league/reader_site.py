@@ -16,8 +16,7 @@ from storm_lab.experiments.parameter import Parameters
 from storm_lab.identity.value import value_digest
 from storm_lab.league.conditions import Conditions
 from storm_lab.league.entrant import Entrant
-from storm_lab.league.settled import SETTLE_S
-from storm_lab.league.stage import SAMPLE_EVERY
+from storm_lab.league.stage import SAMPLE_EVERY, SETTLE_S
 from storm_lab.model import Cluster, StormVersion, Topology, check_slots
 from storm_lab.model.topology import MAX_TIME_S
 from storm_lab.model.version import V0_8_2

@@ -18,6 +18,16 @@ EXPERIMENT = "scheduler-league"
 
 SAMPLE_EVERY = 20
 
+SETTLE_S = 100.0
+"""Time after a re-assignment that is left out when schedulers are compared.
+
+The hand-over takes half of it. The initial extra cost of new worker processes decays with their calls
+(`CostModel.warm_up_calls`).
+"""
+
+MIN_WINDOW_S = 60.0
+"""Shortest steady state by which schedulers are compared."""
+
 
 class Stage(Protocol):
     """A topology with its input on machines, under any scheduler."""

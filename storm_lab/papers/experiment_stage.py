@@ -14,7 +14,7 @@ from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.online_scheduling import PARAMETERS
 from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters
 from storm_lab.league.entrant import Entrant
-from storm_lab.league.settled import SETTLE_S
+from storm_lab.league.stage import SETTLE_S
 from storm_lab.model import StormVersion
 
 

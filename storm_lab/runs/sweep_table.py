@@ -9,8 +9,8 @@ import pandas as pd
 
 from storm_lab.errors import unknown_name
 from storm_lab.experiments.measurement import over_seeds
-from storm_lab.league.settled import MIN_WINDOW_S
 from storm_lab.league.stage import EXPERIMENT as LEAGUE
+from storm_lab.league.stage import MIN_WINDOW_S
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.runs.digest import identity_of, scalar
 from storm_lab.runs.grid import Setting

@@ -1,7 +1,7 @@
 """A league of schedulers: one topology and cluster under each of them, and a table with intervals over seeds.
 
 A run is measured over its steady state. This begins after half of the run (at the latest at
-`storm_lab.experiments.online_scheduling.STEADY_S`), but not before `storm_lab.league.settled.SETTLE_S` have
+`storm_lab.experiments.online_scheduling.STEADY_S`), but not before `storm_lab.league.stage.SETTLE_S` have
 passed since the last re-assignment. The time between is reported as the transition.
 """
 
@@ -18,8 +18,7 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.measurement import half_width, over_seeds
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.league.entrant import Entrant
-from storm_lab.league.settled import MIN_WINDOW_S, SETTLE_S
-from storm_lab.league.stage import Stage, stage_parameters, stage_runs
+from storm_lab.league.stage import MIN_WINDOW_S, SETTLE_S, Stage, stage_parameters, stage_runs
 from storm_lab.model.checks import check_distinct
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of

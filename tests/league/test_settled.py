@@ -10,11 +10,11 @@ import pytest
 from storm_lab.emulator.control.decision_log import Decision, Fact
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
-from storm_lab.league.settled import last_move
 from storm_lab.league.stage import stage_runs
 from storm_lab.model import Assignment, Cluster, Node
 from storm_lab.papers.tstorm.word_count_stage import STAGE
 from storm_lab.runs.execute import play_all
+from storm_lab.runs.play import last_move
 from storm_lab.schedulers import (
     Scheduler,
     SchedulingResult,

@@ -13,8 +13,7 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import check_parameters
 from storm_lab.league.entrant import Entrant
-from storm_lab.league.settled import SETTLE_S
-from storm_lab.league.stage import stage_runs
+from storm_lab.league.stage import SETTLE_S, stage_runs
 from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.experiment_stage import ExperimentStage
 from storm_lab.papers.registry import experiments

@@ -11,8 +11,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.league.entrant import Entrant
-from storm_lab.league.settled import SETTLE_S
-from storm_lab.league.stage import SAMPLE_EVERY
+from storm_lab.league.stage import SAMPLE_EVERY, SETTLE_S
 from storm_lab.papers.tstorm.blade_runs import on_blades
 from storm_lab.papers.tstorm.testbed import VERSION
 from storm_lab.papers.tstorm.word_count import PARAMETERS, plan
