@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ from storm_lab.league.entrant import Entrant
 from storm_lab.league.reader_site import Site
 from storm_lab.league.site_variants import present_load, with_load
 from storm_lab.league.stage import stage_runs
-from storm_lab.model import Assignment, Executor, Slot, executors_of
+from storm_lab.model import Assignment, Executor, Slot
 from storm_lab.model.version import V2_0_0
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
@@ -89,20 +90,17 @@ class Measurer:
     def placement(self, setting: Setting, seed: int) -> Assignment:
         """Return the placement of the executors at the end of a run."""
         (run,) = play_all(setting.run_specs([seed]), jobs=self.jobs)
-        rows = sorted(open_run(run.folder).table("placements").to_pylist(), key=lambda row: row["start_ns"])
+        rows = open_run(run.folder).table("placements").sort_by("start_ns").to_pylist()
         last = {
-            (row["component"], row["start_task"], row["end_task"]): Slot(row["node"], row["port"])
+            Executor(row["topology"], row["start_task"], row["end_task"], row["component"]): row
             for row in rows
         }
-        executors = executors_of(setting.site.plan.topology, setting.site.version)
-        return Assignment.of((e, last[e.component, e.start, e.end]) for e in executors)
+        return Assignment.of((e, Slot(row["node"], row["port"])) for e, row in sorted(last.items()))
 
     def losses(self, setting: Setting, placed: Assignment, seed: int) -> tuple[NodeLoss, ...]:
         """Measure the loss of each of the nodes that hold most executors; the policy then schedules again."""
-        executors_on: dict[str, list[Executor]] = {}
-        for executor, slot in placed.slots.items():
-            executors_on.setdefault(slot.node, []).append(executor)
-        names = sorted(executors_on, key=lambda node: (-len(executors_on[node]), node))[:_MAX_LOSSES]
+        executors_on = Counter(slot.node for slot in placed.slots.values())
+        names = sorted(executors_on, key=lambda node: (-executors_on[node], node))[:_MAX_LOSSES]
         failing = [replace(setting, site=_with_node_failure(setting.site, placed, node)) for node in names]
         tables = self._tables([each.run_specs([seed], _LOSS_S) for each in failing], _AFTER_LOSS)
         load = present_load(setting.site)
