@@ -7,7 +7,6 @@ passed since the last re-assignment. The time between is reported as the transit
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,17 +41,6 @@ TRANSITION = {
     "transition_ms": "worst 10 s of the transition, ms",
 }
 """Result columns that say when the steady state began and what happened before it."""
-
-_STEADY = (
-    "processing_ms",
-    "processing_p99_ms",
-    "complete_ms",
-    "complete_p99_ms",
-    "throughput",
-    "nodes",
-    "inter_node_percent",
-)
-"""Steady-state columns of `measured_runs`."""
 
 METRICS = ("steady", "steady_latency", "steady_traffic_share", "occupancy", "events", "spikes", "control")
 """The metric tables that the results are computed from."""
@@ -139,23 +127,22 @@ def measured_runs(tables: MetricTables) -> pd.DataFrame:
     the tuples executed per second by the bolts.
     """
     runs = tables.runs.set_index("run")
-    found = runs[["variant", "seed"]].copy()
+    steady = pd.DataFrame(index=runs.index)
     latency = tables.steady_latency.groupby("run")
     for kind in ("processing", "complete"):
-        found[f"{kind}_ms"] = _weighted(tables.steady_latency, f"{kind}_mean_ms")
+        steady[f"{kind}_ms"] = _weighted(tables.steady_latency, f"{kind}_mean_ms")
         # Percentiles cannot be averaged, so this is the worst of several topologies.
-        found[f"{kind}_p99_ms"] = latency[f"{kind}_p99_ms"].max()
+        steady[f"{kind}_p99_ms"] = latency[f"{kind}_p99_ms"].max()
     rates = tables.steady.groupby("run")[["acked_per_s", "executed_per_s"]].sum()
-    found["throughput"] = rates["acked_per_s"].where(rates["acked_per_s"] > 0, rates["executed_per_s"])
+    steady["throughput"] = rates["acked_per_s"].where(rates["acked_per_s"] > 0, rates["executed_per_s"])
     everything = tables.occupancy[tables.occupancy["topology"] == ""].sort_values("from_s")
-    found["nodes"] = everything.groupby("run")["nodes"].last().astype(float)
-    found["inter_node_percent"] = 100 * _weighted(tables.steady_traffic_share, "inter_node_share")
-    found["measured_from_s"] = runs["warm_up_s"]
-    found = found.join(_transition(tables)).fillna({"moved": 0}).astype({"moved": int})
-    facts = found.join(runs[["duration_s", "warm_up_s", "status", "reason"]])
-    found["unranked"] = [_unranked(run) for run in facts.itertuples()]
-    found.loc[found["unranked"] != "", list(_STEADY)] = math.nan
-    return found.reset_index()[["run", "variant", "seed", *_STEADY, *TRANSITION, "unranked"]]
+    steady["nodes"] = everything.groupby("run")["nodes"].last().astype(float)
+    steady["inter_node_percent"] = 100 * _weighted(tables.steady_traffic_share, "inter_node_share")
+    transition = _transition(tables)
+    facts = runs.join([steady, transition])
+    unranked = pd.Series([_unranked(run) for run in facts.itertuples()], runs.index, name="unranked")
+    found = runs[["variant", "seed"]].join([steady[unranked == ""], transition, unranked])
+    return found.reset_index()
 
 
 def _weighted(table: pd.DataFrame, column: str) -> pd.Series[float]:
@@ -204,7 +191,7 @@ def league_table(rows: pd.DataFrame, baseline: str = "") -> pd.DataFrame:
 
 
 def _transition(tables: MetricTables) -> pd.DataFrame:
-    """Return, by run, its last re-assignment, executors moved, and worst 10 s."""
+    """Return the columns of `TRANSITION` by run."""
     moves = tables.events[tables.events["kind"].isin(["re-assignment", "rebalance"])]
     own = moves.loc[moves["kind"] == "re-assignment", ["run", "event"]]
     # All assignments but the first one of each topology.
@@ -212,13 +199,15 @@ def _transition(tables: MetricTables) -> pd.DataFrame:
     assigned = assigned.sort_values(["run", "subject", "time_s", "detail"])
     later = assigned[assigned.duplicated(["run", "subject"])]
     moved = later["detail"].str.extract(r'"moved":(\d+)', expand=False).fillna(0).astype(int)
-    return pd.DataFrame(
+    found = pd.DataFrame(
         {
+            "measured_from_s": tables.runs.set_index("run")["warm_up_s"],
             "reassigned_s": moves.groupby("run")["time_s"].max(),
             "moved": moved.groupby(later["run"]).sum(),
             "transition_ms": tables.spikes.merge(own, on=["run", "event"]).groupby("run")["peak"].max(),
         }
     )
+    return found.fillna({"moved": 0}).astype({"moved": int})
 
 
 def _unranked(run: Any) -> str:
