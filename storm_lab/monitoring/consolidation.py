@@ -19,28 +19,23 @@ class InitialConsolidation:
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
         """Rebalance each topology when it starts to run."""
         done: set[str] = set()
-
-        def running(topology_id: str) -> None:
-            if topology_id not in done:
-                done.add(topology_id)
-                self._consolidate(control, topology_id)
-
-        control.nimbus.on_running(running)
-
-    def _consolidate(self, control: ControlPlane, topology_id: str) -> None:
         nimbus = control.nimbus
-        stored = nimbus.current(topology_id)
-        assert stored is not None
-        mine = set(stored.slots.values())
-        others = set(nimbus.present.slots.values()) - mine
-        nodes = [node for node in nimbus.live_cluster.nodes if any(s not in others for s in node.slots)]
-        asked = nimbus.topologies[topology_id].workers
-        workers = min(asked, len(nodes))
-        if len(mine) <= workers and len({slot.node for slot in mine}) == len(mine):
-            control.log.note("consolidator", "leave", topology_id, "no node has two workers of it")
-            return
-        nimbus.rebalance(
-            topology_id,
-            workers=workers,
-            reason=f"initial assignment: min({asked} workers asked for, {len(nodes)} nodes)",
-        )
+
+        def consolidate(topology_id: str) -> None:
+            if topology_id in done:
+                return
+            done.add(topology_id)
+            stored = nimbus.current(topology_id)
+            assert stored is not None
+            mine = set(stored.slots.values())
+            others = set(nimbus.present.slots.values()) - mine
+            nodes = [node for node in nimbus.live_cluster.nodes if any(s not in others for s in node.slots)]
+            asked = nimbus.topologies[topology_id].workers
+            workers = min(asked, len(nodes))
+            if len(mine) <= workers and len({slot.node for slot in mine}) == len(mine):
+                control.log.note("consolidator", "leave", topology_id, "no node has two workers of it")
+                return
+            reason = f"initial assignment: min({asked} workers asked for, {len(nodes)} nodes)"
+            nimbus.rebalance(topology_id, workers=workers, reason=reason)
+
+        nimbus.on_running(consolidate)

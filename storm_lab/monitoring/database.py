@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -119,12 +119,10 @@ def parameters_json(parameters: object) -> str:
 class LoadDatabase:
     """The load database of one run, in a file or ``:memory:``.
 
-    If the file holds the database of an older run, it is replaced. Windows before the last ``windows_kept``
-    are deleted; None keeps all.
+    If the file holds the database of an older run, it is replaced.
     """
 
-    def __init__(self, path: str | Path = ":memory:", windows_kept: int | None = None) -> None:
-        self._windows_kept = windows_kept
+    def __init__(self, path: str | Path = ":memory:") -> None:
         self._windows = 0
         self._ids: dict[Executor, int] = {}
         self._read: tuple[tuple[int, int], MeasuredLoad | None] | None = None
@@ -147,7 +145,7 @@ class LoadDatabase:
         if not Path(path).is_file():
             raise UserError("there is no such file", field="database", value=str(path))
         opened = cls.__new__(cls)
-        opened._windows_kept, opened._ids, opened._read = None, {}, None
+        opened._ids, opened._read = {}, None
         opened._db = sqlite3.connect(path)
         try:
             (version,) = opened._db.execute("PRAGMA user_version").fetchone()
@@ -173,36 +171,27 @@ class LoadDatabase:
 
     def write_window(self, load: WindowLoad) -> None:
         """Add one window in a single transaction."""
-        with self._db as db:
+        with self._db:
             self._windows += 1
             window = self._windows
-            db.execute("INSERT INTO window VALUES (?, ?, ?)", (window, load.start_ns, load.end_ns))
-            db.executemany(
-                "INSERT INTO executor_load VALUES (?, ?, ?, ?, ?, ?, ?)",
+            self._insert("window", [(window, load.start_ns, load.end_ns)])
+            self._insert(
+                "executor_load",
                 [
-                    (window, self._id(e), x.slot.node, x.slot.port, x.mhz_sample, x.mhz_average, x.queued)
+                    (window, self._id(e), *x.slot, x.mhz_sample, x.mhz_average, x.queued)
                     for e, x in load.executors.items()
                 ],
             )
-            db.executemany(
-                "INSERT INTO node_load VALUES (?, ?, ?, ?)",
-                [(window, node, sample, average) for node, (sample, average) in load.nodes.items()],
+            self._insert("node_load", [(window, node, *mhz) for node, mhz in load.nodes.items()])
+            self._insert(
+                "traffic",
+                [(window, self._id(a), self._id(b), *rates) for (a, b), rates in load.traffic.items()],
             )
-            db.executemany(
-                "INSERT INTO traffic VALUES (?, ?, ?, ?, ?)",
-                [
-                    (window, self._id(source), self._id(target), sample, average)
-                    for (source, target), (sample, average) in load.traffic.items()
-                ],
-            )
-            db.executemany(
-                "INSERT INTO failure VALUES (?, ?, ?)",
-                [(window, name, count) for name, count in load.failed.items()],
-            )
-            if self._windows_kept is not None:
-                for table in ("executor_load", "node_load", "traffic", "failure"):
-                    db.execute(f"DELETE FROM {table} WHERE window <= ?", (window - self._windows_kept,))
-                db.execute("DELETE FROM window WHERE id <= ?", (window - self._windows_kept,))
+            self._insert("failure", [(window, *failed) for failed in load.failed.items()])
+
+    def _insert(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
+        for row in rows[:1]:
+            self._db.executemany(f"INSERT INTO {table} VALUES (?{', ?' * (len(row) - 1)})", rows)
 
     def load(self) -> MeasuredLoad | None:
         """Return the moving averages of the newest window, or None before the first."""
@@ -246,10 +235,7 @@ class LoadDatabase:
             number = cursor.lastrowid
             assert number is not None
             slots = schedule.assignment.slots.items()
-            db.executemany(
-                "INSERT INTO schedule_slot VALUES (?, ?, ?, ?)",
-                [(number, self._id(executor), slot.node, slot.port) for executor, slot in slots],
-            )
+            self._insert("schedule_slot", [(number, self._id(executor), *slot) for executor, slot in slots])
         return number
 
     def newest_adopted(self) -> tuple[int, Assignment, str] | None:
@@ -270,8 +256,8 @@ class LoadDatabase:
 
     def write_swap(self, at_ns: int, scheduler: str, version: str, parameters: str) -> None:
         """Record which policy the generator uses from now on."""
-        with self._db as db:
-            db.execute("INSERT INTO swap VALUES (?, ?, ?, ?)", (at_ns, scheduler, version, parameters))
+        with self._db:
+            self._insert("swap", [(at_ns, scheduler, version, parameters)])
 
     def _id(self, executor: Executor) -> int:
         number = self._ids.get(executor)

@@ -9,7 +9,7 @@ while the topologies run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from storm_lab.emulator.control.clock import Rank, ns
@@ -40,7 +40,7 @@ class ScheduleGenerator:
         least_gain: float,
     ) -> None:
         self._control = control
-        self._database: LoadDatabase = monitor.database
+        self._database = monitor.database
         self._period_ns = ns(period_s)
         self._detector = None if overload is None else OverloadDetector(overload, control.cluster)
         self._least_gain = least_gain
@@ -167,26 +167,18 @@ def generate(
         return None
     view = replace(view, load=load)
     result = ask(policy, view, case=f"{cause} generation at {now_ns / 1e9:g} s")
-    verdict = judge(view, result, overloaded=overloaded, least_gain=least_gain)
+    adopted, verdict = judge(view, result, overloaded=overloaded, least_gain=least_gain)
     schedule = GeneratedSchedule(
         generated_ns=now_ns,
         scheduler=policy.name,
         version=policy.version,
         parameters=parameters_json(policy.parameters),
         cause=cause,
-        adopted=verdict.adopted,
-        verdict=verdict.reason,
+        adopted=adopted,
+        verdict=verdict,
         assignment=result.assignment,
     )
     return database.write_schedule(schedule), schedule
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Whether a schedule is adopted, and why."""
-
-    adopted: bool
-    reason: str
 
 
 def busiest_node_mhz(assignment: Assignment, load: MeasuredLoad) -> float:
@@ -199,9 +191,10 @@ def busiest_node_mhz(assignment: Assignment, load: MeasuredLoad) -> float:
 
 def judge(
     view: SchedulingView, result: SchedulingResult, *, overloaded: bool, least_gain: float = 0.0
-) -> Verdict:
+) -> tuple[bool, str]:
     """Adopt a complete schedule that differs if it saves traffic or nodes, or relieves an overload.
 
+    Returns whether it is adopted, and why.
     T-Storm does not say when a re-assignment is worthwhile; this rule is storm_lab's own. If the cluster is
     ``overloaded``, a schedule that takes load off the busiest node is adopted too. ``least_gain`` is the
     smallest part of the inter-node traffic, or of the busiest node's load, that counts as a saving. It keeps
@@ -209,23 +202,23 @@ def judge(
     """
     for topology_id, status in result.status.items():
         if not status.scheduled:
-            return Verdict(False, f"no complete schedule: {status.message}")
+            return (False, f"no complete schedule: {status.message}")
         if len(result.assignment.of_topology(topology_id).slots) < len(view.executors[topology_id]):
-            return Verdict(False, f"no complete schedule: some executors of {topology_id} have no slot")
+            return (False, f"no complete schedule: some executors of {topology_id} have no slot")
     if dict(result.assignment.slots) == dict(view.present.slots):
-        return Verdict(False, "the schedule is the present one")
+        return (False, "the schedule is the present one")
     load, remaining_share = view.load or MeasuredLoad(), 1 - least_gain
     before = inter_node_traffic(view.present.slots, load.traffic)
     after = inter_node_traffic(result.assignment.slots, load.traffic)
     nodes_before, nodes_after = len(view.present.nodes_used()), len(result.assignment.nodes_used())
     change = f"{before:.1f} to {after:.1f} tuples/s between nodes, {nodes_before} to {nodes_after} nodes"
     if after < before * remaining_share:
-        return Verdict(True, f"less inter-node traffic: {change}")
+        return (True, f"less inter-node traffic: {change}")
     if nodes_after < nodes_before:
-        return Verdict(True, f"fewer nodes: {change}")
+        return (True, f"fewer nodes: {change}")
     if overloaded:
         before_mhz = busiest_node_mhz(view.present, load)
         after_mhz = busiest_node_mhz(result.assignment, load)
         if after_mhz < before_mhz * remaining_share:
-            return Verdict(True, f"overload: busiest node {before_mhz:.0f} to {after_mhz:.0f} MHz, {change}")
-    return Verdict(False, f"no gain: {change}")
+            return (True, f"overload: busiest node {before_mhz:.0f} to {after_mhz:.0f} MHz, {change}")
+    return (False, f"no gain: {change}")

@@ -36,23 +36,16 @@ class MovingAverages(Generic[K]):
             message = "the weight of the past is out of range"
             raise UserError(message, field="alpha", value=alpha, remedy="give a number from 0 to less than 1")
         self._alpha = alpha
-        self._values: dict[K, float] = {}
+        self.values: dict[K, float] = {}
+        """All averages, in the order in which the keys first occurred."""
 
     def add(self, sample: Mapping[K, float]) -> None:
         """Update the averages with the sample of one window."""
-        for key in self._values.keys() - sample.keys():
-            self._values[key] *= self._alpha
+        for key in self.values.keys() - sample.keys():
+            self.values[key] *= self._alpha
         for key, value in sample.items():
-            old = self._values.get(key)
-            self._values[key] = value if old is None else self._alpha * old + (1 - self._alpha) * value
-
-    def __getitem__(self, key: K) -> float:
-        return self._values[key]
-
-    @property
-    def values(self) -> Mapping[K, float]:
-        """All averages, in the order in which the keys first occurred."""
-        return self._values
+            old = self.values.get(key)
+            self.values[key] = value if old is None else self._alpha * old + (1 - self._alpha) * value
 
 
 class LoadMonitor:
@@ -95,10 +88,10 @@ class LoadMonitor:
             start_ns=sample.start_ns,
             end_ns=sample.end_ns,
             executors={
-                executor: ExecutorLoad(where[executor], mhz, self._cpu[executor], queued[executor])
+                executor: ExecutorLoad(where[executor], mhz, self._cpu.values[executor], queued[executor])
                 for executor, mhz in sorted(per_executor.items())
             },
-            nodes={node: (mhz, self._node[node]) for node, mhz in nodes.items()},
+            nodes={node: (mhz, self._node.values[node]) for node, mhz in nodes.items()},
             traffic={
                 pair: (traffic.get(pair, 0.0), average)
                 for pair, average in sorted(self._traffic.values.items())
@@ -136,8 +129,7 @@ class LoadMonitor:
         if (topology_id, task) not in self._executor_of:
             topology = self._control.nimbus.submitted[topology_id]
             for executor in executors_of(topology, self._control.version):
-                for member in executor.tasks:
-                    self._executor_of[topology_id, member] = executor
+                self._executor_of |= {(topology_id, member): executor for member in executor.tasks}
         return self._executor_of[topology_id, task]
 
 
@@ -146,12 +138,11 @@ class MonitorPlan:
     """Monitors without a generator: they observe the load and offer it to Nimbus's own scheduler.
 
     ``alpha`` is the weight of the past in the moving average. ``database`` is the file of the load database,
-    None for one in memory. ``windows_kept`` is the number of windows kept in it, None for all.
+    None for one in memory.
     """
 
     alpha: float = 0.5
     database: Path | None = None
-    windows_kept: int | None = None
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
         """Start the monitors."""
@@ -159,7 +150,7 @@ class MonitorPlan:
 
     def begin(self, control: ControlPlane, sampler: Sampler) -> LoadMonitor:
         """Start the monitors and return them."""
-        database = LoadDatabase(self.database or ":memory:", self.windows_kept)
+        database = LoadDatabase(self.database or ":memory:")
         control.nimbus.load = database.load
         control.on_end(database.close)
         return LoadMonitor(control, sampler, database, self.alpha)

@@ -24,8 +24,8 @@ class RandomMoves:
     """Move a number of ``executors`` of one topology at random every ``period_s``, from ``first_s`` on.
 
     ``components`` lists the components whose executors may be chosen; empty means all but spouts and ackers.
-    With ``other_node``, executors move only to other nodes; otherwise to any other slot of the topology. The
-    draw depends on the run's seed. While the topology is not active, moves are skipped and noted in the log.
+    The draw depends on the run's seed. While the topology is not active, moves are skipped and noted in the
+    log.
     """
 
     topology: str
@@ -33,7 +33,6 @@ class RandomMoves:
     first_s: float = 50.0
     period_s: float = 60.0
     components: tuple[str, ...] = ()
-    other_node: bool = False
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
         """Schedule the moves; `UserError` for fewer executors than one or a time out of range."""
@@ -54,9 +53,7 @@ class RandomMoves:
             slots = sorted(set(stored.slots.values()))
             moved = dict(stored.slots)
             for executor in rng.sample(candidates, min(self.executors, len(candidates))):
-                here = stored.slots[executor]
-                targets = [s for s in slots if s != here and not (self.other_node and s.node == here.node)]
-                if targets:
+                if targets := [slot for slot in slots if slot != stored.slots[executor]]:
                     moved[executor] = rng.choice(targets)
             try:
                 nimbus.install(Assignment(moved), f"{self.executors} executors moved at random")

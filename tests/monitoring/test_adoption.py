@@ -45,8 +45,7 @@ def _judged(
 ) -> tuple[bool, str]:
     view = SchedulingView((TOPOLOGY,), cluster(3), V0_8_2, present, LOAD)
     result = SchedulingResult(new, {TOPOLOGY.id: TopologyStatus(whole, "no room")})
-    verdict = judge(view, result, overloaded=overloaded, least_gain=least_gain)
-    return verdict.adopted, verdict.reason
+    return judge(view, result, overloaded=overloaded, least_gain=least_gain)
 
 
 def test_traffic_between_nodes_and_the_busiest_node_are_sums_over_pairs_and_executors() -> None:

@@ -336,16 +336,6 @@ def test_a_file_that_is_not_a_load_database_is_refused(tmp_path: Path) -> None:
         LoadDatabase.open(tmp_path / "text")
 
 
-def test_windows_kept_limits_the_windows_in_the_database(tmp_path: Path) -> None:
-    control, _ = build(3)
-    plan = MonitorPlan(database=tmp_path / "load.sqlite", windows_kept=3)
-    plan.start(control, Sampler(control.clock, control.plane, ns(20)))
-    control.nimbus.submit(chain(workers=3))
-    run_to(control, 200)
-    with sqlite3.connect(tmp_path / "load.sqlite") as other:
-        assert other.execute("SELECT min(id), max(id) FROM window").fetchone() == (8, 10)
-
-
 def test_tstorms_initial_period_of_about_a_minute_follows_from_the_cycles() -> None:
     # Two supervisor syncs (up to 10 s each), one download (1 s), the rebalance's 30 s, two JVM starts: 7 s
     # for four at once on four cores, as each uses 1.4 of them, then 5 s for one on each node.

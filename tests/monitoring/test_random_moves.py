@@ -35,17 +35,6 @@ def test_spouts_and_ackers_stay_unless_named() -> None:
     assert {e.component for e in after if after[e] != before[e]} == {"bolt"}
 
 
-def test_moves_may_be_limited_to_other_nodes() -> None:
-    control = _moving(RandomMoves("chain", executors=3, other_node=True))
-    run_to(control, 40)
-    before = control.nimbus.present.slots
-    run_to(control, 60)
-    after = control.nimbus.present.slots
-    moved = [e for e in after if after[e] != before[e]]
-    assert len(moved) == 3
-    assert all(after[e].node != before[e].node for e in moved)
-
-
 def test_moves_depend_on_the_seed_alone() -> None:
     finals = []
     for seed in (3, 3, 4):
