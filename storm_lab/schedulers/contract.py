@@ -38,6 +38,15 @@ DEFAULT_STORM_VERSION = V2_8_8
 _ACKER_SETTINGS_SINCE = (1, 1, 0)
 
 
+def default_demand(settings: Mapping[str, float | str | bool]) -> Resources:
+    """Return what an executor asks for by its topology's settings, or else by Storm's defaults."""
+    return Resources(
+        number_of(settings, CPU, DEFAULT_DEMAND.cpu_points),
+        number_of(settings, ONHEAP, DEFAULT_DEMAND.memory_mb),
+        number_of(settings, OFFHEAP, DEFAULT_DEMAND.offheap_mb),
+    )
+
+
 @dataclass(frozen=True)
 class SchedulingView:
     """Everything that a policy may use in one scheduling round.
@@ -113,39 +122,30 @@ class SchedulingView:
         defaults. Ackers have settings of their own, except in Storm 1.0. Raises `UserError` if the topology
         has no such component.
         """
-        key = (executor.topology, executor.component)
-        demand = self._demands.get(key)
-        if demand is None:
-            demand = self._demands[key] = self._demand_of(*key)
-        return demand
+        try:
+            return self._demands[executor.topology, executor.component]
+        except KeyError:
+            raise UserError(
+                f"an executor of topology {executor.topology!r} belongs to a component "
+                "that the topology does not have",
+                field="component",
+                value=executor.component,
+            ) from None
 
     @cached_property
     def _demands(self) -> dict[tuple[str, str], Resources]:
-        return {}
-
-    def _demand_of(self, topology_id: str, component_id: str) -> Resources:
-        topology = self.topology[topology_id]
-        cpu = number_of(topology.settings, CPU, DEFAULT_DEMAND.cpu_points)
-        onheap = number_of(topology.settings, ONHEAP, DEFAULT_DEMAND.memory_mb)
-        offheap = number_of(topology.settings, OFFHEAP, DEFAULT_DEMAND.offheap_mb)
-        if component_id == ACKER and self.version.parts >= _ACKER_SETTINGS_SINCE:
-            return Resources(
-                cpu_points=number_of(topology.settings, ACKER_CPU, cpu),
-                memory_mb=number_of(topology.settings, ACKER_ONHEAP, onheap),
-                offheap_mb=number_of(topology.settings, ACKER_OFFHEAP, offheap),
-            )
-        if component_id == ACKER:
-            return Resources(cpu, onheap, offheap)
-        try:
-            declared = topology.component(component_id).resources
-        except KeyError:
-            raise UserError(
-                f"an executor of topology {topology_id!r} belongs to a component "
-                "that the topology does not have",
-                field="component",
-                value=component_id,
-            ) from None
-        return Resources(cpu, onheap, offheap) if declared is None else declared
+        demands: dict[tuple[str, str], Resources] = {}
+        for topology in self.topologies:
+            default = acker = default_demand(topology.settings)
+            if self.version.parts >= _ACKER_SETTINGS_SINCE:
+                acker = Resources(
+                    number_of(topology.settings, ACKER_CPU, default.cpu_points),
+                    number_of(topology.settings, ACKER_ONHEAP, default.memory_mb),
+                    number_of(topology.settings, ACKER_OFFHEAP, default.offheap_mb),
+                )
+            demands |= {(topology.id, c.id): c.resources or default for c in topology.components}
+            demands[topology.id, ACKER] = acker
+        return demands
 
     def traffic_of(self, topology_id: str) -> Mapping[tuple[Executor, Executor], float]:
         """Return the measured traffic that the topology's executors send; empty if nothing was measured."""

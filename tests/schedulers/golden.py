@@ -26,10 +26,10 @@ def cases(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 def answer(case: dict[str, Any], version: str) -> dict[str, dict[str, Any]]:
     """Topology id to ``slots`` and ``status``, in the shape of the recorded answers."""
-    read = read_case(case, case["name"], StormVersion.parse(version))
-    result = make_scheduler(case["input"]["scheduler"]).schedule(read.view)
+    view = read_case(case, StormVersion.parse(version))
+    result = make_scheduler(case["input"]["scheduler"]).schedule(view)
     found: dict[str, dict[str, Any]] = {
-        t.id: {"slots": {}, "status": result.status[t.id].message} for t in read.view.topologies
+        t.id: {"slots": {}, "status": result.status[t.id].message} for t in view.topologies
     }
     for executor, slot in result.assignment.slots.items():
         rows = found[executor.topology]["slots"].setdefault(str(slot), [])

@@ -28,7 +28,7 @@ def test_every_policy_and_parameter_is_listed(name: str) -> None:
 
 def test_the_example_case_on_the_page_can_be_read() -> None:
     case = json.loads(next(text for kind, text in BLOCKS if kind == "json"))
-    view = read_case(case, case["name"], StormVersion.parse("0.9.7")).view
+    view = read_case(case, StormVersion.parse("0.9.7"))
     assert view.load is not None
     assert [str(a) for pair in view.load.traffic for a in pair] == ["spout[5,5]", "count[2,2]"]
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from storm_lab.errors import StormLabError
 from storm_lab.schedulers.cases.case_format import read_cases
-from storm_lab.schedulers.cases.commands import schedule_cases, to_line
+from storm_lab.schedulers.cases.commands import answer_line, outcomes
 from storm_lab.schedulers.contract import DEFAULT_STORM_VERSION
-from storm_lab.schedulers.registry import scheduler_names
+from storm_lab.schedulers.registry import make_scheduler, scheduler_names
 
 FOLDER = Path(__file__).parent / "cases"
 ODD: tuple[Any, ...] = (
@@ -77,12 +78,15 @@ def tally(first: int, number: int) -> Counter[str]:
         line = spoilt(draw, draw.choice(known))
         scheduler = draw.choice(schedulers)
         try:
-            ((answer, error),) = schedule_cases(read_cases([line], DEFAULT_STORM_VERSION), scheduler)
-            assert "\n" not in to_line(answer)
-            assert error is None or "\n" not in str(error)
+            ((name, outcome),) = outcomes(
+                read_cases([line], DEFAULT_STORM_VERSION), make_scheduler(scheduler)
+            )
+            assert "\n" not in answer_line(name, outcome)
+            refused = isinstance(outcome, StormLabError)
+            assert not refused or "\n" not in str(outcome)
         except Exception as defect:
             raise AssertionError(f"seed {seed}, scheduler {scheduler}: {line}") from defect
-        found["answered" if error is None else "refused"] += 1
+        found["refused" if refused else "answered"] += 1
     return found
 
 

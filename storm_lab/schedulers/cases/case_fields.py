@@ -81,17 +81,17 @@ class Fields:
 
     def __init__(self, raw: Mapping[str, Any], owner: str, known: Set[str]) -> None:
         self.raw = raw
-        self._owner = owner
+        self.owner = owner
         for key in raw:
             check_known("key", key, known, owner)
 
     def name(self, key: str, default: str) -> str:
         """Return a text."""
-        return a_name(self.raw.get(key, default), f"{key} of {self._owner}")
+        return a_name(self.raw.get(key, default), f"{key} of {self.owner}")
 
     def whole(self, key: str, default: int) -> int:
         """Return a whole number."""
-        return a_whole(self.raw.get(key, default), f"{key} of {self._owner}")
+        return a_whole(self.raw.get(key, default), f"{key} of {self.owner}")
 
     def whole_or_none(self, key: str) -> int | None:
         """Return a whole number, or None if there is none."""
@@ -99,12 +99,12 @@ class Fields:
 
     def amount(self, key: str, default: float) -> float:
         """Return a number that is not negative."""
-        return an_amount(self.raw.get(key, default), f"{key} of {self._owner}")
+        return an_amount(self.raw.get(key, default), f"{key} of {self.owner}")
 
     def items(self, key: str) -> list[Any]:
         """Return a list, empty if there is none."""
-        return a_sequence(self.raw.get(key, []), f"{key} of {self._owner}")
+        return a_sequence(self.raw.get(key, []), f"{key} of {self.owner}")
 
     def mapping(self, key: str) -> Mapping[str, Any]:
         """Return an object, empty if there is none."""
-        return a_mapping(self.raw.get(key, {}), f"{key} of {self._owner}")
+        return a_mapping(self.raw.get(key, {}), f"{key} of {self.owner}")

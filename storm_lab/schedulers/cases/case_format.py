@@ -7,8 +7,7 @@ that names the fault.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from storm_lab.errors import StormLabError, UserError, check_known
@@ -29,8 +28,7 @@ from storm_lab.model import (
     executors_of,
 )
 from storm_lab.model.cluster import DEFAULT_RACK
-from storm_lab.model.settings import CPU, OFFHEAP, ONHEAP, check_topology_settings, number_of
-from storm_lab.model.topology import DEFAULT_DEMAND
+from storm_lab.model.settings import check_topology_settings
 from storm_lab.model.version import V2_0_0
 from storm_lab.schedulers.cases.case_fields import (
     Fields,
@@ -42,7 +40,7 @@ from storm_lab.schedulers.cases.case_fields import (
     an_amount,
     required,
 )
-from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.contract import SchedulingView, default_demand
 
 _INPUT_KEYS = {
     "scheduler", "supervisors", "topologies", "existing", "conf", "traffic", "cpu", "node_cpu",
@@ -62,31 +60,11 @@ _PRIORITY = "topology.priority"
 _MAX_PARALLELISM = "topology.max.task.parallelism"
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A named scheduling problem."""
-
-    name: str
-    view: SchedulingView
+Case = tuple[str, SchedulingView | StormLabError]
+"""The name of a case, or the number of its line; and its problem, or the error of an invalid case."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedCase:
-    """A line that is not a valid case, with its name or number and the error."""
-
-    name: str
-    error: StormLabError
-
-    def named(self) -> StormLabError:
-        """Return the error with the name of the case."""
-        error = self.error
-        if not isinstance(error, UserError):
-            return error
-        message = f"case {self.name!r}: {error.message}"
-        return UserError(message, field=error.field, value=error.value, remedy=error.remedy)
-
-
-def read_cases(lines: Iterable[str], version: StormVersion) -> Iterator[Case | RefusedCase]:
+def read_cases(lines: Iterable[str], version: StormVersion) -> Iterator[Case]:
     """Yield the cases, one JSON object per line.
 
     Empty lines are skipped. A line that is not JSON is named by its number.
@@ -99,17 +77,17 @@ def read_cases(lines: Iterable[str], version: StormVersion) -> Iterator[Case | R
             # Python refuses numbers of thousands of digits and deeply nested lists.
             raw = json.loads(line)
         except (ValueError, RecursionError) as error:
-            yield RefusedCase(name, UserError(f"line {number} is not JSON: {error}", field="cases"))
+            yield name, UserError(f"line {number} is not JSON: {error}", field="cases")
             continue
         if isinstance(raw, dict):
             name = str(raw.get("name", name))
         try:
-            yield read_case(raw, name, version)
+            yield name, read_case(raw, version)
         except StormLabError as error:
-            yield RefusedCase(name, error)
+            yield name, error
 
 
-def read_case(raw: Any, name: str, version: StormVersion) -> Case:
+def read_case(raw: Any, version: StormVersion) -> SchedulingView:
     """Read one case from its JSON object; `UserError` names the fault."""
     case = a_mapping(raw, "case")
     raw_input = a_mapping(required(case, "input", "the case"), "input")
@@ -120,7 +98,7 @@ def read_case(raw: Any, name: str, version: StormVersion) -> Case:
     topologies = tuple(map(_topology, submitted))
     book = _TaskBook(topologies, version)
     conf = given.mapping("conf")
-    view = SchedulingView(
+    return SchedulingView(
         topologies=topologies,
         cluster=cluster,
         version=version,
@@ -139,7 +117,6 @@ def read_case(raw: Any, name: str, version: StormVersion) -> Case:
         },
         seed=given.whole("seed", 0),
     )
-    return Case(name, view)
 
 
 class _TaskBook:
@@ -171,11 +148,16 @@ def _pool(raw: Any) -> Resources:
     return Resources(cpu, an_amount(raw.get("memory", 0.0), "memory"))
 
 
+def _identified(raw: Any, kind: str, known: Set[str], of: str = "") -> tuple[str, Fields]:
+    """Return the id and the fields of a supervisor, a topology, or a component ``of`` one."""
+    found = a_mapping(raw, f"{kind}{of}")
+    identity = a_name(required(found, "id", f"a {kind}{of}"), f"id of a {kind}{of}")
+    return identity, Fields(found, f"{kind} {identity!r}{of}", known)
+
+
 def _node(raw: Any, version: StormVersion) -> Node:
-    node = a_mapping(raw, "supervisor")
-    identity = a_name(required(node, "id", "a supervisor"), "id of a supervisor")
-    owner = f"supervisor {identity!r}"
-    given = Fields(node, owner, _NODE_KEYS)
+    identity, given = _identified(raw, "supervisor", _NODE_KEYS)
+    owner = given.owner
     offered = given.mapping("resources")
     ports = tuple(a_whole(port, f"ports of {owner}") for port in given.items("ports"))
     defaults = Node(identity)
@@ -195,21 +177,15 @@ def _node(raw: Any, version: StormVersion) -> Node:
 
 
 def _topology(raw: Any) -> Topology:
-    topology = a_mapping(raw, "topology")
-    identity = a_name(required(topology, "id", "a topology"), "id of a topology")
-    owner = f"topology {identity!r}"
-    given = Fields(topology, owner, _TOPOLOGY_KEYS)
+    identity, given = _identified(raw, "topology", _TOPOLOGY_KEYS)
+    topology, owner = given.raw, given.owner
     conf = dict(given.mapping("conf"))
     priority = a_whole(conf.pop(_PRIORITY, topology.get("priority", 29)), _PRIORITY)
     # This caps the executors at submission; a case lists the executors after that.
     conf.pop(_MAX_PARALLELISM, None)
     check_topology_settings(owner, conf)
     # A component's missing figures come from the topology's settings, then from Storm's defaults.
-    defaults = Resources(
-        number_of(conf, CPU, DEFAULT_DEMAND.cpu_points),
-        number_of(conf, ONHEAP, DEFAULT_DEMAND.memory_mb),
-        number_of(conf, OFFHEAP, DEFAULT_DEMAND.offheap_mb),
-    )
+    defaults = default_demand(conf)
     components = a_sequence(required(topology, "components", owner), f"components of {owner}")
     return Topology(
         id=identity,
@@ -225,12 +201,9 @@ def _topology(raw: Any) -> Topology:
 
 
 def _component(raw: Any, owner: str, defaults: Resources) -> Component:
-    component = a_mapping(raw, f"component of {owner}")
-    identity = a_name(required(component, "id", f"a component of {owner}"), f"id of a component of {owner}")
-    what = f"component {identity!r} of {owner}"
-    given = Fields(component, what, _COMPONENT_KEYS)
+    identity, given = _identified(raw, "component", _COMPONENT_KEYS, of=f" of {owner}")
     demand = None
-    if component.keys() & {"cpu", "mem", "offheap"}:
+    if given.raw.keys() & {"cpu", "mem", "offheap"}:
         demand = Resources(
             given.amount("cpu", defaults.cpu_points),
             given.amount("mem", defaults.memory_mb),
@@ -240,7 +213,7 @@ def _component(raw: Any, owner: str, defaults: Resources) -> Component:
         id=identity,
         executors=given.whole("par", 1),
         tasks=given.whole_or_none("tasks"),
-        inputs=tuple(_subscription(subscription, what) for subscription in given.items("inputs")),
+        inputs=tuple(_subscription(subscription, given.owner) for subscription in given.items("inputs")),
         resources=demand,
     )
 

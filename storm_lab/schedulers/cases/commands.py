@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,10 +15,19 @@ from storm_lab.errors import StormLabError, UserError
 from storm_lab.machine.options import FILE, json_option, param_option, print_json
 from storm_lab.model import StormVersion
 from storm_lab.schedulers.ask import ask
-from storm_lab.schedulers.cases.case_format import Case, RefusedCase, read_cases
-from storm_lab.schedulers.contract import DEFAULT_STORM_VERSION, SchedulingResult, SchedulingView
+from storm_lab.schedulers.cases.case_format import Case, read_cases
+from storm_lab.schedulers.contract import (
+    DEFAULT_STORM_VERSION,
+    Scheduler,
+    SchedulingResult,
+    SchedulingView,
+)
 from storm_lab.schedulers.explain import explained, explanation, explanation_document, explanation_text
 from storm_lab.schedulers.scheduler_file import complete_scheduler, scheduler_of, stdout_to_stderr
+
+Refusal = tuple[str, StormLabError]
+"""The name of a refused case and the error."""
+Outcome = tuple[SchedulingView, SchedulingResult] | StormLabError
 
 _scheduler = click.option(
     "--scheduler",
@@ -44,11 +54,12 @@ def schedule(cases: str, scheduler: str, storm_version: str | None, parameters: 
     cases are refused, the command fails.
     """
     loaded = _load(cases, storm_version)
-    refused: list[RefusedCase] = []
-    for answer, error in schedule_cases(loaded, scheduler, parameters):
-        click.echo(to_line(answer))
-        if error is not None:
-            refused.append(RefusedCase(str(answer["name"]), error))
+    policy = scheduler_of(scheduler, parameters)
+    refused: list[Refusal] = []
+    for name, outcome in outcomes(loaded, policy):
+        click.echo(answer_line(name, outcome))
+        if isinstance(outcome, StormLabError):
+            refused.append((name, outcome))
     _report_refused(refused, len(loaded))
 
 
@@ -83,28 +94,26 @@ def explain(
     policy = scheduler_of(scheduler, parameters)
     loaded = _load(cases, storm_version)
     if case_name is not None:
-        loaded = [case for case in loaded if case.name == case_name]
+        loaded = [(name, case) for name, case in loaded if name == case_name]
         if not loaded:
             raise click.UsageError(f"{cases} has no case with the name {case_name!r}")
-    refused: list[RefusedCase] = []
+    refused: list[Refusal] = []
     documents: list[dict[str, object]] = []
     shown = 0
-    for case in loaded:
-        try:
-            with stdout_to_stderr():
-                result = explained(policy, _view_of(case))
-        except StormLabError as error:
-            refused.append(RefusedCase(case.name, error))
+    for name, outcome in outcomes(loaded, policy, explained):
+        if isinstance(outcome, StormLabError):
+            refused.append((name, outcome))
             continue
+        _, result = outcome
         shown += 1
         if as_json:
-            documents.append(explanation_document(case.name, policy.name, result))
+            documents.append(explanation_document(name, policy.name, result))
         elif as_csv:
             table = explanation(result)
-            table.insert(0, "case", case.name)
+            table.insert(0, "case", name)
             click.echo(table.to_csv(index=False, header=shown == 1), nl=False)
         else:
-            click.echo(f"case {case.name}, scheduler {policy.name}")
+            click.echo(f"case {name}, scheduler {policy.name}")
             for line in explanation_text(result, most=candidates):
                 click.echo(line)
     if as_json:
@@ -112,15 +121,20 @@ def explain(
     _report_refused(refused, len(loaded))
 
 
-def _report_refused(refused: Sequence[RefusedCase], cases: int) -> None:
+def _report_refused(refused: Sequence[Refusal], cases: int) -> None:
     """Print the number of refused cases to standard error; fail if all cases are refused."""
-    if refused and len(refused) == cases:
-        raise refused[0].named()
-    if refused:
-        click.echo(f"{len(refused)} of {cases} cases were refused, first {refused[0].named()}", err=True)
+    if not refused:
+        return
+    name, first = refused[0]
+    if isinstance(first, UserError):
+        message = f"case {name!r}: {first.message}"
+        first = UserError(message, field=first.field, value=first.value, remedy=first.remedy)
+    if len(refused) == cases:
+        raise first
+    click.echo(f"{len(refused)} of {cases} cases were refused, first {first}", err=True)
 
 
-def _load(path: str, storm_version: str | None) -> list[Case | RefusedCase]:
+def _load(path: str, storm_version: str | None) -> list[Case]:
     """Read the cases of a file, or of standard input for ``-``, including lines that are not valid cases."""
     version = DEFAULT_STORM_VERSION if storm_version is None else StormVersion.parse(storm_version)
     try:
@@ -133,51 +147,45 @@ def _load(path: str, storm_version: str | None) -> list[Case | RefusedCase]:
     return cases
 
 
-def schedule_cases(
-    cases: Iterable[Case | RefusedCase], scheduler: str, parameters: Iterable[str] = ()
-) -> Iterator[tuple[dict[str, object], StormLabError | None]]:
-    """Yield each case's answer: ``name``, ``assignments`` and ``status``; see ``docs/schedulers.md``.
+def outcomes(
+    cases: Iterable[Case], policy: Scheduler[Any], how: Callable[..., SchedulingResult] = ask
+) -> Iterator[tuple[str, Outcome]]:
+    """Ask the policy about each case; yield the name, and view and result or the error of a refused case.
 
-    A case that cannot be scheduled, or whose assignment no cluster could run, also has an answer, with the
-    reason under ``refused``, together with the error. Raises `UserError` for an unknown scheduler or
-    parameter, or as `storm_lab.schedulers.scheduler_file.scheduler_of` does.
+    A case is refused if it is invalid or cannot be scheduled, or if no cluster could run the assignment.
     """
-    policy = scheduler_of(scheduler, parameters)
-    for case in cases:
+    for name, view in cases:
         try:
-            view = _view_of(case)
+            if isinstance(view, StormLabError):
+                raise view
             with stdout_to_stderr():
-                result = ask(policy, view)
+                result = how(policy, view)
         except StormLabError as error:
-            yield {"name": case.name, "assignments": {}, "status": {}, "refused": str(error)}, error
+            yield name, error
         else:
-            yield _answer(case.name, view, result), None
+            yield name, (view, result)
 
 
-def _view_of(case: Case | RefusedCase) -> SchedulingView:
-    if isinstance(case, RefusedCase):
-        raise case.error
-    return case.view
+def answer_line(name: str, outcome: Outcome) -> str:
+    """Return the answer to a case as a line of JSON; the same answer gives the same bytes.
 
-
-def _answer(name: str, view: SchedulingView, result: SchedulingResult) -> dict[str, object]:
-    """Return each topology's slots with rows ``[startTask, endTask, component]``, and its status."""
-    assignments: dict[str, dict[str, list[list[object]]]] = {t.id: {} for t in view.topologies}
-    for executor, slot in result.assignment.slots.items():
-        rows = assignments[executor.topology].setdefault(str(slot), [])
-        rows.append([executor.start, executor.end, executor.component])
-    return {
-        "name": name,
-        "assignments": {
+    It has ``name``, ``assignments`` (rows ``[startTask, endTask, component]`` by topology and slot),
+    ``status`` and, for a refused case, the reason as ``refused``; see ``docs/schedulers.md``.
+    """
+    answer: dict[str, object] = {"name": name, "assignments": {}, "status": {}}
+    if isinstance(outcome, StormLabError):
+        answer["refused"] = str(outcome)
+    else:
+        view, result = outcome
+        assignments: dict[str, dict[str, list[list[object]]]] = {t.id: {} for t in view.topologies}
+        for executor, slot in result.assignment.slots.items():
+            rows = assignments[executor.topology].setdefault(str(slot), [])
+            rows.append([executor.start, executor.end, executor.component])
+        answer["assignments"] = {
             topology: {slot: sorted(rows) for slot, rows in sorted(workers.items())}
             for topology, workers in assignments.items()
-        },
-        "status": {topology: status.message for topology, status in result.status.items()},
-    }
-
-
-def to_line(answer: dict[str, object]) -> str:
-    """Return one line of JSON; the same answer gives the same bytes."""
+        }
+        answer["status"] = {topology: status.message for topology, status in result.status.items()}
     text = json.dumps(answer, ensure_ascii=False)
     # Half of a surrogate pair is valid in JSON but cannot be encoded, so it is escaped.
     return text if text.isprintable() else json.dumps(answer)
