@@ -6,7 +6,7 @@ to 2.8.8, ``Cluster`` and ``EvenScheduler``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from storm_lab.model import Executor, Node, Slot, StormVersion, Topology
 from storm_lab.model.grouped import grouped
@@ -29,8 +29,8 @@ from storm_lab.schedulers.view_checks import check_view
 class ClusterState(Assignments):
     """The assignments and the reasons of a round, changed by :meth:`assign` and :meth:`free`.
 
-    ``slot_of`` has executors in the order of Storm's map. Raises `UserError` if no schedule can be made for
-    the view.
+    ``slot_of`` has executors in the order of Storm's map; ``used`` are the slots with a worker. Raises
+    `UserError` if no schedule can be made for the view.
     """
 
     def __init__(self, view: SchedulingView) -> None:
@@ -45,9 +45,16 @@ class ClusterState(Assignments):
         self.topologies: list[Topology] = [
             view.topology[i] for i in handed_over_order(ids, string_hash, view.version)
         ]
-        self._reported = {node.id: _reported_slots(node, view.dead_slots) for node in self.nodes}
+        self._reported = {
+            node.id: [
+                slot
+                for slot in hash_map_order(node.slots, lambda slot: integer_hash(slot.port))
+                if slot not in view.dead_slots
+            ]
+            for node in self.nodes
+        }
         self.blacklist: set[str] = set(view.blacklisted_hosts)
-        self._used: set[Slot] = set(view.present.slots.values())
+        self.used: set[Slot] = set(view.present.slots.values())
         slots = view.present.slots
         for topology_id, executors in grouped(slots, lambda executor: executor.topology).items():
             self.slot_of[topology_id] = {e: slots[e] for e in _assigned_order(executors, slots, view.version)}
@@ -64,7 +71,7 @@ class ClusterState(Assignments):
 
     def available_slots(self) -> list[Slot]:
         """Return the assignable slots that are not in use, node by node."""
-        return [s for node in self.nodes for s in self.assignable_slots(node) if s not in self._used]
+        return [s for node in self.nodes for s in self.assignable_slots(node) if s not in self.used]
 
     def workers(self, topology_id: str) -> dict[Slot, list[Executor]]:
         """Return the topology's slots with their executors, slots in the order of Storm's iteration."""
@@ -96,26 +103,17 @@ class ClusterState(Assignments):
 
     def assign(self, slot: Slot, topology_id: str, executors: Iterable[Executor]) -> None:
         """Start a worker: put the executors into a slot that is not in use."""
-        placed = self.slot_of[topology_id]
-        for executor in executors:
-            placed[executor] = slot
-        self._used.add(slot)
+        placed = self.slot_of[topology_id] | dict.fromkeys(executors, slot)
+        self.used.add(slot)
         # New keys go to their buckets of Storm's map, not to its end.
         self.slot_of[topology_id] = {e: placed[e] for e in hash_map_order(list(placed), executor_hash)}
 
     def free(self, slots: Iterable[Slot]) -> None:
         """Free the slots, whatever topology uses them."""
         gone = set(slots)
-        if not gone:
-            return
         for topology_id, placed in self.slot_of.items():
-            if any(slot in gone for slot in placed.values()):
-                self.slot_of[topology_id] = {e: s for e, s in placed.items() if s not in gone}
-        self._used -= gone
-
-    def used_slots(self) -> set[Slot]:
-        """Return the slots with a worker."""
-        return set(self._used)
+            self.slot_of[topology_id] = {e: s for e, s in placed.items() if s not in gone}
+        self.used -= gone
 
 
 def _assigned_order(
@@ -127,11 +125,6 @@ def _assigned_order(
     inside = grouped(hash_map_order(executors, executor_hash), slots.__getitem__)
     again = [e for slot in hash_map_order(list(inside), slot_hash) for e in inside[slot]]
     return hash_map_order(again, executor_hash)
-
-
-def _reported_slots(node: Node, hidden: Collection[Slot]) -> list[Slot]:
-    ports = hash_map_order(list(dict.fromkeys(node.ports)), integer_hash)
-    return [slot for port in ports if (slot := Slot(node.id, port)) not in hidden]
 
 
 def sort_slots(slots: Iterable[Slot], version: StormVersion) -> list[Slot]:

@@ -87,7 +87,7 @@ class IsolationScheduler(Scheduler[IsolationParameters]):
         if not failed:
             schedule_by_default(state, _topologies_for_default(state, wanted))
         elif state.version >= V0_9_0:
-            state.free(slot for slot in state.used_slots() if _host_of(state, slot) not in state.blacklist)
+            state.free(slot for slot in state.used if _host_of(state, slot) not in state.blacklist)
         state.blacklist = before
         result = storm_result(state)
         status = {**result.status, **_statuses(state, failed, wanted, own_hosts)}
@@ -183,7 +183,7 @@ def _place_on_own_hosts(state: ClusterState, isolated: list[Topology], wanted: M
             if not queue or not need.specs or len(hosts[queue[0]]) < size:
                 continue
             host = queue.pop(0)
-            state.free(slot for slot in state.used_slots() if _host_of(state, slot) == host)
+            state.free(slot for slot in state.used if _host_of(state, slot) == host)
             for slot, spec in zip(hosts[host][:size], list(need.specs), strict=False):
                 need.specs.remove(spec)
                 state.assign(slot, topology.id, sorted(spec))
