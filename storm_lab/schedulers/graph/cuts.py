@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from storm_lab.model.executor import integer_divided
 
@@ -20,6 +19,8 @@ _MAX_PASSES = 8
 _STALL = 200
 _SEEDS = 6
 _LEAST_GAIN = 1e-9
+_LEAST_MERGING = 0.95
+"""The coarser graph must be smaller than this share of the vertices; otherwise hardly any pair was found."""
 
 
 def cut_weight(near: Adjacency, part: Sequence[int]) -> float:
@@ -60,18 +61,12 @@ def bisect(near: Adjacency, size: Sequence[int], left_size: int) -> list[int]:
     The size is exact if all vertices have size one, otherwise as close as the vertices allow.
     """
     if len(near) > _SMALL:
-        merged = _Merged.of(near, size, limit=max(1, sum(size) // 16))
-        if merged is not None:
-            coarse = bisect(merged.near, merged.size, left_size)
-            return refined(near, size, [coarse[merged.into[v]] for v in range(len(near))], left_size)
-    best: list[int] | None = None
-    best_key = (0, 0.0)
-    for seed in _seeds(near):
-        side = refined(near, size, _grown(near, size, seed, left_size), left_size)
-        key = (abs(_left(side, size) - left_size), cut_weight(near, side))
-        if best is None or key < best_key:
-            best, best_key = side, key
-    return best or []
+        coarse_near, coarse_size, into = _merged(near, size, limit=max(1, sum(size) // 16))
+        if len(coarse_near) <= _LEAST_MERGING * len(near):
+            coarse = bisect(coarse_near, coarse_size, left_size)
+            return refined(near, size, [coarse[merged] for merged in into], left_size)
+    sides = (refined(near, size, _grown(near, size, seed, left_size), left_size) for seed in _seeds(near))
+    return min(sides, key=lambda s: (abs(_left(s, size) - left_size), cut_weight(near, s)), default=[])
 
 
 def _left(side: Sequence[int], size: Sequence[int]) -> int:
@@ -160,8 +155,7 @@ def _next_move(
 ) -> int | None:
     """Return the unlocked vertex with most gain on a side that may lose one; ``excess`` is side 0's."""
     tops: list[tuple[float, int, int]] = []
-    for s in (0, 1):
-        heap = heaps[s]
+    for s, heap in enumerate(heaps):
         while heap and (locked[heap[0][1]] or side[heap[0][1]] != s or -heap[0][0] != gain[heap[0][1]]):
             heapq.heappop(heap)
         may_lose = excess > -slack if s == 0 else excess < slack
@@ -174,37 +168,31 @@ def _next_move(
     return vertex
 
 
-@dataclass(frozen=True, slots=True)
-class _Merged:
-    """A coarser graph with pairs of strongly tied vertices merged; ``into[v]`` is the new vertex of ``v``."""
+def _merged(
+    near: Adjacency, size: Sequence[int], limit: int
+) -> tuple[list[dict[int, float]], list[int], list[int]]:
+    """Match each vertex with its heaviest free neighbour, up to the size ``limit``.
 
-    near: list[dict[int, float]]
-    size: list[int]
-    into: list[int]
-
-    @classmethod
-    def of(cls, near: Adjacency, size: Sequence[int], limit: int) -> _Merged | None:
-        """Match each vertex with its heaviest free neighbour; return None if hardly any pair is found."""
-        count = len(near)
-        into = [-1] * count
-        merged = 0
-        for v in sorted(range(count), key=lambda v: (len(near[v]), v)):
-            if into[v] >= 0:
-                continue
-            into[v] = merged
-            free = ((w, -j) for j, w in near[v].items() if into[j] < 0 and size[v] + size[j] <= limit)
-            partner = max(free, default=None)
-            if partner is not None:
-                into[-partner[1]] = merged
-            merged += 1
-        if merged > 0.95 * count:
-            return None
-        coarse: list[dict[int, float]] = [{} for _ in range(merged)]
-        sizes = [0] * merged
-        for v, row in enumerate(near):
-            sizes[into[v]] += size[v]
-            target = coarse[into[v]]
-            for j, w in row.items():
-                if into[j] != into[v]:
-                    target[into[j]] = target.get(into[j], 0.0) + w
-        return cls(coarse, sizes, into)
+    Returns the coarser graph, the sizes of its vertices, and for each vertex the one that it is merged into.
+    """
+    count = len(near)
+    into = [-1] * count
+    merged = 0
+    for v in sorted(range(count), key=lambda v: (len(near[v]), v)):
+        if into[v] >= 0:
+            continue
+        into[v] = merged
+        free = ((w, -j) for j, w in near[v].items() if into[j] < 0 and size[v] + size[j] <= limit)
+        partner = max(free, default=None)
+        if partner is not None:
+            into[-partner[1]] = merged
+        merged += 1
+    coarse: list[dict[int, float]] = [{} for _ in range(merged)]
+    sizes = [0] * merged
+    for v, row in enumerate(near):
+        sizes[into[v]] += size[v]
+        target = coarse[into[v]]
+        for j, w in row.items():
+            if into[j] != into[v]:
+                target[into[j]] = target.get(into[j], 0.0) + w
+    return coarse, sizes, into
