@@ -11,7 +11,7 @@ from storm_lab.schedulers.contract import (
     TopologyStatus,
 )
 from storm_lab.schedulers.registry import make_scheduler, scheduler_class, scheduler_names
-from storm_lab.schedulers.view_checks import check_memory, check_result, check_view
+from storm_lab.schedulers.view_checks import check_result, check_view
 
 __all__ = [
     "Candidate",
@@ -22,7 +22,6 @@ __all__ = [
     "SchedulingResult",
     "SchedulingView",
     "TopologyStatus",
-    "check_memory",
     "check_result",
     "check_view",
     "make_scheduler",

@@ -14,49 +14,37 @@ from storm_lab.schedulers.contract import SchedulingView
 class SlotBook:
     """The usable slots of a view, handed out node by node. Nodes are numbered in cluster order.
 
-    Topologies whose ids are in ``movable`` are placed from scratch; the others keep their slots.
+    Topologies whose ids are in ``movable`` (default: all) are placed from scratch; the others keep their
+    slots.
     """
 
-    def __init__(self, view: SchedulingView, movable: Iterable[str]) -> None:
+    def __init__(self, view: SchedulingView, movable: Iterable[str] | None = None) -> None:
         self.nodes: list[str] = [node.id for node in view.cluster.nodes]
         self.index = {node: i for i, node in enumerate(self.nodes)}
-        moved = set(movable)
-        staying = {slot for executor, slot in view.present.slots.items() if executor.topology not in moved}
+        moved = set(view.topology if movable is None else movable)
+        present = view.present.slots.items()
+        self._wanted_by = {slot: e.topology for e, slot in present if e.topology in moved}
+        staying = {slot for e, slot in present if e.topology not in moved}
         self._free: list[list[Slot]] = [[] for _ in self.nodes]
         for slot in view.usable_slots:
             if slot not in staying:
                 self._free[self.index[slot.node]].append(slot)
-        self._wanted_by = {
-            slot: executor.topology
-            for executor, slot in view.present.slots.items()
-            if executor.topology in moved
-        }
         self._own: dict[tuple[str, int], Slot] = {}
 
-    def free_count(self, node: int) -> int:
-        """Return the number of free slots of the node."""
-        return len(self._free[node])
-
-    def has(self, topology_id: str, node: int) -> bool:
-        """Return whether the topology already has its slot on the node."""
-        return (topology_id, node) in self._own
+    def free_counts(self) -> list[int]:
+        """Return the number of free slots of each node."""
+        return [len(slots) for slots in self._free]
 
     def peek(self, topology_id: str, node: int) -> Slot | None:
         """Return the slot that the topology has or would get on the node; None if the node is full."""
-        own = self._own.get((topology_id, node))
-        if own is not None:
-            return own
+        if (topology_id, node) in self._own:
+            return self._own[topology_id, node]
         # A worker that stays in its slot saves a restart; taking another topology's slot would cost two
         # restarts.
-        free = self._free[node]
-        if not free:
-            return None
         return min(
-            free,
-            key=lambda slot: (
-                self._wanted_by.get(slot, topology_id) != topology_id,
-                slot not in self._wanted_by,
-            ),
+            self._free[node],
+            key=lambda s: (self._wanted_by.get(s, topology_id) != topology_id, s not in self._wanted_by),
+            default=None,
         )
 
     def take(self, topology_id: str, node: int) -> Slot:

@@ -77,20 +77,3 @@ def check_result(view: SchedulingView, result: SchedulingResult) -> None:
     stays = view.present.slots
     moved = Assignment({e: s for e, s in slots.items() if stays.get(e) != s or e not in known})
     check_assignment(moved, view.cluster, known & set(moved.slots))
-
-
-def check_memory(view: SchedulingView, result: SchedulingResult) -> None:
-    """Refuse an answer in which a node's executors ask for more memory than the node offers.
-
-    This is for policies that treat memory as a hard limit. The `InvalidAssignmentError` names executor and
-    slot.
-    """
-    used: dict[str, float] = {}
-    for executor, slot in sorted(result.assignment.slots.items()):
-        used[slot.node] = used.get(slot.node, 0.0) + view.demand(executor).total_memory_mb
-        offer = view.nodes[slot.node].offer.total_memory_mb
-        if used[slot.node] > offer + 1e-6:
-            raise InvalidAssignmentError(
-                f"executor {executor} in slot {slot} brings node {slot.node} to {used[slot.node]:g} MB "
-                f"of {offer:g} MB"
-            )

@@ -14,7 +14,7 @@ from storm_lab.papers.rstorm.testbed import emulab
 from storm_lab.papers.tstorm.testbed import VERSION, blades
 from storm_lab.papers.tstorm.word_count import EXPERIMENT, topology
 from storm_lab.schedulers import SchedulingView, make_scheduler
-from storm_lab.schedulers.measures import measure, nodes_used
+from storm_lab.schedulers.measures import measure
 from storm_lab.schedulers.papers.rstorm import RStormParameters, RStormScheduler
 
 THROUGHPUT_TEST, _, LOG_STREAM = topologies()
@@ -31,7 +31,7 @@ def loaded(one: Topology) -> SchedulingView:
 def nodes(one: Topology, gamma: float, *reading: str) -> int:
     result = make_scheduler("tstorm", [f"gamma={gamma}", *reading]).schedule(loaded(one))
     assert result.status[one.id].scheduled
-    return nodes_used(result.assignment)
+    return len(result.assignment.nodes_used())
 
 
 def test_only_two_counted_ackers_give_the_printed_nodes_of_the_word_count() -> None:
@@ -50,7 +50,7 @@ def test_preferring_empty_nodes_does_not_consolidate() -> None:
 def test_tstorm_at_gamma_1_finds_no_schedule_for_the_throughput_test_and_keeps_ten_nodes() -> None:
     view = loaded(THROUGHPUT_TEST)
     first = make_scheduler("tstorm-initial").schedule(view)
-    assert measure(view, first.assignment).workers == nodes_used(first.assignment) == 10
+    assert len(first.assignment.workers()) == len(first.assignment.nodes_used()) == 10
     again = SchedulingView(view.topologies, view.cluster, view.version, first.assignment, view.load)
     result = make_scheduler("tstorm", ["gamma=1"]).schedule(again)
     assert not result.status["throughput-test"].scheduled
@@ -70,8 +70,9 @@ def test_rstorm_uses_the_printed_number_of_machines_with_scale_unit_and_fewer_if
     name: str, machines: int
 ) -> None:
     view = SchedulingView((layout(name).topology,), emulab(), VERSION)
-    assert nodes_used(make_scheduler("rstorm", ["scale=unit"]).schedule(view).assignment) == machines
+    unit = make_scheduler("rstorm", ["scale=unit"]).schedule(view)
+    assert len(unit.assignment.nodes_used()) == machines
     literal = RStormScheduler(
         RStormParameters(cpu="soft", scale="unit", network_term="plain", memory_rule="more-than")
     ).schedule(view)
-    assert 1 <= nodes_used(literal.assignment) <= 4
+    assert 1 <= len(literal.assignment.nodes_used()) <= 4

@@ -22,10 +22,10 @@ from storm_lab.model import (
     Subscription,
     Topology,
 )
-from storm_lab.schedulers import SchedulingView, make_scheduler
+from storm_lab.schedulers import SchedulingResult, SchedulingView, make_scheduler
 from storm_lab.schedulers.baselines.placement_problem import PlacementProblem
 from storm_lab.schedulers.graph.cuts import cut_weight, parts_of_equal_size
-from storm_lab.schedulers.measures import measure
+from storm_lab.schedulers.graph.traffic import inter_node_traffic
 from storm_lab.schedulers.papers.mfstorm import minimum_cut, recursive_bisection
 from storm_lab.schedulers.papers.rstorm import breadth_first, task_selection
 from storm_lab.schedulers.papers.tstorm import TStormParameters, fewest_nodes
@@ -41,6 +41,11 @@ def pairs(view: SchedulingView, *rates: tuple[int, int, float]) -> MeasuredLoad:
         cpu_mhz=dict.fromkeys(executors, 100.0),
         traffic={(executors[a - 1], executors[b - 1]): rate for a, b, rate in rates},
     )
+
+
+def traffic_between_nodes(view: SchedulingView, result: SchedulingResult) -> float:
+    assert view.load is not None
+    return inter_node_traffic(result.assignment.slots, view.load.traffic)
 
 
 def nodes_of(view: SchedulingView, assignment: Assignment, topology: str) -> list[str]:
@@ -107,7 +112,7 @@ def test_without_load_tstorm_returns_its_initial_assignment() -> None:
     view = SchedulingView((chain("t", [4, 4], workers=6),), cluster(3), STORM_082)
     cold = make_scheduler("tstorm").schedule(view)
     assert cold.assignment == make_scheduler("tstorm-initial").schedule(view).assignment
-    assert measure(view, cold.assignment).workers == 3
+    assert len(cold.assignment.workers()) == 3
 
 
 def test_the_initial_assignment_keeps_the_number_of_ackers_that_was_asked_for() -> None:
@@ -198,8 +203,8 @@ def test_rstorm_places_a_topology_completely_or_not_at_all() -> None:
 
 def test_rstorm_uses_one_worker_per_node() -> None:
     view = SchedulingView((demanding(8, 50, 100),), offering((100, 4096, "a"), (300, 4096, "a")))
-    figures = measure(view, make_scheduler("rstorm").schedule(view).assignment)
-    assert (figures.nodes, figures.workers) == (2, 2)
+    assignment = make_scheduler("rstorm").schedule(view).assignment
+    assert len(assignment.nodes_used()) == len(assignment.workers()) == 2
 
 
 # --- cuts, MF-Storm, partitioning ---
@@ -274,8 +279,9 @@ def test_large_graphs_are_cut_along_their_seams() -> None:
 def test_partitioning_uses_one_part_per_node_and_cuts_little() -> None:
     bare = SchedulingView((chain("t", [2, 2], workers=4),), cluster(2))
     view = loaded(bare, pairs(bare, (1, 4, 9.0), (2, 3, 5.0)))
-    figures = measure(view, make_scheduler("partition").schedule(view).assignment)
-    assert (figures.nodes, figures.workers, figures.inter_node_traffic) == (2, 2, 0.0)
+    result = make_scheduler("partition").schedule(view)
+    assert len(result.assignment.nodes_used()) == len(result.assignment.workers()) == 2
+    assert traffic_between_nodes(view, result) == 0.0
 
 
 # --- Aniello et al. ---
@@ -291,14 +297,14 @@ def test_aniello_offline_uses_every_slot_it_asked_for() -> None:
     view = SchedulingView((chain("t", [3, 3], workers=4),), cluster(4, slots=1))
     for alpha in ("0", "0.5", "1"):
         result = make_scheduler("aniello-offline", [f"alpha={alpha}", "beta=1"]).schedule(view)
-        assert measure(view, result.assignment).workers == 4
+        assert len(result.assignment.workers()) == 4
 
 
 def test_aniello_online_puts_the_pairs_with_most_traffic_together() -> None:
     bare = SchedulingView((chain("t", [2, 2], workers=2),), cluster(2))
     view = loaded(bare, pairs(bare, (1, 4, 9.0), (2, 3, 5.0)))
     result = make_scheduler("aniello-online", ["spread=0"]).schedule(view)
-    assert measure(view, result.assignment).inter_node_traffic == 0.0
+    assert traffic_between_nodes(view, result) == 0.0
 
 
 # --- the optimum ---
@@ -334,7 +340,7 @@ def test_the_optimum_equals_that_of_a_brute_force_search(parallelism: list[int],
     problem = PlacementProblem.of(view, TStormParameters(gamma=1.0))
     assert result.notes["proven"] == "yes"
     assert result.notes["inter-node traffic"] == pytest.approx(brute_force(problem))
-    assert measure(view, result.assignment).inter_node_traffic == pytest.approx(brute_force(problem))
+    assert traffic_between_nodes(view, result) == pytest.approx(brute_force(problem))
 
 
 def test_the_optimum_proves_that_nothing_fits() -> None:
@@ -349,9 +355,7 @@ def test_no_heuristic_beats_the_optimum_or_its_bound() -> None:
     best = make_scheduler("optimal", exact("gamma=1.3")).schedule(view)
     greedy = make_scheduler("tstorm", ["gamma=1.3"]).schedule(view)
     assert float(best.notes["lower bound"]) <= float(best.notes["inter-node traffic"]) + 1e-6
-    assert (
-        float(best.notes["inter-node traffic"]) <= measure(view, greedy.assignment).inter_node_traffic + 1e-6
-    )
+    assert float(best.notes["inter-node traffic"]) <= traffic_between_nodes(view, greedy) + 1e-6
 
 
 def test_large_instances_are_marked_as_best_found() -> None:
@@ -399,8 +403,7 @@ def test_tstorm_takes_the_schedule_of_a_smaller_cap_only_if_it_needs_fewer_nodes
     def attempt(cap: int, most: int | None) -> Any:
         count = nodes_by_cap[cap]
         failed = "an executor" if count is None or (most is not None and count > most) else None
-        nodes = SimpleNamespace(used_count=lambda: count)
-        return SimpleNamespace(cap=cap, failed=failed, nodes=nodes, next_cap=cap - 1)
+        return SimpleNamespace(cap=cap, failed=failed, used_count=count, next_cap=cap - 1)
 
     caps: Any = SimpleNamespace(smallest=2, min_nodes=lambda cap: fewest)
     assert fewest_nodes(attempt(5, None), caps, attempt).cap == chosen

@@ -12,22 +12,17 @@ from storm_lab.schedulers.baselines.exact_model import solve
 from storm_lab.schedulers.baselines.placement_problem import PlacementProblem, search
 from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.keeping import Round
-from storm_lab.schedulers.papers.tstorm import TStormParameters
-from storm_lab.schedulers.parameters import PolicyParameters, parameter
+from storm_lab.schedulers.papers.tstorm import PackingParameters
+from storm_lab.schedulers.parameters import parameter
 from storm_lab.schedulers.slot_book import SlotBook
 
 _PROVEN = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class OptimalParameters(PolicyParameters):
+class OptimalParameters(PackingParameters):
     """T-Storm's constraints, and the effort of the search."""
 
-    gamma: float = parameter(1.7, low=1.0, doc="consolidation factor, as T-Storm's")
-    capacity_fraction: float = parameter(
-        0.9, low=0.01, high=1.0, doc="share of a node's MHz that may be used"
-    )
-    cap: str = parameter("floor", choices=("floor", "ceil", "round", "at-least-even"), doc="as T-Storm's")
     exact_executors: int = parameter(
         40, low=0, doc="largest number of executors for which exactness is tried"
     )
@@ -49,9 +44,7 @@ class OptimalScheduler(Scheduler[OptimalParameters]):
         Raises `UserError` if nothing was measured and a topology has a cycle.
         """
         work = Round(view)
-        asked = self.parameters
-        constraints = TStormParameters(asked.gamma, asked.capacity_fraction, asked.cap)
-        problem = PlacementProblem.of(view, constraints)
+        problem = PlacementProblem.of(view, self.parameters)
         place, bound, proven = self._solve(view, problem)
         if place is None:
             reason = "no placement satisfies all constraints" if proven else "no placement was found"
@@ -95,7 +88,7 @@ class OptimalScheduler(Scheduler[OptimalParameters]):
 
 def _place_all(work: Round, problem: PlacementProblem, place: list[int]) -> None:
     """Take a slot on its node for every executor, and record its traffic for each other node."""
-    book = SlotBook(work.view, [topology.id for topology in work.view.topologies])
+    book = SlotBook(work.view)
     executors = problem.graph.executors
     for executor, node in zip(executors, place, strict=True):
         work.placed[executor] = book.take(executor.topology, node)

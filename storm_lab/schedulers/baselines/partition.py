@@ -42,8 +42,8 @@ class PartitionScheduler(Scheduler[PartitionParameters]):
         estimated.
         """
         work = Round(view)
-        book = SlotBook(view, [topology.id for topology in view.topologies])
-        free = [book.free_count(node) for node in range(len(book.nodes))]
+        book = SlotBook(view)
+        free = book.free_counts()
         executors_on = [0] * len(free)
         for topology in view.topologies:
             nodes = [n for n, slots in enumerate(free) if slots > 0]

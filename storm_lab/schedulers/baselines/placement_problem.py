@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.graph.traffic import Neighbours, expected_traffic
-from storm_lab.schedulers.papers.tstorm import TStormParameters
+from storm_lab.schedulers.papers.tstorm import PackingParameters
 from storm_lab.schedulers.slot_book import SlotBook
 
 _SLACK = 1e-9
@@ -37,7 +37,7 @@ class PlacementProblem:
     cap: int
 
     @classmethod
-    def of(cls, view: SchedulingView, parameters: TStormParameters) -> PlacementProblem:
+    def of(cls, view: SchedulingView, parameters: PackingParameters) -> PlacementProblem:
         """Make the problem of a view.
 
         Without measurements, traffic is estimated (`UserError` on a cycle) and CPU load is zero.
@@ -50,8 +50,7 @@ class PlacementProblem:
             for pair, rate in expected_traffic(view, topology).items()
         }
         cpu = view.load.cpu_mhz if view.load is not None else {}
-        book = SlotBook(view, number)
-        slots = tuple(book.free_count(n) for n in range(len(book.nodes)))
+        slots = tuple(SlotBook(view).free_counts())
         available = sum(count > 0 for count in slots)
         return cls(
             graph=Neighbours.of(executors, traffic),

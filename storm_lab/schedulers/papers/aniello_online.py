@@ -47,8 +47,8 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
             return AnielloOfflineScheduler().schedule(view)
         work = Round(view)
         workers, worker_of, graph = self._workers(view)
-        book = SlotBook(view, [topology.id for topology in view.topologies])
-        slots = [book.free_count(n) for n in range(len(book.nodes))]
+        book = SlotBook(view)
+        slots = book.free_counts()
         if sum(slots) < len(workers):
             return work.without_change(
                 f"{sum(slots)} slots are too few for one worker per topology ({len(workers)})"

@@ -66,21 +66,19 @@ class MFStormScheduler(Scheduler[MFStormParameters]):
         strongest = sorted(range(len(book.nodes)), key=lambda n: -self._power(view.cluster.nodes[n]))
         for topology_id in todo:
             topology = view.topology[topology_id]
-            slots = sum(map(book.free_count, range(len(book.nodes))))
-            if slots == 0:
+            free = book.free_counts()
+            if not any(free):
                 work.failed(topology_id, "no free slot in the cluster")
                 continue
-            parts = partitions(
-                view, topology, min(topology.workers, slots), self.parameters.balance == "even"
-            )
-            remaining = [n for n in strongest for _ in range(book.free_count(n))]
+            count, even = min(topology.workers, sum(free)), self.parameters.balance == "even"
+            parts = partitions(view, topology, count, even)
+            remaining = [n for n in strongest for _ in range(free[n])]
             for rank, (part, node) in enumerate(zip(parts, remaining, strict=False)):
                 slot = book.take_new(topology_id, node)
                 for executor in part:
                     work.placed[executor] = slot
                     if view.explain:
-                        free = (book.peek("", n) for n in strongest if book.free_count(n))
-                        open_slots = (slot, *filter(None, free))
+                        open_slots = (slot, *filter(None, (book.peek("", n) for n in strongest)))
                         work.journal.record(
                             executor,
                             slot,

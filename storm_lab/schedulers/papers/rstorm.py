@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot, Topology
 from storm_lab.model.javahash import string_hash
-from storm_lab.schedulers.contract import Candidate, Journal, Scheduler, SchedulingResult, SchedulingView
+from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.keeping import Round, incomplete_topologies, interleaved, surviving_assignment
 from storm_lab.schedulers.parameters import PolicyParameters, parameter
 from storm_lab.schedulers.slot_book import SlotBook
@@ -73,26 +73,22 @@ class RStormScheduler(Scheduler[RStormParameters]):
         """Place the incomplete topologies, one after the other, each completely or not at all."""
         work = Round(view, surviving_assignment(view))
         todo = set(incomplete_topologies(view))
-        nodes = _Nodes(view, work.placed, self.parameters)
+        nodes = _Nodes(work, self.parameters)
         for topology in view.topologies:
             if topology.id not in todo:
                 work.scheduled(topology.id)
                 continue
-            executors = task_selection(topology, view.executors[topology.id], self.parameters.siblings)
-            own_slots = [slot for executor, slot in work.placed.items() if executor.topology == topology.id]
-            waiting = [executor for executor in executors if executor not in work.placed]
-            plan, missing = nodes.plan(topology, waiting, own_slots, work.journal)
+            plan, missing = nodes.plan(topology)
             if missing is None:
                 work.placed.update(plan)
                 work.scheduled(topology.id, "Scheduled by R-Storm")
-            else:
-                nodes.release(plan)
-                demand = view.demand(missing)
-                work.failed(
-                    topology.id,
-                    f"no node has a slot and {demand.total_memory_mb:g} MB for executor {missing}; "
-                    "nothing of the topology is placed anew",
-                )
+                continue
+            nodes.release(topology, plan)
+            work.failed(
+                topology.id,
+                f"no node has a slot and {view.demand(missing).total_memory_mb:g} MB for executor {missing}; "
+                "nothing of the topology is placed anew",
+            )
         return work.result()
 
 
@@ -134,15 +130,12 @@ def task_selection(
 
 
 class _Nodes:
-    """Algorithm 4 on vectors of the resources left on the nodes."""
+    """Algorithm 4 on vectors of the resources that the executors placed so far leave on the nodes."""
 
-    def __init__(
-        self, view: SchedulingView, placed: dict[Executor, Slot], parameters: RStormParameters
-    ) -> None:
-        self._view, self._p = view, parameters
+    def __init__(self, work: Round, parameters: RStormParameters) -> None:
+        view = self._view = work.view
+        self._placed, self._journal, self._p = work.placed, work.journal, parameters
         self._book = SlotBook(view, [])
-        for executor, slot in placed.items():
-            self._book.reserve(slot, executor)
         offers = [node.offer for node in view.cluster.nodes]
         self._cpu_offer = np.array([offer.cpu_points for offer in offers])
         self._memory_offer = np.array([offer.total_memory_mb for offer in offers])
@@ -150,7 +143,8 @@ class _Nodes:
         racks = {rack: i for i, rack in enumerate(view.cluster.racks)}
         self._rack = np.array([racks[node.rack] for node in view.cluster.nodes], dtype=np.int64)
         self._reference: int | None = None
-        for executor, slot in placed.items():
+        for executor, slot in self._placed.items():
+            self._book.reserve(slot, executor)
             self._use(executor, slot, 1.0)
 
     def _use(self, executor: Executor, slot: Slot, sign: float) -> None:
@@ -158,40 +152,38 @@ class _Nodes:
         self._cpu[node] -= sign * demand.cpu_points
         self._memory[node] -= sign * demand.total_memory_mb
 
-    def release(self, plan: dict[Executor, Slot]) -> None:
+    def release(self, topology: Topology, plan: dict[Executor, Slot]) -> None:
         """Undo the tentative placements of a topology that failed."""
         for executor, slot in plan.items():
             self._use(executor, slot, -1.0)
-        for topology_id, node in self._opened:
-            self._book.release(topology_id, node)
+        held = {slot for executor, slot in self._placed.items() if executor.topology == topology.id}
+        for slot in dict.fromkeys(plan.values()):
+            if slot not in held:
+                self._book.release(topology.id, self._book.index[slot.node])
 
-    def plan(
-        self, topology: Topology, executors: list[Executor], own_slots: list[Slot], journal: Journal
-    ) -> tuple[dict[Executor, Slot], Executor | None]:
+    def plan(self, topology: Topology) -> tuple[dict[Executor, Slot], Executor | None]:
         """Algorithm 1: choose a slot for each executor in turn; also return the first one without a slot.
 
         The reference node is unset at first, or is the node that already holds most of the topology.
         """
-        self._opened: list[tuple[str, int]] = []
-        on = [self._book.index[slot.node] for slot in own_slots]
+        on = [self._book.index[s.node] for e, s in self._placed.items() if e.topology == topology.id]
         self._reference = max(sorted(set(on)), key=on.count) if on else None
         usable = {slot.node for slot in self._view.usable_slots}
-        self._has_slot = np.array(
-            [
-                node in usable and self._book.peek(topology.id, n) is not None
-                for n, node in enumerate(self._book.nodes)
-            ],
-            dtype=bool,
-        )
+        has_slot = [
+            node in usable and self._book.peek(topology.id, n) is not None
+            for n, node in enumerate(self._book.nodes)
+        ]
+        self._has_slot = np.array(has_slot, dtype=bool)
         plan: dict[Executor, Slot] = {}
-        for executor in executors:
-            slot = self.select(executor, journal)
-            if slot is None:
-                return plan, executor
-            plan[executor] = slot
+        for executor in task_selection(topology, self._view.executors[topology.id], self._p.siblings):
+            if executor not in self._placed:
+                slot = self._select(executor)
+                if slot is None:
+                    return plan, executor
+                plan[executor] = slot
         return plan, None
 
-    def select(self, executor: Executor, journal: Journal) -> Slot | None:
+    def _select(self, executor: Executor) -> Slot | None:
         """Choose the executor's slot and take its resources; return None if no node has the memory."""
         demand = self._view.demand(executor)
         if self._p.memory_rule == "more-than":
@@ -203,26 +195,22 @@ class _Nodes:
         if self._p.cpu == "hard" or (self._p.cpu == "two-tier" and (eligible & has_cpu).any()):
             eligible &= has_cpu
         first = self._reference is None
-        if first:
+        if self._reference is None:
             self._reference = self._richest_node()
         distance = self._distance(demand.cpu_points, demand.total_memory_mb)
-        if not eligible.any():
-            if journal.wanted:
-                self._explain(executor, None, has_memory, has_cpu, eligible, distance, journal, False)
-            return None
+        slot = None
         if first and eligible[self._reference]:
-            node = int(self._reference or 0)
-        else:
+            slot = self._book.take(executor.topology, self._reference)
+        elif eligible.any():
             least = float(distance[eligible].min())
-            node = int(np.flatnonzero(eligible & (distance <= least + _TIE * max(1.0, least)))[0])
-        slot = self._book.peek(executor.topology, node)
-        assert slot is not None
-        if journal.wanted:
-            self._explain(executor, slot, has_memory, has_cpu, eligible, distance, journal, first)
-        if not self._book.has(executor.topology, node):
-            self._book.take(executor.topology, node)
-            self._opened.append((executor.topology, node))
-        self._use(executor, slot, 1.0)
+            nearest = np.flatnonzero(eligible & (distance <= least + _TIE * max(1.0, least)))
+            slot = self._book.take(executor.topology, int(nearest[0]))
+        if self._journal.wanted:
+            note = "first task of the topology: goes to the reference node" if first and slot else ""
+            candidates = self._candidates(executor, has_memory, has_cpu, eligible, distance)
+            self._journal.record(executor, slot, candidates, score_name="distance (lowest wins)", note=note)
+        if slot is not None:
+            self._use(executor, slot, 1.0)
         return slot
 
     def _richest_node(self) -> int:
@@ -255,27 +243,22 @@ class _Nodes:
         squares = self._p.memory_weight * memory * memory + self._p.cpu_weight * cpu * cpu
         return np.asarray(np.sqrt(squares + self._p.network_weight * network))
 
-    def _explain(
+    def _candidates(
         self,
         executor: Executor,
-        choice: Slot | None,
         has_memory: NDArray[np.bool_],
         has_cpu: NDArray[np.bool_],
         eligible: NDArray[np.bool_],
         distance: NDArray[np.float64],
-        journal: Journal,
-        first: bool,
-    ) -> None:
+    ) -> list[Candidate]:
         candidates = []
-        for n in range(len(self._book.nodes)):
+        for n in np.flatnonzero(self._has_slot).tolist():
             slot = self._book.peek(executor.topology, n)
-            if slot is None or not self._has_slot[n]:
-                continue
+            assert slot is not None
             reason = None
             if not has_memory[n]:
                 reason = f"memory: {self._memory[n]:g} MB left"
             elif not eligible[n] and not has_cpu[n]:
                 reason = f"CPU: {self._cpu[n]:g} points left, and another node has enough"
             candidates.append(Candidate(slot, float(distance[n]), reason))
-        note = "first task of the topology: goes to the reference node" if first else ""
-        journal.record(executor, choice, candidates, score_name="distance (lowest wins)", note=note)
+        return candidates

@@ -37,8 +37,8 @@ _BOUND_SLACK = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class TStormParameters(PolicyParameters):
-    """Parameters of T-Storm. Defaults are the recommended readings of what the paper leaves open."""
+class PackingParameters(PolicyParameters):
+    """T-Storm's limits per node. Defaults are the recommended readings of what the paper leaves open."""
 
     gamma: float = parameter(
         1.7, low=1.0, doc="consolidation factor: executors per node over the even spread"
@@ -51,13 +51,6 @@ class TStormParameters(PolicyParameters):
         choices=("floor", "ceil", "round", "at-least-even"),
         doc="rounding of gamma*N_e/K; at-least-even: floor, but never below ceil(N_e/K)",
     )
-    count_ackers: bool = parameter(True, "whether ackers count in N_e and against the cap")
-    ties: str = parameter(
-        "used-first",
-        choices=("used-first", "lowest-index", "emptiest"),
-        doc="among nodes of equal traffic; used-first: used, then fuller, then lower index",
-    )
-    monotone: bool = parameter(True, "whether a smaller gamma's schedule is taken where it needs fewer nodes")
 
     def executors_per_node(self, executors: int, nodes: int) -> int:
         """Return the cap of constraint 3 for ``N_e`` executors on ``K`` nodes."""
@@ -71,6 +64,19 @@ class TStormParameters(PolicyParameters):
         if self.cap == "at-least-even":
             return max(floor, math.ceil(even - _ROUNDING_SLACK))
         return floor
+
+
+@dataclass(frozen=True, slots=True)
+class TStormParameters(PackingParameters):
+    """Parameters of T-Storm."""
+
+    count_ackers: bool = parameter(True, "whether ackers count in N_e and against the cap")
+    ties: str = parameter(
+        "used-first",
+        choices=("used-first", "lowest-index", "emptiest"),
+        doc="among nodes of equal traffic; used-first: used, then fuller, then lower index",
+    )
+    monotone: bool = parameter(True, "whether a smaller gamma's schedule is taken where it needs fewer nodes")
 
 
 class TStormScheduler(Scheduler[TStormParameters]):
@@ -106,7 +112,7 @@ class TStormScheduler(Scheduler[TStormParameters]):
             )
         for topology in view.topologies:
             work.scheduled(topology.id, f"Scheduled by T-Storm, {gamma}")
-        return work.result({"nodes used": float(best.nodes.used_count()), "cap": float(best.cap)})
+        return work.result({"nodes used": float(best.used_count), "cap": float(best.cap)})
 
 
 class Caps:
@@ -116,8 +122,7 @@ class Caps:
         self, view: SchedulingView, parameters: TStormParameters, executors: Sequence[Executor]
     ) -> None:
         assert view.load is not None
-        book = SlotBook(view, [topology.id for topology in view.topologies])
-        available = sum(book.free_count(n) > 0 for n in range(len(book.nodes)))
+        available = sum(count > 0 for count in SlotBook(view).free_counts())
         self._counted = sum(parameters.count_ackers or e.component != ACKER for e in executors)
         self.asked = parameters.executors_per_node(self._counted, available) if available else 0
         # Every cap that corresponds to a gamma of at least 1 and has room for all executors.
@@ -150,7 +155,7 @@ def fewest_nodes(asked: Attempt, caps: Caps, attempt: Callable[[int, int | None]
     """
     best, cap = asked, asked.next_cap
     while cap >= caps.smallest:
-        most = None if best.failed is not None else best.nodes.used_count() - 1
+        most = None if best.failed is not None else best.used_count - 1
         if most is not None and caps.min_nodes(cap) > most:
             break
         trial = attempt(cap, most)
@@ -161,7 +166,10 @@ def fewest_nodes(asked: Attempt, caps: Caps, attempt: Callable[[int, int | None]
 
 
 class Attempt:
-    """One run of Algorithm 1 under one cap. It stops as soon as it uses more than ``most_nodes`` nodes."""
+    """One run of Algorithm 1 under one cap. It stops as soon as it uses more than ``most_nodes`` nodes.
+
+    Load, executors and slots of the nodes are vectors, so that an executor costs one pass over the nodes.
+    """
 
     def __init__(
         self,
@@ -174,67 +182,51 @@ class Attempt:
         *,
         journal: Journal | None = None,
     ) -> None:
+        assert view.load is not None
         self.cap = cap
-        self.nodes = Nodes(view, parameters, cap)
         self.placed: dict[Executor, Slot] = {}
         self.failed: Executor | None = None
+        self._parameters, self._graph, self._cpu_of = parameters, graph, view.load.cpu_mhz
+        self._book = SlotBook(view)
+        self._free = np.array(self._book.free_counts(), dtype=np.int64)
+        self._capacity = np.array([n.capacity_mhz * parameters.capacity_fraction for n in view.cluster.nodes])
+        self._load = np.zeros(len(self._free))
+        self._count = np.zeros_like(self._free)
+        self._executors_on = np.zeros_like(self._free)
+        self._worker = {t.id: np.zeros(len(self._free), dtype=bool) for t in view.topologies}
+        self._place: dict[int, int] = {}
         for i in order:
-            executor = graph.executors[i]
-            node = self.nodes.choose(executor, graph.near[i], journal)
-            if node is None or (most_nodes is not None and self.nodes.used_count_with(node) > most_nodes):
-                self.failed = executor
+            node = self._choose(i, journal)
+            if node is None or (
+                most_nodes is not None and self.used_count + (not self._executors_on[node]) > most_nodes
+            ):
+                self.failed = graph.executors[i]
                 return
-            self.placed[executor] = self.nodes.put(executor, i, node)
+            self._put(i, node)
 
     @property
     def next_cap(self) -> int:
         """The largest smaller cap that may give another result: one that this attempt has reached."""
-        return min(self.cap - 1, self.nodes.fullest)
+        return min(self.cap - 1, int(self._count.max(initial=0)))
+
+    @property
+    def used_count(self) -> int:
+        """Number of nodes with at least one executor."""
+        return int(np.count_nonzero(self._executors_on))
 
     def why_not(self) -> str:
-        """Return which executor has no slot, and which constraints prevent one."""
+        """Return which executor has no slot, and how many nodes each constraint rules out."""
         assert self.failed is not None
+        slot, cpu, below = self._constraints(self.failed)
         return (
             f"no new schedule: executor {self.failed} of {self.failed.topology} has no feasible slot "
-            f"({self.nodes.why_not(self.failed)}); the present assignment stays"
+            f"(of {len(slot)} nodes {int((~slot).sum())} have no slot, {int((~cpu).sum())} lack CPU, "
+            f"{int((~below).sum())} have reached the cap of {self.cap} executors); "
+            "the present assignment stays"
         )
-
-
-class Nodes:
-    """Load, count and slots of the nodes as vectors, so that an executor costs one pass over the nodes."""
-
-    def __init__(self, view: SchedulingView, parameters: TStormParameters, cap: int) -> None:
-        assert view.load is not None
-        self._parameters = parameters
-        self.cap = cap
-        self._cpu_of = view.load.cpu_mhz
-        self._book = SlotBook(view, [topology.id for topology in view.topologies])
-        size = len(self._book.nodes)
-        self._free = np.array([self._book.free_count(n) for n in range(size)], dtype=np.int64)
-        self._capacity = np.array([n.capacity_mhz * parameters.capacity_fraction for n in view.cluster.nodes])
-        self._load = np.zeros(size)
-        self._count = np.zeros(size, dtype=np.int64)
-        self._executors_on = np.zeros(size, dtype=np.int64)
-        self._worker: dict[str, NDArray[np.bool_]] = {
-            t.id: np.zeros(size, dtype=bool) for t in view.topologies
-        }
-        self._place: dict[int, int] = {}
 
     def _counts(self, executor: Executor) -> bool:
         return self._parameters.count_ackers or executor.component != ACKER
-
-    def used_count(self) -> int:
-        """Return the number of nodes with at least one executor."""
-        return int(np.count_nonzero(self._executors_on))
-
-    def used_count_with(self, node: int) -> int:
-        """Return the number of used nodes with one more executor on ``node``."""
-        return self.used_count() + (not self._executors_on[node])
-
-    @property
-    def fullest(self) -> int:
-        """Largest number of counted executors on a node."""
-        return int(self._count.max()) if len(self._count) else 0
 
     def _constraints(
         self, executor: Executor
@@ -245,22 +237,15 @@ class Nodes:
         below = self._count + self._counts(executor) <= self.cap
         return slot, cpu, below
 
-    def _traffic_with(self, near: Sequence[tuple[int, float]]) -> NDArray[np.float64]:
-        """Return an executor's traffic with the executors on each node, in tuples per second."""
+    def _choose(self, i: int, journal: Journal | None) -> int | None:
+        """Return the feasible node that adds the least inter-node traffic for executor ``i``, or None."""
+        executor = self._graph.executors[i]
+        slot, cpu, below = self._constraints(executor)
         local = np.zeros(len(self._count))
-        for peer, rate in near:
+        for peer, rate in self._graph.near[i]:
             if peer in self._place:
                 local[self._place[peer]] += rate
-        return local
-
-    def choose(
-        self, executor: Executor, near: Sequence[tuple[int, float]], journal: Journal | None
-    ) -> int | None:
-        """Return the feasible node that adds the least inter-node traffic, or None."""
-        slot, cpu, below = self._constraints(executor)
-        feasible = slot & cpu & below
-        local = self._traffic_with(near)
-        node = self._best(feasible, local)
+        node = self._best(slot & cpu & below, local)
         if journal is not None:
             self._explain(executor, node, cpu, below, local, journal)
         return node
@@ -277,26 +262,17 @@ class Nodes:
         pick = executor_counts.argmin() if self._parameters.ties == "emptiest" else executor_counts.argmax()
         return int(tied[pick])
 
-    def put(self, executor: Executor, number: int, node: int) -> Slot:
-        """Place an executor on a node and return its slot."""
+    def _put(self, i: int, node: int) -> None:
+        executor = self._graph.executors[i]
         worker = self._worker[executor.topology]
-        slot = self._book.take(executor.topology, node)
+        self.placed[executor] = self._book.take(executor.topology, node)
         if not worker[node]:
             worker[node] = True
             self._free[node] -= 1
         self._load[node] += self._cpu_of.get(executor, 0.0)
         self._count[node] += self._counts(executor)
         self._executors_on[node] += 1
-        self._place[number] = node
-        return slot
-
-    def why_not(self, executor: Executor) -> str:
-        """Return how many nodes each constraint rules out, as a text."""
-        slot, cpu, below = self._constraints(executor)
-        return (
-            f"of {len(slot)} nodes {int((~slot).sum())} have no slot, {int((~cpu).sum())} lack CPU, "
-            f"{int((~below).sum())} have reached the cap of {self.cap} executors"
-        )
+        self._place[i] = node
 
     def _explain(
         self,
