@@ -1,21 +1,9 @@
 """The load database: loads measured by the monitors and schedules made by the generator, in SQLite.
 
 It is an ordinary file (or ``:memory:``), written in one transaction per window. A schedule generator in
-another process, or a person with SQL, can therefore read it while the topology runs. Tables (times in virtual
-ns, CPU in MHz, traffic in tuples per second; ``_sample`` is the last window, ``_average`` the moving
-average):
-
-``window``          id, start_ns, end_ns
-``executor``        id, topology, component, start_task, end_task
-``executor_load``   window, executor, node, port, mhz_sample, mhz_average, queued
-``node_load``       window, node, mhz_sample, mhz_average
-``traffic``         window, source (executor), target (executor), rate_sample, rate_average
-``failure``         window, topology, failed (root tuples failed in the window)
-``schedule``        id, generated_ns, scheduler, version, parameters (JSON), cause, adopted (0/1), verdict
-``schedule_slot``   schedule, executor, node, port
-``swap``            at_ns, scheduler, version, parameters (JSON): what the generator uses from then on
-
-Views ``latest_executor_load``, ``latest_node_load`` and ``latest_traffic`` show the newest window.
+another process, or a person with SQL, can therefore read it while the topology runs. The tables are in
+`SCHEMA`, with times in virtual ns, CPU in MHz, and traffic in tuples per second; ``_sample`` is the last
+window, ``_average`` the moving average. The views ``latest_...`` show the newest window.
 """
 
 from __future__ import annotations
@@ -46,15 +34,18 @@ CREATE TABLE traffic (
     window INTEGER NOT NULL REFERENCES window, source INTEGER NOT NULL REFERENCES executor,
     target INTEGER NOT NULL REFERENCES executor, rate_sample REAL NOT NULL, rate_average REAL NOT NULL,
     PRIMARY KEY (window, source, target)) WITHOUT ROWID;
+-- Root tuples that failed in the window.
 CREATE TABLE failure (
     window INTEGER NOT NULL REFERENCES window, topology TEXT NOT NULL, failed INTEGER NOT NULL,
     PRIMARY KEY (window, topology)) WITHOUT ROWID;
+-- Made by the generator; parameters are JSON, adopted is 0 or 1.
 CREATE TABLE schedule (
     id INTEGER PRIMARY KEY, generated_ns INTEGER NOT NULL, scheduler TEXT NOT NULL, version TEXT NOT NULL,
     parameters TEXT NOT NULL, cause TEXT NOT NULL, adopted INTEGER NOT NULL, verdict TEXT NOT NULL);
 CREATE TABLE schedule_slot (
     schedule INTEGER NOT NULL REFERENCES schedule, executor INTEGER NOT NULL REFERENCES executor,
     node TEXT NOT NULL, port INTEGER NOT NULL, PRIMARY KEY (schedule, executor)) WITHOUT ROWID;
+-- The policy that the generator uses from then on; parameters are JSON.
 CREATE TABLE swap (
     at_ns INTEGER NOT NULL, scheduler TEXT NOT NULL, version TEXT NOT NULL, parameters TEXT NOT NULL);
 CREATE VIEW latest_executor_load AS

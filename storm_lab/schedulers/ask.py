@@ -44,28 +44,25 @@ def ask(scheduler: Scheduler[Any], view: SchedulingView, *, case: str = "") -> S
 def _check_types(result: object) -> None:
     """Refuse values of other types that only look right: a plain tuple equals a slot but has no node."""
     if not isinstance(result, SchedulingResult):
-        raise InvalidAssignmentError(f"schedule returned {_kind(result)}, not a SchedulingResult")
+        raise _wrong_type("schedule returned", result, "a SchedulingResult")
     assignment: object = result.assignment
     slots: object = getattr(assignment, "slots", None)
     status: object = result.status
     if not isinstance(assignment, Assignment) or not isinstance(slots, Mapping):
-        raise InvalidAssignmentError(f"the assignment is {_kind(assignment)}, not an Assignment")
+        raise _wrong_type("the assignment is", assignment, "an Assignment")
     if not isinstance(status, Mapping):
-        raise InvalidAssignmentError(f"the status is {_kind(status)}, not a mapping by topology id")
+        raise _wrong_type("the status is", status, "a mapping by topology id")
     for executor, slot in slots.items():
         if not isinstance(executor, Executor):
-            raise InvalidAssignmentError(f"{executor!r} is {_kind(executor)}, not an Executor")
+            raise _wrong_type(f"{executor!r} is", executor, "an Executor")
         if not isinstance(slot, Slot):
-            raise InvalidAssignmentError(
-                f"executor {executor} of {executor.topology!r} is placed in {slot!r}, "
-                f"which is {_kind(slot)}, not a Slot"
-            )
+            where = f"executor {executor} of {executor.topology!r} is placed in {slot!r}, which is"
+            raise _wrong_type(where, slot, "a Slot")
     for topology, entry in status.items():
         if not isinstance(entry, TopologyStatus):
-            raise InvalidAssignmentError(
-                f"the status of topology {topology!r} is {_kind(entry)}, not a TopologyStatus"
-            )
+            raise _wrong_type(f"the status of topology {topology!r} is", entry, "a TopologyStatus")
 
 
-def _kind(value: object) -> str:
-    return "None" if value is None else f"of type {type(value).__name__}"
+def _wrong_type(what: str, value: object, wanted: str) -> InvalidAssignmentError:
+    kind = "None" if value is None else f"of type {type(value).__name__}"
+    return InvalidAssignmentError(f"{what} {kind}, not {wanted}")

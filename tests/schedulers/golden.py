@@ -12,6 +12,7 @@ from typing import Any
 from storm_lab.model import StormVersion
 from storm_lab.schedulers import make_scheduler
 from storm_lab.schedulers.cases.case_format import read_case
+from storm_lab.schedulers.cases.commands import answer_line
 
 Workers = dict[str, list[list[Any]]]
 
@@ -28,13 +29,9 @@ def answer(case: dict[str, Any], version: str) -> dict[str, dict[str, Any]]:
     """Topology id to ``slots`` and ``status``, in the shape of the recorded answers."""
     view = read_case(case, StormVersion.parse(version))
     result = make_scheduler(case["input"]["scheduler"]).schedule(view)
-    found: dict[str, dict[str, Any]] = {
-        t.id: {"slots": {}, "status": result.status[t.id].message} for t in view.topologies
-    }
-    for executor, slot in result.assignment.slots.items():
-        rows = found[executor.topology]["slots"].setdefault(str(slot), [])
-        rows.append([executor.start, executor.end, executor.component])
-    return found
+    found = json.loads(answer_line(case["name"], (view, result)))
+    status = found["status"]
+    return {t: {"slots": slots, "status": status[t]} for t, slots in found["assignments"].items()}
 
 
 def every_executor(workers: Workers) -> object:

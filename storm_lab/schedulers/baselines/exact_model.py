@@ -8,7 +8,6 @@ single-threaded with a deterministic time limit, so that the same input gives th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -18,21 +17,14 @@ from storm_lab.schedulers.baselines.placement_problem import PlacementProblem
 _SCALE = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class ExactAnswer:
-    """The solver's answer: the best placement (None: none found), a lower bound, and whether it is optimal.
+def solve(
+    problem: PlacementProblem, effort: float, hint: Sequence[int] | None = None
+) -> tuple[list[int] | None, float, bool]:
+    """Solve the problem, giving up after ``effort`` units of deterministic time (roughly seconds).
 
-    ``infeasible`` means a proof that no placement exists. Costs are tuples per second.
+    Returns the best placement (None: none found), a lower bound of its cost in tuples per second, and whether
+    it is proven that the placement is optimal or that there is none.
     """
-
-    place: list[int] | None
-    lower_bound: float
-    optimal: bool
-    infeasible: bool
-
-
-def solve(problem: PlacementProblem, effort: float, hint: Sequence[int] | None = None) -> ExactAnswer:
-    """Solve the problem, giving up after ``effort`` units of deterministic time (roughly seconds)."""
     # Imported here because the import takes half a second and is needed only here.
     from ortools.sat.python import cp_model
 
@@ -49,12 +41,11 @@ def solve(problem: PlacementProblem, effort: float, hint: Sequence[int] | None =
     status = solver.solve(model.model)
     total = sum(rate for i, row in enumerate(problem.graph.near) for j, rate in row if i < j)
     if status == cp_model.INFEASIBLE:
-        return ExactAnswer(None, 0.0, False, True)
+        return None, 0.0, True
     bound = max(0.0, total - solver.best_objective_bound / model.scale)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return ExactAnswer(None, bound, False, False)
-    place = model.placement(solver)
-    return ExactAnswer(place, bound, status == cp_model.OPTIMAL, False)
+        return None, bound, False
+    return model.placement(solver), bound, status == cp_model.OPTIMAL
 
 
 def interchangeable(problem: PlacementProblem) -> list[list[int]]:

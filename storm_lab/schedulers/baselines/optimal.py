@@ -73,16 +73,16 @@ class OptimalScheduler(Scheduler[OptimalParameters]):
         place = None if found is None else found[0]
         if problem.executors > self.parameters.exact_executors:
             return place, bound, False
-        answer = solve(problem, self.parameters.effort, place)
-        if answer.infeasible:
+        exact, exact_bound, proven = solve(problem, self.parameters.effort, place)
+        if exact is None and proven:
             return None, 0.0, True
-        bound = max(bound, answer.lower_bound)
-        options = [option for option in (place, answer.place) if option is not None]
+        bound = max(bound, exact_bound)
+        options = [option for option in (place, exact) if option is not None]
         if not options:
             return None, bound, False
         best = min(options, key=problem.cost)
         cost = problem.cost(best)
-        proven = answer.optimal or cost <= bound + _PROVEN * max(1.0, bound)
+        proven = proven or cost <= bound + _PROVEN * max(1.0, bound)
         return best, cost if proven else bound, proven
 
 

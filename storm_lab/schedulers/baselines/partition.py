@@ -72,11 +72,8 @@ def cut_topology(view: SchedulingView, topology: Topology, parts: int) -> list[l
     """Divide the executors into ``parts`` parts of equal size (within one), with little traffic between."""
     executors = view.executors[topology.id]
     graph = Neighbours.of(executors, expected_traffic(view, topology))
-    place = parts_of_equal_size([dict(row) for row in graph.near], min(parts, len(executors)))
-    groups: list[list[Executor]] = [[] for _ in range(max(place) + 1)]
-    for executor, part in zip(executors, place, strict=True):
-        groups[part].append(executor)
-    return [group for group in groups if group]
+    groups = parts_of_equal_size([dict(row) for row in graph.near], min(parts, len(executors)))
+    return [[executors[i] for i in group] for group in groups]
 
 
 def _explain(

@@ -95,7 +95,6 @@ class LocalSearch:
     def __init__(self, problem: PlacementProblem) -> None:
         self._p = problem
         self.place = [-1] * problem.executors
-        self._count = [0] * problem.nodes
         self._load = [0.0] * problem.nodes
         self._members: list[set[int]] = [set() for _ in range(problem.nodes)]
         self._of_topology: list[dict[int, int]] = [{} for _ in range(problem.nodes)]
@@ -107,7 +106,7 @@ class LocalSearch:
             fitting = [n for n in range(self._p.nodes) if self._fits(i, n)]
             if not fitting:
                 return False
-            self._enter(i, max(fitting, key=lambda n: (self._with[i].get(n, 0.0), self._count[n], -n)))
+            self._enter(i, max(fitting, key=lambda n: (self._with[i].get(n, 0.0), len(self._members[n]), -n)))
         return True
 
     def improve(self, draw: random.Random) -> float:
@@ -170,7 +169,7 @@ class LocalSearch:
         p = self._p
         there = self._of_topology[node]
         return (
-            self._count[node] < p.cap
+            len(self._members[node]) < p.cap
             and self._load[node] + p.load[i] <= p.capacity[node]
             and (p.topology_of[i] in there or len(there) < p.slots[node])
         )
@@ -184,7 +183,6 @@ class LocalSearch:
         self.place[i] = -1
 
     def _account(self, i: int, node: int, sign: int) -> None:
-        self._count[node] += sign
         self._load[node] += sign * self._p.load[i]
         there, topology = self._of_topology[node], self._p.topology_of[i]
         there[topology] = there.get(topology, 0) + sign

@@ -8,7 +8,7 @@ and Mattheyses). It is deterministic. Time grows as edges times the logarithm of
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from storm_lab.model.executor import integer_divided
 
@@ -28,25 +28,28 @@ def cut_weight(near: Adjacency, part: Sequence[int]) -> float:
     return float(sum(w for i, row in enumerate(near) for j, w in row.items() if i < j and part[i] != part[j]))
 
 
-def parts_of_equal_size(near: Adjacency, parts: int) -> list[int]:
-    """Divide the vertices into parts whose sizes differ by at most one; return each vertex's part."""
-    place = [0] * len(near)
-    _divide(near, list(range(len(near))), parts, 0, place)
-    return place
+def parts_of_equal_size(near: Adjacency, parts: int) -> list[list[int]]:
+    """Divide the vertices into parts whose sizes differ by at most one."""
+
+    def cut(members: Sequence[int], left_size: int) -> list[int]:
+        return bisect(induced(near, members), [1] * len(members), left_size)
+
+    return evenly_divided(range(len(near)), parts, cut)
 
 
-def _divide(near: Adjacency, members: list[int], parts: int, first: int, place: list[int]) -> None:
+def evenly_divided(
+    members: Sequence[int], parts: int, cut: Callable[[Sequence[int], int], Sequence[int]]
+) -> list[list[int]]:
+    """Divide ``members`` by repeated cuts in two into parts whose sizes differ by at most one.
+
+    ``cut`` gets some of the members and the size of side 0, and returns the side, 0 or 1, of each.
+    """
     if parts <= 1 or not members:
-        for vertex in members:
-            place[vertex] = first
-        return
+        return [list(members)]
     left_parts = parts // 2
-    left_size = sum(integer_divided(len(members), parts)[:left_parts])
-    side = bisect(induced(near, members), [1] * len(members), left_size)
-    left = [v for v, s in zip(members, side, strict=True) if s == 0]
-    right = [v for v, s in zip(members, side, strict=True) if s == 1]
-    _divide(near, left, left_parts, first, place)
-    _divide(near, right, parts - left_parts, first + left_parts, place)
+    side = cut(members, sum(integer_divided(len(members), parts)[:left_parts]))
+    left, right = ([v for v, s in zip(members, side, strict=True) if s == half] for half in (0, 1))
+    return [*evenly_divided(left, left_parts, cut), *evenly_divided(right, parts - left_parts, cut)]
 
 
 def induced(near: Adjacency, members: Sequence[int]) -> list[dict[int, float]]:

@@ -14,9 +14,8 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from storm_lab.model import ACKER, Executor, Node, Topology
-from storm_lab.model.executor import integer_divided
 from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
-from storm_lab.schedulers.graph.cuts import Adjacency, induced, refined
+from storm_lab.schedulers.graph.cuts import evenly_divided, induced, refined
 from storm_lab.schedulers.graph.traffic import component_order, expected_traffic
 from storm_lab.schedulers.keeping import Round, incomplete_topologies
 from storm_lab.schedulers.parameters import PolicyParameters, parameter
@@ -136,30 +135,19 @@ def recursive_bisection(vertices: int, edges: Edges, parts: int, even: bool) -> 
         for b, weight in row.items():
             near[a][b] = near[a].get(b, 0.0) + weight
             near[b][a] = near[b].get(a, 0.0) + weight
+
+    def cut(members: Sequence[int], left_size: int) -> list[int]:
+        left = set(minimum_cut(out, members)[0])
+        side = [0 if v in left else 1 for v in members]
+        return refined(induced(near, members), [1] * len(members), side, left_size)
+
     if even:
-        return _divide_evenly(out, near, list(range(vertices)), parts)
+        return evenly_divided(range(vertices), parts, cut)
     groups = [list(range(vertices))]
     while len(groups) < parts:
         largest = max(range(len(groups)), key=lambda g: len(groups[g]))
         groups[largest : largest + 1] = minimum_cut(out, groups[largest])
     return groups
-
-
-def _divide_evenly(
-    out: Sequence[Mapping[int, float]], near: Adjacency, members: list[int], parts: int
-) -> list[list[int]]:
-    if parts == 1:
-        return [members]
-    left_parts = parts // 2
-    left_size = sum(integer_divided(len(members), parts)[:left_parts])
-    left = set(minimum_cut(out, members)[0])
-    cut = [0 if v in left else 1 for v in members]
-    side = refined(induced(near, members), [1] * len(members), cut, left_size)
-    first, second = ([v for v, s in zip(members, side, strict=True) if s == half] for half in (0, 1))
-    return [
-        *_divide_evenly(out, near, first, left_parts),
-        *_divide_evenly(out, near, second, parts - left_parts),
-    ]
 
 
 def minimum_cut(out: Sequence[Mapping[int, float]], members: Sequence[int]) -> tuple[list[int], list[int]]:

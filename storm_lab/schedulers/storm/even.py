@@ -74,14 +74,9 @@ def storm_result(state: ClusterState) -> SchedulingResult:
     """Return the result of a round; a topology is scheduled if every executor has a slot."""
     status = {}
     for topology in state.view.topologies:
-        missing = state.unassigned(topology)
-        total = len(state.view.executors[topology.id])
-        if not missing:
-            status[topology.id] = TopologyStatus(True, "Fully Scheduled")
-        else:
-            status[topology.id] = TopologyStatus(
-                False,
-                f"{len(missing)} of {total} executors without a slot, the first is {missing[0]}: "
-                f"{_why_no_slot(state)}",
-            )
+        text = "Fully Scheduled"
+        if missing := state.unassigned(topology):
+            of_all = f"{len(missing)} of {len(state.view.executors[topology.id])} executors"
+            text = f"{of_all} without a slot, the first is {missing[0]}: {_why_no_slot(state)}"
+        status[topology.id] = TopologyStatus(not missing, text)
     return SchedulingResult(state.assignment(), status, state.journal.decisions)

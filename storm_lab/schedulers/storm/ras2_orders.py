@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from functools import lru_cache
+from typing import Literal
 
 from storm_lab.errors import UserError, check_known
-from storm_lab.model import ACKER, Executor, Topology
+from storm_lab.model import Executor, Topology
 from storm_lab.model.cluster import DEFAULT_RACK
 from storm_lab.model.javahash import string_hash
 from storm_lab.model.settings import BY_PROXIMITY, STRATEGY, flag_of
@@ -23,6 +23,9 @@ from storm_lab.schedulers.storm.ras2_state import Ras2State
 
 _CACHE_SIZE = 1 << 10
 """Number of orders that are cached; a search that steps back meets the same few hundred offers repeatedly."""
+
+
+Rank = tuple[Literal["average", "least"], ...]
 
 
 def neighbours(topology: Topology) -> dict[str, set[str]]:
@@ -48,10 +51,7 @@ def executor_order(state: Ras2State, topology: Topology) -> list[Executor]:
     def connections(component: str) -> int:
         return sum(size[other] * size[component] for other in near[component])
 
-    waiting: dict[str, deque[Executor]] = {component: deque() for component in near}
-    for executor in unassigned:
-        if executor.component in waiting:
-            waiting[executor.component].append(executor)
+    waiting = {c: deque(e for e in unassigned if e.component == c) for c in near}
     ordered: list[Executor] = []
     for component in sorted(near, key=lambda c: (-connections(c), c)):
         # 2.x starts with the neighbour of fewest connections; 1.1 and 1.2 with the one of most.
@@ -60,35 +60,22 @@ def executor_order(state: Ras2State, topology: Topology) -> list[Executor]:
             for c in group:
                 if waiting[c]:
                     ordered.append(waiting[c].popleft())
-    taken = set(ordered)
-    rest = [executor for executor in unassigned if executor not in taken]
-    system = [executor for executor in rest if executor.component != ACKER]
-    ackers = [executor for executor in rest if executor.component == ACKER]
-    return ordered + system + ackers
-
-
-class Rank(Enum):
-    """Criterion for two places with equally many executors of the topology: the larger share comes first.
-
-    It is the share, in per cent, of what is available on all places of a level: the average over CPU and
-    memory, or the smaller one.
-    """
-
-    AVERAGE_THEN_LEAST = "COMMON"
-    LEAST_THEN_AVERAGE = "DEFAULT_RAS"
-    AVERAGE = "GENERIC_RAS"
+    return ordered + [acker for acker in unassigned if acker.component not in near]
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """How the search places a topology's executors.
 
-    ``rank`` orders the nodes; ``resorts_nodes`` says whether they are sorted again during the search. With
-    ``round_robin``, each executor continues at the node after the last one used, not at the first node.
+    ``rank`` names the criteria for two places with equally many executors of the topology. Each is a share,
+    in per cent, of what is available on all places of a level: the average over CPU and memory, or the least
+    of the two; the larger share comes first. ``resorts_nodes`` says whether the nodes are sorted again during
+    the search. With ``round_robin``, each executor continues at the node after the last one used, not at the
+    first node.
     """
 
     name: str
-    rank: Rank = Rank.AVERAGE_THEN_LEAST
+    rank: Rank = ("average", "least")
     resorts_nodes: bool = True
     round_robin: bool = False
 
@@ -98,8 +85,8 @@ _STRATEGIES = {
     for strategy in (
         Strategy("DefaultResourceAwareStrategy"),
         Strategy("GenericResourceAwareStrategy"),
-        Strategy("DefaultResourceAwareStrategyOld", Rank.LEAST_THEN_AVERAGE, resorts_nodes=False),
-        Strategy("GenericResourceAwareStrategyOld", Rank.AVERAGE),
+        Strategy("DefaultResourceAwareStrategyOld", ("least", "average"), resorts_nodes=False),
+        Strategy("GenericResourceAwareStrategyOld", ("average",)),
         Strategy("RoundRobinResourceAwareStrategy", resorts_nodes=False, round_robin=True),
     )
 }
@@ -125,12 +112,10 @@ class NodeOrder:
 
     Racks are ranked immediately. The hosts of a rack and the nodes of a host are ranked when an iteration
     first reaches them. Ranks are then kept, so a later iteration uses old ranks. A place is better if it has
-    more executors of the topology, then by the share that `Rank` names, then by the smaller name.
+    more executors of the topology, then by the shares that ``rank`` names, then by the smaller name.
     """
 
-    def __init__(
-        self, state: Ras2State, topology_id: str, places: Places, rank: Rank = Rank.AVERAGE_THEN_LEAST
-    ) -> None:
+    def __init__(self, state: Ras2State, topology_id: str, places: Places, rank: Rank) -> None:
         self._state = state
         self._places = places
         self._rank = rank
@@ -199,13 +184,8 @@ def _best_first(offers: tuple[tuple[str, int, float, float], ...], rank: Rank) -
         else:
             average = (cpu_share if all_cpu else memory_share) * 100.0
         least = min(1.0, memory_share, cpu_share) * 100.0
-        if rank is Rank.AVERAGE_THEN_LEAST:
-            shares: tuple[float, ...] = (-average, -least)
-        elif rank is Rank.LEAST_THEN_AVERAGE:
-            shares = (-least, -average)
-        else:
-            shares = (-average,)
-        ranks.append((-executors, shares, place))
+        shares = {"average": average, "least": least}
+        ranks.append((-executors, tuple(-shares[name] for name in rank), place))
     ranks.sort()
     return tuple(place for _, _, place in ranks)
 
