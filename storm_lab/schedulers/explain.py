@@ -62,7 +62,10 @@ def explanation_text(result: SchedulingResult, *, most: int = 12) -> Iterable[st
     if not result.decisions:
         yield "No decisions were necessary."
     for order, decision in enumerate(result.decisions, start=1):
-        yield _headline(order, decision)
+        executor, slot = decision.executor, decision.choice or "no slot"
+        score = decision.score_name and f"   score: {decision.score_name}"
+        note = decision.note and f"   {decision.note}"
+        yield f"{order:4}. {executor.topology} {executor} -> {slot}{score}{note}"
         shown = sorted(decision.candidates, key=lambda c: _rank(c, decision))
         for candidate in shown[:most]:
             yield _candidate_line(candidate, decision)
@@ -72,14 +75,6 @@ def explanation_text(result: SchedulingResult, *, most: int = 12) -> Iterable[st
         yield f"{topology}: {status.message}"
     for name, value in result.notes.items():
         yield f"{name}: {value:g}" if isinstance(value, float) else f"{name}: {value}"
-
-
-def _headline(order: int, decision: Decision) -> str:
-    where = "no slot" if decision.choice is None else str(decision.choice)
-    text = f"{order:4}. {decision.executor.topology} {decision.executor} -> {where}"
-    if decision.score_name:
-        text += f"   score: {decision.score_name}"
-    return f"{text}   {decision.note}" if decision.note else text
 
 
 def _rank(candidate: Candidate, decision: Decision) -> tuple[bool, bool, float]:

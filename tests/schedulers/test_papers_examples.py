@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,13 +35,15 @@ from tests.schedulers.clusters import chain, cluster, even_load
 STORM_082 = StormVersion.parse("0.8.2")
 
 
-def pairs(view: SchedulingView, *rates: tuple[int, int, float]) -> MeasuredLoad:
-    """Traffic between executors of the first topology, numbered from 1 in order of their tasks."""
+def exchanging(view: SchedulingView, *rates: tuple[int, int, float]) -> SchedulingView:
+    """Add load: traffic between executors of the first topology, numbered from 1 in order of their tasks."""
     executors = view.executors[view.topologies[0].id]
-    return MeasuredLoad(
-        cpu_mhz=dict.fromkeys(executors, 100.0),
-        traffic={(executors[a - 1], executors[b - 1]): rate for a, b, rate in rates},
-    )
+    traffic = {(executors[a - 1], executors[b - 1]): rate for a, b, rate in rates}
+    return replace(view, load=MeasuredLoad(cpu_mhz=dict.fromkeys(executors, 100.0), traffic=traffic))
+
+
+def evenly_loaded(view: SchedulingView) -> SchedulingView:
+    return replace(view, load=even_load(view.topologies, view.version))
 
 
 def traffic_between_nodes(view: SchedulingView, result: SchedulingResult) -> float:
@@ -55,14 +58,9 @@ def nodes_of(view: SchedulingView, assignment: Assignment, topology: str) -> lis
 # --- T-Storm ---
 
 
-def loaded(view: SchedulingView, load: MeasuredLoad, **changes: object) -> SchedulingView:
-    return SchedulingView(view.topologies, view.cluster, view.version, view.present, load, **changes)  # type: ignore[arg-type]
-
-
 def test_tstorm_puts_the_busiest_pair_together() -> None:
     #  1 --9-- 4,  2 --5-- 3,  cap 2 per node
-    bare = SchedulingView((chain("t", [2, 2]),), cluster(2), STORM_082)
-    view = loaded(bare, pairs(bare, (1, 4, 9.0), (2, 3, 5.0)))
+    view = exchanging(SchedulingView((chain("t", [2, 2]),), cluster(2), STORM_082), (1, 4, 9.0), (2, 3, 5.0))
     result = make_scheduler("tstorm", ["gamma=1"]).schedule(view)
     assert nodes_of(view, result.assignment, "t") == ["n1", "n2", "n2", "n1"]
 
@@ -70,7 +68,7 @@ def test_tstorm_puts_the_busiest_pair_together() -> None:
 def test_tstorm_places_an_executor_on_another_node_when_cpu_is_short() -> None:
     bare = SchedulingView((chain("t", [1, 1]),), cluster(2, cores=1, mhz=150.0), STORM_082)
     result = make_scheduler("tstorm", ["gamma=2", "capacity_fraction=1"]).schedule(
-        loaded(bare, pairs(bare, (1, 2, 9.0)))
+        exchanging(bare, (1, 2, 9.0))
     )
     assert nodes_of(bare, result.assignment, "t") == ["n1", "n2"]
 
@@ -78,7 +76,7 @@ def test_tstorm_places_an_executor_on_another_node_when_cpu_is_short() -> None:
 def test_tstorm_keeps_the_present_assignment_when_one_executor_fits_nowhere() -> None:
     bare = SchedulingView((chain("t", [1, 1]),), cluster(2, cores=1, mhz=50.0), STORM_082)
     present = Assignment.of((e, Slot("n2", 6700)) for e in bare.executors["t"])
-    view = SchedulingView(bare.topologies, bare.cluster, bare.version, present, pairs(bare, (1, 2, 9.0)))
+    view = replace(exchanging(bare, (1, 2, 9.0)), present=present)
     result = make_scheduler("tstorm").schedule(view)
     assert result.assignment == present
     assert "2 lack CPU" in result.status["t"].message
@@ -94,7 +92,7 @@ def test_tstorm_gives_two_topologies_different_slots_of_a_node() -> None:
 def test_tstorm_stays_in_the_slot_that_a_topology_has_on_the_chosen_node() -> None:
     bare = SchedulingView((chain("t", [1, 1]),), cluster(2), STORM_082)
     present = Assignment.of((e, Slot("n1", 6702)) for e in bare.executors["t"])
-    view = SchedulingView(bare.topologies, bare.cluster, bare.version, present, pairs(bare, (1, 2, 9.0)))
+    view = replace(exchanging(bare, (1, 2, 9.0)), present=present)
     assert make_scheduler("tstorm", ["gamma=4"]).schedule(view).assignment == present
 
 
@@ -234,19 +232,15 @@ def test_bisection_gives_exactly_the_required_number_of_parts(parts: int, even: 
 
 
 def test_mfstorm_puts_the_busiest_part_on_the_strongest_node() -> None:
-    bare = SchedulingView(
-        (chain("t", [2, 2], workers=2),), Cluster((Node("weak", cores=2), Node("strong", cores=8)))
-    )
-    result = make_scheduler("mfstorm").schedule(loaded(bare, pairs(bare, (1, 3, 1.0), (2, 4, 50.0))))
+    nodes = Cluster((Node("weak", cores=2), Node("strong", cores=8)))
+    topologies = (chain("t", [2, 2], workers=2),)
+    bare = exchanging(SchedulingView(topologies, nodes), (1, 3, 1.0), (2, 4, 50.0))
+    result = make_scheduler("mfstorm").schedule(bare)
     by_node = {e.start: s.node for e, s in result.assignment.slots.items()}
     assert by_node == {2: "strong", 4: "strong", 1: "strong", 3: "strong"}
     one_slot = Cluster((Node("weak", cores=2, ports=(6700,)), Node("strong", cores=8, ports=(6700,))))
-    narrow = SchedulingView(
-        bare.topologies, one_slot, load=loaded(bare, pairs(bare, (1, 3, 1.0), (2, 4, 50.0))).load
-    )
-    by_node = {
-        e.start: s.node for e, s in make_scheduler("mfstorm").schedule(narrow).assignment.slots.items()
-    }
+    result = make_scheduler("mfstorm").schedule(replace(bare, cluster=one_slot))
+    by_node = {e.start: s.node for e, s in result.assignment.slots.items()}
     assert by_node == {2: "strong", 4: "strong", 1: "weak", 3: "weak"}
 
 
@@ -282,8 +276,7 @@ def test_large_graphs_are_cut_along_their_seams() -> None:
 
 
 def test_partitioning_uses_one_part_per_node_and_cuts_little() -> None:
-    bare = SchedulingView((chain("t", [2, 2], workers=4),), cluster(2))
-    view = loaded(bare, pairs(bare, (1, 4, 9.0), (2, 3, 5.0)))
+    view = exchanging(SchedulingView((chain("t", [2, 2], workers=4),), cluster(2)), (1, 4, 9.0), (2, 3, 5.0))
     result = make_scheduler("partition").schedule(view)
     assert len(result.assignment.nodes_used()) == len(result.assignment.workers()) == 2
     assert traffic_between_nodes(view, result) == 0.0
@@ -306,8 +299,7 @@ def test_aniello_offline_uses_every_slot_it_asked_for() -> None:
 
 
 def test_aniello_online_puts_the_pairs_with_most_traffic_together() -> None:
-    bare = SchedulingView((chain("t", [2, 2], workers=2),), cluster(2))
-    view = loaded(bare, pairs(bare, (1, 4, 9.0), (2, 3, 5.0)))
+    view = exchanging(SchedulingView((chain("t", [2, 2], workers=2),), cluster(2)), (1, 4, 9.0), (2, 3, 5.0))
     result = make_scheduler("aniello-online", ["spread=0"]).schedule(view)
     assert traffic_between_nodes(view, result) == 0.0
 
@@ -340,7 +332,7 @@ def test_the_optimum_equals_that_of_a_brute_force_search(parallelism: list[int],
     if uneven:
         traffic = {pair: rate + 7 * i % 5 for i, (pair, rate) in enumerate(load.traffic.items())}
         load = MeasuredLoad(cpu_mhz=load.cpu_mhz, traffic=traffic)
-    view = loaded(bare, load)
+    view = replace(bare, load=load)
     result = make_scheduler("optimal", exact("gamma=1")).schedule(view)
     problem = PlacementProblem.of(view, TStormParameters(gamma=1.0))
     assert result.notes["proven"] == "yes"
@@ -350,13 +342,12 @@ def test_the_optimum_equals_that_of_a_brute_force_search(parallelism: list[int],
 
 def test_the_optimum_proves_that_nothing_fits() -> None:
     bare = SchedulingView((chain("t", [3]),), cluster(2, cores=1, mhz=150.0), STORM_082)
-    result = make_scheduler("optimal", exact()).schedule(loaded(bare, pairs(bare)))
+    result = make_scheduler("optimal", exact()).schedule(exchanging(bare))
     assert "no placement satisfies all constraints" in result.status["t"].message
 
 
 def test_no_heuristic_beats_the_optimum_or_its_bound() -> None:
-    bare = SchedulingView((chain("t", [3, 4, 4], workers=4),), cluster(4), STORM_082)
-    view = loaded(bare, even_load(bare.topologies, STORM_082))
+    view = evenly_loaded(SchedulingView((chain("t", [3, 4, 4], workers=4),), cluster(4), STORM_082))
     best = make_scheduler("optimal", exact("gamma=1.3")).schedule(view)
     greedy = make_scheduler("tstorm", ["gamma=1.3"]).schedule(view)
     assert float(best.notes["lower bound"]) <= float(best.notes["inter-node traffic"]) + 1e-6
@@ -364,8 +355,7 @@ def test_no_heuristic_beats_the_optimum_or_its_bound() -> None:
 
 
 def test_large_instances_are_marked_as_best_found() -> None:
-    bare = SchedulingView((chain("t", [20, 20, 20], workers=4),), cluster(6), STORM_082)
-    view = loaded(bare, even_load(bare.topologies, STORM_082))
+    view = evenly_loaded(SchedulingView((chain("t", [20, 20, 20], workers=4),), cluster(6), STORM_082))
     result = make_scheduler("optimal", ["restarts=1"]).schedule(view)
     assert result.status["t"].message.startswith("Best found")
     assert result.notes["proven"] == "no"

@@ -37,6 +37,16 @@ class Other:
     pass
 """
 
+CASE = json.dumps(
+    {
+        "name": "one",
+        "input": {
+            "supervisors": [{"id": "n1", "host": "h1", "ports": [6700]}],
+            "topologies": [{"id": "t-1-1", "workers": 1, "ackers": 0, "components": [{"id": "a", "par": 1}]}],
+        },
+    }
+)
+
 
 @pytest.fixture
 def file(folder: Path) -> Path:
@@ -102,11 +112,8 @@ def test_a_file_named_like_another_module_is_refused(folder: Path) -> None:
 
 
 def test_schedule_and_explain_accept_a_users_own_scheduler(file: Path) -> None:
-    supervisors = [{"id": "n1", "host": "h1", "ports": [6700]}]
-    topology = {"id": "t-1-1", "workers": 1, "ackers": 0, "components": [{"id": "a", "par": 1}]}
-    case = json.dumps({"name": "one", "input": {"supervisors": supervisors, "topologies": [topology]}})
     for command in (schedule, explain):
-        done = CliRunner().invoke(command, ["-", "--scheduler", f"{file}:Dice"], input=case)
+        done = CliRunner().invoke(command, ["-", "--scheduler", f"{file}:Dice"], input=CASE)
         assert done.exit_code == 0, done.output
         assert "n1:6700" in done.output
 
@@ -117,10 +124,7 @@ def test_schedule_and_explain_accept_a_users_own_scheduler(file: Path) -> None:
 def test_the_output_of_a_scheduler_stays_out_of_the_answers(
     file: Path, command: click.Command, options: tuple[str, ...]
 ) -> None:
-    supervisors = [{"id": "n1", "host": "h1", "ports": [6700]}]
-    topology = {"id": "t-1-1", "workers": 1, "ackers": 0, "components": [{"id": "a", "par": 1}]}
-    case = json.dumps({"name": "one", "input": {"supervisors": supervisors, "topologies": [topology]}})
-    quiet = CliRunner().invoke(command, ["-", "--scheduler", f"{file}:Dice", *options], input=case)
+    quiet = CliRunner().invoke(command, ["-", "--scheduler", f"{file}:Dice", *options], input=CASE)
     loud = file.with_name("loud_idea.py")
     loud.write_text(
         "from storm_lab.schedulers.baselines.random_placement import RandomScheduler\n"
@@ -134,6 +138,6 @@ def test_the_output_of_a_scheduler_stays_out_of_the_answers(
         "        print('said when asked')\n"
         "        return super().schedule(view)\n"
     )
-    done = CliRunner().invoke(command, ["-", "--scheduler", f"{loud}:Dice", *options], input=case)
+    done = CliRunner().invoke(command, ["-", "--scheduler", f"{loud}:Dice", *options], input=CASE)
     assert (done.exit_code, done.stdout) == (0, quiet.stdout)
     assert done.stderr.splitlines() == ["said on import", "said when made", "said when asked"]

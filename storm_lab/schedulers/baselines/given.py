@@ -27,16 +27,11 @@ class GivenPlacement(Scheduler[NoParameters]):
         usable = set(view.usable_slots)
         for topology in view.topologies:
             taken = {slot for executor, slot in work.placed.items() if executor.topology != topology.id}
-            without = 0
-            for executor in view.executors[topology.id]:
-                if executor in work.placed:
-                    continue
-                slot = self.assignment.slots.get(executor)
-                if slot is not None and slot in usable and slot not in taken:
-                    work.placed[executor] = slot
-                else:
-                    without += 1
-            if without:
+            missing = [e for e in view.executors[topology.id] if e not in work.placed]
+            given = ((e, self.assignment.slots.get(e)) for e in missing)
+            fitting = {e: slot for e, slot in given if slot and slot in usable and slot not in taken}
+            work.placed.update(fitting)
+            if without := len(missing) - len(fitting):
                 work.failed(topology.id, f"{without} executors have no slot that can be used")
             else:
                 work.scheduled(topology.id, "placed as given")

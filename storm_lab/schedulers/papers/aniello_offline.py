@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from storm_lab.model import ACKER, Executor, Slot, Topology
 from storm_lab.model.grouped import grouped
-from storm_lab.schedulers.contract import Candidate, Journal, Scheduler, SchedulingResult, SchedulingView
+from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.graph.traffic import component_order
 from storm_lab.schedulers.keeping import Round, incomplete_topologies, interleaved
 from storm_lab.schedulers.parameters import PolicyParameters, parameter
@@ -43,21 +43,19 @@ class AnielloOfflineScheduler(Scheduler[AnielloOfflineParameters]):
         """Place incomplete topologies from scratch; the others stay. `UserError` if one has a cycle."""
         work = Round.of_complete(view)
         for topology_id in incomplete_topologies(view):
-            topology = view.topology[topology_id]
-            slots = _spread(view, work.placed)
-            filled = self._fill(topology, view.executors[topology_id], work.journal, slots)
-            work.placed.update(filled)
-            if filled:
+            placed = self._placed(work, view.topology[topology_id])
+            work.placed.update(placed)
+            if placed:
                 work.scheduled(topology_id, "Scheduled by the shape of the topology")
             else:
                 work.failed(topology_id, "no free slot in the cluster")
         return work.result()
 
-    def _fill(
-        self, topology: Topology, executors: tuple[Executor, ...], journal: Journal, slots: list[Slot]
-    ) -> dict[Executor, Slot]:
+    def _placed(self, work: Round, topology: Topology) -> dict[Executor, Slot]:
+        """Return a slot for every executor of the topology; nothing if no slot is free."""
+        executors, journal = work.view.executors[topology.id], work.journal
         ordered = [*component_order(topology), ACKER]
-        slots = slots[: min(topology.workers, len(executors))]
+        slots = _spread(work.view, work.placed)[: min(topology.workers, len(executors))]
         if not slots:
             return {}
         even = math.ceil(len(executors) / len(slots))

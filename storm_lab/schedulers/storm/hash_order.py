@@ -196,12 +196,9 @@ class DaemonOrder:
 
     def pair(self, first: str | int, second: int) -> int:
         """Hash of a vector of two: ``[node port]`` or ``[start end]``."""
-        if not self._murmur:
-            head = string_hash(first) if isinstance(first, str) else integer_hash(first)
-            return folded_hash((head, integer_hash(second)))
-        head = self.string(first) if isinstance(first, str) else _murmur_long(first)
-        folded = folded_hash((head, _murmur_long(second)))
-        return _finish(_mix_h1(0, _mix_k1(folded)), 2)
+        head = self.string(first) if isinstance(first, str) else self.number(first)
+        folded = folded_hash((head, self.number(second)))
+        return _finish(_mix_h1(0, _mix_k1(folded)), 2) if self._murmur else folded
 
     def slot(self, slot: Slot) -> int:
         """Hash of ``[node port]``, or of Java's ``WorkerSlot``."""

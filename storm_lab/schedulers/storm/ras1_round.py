@@ -38,13 +38,9 @@ class _Round:
         self.state = Ras1State(view)
         self.decisions: list[Decision] = []
         self.status: dict[str, TopologyStatus] = {}
-        self.pending: set[str] = set()
-        self.running: set[str] = set()
+        self.pending = {topology.id for topology in view.topologies if self.state.unassigned(topology)}
         for topology in view.topologies:
-            if self.state.unassigned(topology):
-                self.pending.add(topology.id)
-            else:
-                self.running.add(topology.id)
+            if topology.id not in self.pending:
                 self.status[topology.id] = TopologyStatus(True, "Fully Scheduled")
         self.owners = owners(view)
 
@@ -68,6 +64,9 @@ class _Round:
         mine = (self.view.topology[i] for i in among if self.view.topology[i].owner == owner)
         return sorted(mine, key=priority_key)
 
+    def _running(self, owner: str) -> list[Topology]:
+        return self._topologies(owner, (i for i, status in self.status.items() if status.scheduled))
+
     def _guarantee(self, owner: str) -> Resources:
         return self.view.user_pools.get(owner, Resources())
 
@@ -83,7 +82,7 @@ class _Round:
     def _use(self, owner: str) -> tuple[float, float]:
         """Return the demand of the user's running topologies as shares of its guaranteed CPU and memory."""
         cpu = memory = 0.0
-        for topology in self._topologies(owner, self.running):
+        for topology in self._running(owner):
             asked = self.state.request(self.view.executors[topology.id])
             cpu, memory = cpu + asked[0], memory + asked[1]
         guarantee = self._guarantee(owner)
@@ -101,7 +100,7 @@ class _Round:
 
     def take_turn(self, topology: Topology) -> None:
         """Schedule the topology, evicting others as the rules allow; a failed attempt changes nothing."""
-        before = (self.state.copy(), set(self.pending), set(self.running), dict(self.status))
+        before = (self.state.copy(), set(self.pending), dict(self.status))
         strategy = Strategy(topology)
         while True:
             trial = self.state.copy()
@@ -120,7 +119,6 @@ class _Round:
                     self._give_up(before, topology, _OVERDRAWN)
                     return
                 self.pending.discard(topology.id)
-                self.running.add(topology.id)
                 self.status[topology.id] = TopologyStatus(
                     True, "Running - Fully Scheduled by DefaultResourceAwareStrategy"
                 )
@@ -135,17 +133,16 @@ class _Round:
                 self.decisions.extend(strategy.decisions)
                 return
             self.state.evict(victim.id)
-            self.running.discard(victim.id)
             self.pending.add(victim.id)
             self.status[victim.id] = TopologyStatus(False, "Scheduling Pending")
 
     def _give_up(
         self,
-        before: tuple[Ras1State, set[str], set[str], dict[str, TopologyStatus]],
+        before: tuple[Ras1State, set[str], dict[str, TopologyStatus]],
         topology: Topology,
         message: str,
     ) -> None:
-        self.state, self.pending, self.running, self.status = before
+        self.state, self.pending, self.status = before
         self.pending.discard(topology.id)
         self.status[topology.id] = TopologyStatus(False, message)
 
@@ -162,8 +159,8 @@ class _Round:
             within = 1.0 - cpu_use >= cpu_need and 1.0 - memory_use >= memory_need
             excess = self.average_use(greediest) - 1.0
             if within or excess > (cpu_need + memory_need) / 2.0 + (self.average_use(topology.owner) - 1.0):
-                return self._topologies(greediest, self.running)[-1]
-        own = self._topologies(topology.owner, self.running)
+                return self._running(greediest)[-1]
+        own = self._running(topology.owner)
         return next((other for other in own if other.priority > topology.priority), None)
 
     def _user_furthest_over(self) -> str | None:
@@ -171,6 +168,6 @@ class _Round:
         worst, most = None, 0.0
         for owner in self.owners:
             over = self.average_use(owner) - 1.0
-            if over > most and self._topologies(owner, self.running):
+            if over > most and self._running(owner):
                 worst, most = owner, over
         return worst

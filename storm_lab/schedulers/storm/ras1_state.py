@@ -54,7 +54,8 @@ class _Table:
 class Ras1State(RasState):
     """Placed executors, and the resources left on the nodes by Storm 1.0's own arithmetic.
 
-    ``overdrawn`` says that an executor was placed on a node with too little left by that arithmetic.
+    ``left`` has the CPU points and memory in MB left by node id, 0 on a blacklisted one. ``overdrawn`` says
+    that an executor was placed on a node with too little left by that arithmetic.
     """
 
     def __init__(self, view: SchedulingView) -> None:
@@ -75,14 +76,6 @@ class Ras1State(RasState):
         return twin
 
     # --- queries ---
-
-    def available_cpu(self, node_id: str) -> float:
-        """Return the CPU points left on the node; 0 on a blacklisted one."""
-        return self._left[node_id][0]
-
-    def available_memory(self, node_id: str) -> float:
-        """Return the memory left on the node in MB; 0 on a blacklisted one."""
-        return self._left[node_id][1]
 
     def request(self, executors: Iterable[Executor]) -> tuple[float, float]:
         """Return the CPU points and memory in MB that the executors ask for; heaps are summed apart."""
@@ -112,7 +105,7 @@ class Ras1State(RasState):
         """
         table = self._tables[topology_id]
         for slot, executors in self._workers_of(table, topology_id).items():
-            if slot.node not in self._left:
+            if slot.node not in self.left:
                 continue
             cpu = memory = 0.0
             for executor in executors:
@@ -120,8 +113,8 @@ class Ras1State(RasState):
                 cpu += demand.cpu_points
                 memory += demand.total_memory_mb
             offered_cpu, offered_memory = self._offered(slot.node)
-            cpu_left, memory_left = self._left[slot.node]
-            self._left[slot.node] = (
+            cpu_left, memory_left = self.left[slot.node]
+            self.left[slot.node] = (
                 cpu_left if cpu_left + cpu > offered_cpu else cpu_left + cpu,
                 memory_left if memory_left + memory > offered_memory else memory_left + memory,
             )
@@ -131,15 +124,15 @@ class Ras1State(RasState):
     def place(self, executor: Executor, slot: Slot) -> None:
         """Put an unplaced executor into a slot and subtract its demand from the node."""
         super().place(executor, slot)
-        if slot.node in self._left:
+        if slot.node in self.left:
             self._consume(executor, slot.node)
 
     def _consume(self, executor: Executor, node_id: str) -> None:
         demand = self.view.demand(executor)
-        cpu, memory = self._left[node_id]
+        cpu, memory = self.left[node_id]
         if demand.cpu_points > cpu or demand.total_memory_mb > memory:
             self.overdrawn = True
-        self._left[node_id] = (max(0.0, cpu - demand.cpu_points), max(0.0, memory - demand.total_memory_mb))
+        self.left[node_id] = (max(0.0, cpu - demand.cpu_points), max(0.0, memory - demand.total_memory_mb))
 
     # --- rebuild ---
 
@@ -151,7 +144,7 @@ class Ras1State(RasState):
 
     def _rebuild(self) -> None:
         """Start from the nodes' offers and subtract the demands of all placed executors, in Storm's order."""
-        self._left: dict[str, tuple[float, float]] = {i: self._offered(i) for i in self.nodes}
+        self.left: dict[str, tuple[float, float]] = {i: self._offered(i) for i in self.nodes}
         self.overdrawn = False
         assigned = hash_map_order(list(self._tables), string_hash, 1)
         assigned = hash_map_order(assigned, string_hash, max(1, len(assigned)))

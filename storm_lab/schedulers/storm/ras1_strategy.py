@@ -87,8 +87,8 @@ class Strategy:
         self._nodes = [node for nodes in self._racks.values() for node in nodes]
         self._position = {node: i for i, node in enumerate(self._nodes)}
         self._rack = np.repeat(np.arange(len(self._racks)), [len(nodes) for nodes in self._racks.values()])
-        self._cpu = np.array([state.available_cpu(node) for node in self._nodes])
-        self._memory = np.array([state.available_memory(node) for node in self._nodes])
+        self._cpu = np.array([state.left[node][0] for node in self._nodes])
+        self._memory = np.array([state.left[node][1] for node in self._nodes])
         # Until the finished plan is applied, a slot counts as free and a worker's heap as empty.
         self._free = {node: named_slot_order(state.free_slots(state.nodes[node])) for node in self._nodes}
         self._has_slot = np.array([bool(self._free[node]) for node in self._nodes], dtype=bool)
@@ -116,8 +116,7 @@ class Strategy:
             self._state.place(executor, choice)
             self.plan.setdefault(choice, []).append(executor)
             position = self._position[choice.node]
-            self._cpu[position] = self._state.available_cpu(choice.node)
-            self._memory[position] = self._state.available_memory(choice.node)
+            self._cpu[position], self._memory[position] = self._state.left[choice.node]
             self._reference = choice.node
 
     def _nearest_slot(
@@ -159,7 +158,8 @@ class Strategy:
         for number, nodes in enumerate(self._racks.values()):
             available = 0.0
             for node in nodes:
-                available += self._state.available_memory(node) + self._state.available_cpu(node)
+                cpu, memory = self._state.left[node]
+                available += memory + cpu
             if available > most:
                 best, most = number, available
         return np.ones(len(self._rack), dtype=bool) if best is None else self._rack == best
@@ -181,12 +181,11 @@ class Strategy:
         candidates = []
         for position, node in enumerate(self._nodes):
             for slot in self._free[node]:
+                reason = None
                 if not eligible[position]:
-                    reason: str | None = "node lacks memory or CPU, or is outside the first rack"
+                    reason = "node lacks memory or CPU, or is outside the first rack"
                 elif self._heap_left(slot, executor) < 0:
                     reason = f"worker heap would exceed {self._max_heap:g} MB"
-                else:
-                    reason = None
                 candidates.append(Candidate(slot, float(distance[position]), reason))
         self.decisions.append(
             Decision(executor, choice, tuple(candidates), "distance to demand and last node (lowest wins)")
