@@ -58,13 +58,12 @@ def check_result(view: SchedulingView, result: SchedulingResult) -> None:
     for topology in view.topologies:
         if topology.id not in result.status:
             raise InvalidAssignmentError(f"topology {topology.id!r} has no status")
-        if result.status[topology.id].scheduled:
-            for executor in view.executors[topology.id]:
-                if executor not in slots:
-                    raise InvalidAssignmentError(
-                        f"executor {executor} of {topology.id!r} has no slot, "
-                        "but the topology is reported as scheduled"
-                    )
+        missing = [executor for executor in view.executors[topology.id] if executor not in slots]
+        if missing and result.status[topology.id].scheduled:
+            raise InvalidAssignmentError(
+                f"executor {missing[0]} of {topology.id!r} has no slot, "
+                "but the topology is reported as scheduled"
+            )
     tenants: dict[Slot, Executor] = {}
     for executor, slot in slots.items():
         first = tenants.setdefault(slot, executor)

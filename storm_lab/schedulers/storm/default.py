@@ -32,13 +32,10 @@ def schedule_by_default(state: ClusterState, topologies: list[Topology]) -> None
     """Free workers that prevent an even spread, then schedule evenly, topology by topology."""
     for topology in topologies:
         free_uneven_workers(state, topology)
-        if state.version >= V2_0_0:
-            # The even step handles every topology that needs scheduling, not only the given one.
-            handed = {t.id for t in topologies}
-            needy = [t for t in state.topologies_to_schedule() if t.id in handed]
-        else:
-            needy = [topology] if state.needs_scheduling(topology) else []
-        schedule_evenly(state, needy)
+        # The even step of 2.x handles every topology that needs scheduling, not only the present one.
+        handed = topologies if state.version >= V2_0_0 else [topology]
+        ids = {t.id for t in handed}
+        schedule_evenly(state, [t for t in state.topologies_to_schedule() if t.id in ids])
 
 
 def free_uneven_workers(state: ClusterState, topology: Topology) -> None:

@@ -63,10 +63,9 @@ class Search:
         # are no candidates.
         self._free = {i: free_slot_order(state.free_slots(node)) for i, node in state.alive.items()}
         self._states = self._steps_back = 0
-        self._placed: list[Executor] = []
-        self._bound: dict[Slot, list[Executor]] = {}
+        self._bound: dict[Slot, tuple[Executor, list[Executor]]] = {}
+        """By worker, the executor with which ackers joined it, and these ackers."""
         self._bound_ackers: set[Executor] = set()
-        self._owners_of_bound: set[Executor] = set()
         self._deepest = -1
         self._dead_end: tuple[Decision, ...] = ()
 
@@ -185,14 +184,12 @@ class Search:
     def _put(self, executor: Executor, slot: Slot) -> None:
         self._states += 1
         self._state.place(executor, slot)
-        for i in range(self._ackers_to_bind(executor, slot)):
+        for _ in range(self._ackers_to_bind(executor, slot)):
             if self._obstacle(self._waiting_ackers[0], slot) is not None:
                 return
-            if i == 0:
-                self._owners_of_bound.add(executor)
             acker = self._waiting_ackers.popleft()
             self._state.place(acker, slot)
-            self._bound.setdefault(slot, []).append(acker)
+            self._bound.setdefault(slot, (executor, []))[1].append(acker)
             self._bound_ackers.add(acker)
 
     def _ackers_to_bind(self, executor: Executor, slot: Slot) -> int:
@@ -215,10 +212,8 @@ class Search:
         self._steps_back += 1
         slot = self._state.slot_of[executor.topology][executor]
         self._state.remove(executor)
-        if executor in self._owners_of_bound:
-            self._owners_of_bound.remove(executor)
-            ackers = self._bound.pop(slot)
-            for acker in reversed(ackers):
+        if slot in self._bound and self._bound[slot][0] == executor:
+            for acker in reversed(self._bound.pop(slot)[1]):
                 self._state.remove(acker)
                 self._bound_ackers.remove(acker)
                 self._waiting_ackers.appendleft(acker)
