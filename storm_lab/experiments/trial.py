@@ -96,7 +96,7 @@ def played(
     yield None, shared, parameters.seeds
     for trial in trials:
         wanted = trial.reading or trial.requested or parameters.flag(TRIALS.name)
-        if wanted and any(shared[name] != value for name, value in trial.changes.items()):
+        if wanted and any(shared.get(name) != value for name, value in trial.changes.items()):
             seeds = parameters.seeds if trial.reading else parameters.seeds[:1]
             yield trial, shared.changed(**trial.changes), seeds
 
@@ -158,7 +158,7 @@ def explained(
 ) -> tuple[Measurement, ...]:
     """Results of ``measure`` under each trial that was played, for the claims that the trial explains.
 
-    ``others`` are the variants that a trial of one scheduler or setting does not change.
+    Results of another reading are left out. ``others`` are the variants that a trial of one scheduler or setting does not change.
     """
     explanations: list[Measurement] = []
     for trial in trials:
@@ -172,6 +172,6 @@ def explained(
             explanations += [
                 replace(each, reading=trial.label, basis=trial.basis(each))
                 for each in found
-                if not trial.claims or each.claim_id in trial.claims
+                if not each.reading and (not trial.claims or each.claim_id in trial.claims)
             ]
     return tuple(explanations)

@@ -37,7 +37,7 @@ AFFECTING = [
     (
         "tstorm-word-count",
         "",
-        "papers/tstorm/word_count_measures.py",
+        "papers/tstorm/word_count.py",
         r"^REMOVED_COSTS = \{",
         "REMOVED_COSTS = {'x': (), ",
     ),

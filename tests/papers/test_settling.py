@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import MOST_SEEDS, Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import Tables, measurement, quotients, value_of
-from storm_lab.experiments.settling import MOST_SEEDS, Settling
 from storm_lab.machine.places import checkout
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.registry import experiments

@@ -22,9 +22,8 @@ from storm_lab.papers.tstorm import (
     word_count,
 )
 from storm_lab.papers.tstorm.blade_runs import blades_of
-from storm_lab.papers.tstorm.overload_relief import in_one_worker
+from storm_lab.papers.tstorm.overload_relief import before_ms, detected_s, first_schedule_nodes, in_one_worker
 from storm_lab.papers.tstorm.reassign_smoothing import excess_ms_s, lost
-from storm_lab.papers.tstorm.relief_readings import before_ms, detected_s, first_schedule_nodes
 from storm_lab.papers.tstorm.testbed import STORM, VERSION
 from storm_lab.workloads.access_log import load_log
 

@@ -12,8 +12,7 @@ from storm_lab.model.executor import executors_of
 from storm_lab.model.topology import Grouping
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.tstorm.testbed import STORM, VERSION, blades
-from storm_lab.papers.tstorm.word_count import SLUG, costs, plan, topology
-from storm_lab.papers.tstorm.word_count_measures import REMOVED_COSTS, gain_parts
+from storm_lab.papers.tstorm.word_count import REMOVED_COSTS, SLUG, costs, gain_parts, plan, topology
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import play
 

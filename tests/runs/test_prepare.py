@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.experiments.experiment import Experiment
+from storm_lab.experiments.experiment import Experiment, Settling
 from storm_lab.experiments.parameter import Parameters, seed_parameter
-from storm_lab.experiments.settling import Settling
 from storm_lab.machine.places import DATA_VARIABLE
 from storm_lab.pipeline.summary import await_metrics, computation_order, missing_metrics, store_metrics
 from storm_lab.runs import execute

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from storm_lab.experiments.experiment import Experiment
+from storm_lab.experiments.experiment import Experiment, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables
-from storm_lab.experiments.settling import Settling
 from storm_lab.papers.mfstorm.grid import COMMON, cells
 from storm_lab.papers.mfstorm.grid_readings import (
     CONSTANT_FROM_S,

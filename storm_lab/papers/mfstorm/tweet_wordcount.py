@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storm_lab.experiments.settling import Settling
+from storm_lab.experiments.experiment import Settling
 from storm_lab.papers.mfstorm.grid import split_parameter, tweet_sleep_parameter
 from storm_lab.papers.mfstorm.grid_experiment import SETTLED_VARIANTS, grid_experiment
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement
-from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import Trial, explained, under_trials
 from storm_lab.papers.mfstorm.grid import (
     COMMON,

@@ -5,11 +5,10 @@ N-Storm is compared with N-Storm+ with 16 executors (figures 11 and 12).
 
 from __future__ import annotations
 
-from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, changes, measurement, reductions
-from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import with_trials
 from storm_lab.papers.nstorm.durations import LEVELS, degraded_s, lost_with_threads, replays, total
 from storm_lab.papers.nstorm.multi_migration import moving

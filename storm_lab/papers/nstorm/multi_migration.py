@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measurement
-from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import Trial, variant_of, with_trials
 from storm_lab.papers.nstorm.durations import LEVELS, QUIET_S, degraded_s, rate_between, total
 from storm_lab.papers.nstorm.runs import KEPT, READINGS, UNHURRIED, other_readings, with_other_readings

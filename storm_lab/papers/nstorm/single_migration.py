@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import (
@@ -17,7 +17,6 @@ from storm_lab.experiments.readings import (
     quotients,
     reductions,
 )
-from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import Trial, variant_of, with_trials
 from storm_lab.papers.nstorm.durations import degraded_s, mean_per_move_s, min_per_move_s, quiet_per_s, total
 from storm_lab.papers.nstorm.runs import (

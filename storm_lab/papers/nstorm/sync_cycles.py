@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from storm_lab.errors import UserError
-from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement, reductions
-from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import Trial, under_trials, with_trials
 from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED, plus
 from storm_lab.papers.nstorm.durations import degraded_s, total

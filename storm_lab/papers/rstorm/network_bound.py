@@ -14,11 +14,10 @@ from dataclasses import replace
 from functools import partial
 
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement
-from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import TRIALS, Trial, runs_of
 from storm_lab.papers.rstorm import recorded_setup
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of

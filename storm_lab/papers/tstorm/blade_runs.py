@@ -17,7 +17,7 @@ from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, Top
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.online_scheduling import STEADY_S, generator
-from storm_lab.experiments.parameter import Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.model import Assignment, Cluster
 from storm_lab.monitoring.consolidation import InitialConsolidation
 from storm_lab.papers.tstorm.testbed import blades, costs_of
@@ -27,6 +27,19 @@ from storm_lab.schedulers.storm.default import DefaultScheduler
 
 STEADY_FROM_SHARE = 5 / 6
 """Share of a shorter run of figures 5, 6 and 8 before its steady state, long enough for the re-assignment."""
+
+WORKERS = Parameter("workers", 20, "workers that the topology requests (section V)", low=1, high=40)
+STORE_AND_QUEUE: tuple[Parameter, ...] = (
+    Parameter(
+        "store_cpu_share",
+        0.3,
+        "share of an insert's time that is CPU of the worker; at most 30 %",
+        low=0.0,
+        high=0.3,
+    ),
+    Parameter("fetch_us", 300.0, "wait for the queue server for each line", unit="us", low=50, high=2000),
+)
+"""What Word Count and Log Stream Processing share: inserts into MongoDB, and a Redis queue of lines."""
 
 
 def lines_from_queue(parameters: Parameters, readers: int = 1) -> SourcePlan:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pandas as pd
 
+from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.experiments.readings import (
@@ -32,19 +33,22 @@ FIRST_SCHEDULE_S = 290.0
 _SECONDS_A_MINUTE = 60.0
 
 
-def gamma_settings(
-    parameters: Parameters, gammas: Sequence[float], excluded: Sequence[str]
-) -> list[tuple[str, Parameters]]:
-    """Variant and parameters of each run, Storm's first.
+def gamma_runs(
+    run: Callable[[str, int, Parameters], RunSpec], parameters: Parameters, excluded: Sequence[str]
+) -> tuple[RunSpec, ...]:
+    """Storm once and T-Storm once per gamma, for every seed.
 
-    Storm's run has none of T-Storm's parameters. No run has ``gammas``, ``seeds`` or the ``excluded``
-    parameters (files, and values that are tried one at a time). In this way, a run that does not depend on a
-    value is played once for all its values.
+    ``run`` makes a run from its variant, seed and parameters. Storm's run has none of T-Storm's parameters.
+    No run has ``gammas``, ``seeds`` or the ``excluded`` parameters (files, and values that are tried one at a
+    time). In this way, a run that does not depend on a value is played once for all its values.
     """
     tstorm = parameters.without("gammas", "seeds", *excluded)
-    return [(STORM, tstorm.without(*TSTORM_ONLY))] + [
-        (tstorm_variant(gamma), tstorm.changed(gamma=gamma)) for gamma in dict.fromkeys(gammas)
-    ]
+    settings = {STORM: tstorm.without(*TSTORM_ONLY)}
+    for gamma in parameters.numbers("gammas"):
+        settings[tstorm_variant(gamma)] = tstorm.changed(gamma=gamma)
+    return tuple(
+        run(variant, seed, values) for variant, values in settings.items() for seed in parameters.seeds
+    )
 
 
 def processing_ms(

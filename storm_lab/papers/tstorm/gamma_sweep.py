@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, part_of
-from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, with_trials
 from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
 from storm_lab.papers.tstorm.gamma_runs import COMPARED_FROM_S, gains_from, processing_ms

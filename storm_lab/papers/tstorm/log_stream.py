@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
@@ -13,8 +13,8 @@ from storm_lab.experiments.readings import Tables
 from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, with_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
-from storm_lab.papers.tstorm.blade_runs import lines_from_queue, storm_or_tstorm
-from storm_lab.papers.tstorm.gamma_runs import gain_claim, gamma_settings
+from storm_lab.papers.tstorm.blade_runs import STORE_AND_QUEUE, WORKERS, lines_from_queue, storm_or_tstorm
+from storm_lab.papers.tstorm.gamma_runs import gain_claim, gamma_runs
 from storm_lab.papers.tstorm.testbed import COMMON, TWO_CORES, TWO_CORES_NAME, VERSION
 from storm_lab.workloads.access_log import APACHE, GENERATED, IIS, load_log
 from storm_lab.workloads.build import build_trace
@@ -57,7 +57,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         high=500,
         chosen_on=("tstorm-fig10-recover",),
     ),
-    Parameter("workers", 20, "workers that the topology requests (section V)", low=1, high=40),
+    WORKERS,
     Parameter(
         "ackers",
         1,
@@ -87,14 +87,7 @@ WORKLOAD: tuple[Parameter, ...] = (
     Parameter(
         "store_us", 950.0, "time of an insert into MongoDB, client and server", unit="us", low=300, high=3000
     ),
-    Parameter(
-        "store_cpu_share",
-        0.3,
-        "share of an insert's time that is CPU of the worker; at most 30 %",
-        low=0.0,
-        high=0.3,
-    ),
-    Parameter("fetch_us", 300.0, "wait for the queue server for each line", unit="us", low=50, high=2000),
+    *STORE_AND_QUEUE,
 )
 """Input and costs. The paper calls this topology's work even more intensive than Word Count's. On a
 logarithmic scale, rules and index are beyond the middle of their ranges, count and store in the middle. The
@@ -175,12 +168,8 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Storm once and T-Storm once per gamma, for every seed; `UserError` if the log cannot be read."""
-    excluded = ("log", "rates_tried", TRIALS.name)
-    return tuple(
-        run(variant, seed, values, parameters.text("log"))
-        for variant, values in gamma_settings(parameters, parameters.numbers("gammas"), excluded)
-        for seed in parameters.seeds
-    )
+    make = partial(run, log=parameters.text("log"))
+    return gamma_runs(make, parameters, ("log", "rates_tried", TRIALS.name))
 
 
 def run(variant: str, seed: int, values: Parameters, log: str) -> RunSpec:

@@ -11,20 +11,17 @@ from storm_lab.experiments.readings import Tables, measurement
 from storm_lab.experiments.trial import Trial, tried, with_trials
 from storm_lab.papers.tstorm.log_stream import WORKLOAD, run
 from storm_lab.papers.tstorm.overload_relief import (
-    GAMMAS,
-    STREAMS,
-    describe_log_stream,
-    rates_tried,
-    relief_runs,
-    total_lines_per_s,
-)
-from storm_lab.papers.tstorm.relief_readings import (
     DROP,
+    GAMMAS,
     NOTICED,
     RELIEVED,
+    STREAMS,
+    describe_log_stream,
     detected_s,
     drop,
     first_schedule_nodes,
+    rate_trials,
+    relief_runs,
 )
 from storm_lab.papers.tstorm.testbed import COMMON
 
@@ -97,13 +94,11 @@ def _trials(parameters: Parameters) -> tuple[Trial, ...]:
                 {"gamma": gamma, "ackers": 0},
                 claims=("tstorm-fig10-nodes",),
                 chosen_on=("tstorm-fig10-nodes",),
+                requested=True,
             )
             for gamma in dict.fromkeys(parameters.numbers("gammas_unacked"))
         ),
-        *(
-            Trial(f"r{rate:g}", f"{rate:g} lines", {"lines_per_s": total_lines_per_s(parameters, rate)})
-            for rate in rates_tried(parameters)
-        ),
+        *rate_trials(parameters, "{} lines"),
     )
 
 

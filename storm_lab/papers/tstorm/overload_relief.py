@@ -1,19 +1,24 @@
 """Figures 9 and 10 of T-Storm: everything runs in one worker at twice the input, and T-Storm must react.
 
 The first assignment is fixed by hand: all executors in one slot of one node. From then on monitors, overload
-detection, schedule generator and hand-over are those of section V as a whole.
+detection, schedule generator and hand-over are those of section V as a whole. The readings say when the
+overload is noticed, and what its relief brings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+
+import pandas as pd
 
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Describe, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.trial import Trial, tried, variant_of
+from storm_lab.experiments.readings import Samples, Tables, by_seed, of_run, quotients
+from storm_lab.experiments.trial import Trial, runs_of, tried
 from storm_lab.model.assignment import Assignment
 from storm_lab.model.cluster import Cluster
 from storm_lab.model.executor import executors_of
@@ -21,8 +26,21 @@ from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm import log_stream, word_count
 from storm_lab.papers.tstorm.blade_runs import blades_of, on_blades, online_scheduling
-from storm_lab.papers.tstorm.relief_readings import RELIEVED
+from storm_lab.papers.tstorm.gamma_runs import at_time, processing_ms
 from storm_lab.schedulers.storm.default import DefaultScheduler
+
+RELIEVED = "tstorm"
+"""Variant of the runs by which the claims are judged."""
+NOTICED = "time at which the generator says that the cluster is overloaded"
+
+BEFORE_S = 60.0
+"""Length of the window before the re-assignment that gives the level under overload."""
+SETTLED_S = 500.0
+"""Start of the window that gives the level afterwards, as in the other figures of section V."""
+_BEFORE = f"mean processing time in the {BEFORE_S:g} s before the re-assignment"
+DROP = f"{_BEFORE} over that from {SETTLED_S:g} s on"
+MAX_FAILED_SHARE = 0.01
+"""Share of the tuples that may fail if a topology is to count as recovered."""
 
 STREAMS = Parameter(
     "streams", 2, "concurrent input streams (section V), each with lines_per_s", low=1, high=4
@@ -65,23 +83,15 @@ def relief_runs(
     ``run`` makes the figure's run from a variant, seed, parameters and the value of the ``input_parameter``.
     The ``excluded`` parameters are not part of the runs.
     """
-    return tuple(
-        replace(
-            run(variant, seed, values, parameters.text(input_parameter)), experiment=slug, describe=describe
-        )
-        for variant, seed, values in _settings(parameters, trials, (input_parameter, *excluded))
-    )
 
+    def make(variant: str, seed: int, parameters: Parameters) -> RunSpec:
+        return replace(run(variant, seed, parameters, given), experiment=slug, describe=describe)
 
-def _settings(
-    parameters: Parameters, trials: Sequence[Trial], excluded: tuple[str, ...]
-) -> Iterator[tuple[str, int, Parameters]]:
-    shared = parameters.without("seeds", "gammas_tried", STREAMS.name, *excluded)
+    given = parameters.text(input_parameter)
+    shared = parameters.without("seeds", "gammas_tried", STREAMS.name, input_parameter, *excluded)
     shared = shared.changed(lines_per_s=total_lines_per_s(parameters, parameters.number("lines_per_s")))
-    for seed in parameters.seeds:
-        yield RELIEVED, seed, shared
-    for trial in (*tried(parameters, "gamma", "g{}", "gamma {}", listed="gammas_tried"), *trials):
-        yield variant_of(RELIEVED, trial), parameters.seeds[0], shared.changed(**trial.changes)
+    gammas = tried(parameters, "gamma", "g{}", "gamma {}", listed="gammas_tried")
+    return runs_of(make, {RELIEVED: {}}, parameters, shared, (*gammas, *trials))
 
 
 def total_lines_per_s(parameters: Parameters, lines_per_s: float) -> float:
@@ -89,11 +99,19 @@ def total_lines_per_s(parameters: Parameters, lines_per_s: float) -> float:
     return lines_per_s * parameters.integer(STREAMS.name)
 
 
-def rates_tried(parameters: Parameters) -> Iterator[float]:
-    """The other lines per second and stream, each once."""
-    for rate in dict.fromkeys(parameters.numbers("rates_tried")):
-        if rate != parameters.number("lines_per_s"):
-            yield rate
+def rate_trials(parameters: Parameters, label: str, claims: tuple[str, ...] = ()) -> tuple[Trial, ...]:
+    """Trials with other lines per second and stream; ``label`` contains ``{}`` for the value."""
+    return tuple(
+        Trial(
+            f"r{rate:g}",
+            label.format(f"{rate:g}"),
+            {"lines_per_s": total_lines_per_s(parameters, rate)},
+            claims=claims,
+            requested=True,
+        )
+        for rate in dict.fromkeys(parameters.numbers("rates_tried"))
+        if rate != parameters.number("lines_per_s")
+    )
 
 
 def describe_word_count(spec: RunSpec) -> EmulationSpec:
@@ -110,3 +128,72 @@ def _describe(spec: RunSpec, plan: TopologyPlan) -> EmulationSpec:
     services, migration = online_scheduling(spec.parameters)
     first = in_one_worker(plan.topology, blades_of(spec.parameters), spec.storm_version)
     return on_blades(spec, (plan,), DefaultScheduler(), services, migration, placement=first)
+
+
+def detected_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
+    """Time at which the generator first reports an overload of the cluster."""
+    events = tables.control
+    return by_seed(events[events["action"] == "detect-overload"], variant, seeds, _first_s)
+
+
+def reassigned_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
+    """Time at which Nimbus first writes an assignment that moves executors."""
+    events = tables.events
+    return by_seed(events[events["kind"] == "re-assignment"], variant, seeds, _first_s)
+
+
+def before_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
+    """Mean processing time in the minute before the first re-assignment."""
+    return [
+        None if at is None else processing_ms(tables, variant, (seed,), at - BEFORE_S, at)[0]
+        for seed, at in zip(seeds, reassigned_s(tables, variant, seeds), strict=True)
+    ]
+
+
+def after_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
+    """Mean processing time of the tuples that complete from `SETTLED_S` on.
+
+    None for a seed in which more than `MAX_FAILED_SHARE` of all tuples fail after that time. The few that
+    complete do not represent the topology.
+    """
+    levels = processing_ms(tables, variant, seeds, SETTLED_S)
+    lost = failed_share(tables, variant, seeds)
+    return [
+        None if share is None or share > MAX_FAILED_SHARE else level
+        for level, share in zip(levels, lost, strict=True)
+    ]
+
+
+def drop(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
+    """The level under overload divided by the level afterwards."""
+    return quotients(before_ms(tables, variant, seeds), after_ms(tables, variant, seeds))
+
+
+def failed_share(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
+    """Share of failed tuples among those that end from `SETTLED_S` on; None if none ends."""
+    found: Samples = []
+    for seed in seeds:
+        latency, failures = (of_run(t, variant, seed) for t in (tables.latency_10s, tables.failures_10s))
+        done = int(latency.loc[latency["t_s"] >= SETTLED_S, "tuples"].sum())
+        failed = int(failures.loc[failures["t_s"] >= SETTLED_S, "failed"].sum())
+        found.append(failed / (done + failed) if done + failed else None)
+    return found
+
+
+def nodes_at(tables: Tables, variant: str, seeds: Sequence[int], times_s: Samples) -> Samples:
+    """Number of nodes with an executor at each seed's time."""
+    return [
+        None if at is None else at_time(tables.occupancy, "nodes", variant, (seed,), at)[0]
+        for seed, at in zip(seeds, times_s, strict=True)
+    ]
+
+
+def first_schedule_nodes(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
+    """Number of nodes in the first schedule that the generator makes."""
+    events = tables.control
+    made = events[events["action"] == "generate-schedule"].sort_values("time_s")
+    return by_seed(made, variant, seeds, lambda rows: float(json.loads(rows["detail"].iloc[0])["nodes"]))
+
+
+def _first_s(events: pd.DataFrame) -> float:
+    return float(events["time_s"].min())

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement
-from storm_lab.experiments.settling import Settling
 from storm_lab.experiments.trial import Trial, with_trials
 from storm_lab.papers.tstorm.overload_relief import (
-    GAMMAS,
-    STREAMS,
-    describe_word_count,
-    rates_tried,
-    relief_runs,
-    total_lines_per_s,
-)
-from storm_lab.papers.tstorm.relief_readings import (
     DROP,
+    GAMMAS,
     MAX_FAILED_SHARE,
     NOTICED,
     RELIEVED,
+    STREAMS,
     after_ms,
+    describe_word_count,
     detected_s,
     drop,
     first_schedule_nodes,
     nodes_at,
+    rate_trials,
+    relief_runs,
 )
 from storm_lab.papers.tstorm.testbed import COMMON
 from storm_lab.papers.tstorm.word_count import WORKLOAD, run
@@ -52,23 +48,19 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Every seed with the main gamma, the first with other gammas and rates; `UserError`: unreadable text."""
-    trials = _trials(parameters)
-    excluded = ("rates_tried",)
     return relief_runs(
-        SLUG, describe_word_count, run, parameters, trials, input_parameter="text", excluded=excluded
+        SLUG,
+        describe_word_count,
+        run,
+        parameters,
+        _trials(parameters),
+        input_parameter="text",
+        excluded=("rates_tried",),
     )
 
 
 def _trials(parameters: Parameters) -> tuple[Trial, ...]:
-    return tuple(
-        Trial(
-            f"r{rate:g}",
-            f"{rate:g} lines a second and stream",
-            {"lines_per_s": total_lines_per_s(parameters, rate)},
-            claims=("tstorm-fig9-recover",),
-        )
-        for rate in rates_tried(parameters)
-    )
+    return rate_trials(parameters, "{} lines a second and stream", claims=("tstorm-fig9-recover",))
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

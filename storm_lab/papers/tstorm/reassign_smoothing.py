@@ -22,12 +22,7 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measurement, of_run
 from storm_lab.papers.tstorm import word_count
 from storm_lab.papers.tstorm.blade_runs import on_blades, online_scheduling
-from storm_lab.papers.tstorm.gamma_runs import (
-    COMPARED_FROM_S,
-    FIRST_SCHEDULE_S,
-    gamma_settings,
-    processing_ms,
-)
+from storm_lab.papers.tstorm.gamma_runs import COMPARED_FROM_S, FIRST_SCHEDULE_S, processing_ms
 from storm_lab.papers.tstorm.testbed import COMMON, tstorm_variant
 from storm_lab.papers.tstorm.word_count import WORKLOAD
 from storm_lab.schedulers.storm.default import DefaultScheduler
@@ -79,9 +74,9 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Figure 6 with gamma 1.8, other hand-overs and dispatcher costs; `UserError`: unreadable text."""
     seeds = parameters.seeds
     excluded = ("text", "dispatch_us", "dispatch_us_tried")
-    _, (variant, values) = gamma_settings(parameters, (GAMMA,), excluded)
+    values = parameters.without("seeds", *excluded).changed(gamma=GAMMA)
     text = parameters.text("text")
-    specs = [word_count.run(variant, seed, values, text) for seed in seeds]
+    specs = [word_count.run(VARIANT_SMOOTH, seed, values, text) for seed in seeds]
     for name in (VARIANT_PLAIN, VARIANT_NO_DISPATCHER, *VARIANTS_NO_DELAY):
         specs += [
             _run_with(name, seed, values, text) for seed in (seeds if name == VARIANT_PLAIN else seeds[:1])

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement, value_of
-from storm_lab.experiments.settling import Settling
-from storm_lab.experiments.trial import TRIALS, Trial, explained, tried, under_trials
+from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, with_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
 from storm_lab.papers.tstorm.chain import BOLT_MS
@@ -22,7 +21,7 @@ from storm_lab.papers.tstorm.gamma_runs import (
     at_time,
     consolidated_s,
     gain_claim,
-    gamma_settings,
+    gamma_runs,
     minute_from,
     spike_claim,
     stable_after,
@@ -134,33 +133,31 @@ def topology(parameters: Parameters) -> Topology:
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """The runs of the figure, and with the first seed those with other warm-ups and the trials."""
-    first = parameters.seeds[0]
+
+    def reassigned(values: Parameters) -> tuple[RunSpec, ...]:
+        return figure_runs(values.changed(gammas=(REASSIGNED_GAMMA,)))
+
     return (
         *figure_runs(parameters),
-        *(
-            _run(tried_variant(variant, calls), first, values.changed(warm_up_calls=calls))
-            for variant, values in _settings(parameters, (REASSIGNED_GAMMA,))
-            for calls in dict.fromkeys(parameters.numbers("warm_up_calls_tried"))
-        ),
+        *under_trials(reassigned, parameters, _warm_ups(parameters)),
         *under_trials(figure_runs, parameters, TRIED),
     )
 
 
 def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Storm once and T-Storm once per gamma, for every seed."""
-    return tuple(
-        _run(variant, seed, values)
-        for variant, values in _settings(parameters, parameters.numbers("gammas"))
-        for seed in parameters.seeds
+    make = partial(RunSpec, SLUG, describe=describe, storm_version=VERSION, sample_every=200)
+    return gamma_runs(make, parameters, ("warm_up_calls_tried", TRIALS.name))
+
+
+def _warm_ups(parameters: Parameters) -> tuple[Trial, ...]:
+    return tried(
+        parameters,
+        "warm_up_calls",
+        "u{}",
+        "code that is warm half-way after {} calls",
+        claims=("tstorm-fig5a-storm-stable", "tstorm-fig5b-stable"),
     )
-
-
-def _settings(parameters: Parameters, gammas: Sequence[float]) -> list[tuple[str, Parameters]]:
-    return gamma_settings(parameters, gammas, ("warm_up_calls_tried", TRIALS.name))
-
-
-def _run(variant: str, seed: int, values: Parameters) -> RunSpec:
-    return RunSpec(SLUG, variant, seed, values, describe, VERSION, sample_every=200)
 
 
 def plan(spec: RunSpec) -> TopologyPlan:
@@ -189,25 +186,6 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """Measure the claims of figure 5, also with other warm-ups and under the trials."""
-    warm_ups = tried(
-        parameters,
-        "warm_up_calls",
-        "u{}",
-        "code that is warm half-way after {} calls",
-        claims=("tstorm-fig5a-storm-stable", "tstorm-fig5b-stable"),
-    )
-    return _measure(tables, parameters) + explained(
-        _measure_main_reading, tables, parameters, (*warm_ups, *TRIED)
-    )
-
-
-def _measure_main_reading(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """As `_measure`, without the second way to count the spike's minutes, which trials do not use."""
-    return tuple(found for found in _measure(tables, parameters) if not found.reading)
-
-
-def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of figure 5 that the runs with these gammas answer."""
     seeds = parameters.seeds
     found: list[Measurement] = []
@@ -284,7 +262,7 @@ EXPERIMENT = Experiment(
         "events",
     ),
     runs=runs,
-    measure=measure,
+    measure=with_trials(measure, lambda parameters: (*_warm_ups(parameters), *TRIED)),
     settling=(
         Settling(("tstorm-fig5a-storm-stable",), variants=(STORM,)),
         Settling(("tstorm-fig5c-speedup",), variants=(STORM, tstorm_variant(6.0)), seeds=10),

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
+
+import pandas as pd
 
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.settling import Settling
-from storm_lab.experiments.trial import TRIALS, under_trials, variant_of
+from storm_lab.experiments.readings import Tables, measurement, reductions, value_of
+from storm_lab.experiments.trial import TRIALS, Trial, under_trials, variant_of, with_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
-from storm_lab.papers.tstorm.blade_runs import lines_from_queue, storm_or_tstorm
-from storm_lab.papers.tstorm.gamma_runs import gamma_settings
-from storm_lab.papers.tstorm.testbed import COMMON, STORM, VERSION, tstorm_variant
-from storm_lab.papers.tstorm.word_count_measures import (
-    REMOVED_COSTS,
-    TRIED,
-    measure,
-    tried_variant,
-    without_cost_variant,
+from storm_lab.papers.tstorm.blade_runs import STORE_AND_QUEUE, WORKERS, lines_from_queue, storm_or_tstorm
+from storm_lab.papers.tstorm.gamma_runs import (
+    COMPARED_FROM_S,
+    FIRST_SCHEDULE_S,
+    at_time,
+    gain_claim,
+    gamma_runs,
+    processing_ms,
+    spike_claim,
 )
+from storm_lab.papers.tstorm.testbed import COMMON, STORM, TWO_CORES, TWO_CORES_NAME, VERSION, tstorm_variant
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.text import BOOK, GENERATED, load_text
 from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, StoreCounts, WordCountCosts
@@ -32,6 +36,38 @@ SLUG = "tstorm-word-count"
 TOPOLOGY = "word-count"
 TRIED_S = 400.0
 """Virtual length of the runs with other insert times."""
+
+STABLE_S = 150.0
+"""The paper compares the runs with gamma 1 from this time on."""
+PRINTED_SPIKE_S = 374.0
+"""Time of the spike in figure 6(b)."""
+TRIED_FROM_S = 250.0
+"""Runs with other insert times are compared from here to their end."""
+
+REMOVED_COSTS = {
+    "crowding": ("process_penalty",),
+    "memory": ("memory_slowdown",),
+    "both": ("process_penalty", "memory_slowdown"),
+}
+"""Counterfactual -> the constants of the cost model that are set to 0: costs of a further process."""
+
+_SETTLED = f"mean processing time after stabilisation: tuples that complete from {COMPARED_FROM_S:g} s on"
+_PAPER_GAMMAS = {1.0: "6a", 1.8: "6b", 2.2: "6c"}
+
+
+_GAINS = ("tstorm-fig6a-speedup", "tstorm-fig6b-speedup", "tstorm-fig6c-speedup", "tstorm-fig6-gamma-order")
+TRIED: tuple[Trial, ...] = (
+    Trial(
+        "dear2",
+        TWO_CORES_NAME,
+        TWO_CORES,
+        claims=("tstorm-fig6a-tstorm-ms", "tstorm-fig6a-storm-ms", *_GAINS),
+        reading=True,
+        chosen_on=("tstorm-fig6a-storm-ms",),
+    ),
+    Trial("c2", "two cores a blade", {"cores": 2}, claims=("tstorm-fig6a-storm-ms", *_GAINS)),
+)
+"""Trials, each played under Storm and with every gamma."""
 
 WORKLOAD: tuple[Parameter, ...] = (
     Parameter(
@@ -49,7 +85,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         low=20,
         high=300,
     ),
-    Parameter("workers", 20, "workers that the topology requests (section V)", low=1, high=40),
+    WORKERS,
     Parameter(
         "ackers",
         2,
@@ -77,14 +113,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         high=3000,
         chosen_on=("tstorm-fig6a-tstorm-ms",),
     ),
-    Parameter(
-        "store_cpu_share",
-        0.3,
-        "share of an insert's time that is CPU of the worker; at most 30 %",
-        low=0.0,
-        high=0.3,
-    ),
-    Parameter("fetch_us", 300.0, "wait for the queue server for each line", unit="us", low=50, high=2000),
+    *STORE_AND_QUEUE,
 )
 """Input and costs."""
 
@@ -140,39 +169,54 @@ def costs(parameters: Parameters) -> WordCountCosts:
     )
 
 
-_EXCLUDED = ("text", "store_us_tried", "counterfactuals", TRIALS.name)
-
-
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """The figure's runs, and with one seed other insert times, removed costs and trials.
 
     Raises:
         UserError: the text is unreadable.
     """
-    text, first = parameters.text("text"), parameters.seeds[0]
-    short = gamma_settings(parameters.changed(duration_s=TRIED_S), (1.0,), _EXCLUDED)
-    _, storm = short[0]
+
+    def of_storm(values: Parameters) -> tuple[RunSpec, ...]:
+        return tuple(spec for spec in figure_runs(values) if spec.variant == STORM)
+
+    def with_gamma_1(values: Parameters) -> tuple[RunSpec, ...]:
+        return figure_runs(values.changed(gammas=(1.0,)))
+
+    removed = map(_without, REMOVED_COSTS) if parameters.flag("counterfactuals") else ()
     return (
         *figure_runs(parameters),
-        *(
-            run(without_cost_variant(removed), first, storm.changed(spared=removed), text)
-            for removed in (REMOVED_COSTS if parameters.flag("counterfactuals") else ())
-        ),
-        *(
-            run(tried_variant(variant, store_us), first, values.changed(store_us=store_us), text)
-            for variant, values in short
-            for store_us in dict.fromkeys(parameters.numbers("store_us_tried"))
-        ),
+        *under_trials(of_storm, parameters, tuple(removed)),
+        *under_trials(with_gamma_1, parameters, _inserts(parameters)),
         *under_trials(figure_runs, parameters, TRIED),
     )
 
 
 def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Storm once and T-Storm once per gamma, for every seed; `UserError` if the text cannot be read."""
+    excluded = ("text", "store_us_tried", "counterfactuals", TRIALS.name)
+    return gamma_runs(partial(run, text=parameters.text("text")), parameters, excluded)
+
+
+def _without(removed: str) -> Trial:
+    """Storm's run without some costs of a further process."""
+    return Trial(
+        f"without-{removed}",
+        f"{removed} at no cost",
+        {"spared": removed, "duration_s": TRIED_S},
+        requested=True,
+    )
+
+
+def _inserts(parameters: Parameters) -> tuple[Trial, ...]:
     return tuple(
-        run(variant, seed, values, parameters.text("text"))
-        for variant, values in gamma_settings(parameters, parameters.numbers("gammas"), _EXCLUDED)
-        for seed in parameters.seeds
+        Trial(
+            f"s{store_us:g}",
+            f"inserts of {store_us:g} us",
+            {"store_us": store_us, "duration_s": TRIED_S},
+            claims=("tstorm-fig6a-stable",),
+            requested=True,
+        )
+        for store_us in dict.fromkeys(parameters.numbers("store_us_tried"))
     )
 
 
@@ -214,6 +258,63 @@ def describe(spec: RunSpec) -> EmulationSpec:
     return replace(described, cost=replace(described.cost, **removed))
 
 
+def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """Measure the claims of figure 6 that the runs with these gammas answer."""
+    seeds = parameters.seeds
+    found: list[Measurement] = []
+    gains: dict[float, Measurement] = {}
+    for gamma in dict.fromkeys(parameters.numbers("gammas")):
+        if gamma not in _PAPER_GAMMAS:
+            continue
+        figure, variant = _PAPER_GAMMAS[gamma], tstorm_variant(gamma)
+        nodes = value_of(tables.steady, "nodes_last", variant, seeds)
+        last = "nodes with an executor at the end of the run"
+        gains[gamma] = gain_claim(f"tstorm-fig{figure}-speedup", tables, gamma, seeds, STABLE_S)
+        found += [measurement(f"tstorm-fig{figure}-nodes", nodes, unit="nodes", how=last), gains[gamma]]
+        if gamma == 1.0:
+            stable = at_time(tables.stabilisation, "stable_s", variant, seeds, FIRST_SCHEDULE_S)
+            how = "start of the first 10 s bin from which on the mean is within 10 % of its last level"
+            found.append(measurement("tstorm-fig6a-stable", stable, unit="s", how=how))
+            for name, played in (("tstorm", variant), ("storm", STORM)):
+                level = processing_ms(tables, played, seeds, COMPARED_FROM_S)
+                found.append(measurement(f"tstorm-fig6a-{name}-ms", level, unit="ms", how=_SETTLED))
+        if gamma == 1.8:
+            found += spike_claim("tstorm-fig6b-spike", tables, variant, seeds, PRINTED_SPIKE_S)
+    if gains.keys() == _PAPER_GAMMAS.keys():
+        values = tuple(replace(gains[gamma].values[0], label=f"gamma-{gamma:g}") for gamma in sorted(gains))
+        how = "100 * (1 - T-Storm / Storm), as for the three panels"
+        found.append(Measurement("tstorm-fig6-gamma-order", values, "%", how))
+    return tuple(found)
+
+
+def tried_variant(variant: str, store_us: float) -> str:
+    """Variant of a run with another insert time."""
+    return f"{variant}-s{store_us:g}"
+
+
+def gain_parts(tables: Tables, seed: int) -> pd.DataFrame:
+    """T-Storm's gain with gamma 1 over Storm, and over Storm without some costs of a further process.
+
+    One row per run of Storm: spared (what it does not pay, "nothing" first), storm_ms, tstorm_ms and gain_%
+    (the reduction). Tuples that complete from `TRIED_FROM_S` on count. Runs that were not played have no row.
+    """
+    known = set(tables.latency_10s["variant"])
+    (ours,) = processing_ms(tables, tstorm_variant(1.0), (seed,), TRIED_FROM_S)
+    rows = []
+    for name in ("nothing", *REMOVED_COSTS):
+        variant = STORM if name == "nothing" else variant_of(STORM, _without(name))
+        if variant in known and ours is not None:
+            (storms,) = processing_ms(tables, variant, (seed,), TRIED_FROM_S)
+            (gain,) = reductions([ours], [storms])
+            rows.append((name, storms, ours, gain))
+    return pd.DataFrame(rows, columns=["spared", "storm_ms", "tstorm_ms", "gain_%"])
+
+
+def tried_level_ms(tables: Tables, variant: str, seed: int) -> float | None:
+    """Mean processing time of such a run after its start."""
+    return processing_ms(tables, variant, (seed,), TRIED_FROM_S)[0]
+
+
 EXPERIMENT = Experiment(
     slug=SLUG,
     paper="T-Storm",
@@ -234,7 +335,7 @@ EXPERIMENT = Experiment(
         "nodes",
     ),
     runs=runs,
-    measure=measure,
+    measure=with_trials(measure, lambda parameters: (*_inserts(parameters), *TRIED)),
     settling=(
         Settling(
             ("tstorm-fig6a-speedup", "tstorm-fig6a-storm-ms"),

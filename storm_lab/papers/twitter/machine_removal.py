@@ -7,9 +7,8 @@ from itertools import pairwise
 
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import Describe, Experiment, RunSpec
+from storm_lab.experiments.experiment import Describe, Experiment, RunSpec, Settling
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.experiments.settling import Settling
 from storm_lab.papers.twitter.event_counting import (
     FULL_FROM_S,
     TOPOLOGY_NAMES,

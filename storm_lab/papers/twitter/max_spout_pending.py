@@ -16,7 +16,7 @@ import pandas as pd
 from storm_lab.emulator.control.service import Service
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import (
@@ -28,7 +28,6 @@ from storm_lab.experiments.readings import (
     of_run,
     quotients,
 )
-from storm_lab.experiments.settling import Settling
 from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.monitoring.pending_tuner import CommittedOffset, PendingTuning, TunerSettings
