@@ -158,7 +158,8 @@ def explained(
 ) -> tuple[Measurement, ...]:
     """Results of ``measure`` under each trial that was played, for the claims that the trial explains.
 
-    Results of another reading are left out. ``others`` are the variants that a trial of one scheduler or setting does not change.
+    Results of another reading are left out. ``others`` are the variants that a trial of one scheduler or
+    setting does not change.
     """
     explanations: list[Measurement] = []
     for trial in trials:

@@ -10,7 +10,7 @@ from pyarrow.parquet import read_table
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.papers.mfstorm.grid import cells, plan, variant
+from storm_lab.papers.mfstorm.grid import cells, plan, traffic_log, variant
 from storm_lab.papers.mfstorm.messages import sentences, starter_words, tweet_words, tweets
 from storm_lab.papers.mfstorm.placement import (
     DEFAULT,
@@ -23,9 +23,8 @@ from storm_lab.papers.mfstorm.placement import (
     scheduling_result,
     slots_taken,
 )
-from storm_lab.papers.mfstorm.previous_run import traffic_log
 from storm_lab.papers.mfstorm.starter import KINDS, trace
-from storm_lab.papers.mfstorm.testbed import SCENARIOS, VERSION, desktops
+from storm_lab.papers.mfstorm.testbed import SCENARIOS
 from storm_lab.papers.registry import experiment
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import play
@@ -224,7 +223,7 @@ def test_two_spouts_of_a_star_have_a_source_each() -> None:
 
 def test_the_previous_run_measures_the_traffic_that_the_spouts_emit() -> None:
     spec = specs_of("mfstorm-exclamation", seeds=[1])[0]
-    log = traffic_log(desktops(1), plan(spec), VERSION, duration_s=200, window_s=20, seed=1)
+    log = traffic_log(replace(spec.describe(spec), duration_s=200.0))
     by_edge: Counter[tuple[str, str]] = Counter()
     for (source, target), rate in log.load.traffic.items():
         by_edge[source.component, target.component] += rate
@@ -239,7 +238,7 @@ def test_the_previous_run_measures_the_traffic_that_the_spouts_emit() -> None:
 def test_a_previous_run_shorter_than_a_window_is_refused() -> None:
     spec = specs_of("mfstorm-exclamation", seeds=[1])[0]
     with pytest.raises(UserError, match="previous_s"):
-        traffic_log(desktops(1), plan(spec), VERSION, duration_s=10, window_s=20, seed=1)
+        traffic_log(replace(spec.describe(spec), duration_s=10.0, warm_up_s=0.0))
 
 
 def test_parameters_out_of_range_are_refused_by_name() -> None:

@@ -67,17 +67,15 @@ def prefix(kind: str) -> str:
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """The grids of the four topologies."""
+    fewer = parameters.changed(seeds=parameters.seeds[: parameters.integer("fixed_seeds")])
     made: list[RunSpec] = []
     for kind in KINDS:
-        unused = "exclaim_us" if kind == WORD_COUNT else "split_us"
-        own = parameters.without(unused, "fixed_seeds")
-        fewer = own.changed(seeds=parameters.seeds[: parameters.integer("fixed_seeds")])
         # Counters yield the throughput, so a few logged executions are enough.
         for scheduler in SCHEDULERS:
             made += cells(
                 SLUG,
                 kind,
-                own if scheduler == ISOLATION else fewer,
+                parameters if scheduler == ISOLATION else fewer,
                 schedulers=(scheduler,),
                 prefix=prefix(kind),
                 sample_every=1000,

@@ -9,7 +9,6 @@ scheduler's fullest one. It comes from the scheduler ``optimal``, which reports 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import pandas as pd
 
@@ -30,19 +29,6 @@ Rank = tuple[str, int]
 
 Task numbers cannot be used, because they shift with the number of ackers.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Inter-node traffic of a placement, and the least possible, as shares of all traffic (0 to 1).
-
-    ``least`` is that of the best placement found; with ``proven`` no placement has less.
-    """
-
-    nodes: int
-    share: float
-    least: float
-    proven: bool
 
 
 def rank_traffic(traffic: pd.DataFrame) -> dict[tuple[Rank, Rank], float]:
@@ -114,11 +100,11 @@ def gaps(kind: str, traffic: Mapping[tuple[Rank, Rank], float], seed: int) -> pd
                 continue
             load = load_of(kind, SCENARIOS[scenario].required, traffic)
             placed = scheduling_result(scheduler, kind, scenario, load=load, seed=seed).assignment
-            found = _gap(starter(kind, SCENARIOS[scenario].required), placed, load, seed, known)
-            if found.nodes > 1:
-                own, least = 100 * found.share, 100 * found.least
-                proven = "yes" if found.proven else "no"
-                rows.append((scenario, scheduler, found.nodes, own, least, own - least, proven))
+            nodes = len(placed.nodes_used())
+            if nodes > 1:
+                topology = starter(kind, SCENARIOS[scenario].required)
+                own, least, proven = _gap(topology, placed, load, seed, known)
+                rows.append((scenario, scheduler, nodes, own, least, own - least, "yes" if proven else "no"))
     columns = ["scenario", "scheduler", "nodes", "inter-node %", "least %", "above least", "proven"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -129,12 +115,10 @@ def _gap(
     load: MeasuredLoad,
     seed: int,
     known: dict[tuple[int, int, int], tuple[float, bool]],
-) -> Gap:
+) -> tuple[float, float, bool]:
+    """Inter-node traffic of a placement in percent of all, the least found, and whether none has less."""
     nodes = placed.nodes_used()
     total = sum(load.traffic.values())
-    own = inter_node_traffic(placed.slots, load.traffic) / total
-    if len(nodes) == 1:
-        return Gap(1, own, 0.0, True)
     fullest = max(sum(slot.node == node for slot in placed.slots.values()) for node in nodes)
     # Only traffic counts here, so it does not matter which nodes they are.
     key = (len(placed.slots), len(nodes), fullest)
@@ -145,4 +129,5 @@ def _gap(
         best = policy.schedule(SchedulingView((topology,), used, VERSION, load=load, seed=seed))
         least = inter_node_traffic(best.assignment.slots, load.traffic)
         known[key] = least / total, best.notes.get("proven") == "yes"
-    return Gap(len(nodes), own, *known[key])
+    least, proven = known[key]
+    return 100 * (inter_node_traffic(placed.slots, load.traffic) / total), 100 * least, proven

@@ -1,18 +1,27 @@
-"""MF-Storm's grid: a topology under four schedulers in six scenarios, and how a cell of it is played."""
+"""MF-Storm's grid: a topology under four schedulers in six scenarios, and how a cell of it is played.
+
+MF-Storm weights the edges of a topology's graph with the traffic of an earlier run. That previous run is
+played under Storm's default scheduler and watched by load monitors. The load that they know at its end is
+passed to the scheduler of the measured run. Nothing else is carried over.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from storm_lab.emulator.control.service import Service
+from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.service import Sampler, Service
 from storm_lab.emulator.control.times import ControlTimes
+from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.model.version import StormVersion
+from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValue, seed_parameter
+from storm_lab.model import MeasuredLoad, StormVersion
+from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.papers.mfstorm.placement import (
     DEFAULT,
     MF_STORM,
@@ -21,7 +30,6 @@ from storm_lab.papers.mfstorm.placement import (
     refusal,
     representative_scenario,
 )
-from storm_lab.papers.mfstorm.previous_run import TrafficLog, traffic_log
 from storm_lab.papers.mfstorm.starter import KINDS, starter
 from storm_lab.papers.mfstorm.starter import trace as trace_of
 from storm_lab.papers.mfstorm.testbed import SCENARIOS, VERSION, desktops
@@ -115,8 +123,6 @@ JVM_START_S = Parameter(
     high=10,
 )
 
-_RUN_PARAMETERS = ("duration_s", "warm_up_s", "previous_s", "debug", "sleep_ms", "split_us", "exclaim_us")
-
 
 def variant(scenario: str, scheduler: str) -> str:
     """Name of a cell's runs; cells that share a run share its name (`representative_scenario`)."""
@@ -141,114 +147,122 @@ def cells(
     Raises:
         UserError: the text cannot be read.
     """
-    messages = KINDS[kind].messages(parameters.text("text"))
-    with_previous_run = parameters.only(name for name in _RUN_PARAMETERS if name in parameters).changed(
-        topology=kind
-    )
+    messages, work = KINDS[kind].messages(parameters.text("text")), KINDS[kind].work
+    shared = parameters.only(("duration_s", "warm_up_s", "previous_s", "debug", "sleep_ms", work))
+    shared = shared.changed(topology=kind)
+    jvm_start_s = parameters.get(JVM_START_S.name, JVM_START_S.default)
+    if jvm_start_s != JVM_START_S.default:
+        shared = shared.changed(jvm_start_s=jvm_start_s)
     # Only MF-Storm depends on a previous run.
-    without_previous_run = with_previous_run.without("previous_s")
-    wanted = dict.fromkeys(
-        (representative_scenario(scenario, scheduler), scheduler)
+    alone = shared.without("previous_s")
+    settings = {
+        prefix + variant(scenario, scheduler): (shared if scheduler == MF_STORM else alone).changed(
+            scenario=representative_scenario(scenario, scheduler), scheduler=scheduler
+        )
         for scenario in scenarios
         for scheduler in schedulers
         if not refusal(scheduler, kind, scenario)
-    )
-    describe_run = describe
-    if "jvm_start_s" in parameters and parameters["jvm_start_s"] != JVM_START_S.default:
-        without_previous_run, with_previous_run = (
-            each.changed(jvm_start_s=parameters["jvm_start_s"])
-            for each in (without_previous_run, with_previous_run)
-        )
-        describe_run = describe_with_jvm_start
+    }
     inputs, files = {"messages": messages.digest}, {"text": parameters.text("text")}
-    specs = []
-    for scenario, scheduler in wanted:
-        name = prefix + variant(scenario, scheduler)
-        values = (with_previous_run if scheduler == MF_STORM else without_previous_run).changed(
-            scenario=scenario, scheduler=scheduler
-        )
-        for seed in parameters.seeds:
-            specs.append(
-                RunSpec(slug, name, seed, values, describe_run, VERSION, inputs, files, sample_every)
-            )
-    return tuple(specs)
-
-
-@dataclass(frozen=True, slots=True)
-class PlanInputs:
-    """What a run plays under any scheduler: topology, slots asked for, input and costs."""
-
-    kind: str
-    required: int
-    text: str
-    seed: int
-    debug: bool
-    work_us: float
-    sleep_ms: float
-
-    @classmethod
-    def of(cls, spec: RunSpec) -> PlanInputs:
-        """What the run plays."""
-        given = spec.parameters
-        return cls(
-            given.text("topology"),
-            SCENARIOS[given.text("scenario")].required,
-            spec.files["text"],
-            spec.seed,
-            given.flag("debug"),
-            given.number("split_us" if "split_us" in given else "exclaim_us"),
-            given.number("sleep_ms"),
-        )
-
-    def plan(self) -> TopologyPlan:
-        """Topology, trace and sources. Roots are not anchored: storm-starter's spouts give no message ids."""
-        topology = starter(self.kind, self.required, debug=self.debug)
-        trace = trace_of(self.kind, self.text, self.work_us, self.seed)
-        source = SourcePlan(SourceKind.SATURATED, sleep_ns=round(self.sleep_ms * 1e6), anchored=False)
-        return TopologyPlan(topology, trace, {spout.id: source for spout in topology.spouts})
+    return tuple(
+        RunSpec(slug, name, seed, values, describe, VERSION, inputs, files, sample_every)
+        for name, values in settings.items()
+        for seed in parameters.seeds
+    )
 
 
 def plan(spec: RunSpec) -> TopologyPlan:
-    """Topology, trace and sources of a run."""
-    return PlanInputs.of(spec).plan()
+    """Topology, trace and sources of a run.
 
-
-@lru_cache(maxsize=64)
-def _previous_traffic_log(
-    planned: PlanInputs, slots: int, version: StormVersion, duration_s: float
-) -> TrafficLog:
-    """The traffic log of the previous run; scenarios with the same previous run share it within a process."""
-    return traffic_log(
-        desktops(slots), planned.plan(), version, duration_s=duration_s, window_s=WINDOW_S, seed=planned.seed
-    )
+    Roots are not anchored: storm-starter's spouts give no message ids.
+    """
+    given, kind = spec.parameters, spec.parameters.text("topology")
+    topology = starter(kind, SCENARIOS[given.text("scenario")].required, debug=given.flag("debug"))
+    trace = trace_of(kind, spec.files["text"], given.number(KINDS[kind].work), spec.seed)
+    sleep_ns = round(given.number("sleep_ms") * 1e6)
+    source = SourcePlan(SourceKind.SATURATED, sleep_ns=sleep_ns, anchored=False)
+    return TopologyPlan(topology, trace, {spout.id: source for spout in topology.spouts})
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run; for MF-Storm, play the previous run first, for its traffic."""
-    given = spec.parameters
+    given, planned = spec.parameters, plan(spec)
     name, scheduler = given.text("scenario"), given.text("scheduler")
-    scenario, cluster, planned = SCENARIOS[name], desktops(SCENARIOS[name].slots), plan(spec)
     services: tuple[Service, ...] = ()
     if scheduler == MF_STORM:
-        before = SCENARIOS[representative_scenario(name, DEFAULT)].slots
-        seconds = given.number("previous_s")
-        services = (_previous_traffic_log(PlanInputs.of(spec), before, spec.storm_version, seconds),)
+        before = given.without("previous_s", JVM_START_S.name).changed(
+            scheduler=DEFAULT,
+            scenario=representative_scenario(name, DEFAULT),
+            duration_s=given.number("previous_s"),
+        )
+        values = tuple(before.items())
+        services = (_previous_log(values, spec.files["text"], spec.seed, spec.storm_version),)
+    times = ControlTimes()
+    if JVM_START_S.name in given:
+        times = replace(times, jvm_start_s=given.number(JVM_START_S.name))
     duration_s = given.number("duration_s")
     return EmulationSpec(
-        cluster=cluster,
+        cluster=desktops(SCENARIOS[name].slots),
         version=spec.storm_version,
         topologies=(planned,),
-        scheduler=policy(scheduler, planned.topology.id, scenario.required),
+        scheduler=policy(scheduler, planned.topology.id, SCENARIOS[name].required),
         duration_s=duration_s,
         seed=spec.seed,
         services=services,
+        times=times,
         window_s=WINDOW_S,
         sample_every=spec.sample_every,
         warm_up_s=min(given.number("warm_up_s"), duration_s / 2),
     )
 
 
-def describe_with_jvm_start(spec: RunSpec) -> EmulationSpec:
-    """The same run with JVMs that take longer to start than their CPU use requires."""
-    jvm_start_s = spec.parameters.number("jvm_start_s")
-    return replace(describe(spec), times=replace(ControlTimes(), jvm_start_s=jvm_start_s))
+@lru_cache(maxsize=64)
+def _previous_log(
+    values: tuple[tuple[str, ParameterValue], ...], text: str, seed: int, version: StormVersion
+) -> TrafficLog:
+    """Cached, because scenarios with the same previous run share its log within a process."""
+    before = RunSpec("", "", seed, Parameters(dict(values)), describe, version, files={"text": text})
+    return traffic_log(describe(before))
+
+
+@dataclass(slots=True)
+class LoadRecorder:
+    """Monitors that keep their final averages in ``load``; None as long as nothing has been measured."""
+
+    monitor: MonitorPlan = field(default_factory=MonitorPlan)
+    load: MeasuredLoad | None = None
+
+    def start(self, control: ControlPlane, sampler: Sampler) -> None:
+        """Start the monitors."""
+
+        def record_load() -> None:
+            self.load = control.nimbus.load()
+
+        # Registered before the monitor's own action at the end, which closes its database.
+        control.on_end(record_load)
+        self.monitor.begin(control, sampler)
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficLog:
+    """Gives an earlier run's load to Nimbus's scheduler, unchanged for the complete run."""
+
+    load: MeasuredLoad
+
+    def start(self, control: ControlPlane, sampler: Sampler) -> None:
+        """Make Nimbus use this load."""
+        control.nimbus.load = lambda: self.load
+
+
+def traffic_log(previous: EmulationSpec) -> TrafficLog:
+    """Play the previous run and return the load that its monitors measured.
+
+    Raises:
+        UserError: the run was shorter than a window, or stopped.
+    """
+    recorder = LoadRecorder()
+    outcome = Emulation(replace(previous, services=(recorder,))).run()
+    if outcome.stopped or recorder.load is None or not recorder.load.traffic:
+        message, remedy = "the previous run measured no traffic", "increase previous_s"
+        raise UserError(message, field="previous_s", value=previous.duration_s, remedy=remedy)
+    return TrafficLog(recorder.load)

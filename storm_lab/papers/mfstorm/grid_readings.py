@@ -11,15 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 
 import pandas as pd
 
 from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.readings import Samples, Tables, changes, measurement, quotients, value_of
-from storm_lab.papers.mfstorm import placement
 from storm_lab.papers.mfstorm.grid import READING_S, variant
-from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, SCHEDULERS, refusal
+from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, SCHEDULERS, comparable, refusal
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
 
 PER_NODE = "executed_per_s_per_node"
@@ -39,12 +37,6 @@ SYSTEM = "__"
 
 Cells = Mapping[tuple[str, str], Samples]
 """A reading by scenario and scheduler."""
-
-
-@cache
-def comparable(scheduler: str, kind: str, scenario: str) -> bool:
-    """As `placement.comparable`, cached: a search that finds no placement takes seconds."""
-    return placement.comparable(scheduler, kind, scenario)
 
 
 def grid_values(

@@ -20,11 +20,10 @@ from storm_lab.papers.mfstorm.grid_readings import (
     THROUGHPUT,
     Cells,
     averaged,
-    comparable,
     grid_values,
     mean_quotient_over_baselines,
 )
-from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, RAS, SCHEDULERS
+from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, RAS, SCHEDULERS, comparable
 from storm_lab.papers.mfstorm.starter import EXCLAMATION, TWEET_EXCLAMATION, TWEET_WORD_COUNT, WORD_COUNT
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
 
@@ -62,14 +61,6 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
 )
 
-_GRIDS = (
-    (WORD_COUNT, wordcount.EXPERIMENT, "sleep_ms"),
-    (EXCLAMATION, exclamation.EXPERIMENT, "sleep_ms"),
-    (TWEET_WORD_COUNT, tweet_wordcount.EXPERIMENT, "tweet_sleep_ms"),
-    (TWEET_EXCLAMATION, tweet_exclamation.EXPERIMENT, "tweet_sleep_ms"),
-)
-
-
 TRIED_S, TRIED_WARM_UP_S = 90.0, 50.0
 """Length and warm-up of the runs with other sleeps; long enough for receive queues to fill."""
 
@@ -77,15 +68,13 @@ TRIED_S, TRIED_WARM_UP_S = 90.0, 50.0
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """The grids of the four topologies, and Exclamation with other sleeps."""
     made: list[RunSpec] = []
-    for kind, experiment, sleep in _GRIDS:
-        values = parameters.changed(sleep_ms=parameters[sleep])
-        own = values.only(item.name for item in experiment.parameters if item.name in values)
-        made += cells(experiment.slug, kind, own)
-    first = parameters.seeds[:1]
+    for kind, (slug, _) in GRIDS.items():
+        tweets = kind in (TWEET_WORD_COUNT, TWEET_EXCLAMATION)
+        sleep_ms = parameters.number("tweet_sleep_ms" if tweets else "sleep_ms")
+        made += cells(slug, kind, parameters.changed(sleep_ms=sleep_ms))
+    short = parameters.with_first_seed().changed(duration_s=TRIED_S, warm_up_s=TRIED_WARM_UP_S)
     for sleep_ms in dict.fromkeys(parameters.numbers("sleeps_tried_ms")):
-        values = parameters.changed(
-            sleep_ms=sleep_ms, seeds=first, duration_s=TRIED_S, warm_up_s=TRIED_WARM_UP_S
-        ).only(declared.name for declared in exclamation.EXPERIMENT.parameters)
+        values = short.changed(sleep_ms=sleep_ms)
         made += cells(SLUG, EXCLAMATION, values, scenarios=("S6",), prefix=tried_prefix(sleep_ms))
     return tuple(made)
 
