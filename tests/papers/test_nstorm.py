@@ -26,14 +26,18 @@ from storm_lab.papers.nstorm import (
 from storm_lab.papers.nstorm import durations as durations
 from storm_lab.papers.nstorm.multi_migration import WITHOUT_MOVES, gain, moving
 from storm_lab.papers.nstorm.runs import (
+    NSTORM,
     READINGS,
+    REBALANCE,
+    STAR,
+    THREADS,
+    Setting,
     control_times,
     describe,
     migration,
     timers,
     trial_tag,
 )
-from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, THREADS, Setting
 from storm_lab.papers.nstorm.single_migration import wait_for
 
 EXPERIMENTS = (single_migration, multi_migration, delayed_kill, sync_cycles, worst_case)

@@ -5,22 +5,34 @@ N-Storm is compared with N-Storm+ with 16 executors (figures 11 and 12).
 
 from __future__ import annotations
 
-from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, changes, measurement, reductions
 from storm_lab.experiments.trial import with_trials
-from storm_lab.papers.nstorm.durations import LEVELS, degraded_s, lost_with_threads, replays, total
+from storm_lab.papers.nstorm.durations import (
+    ANSWERED,
+    DEGRADED,
+    LEVELS,
+    degraded_s,
+    lost_with_threads,
+    replays,
+    total,
+)
 from storm_lab.papers.nstorm.multi_migration import moving
 from storm_lab.papers.nstorm.runs import (
     KEPT,
+    POLL_S,
     READINGS,
+    SYNC_S,
+    THREADS,
     UNHURRIED,
+    Setting,
     other_readings,
     run_specs,
+    settling,
     with_other_readings,
 )
-from storm_lab.papers.nstorm.setting import POLL_S, SYNC_S, THREADS, Setting
 from storm_lab.papers.nstorm.testbed import COMMON
 
 SLUG = "nstorm-delayed-kill"
@@ -79,41 +91,31 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     before, after = moving(16).variant, plus(parameters).variant
     old = {level: degraded_s(tables, before, seeds, level) for level in LEVELS}
     new = {level: degraded_s(tables, after, seeds, level) for level in LEVELS}
-    seconds = "seconds of the run with throughput at least {} % below the smooth mean of the same run"
+    reduced = {f"at-{level}": reductions(new[level], old[level]) for level in (60, 100)}
+    levels = {
+        f"{name}/{level}": values[level]
+        for level in LEVELS
+        for name, values in (("n-storm-plus", new), ("n-storm", old))
+    }
+    more = changes(total(tables, after, seeds), total(tables, before, seeds))
+    lost = {"lost": lost_with_threads(tables, after, seeds), "replayed": replays(tables, after, seeds)}
+    how_reduced = f"100 * (1 - N-Storm+ / N-Storm), {DEGRADED.format('60 or 100')}"
+    how_more = f"{ANSWERED}: 100 * (N-Storm+ / N-Storm - 1)"
+    how_lost = (
+        "tuples that died with stopped executors, as the control log counts them, and calls that timed out, "
+        "in a run"
+    )
     return (
-        measurement("nstorm-fig11-60", new[60], unit="s", how=seconds.format(60)),
-        measurement("nstorm-fig11-100", new[100], unit="s", how=seconds.format(100)),
-        by_label(
-            "nstorm-fig11-reductions",
-            {f"at-{level}": reductions(new[level], old[level]) for level in (60, 100)},
-            unit="%",
-            how="100 * (1 - N-Storm+ / N-Storm), " + seconds.format("60 or 100"),
-        ),
-        by_label(
-            "nstorm-fig11-all-levels",
-            {
-                f"{name}/{level}": values[level]
-                for level in LEVELS
-                for name, values in (("n-storm-plus", new), ("n-storm", old))
-            },
-            unit="s",
-            how=seconds.format("20 to 100"),
-        ),
-        measurement(
-            "nstorm-fig12-throughput",
-            changes(total(tables, after, seeds), total(tables, before, seeds)),
-            unit="%",
-            how="calls answered in the whole run: 100 * (N-Storm+ / N-Storm - 1)",
-        ),
-        by_label(
-            "nstorm-no-loss",
-            {"lost": lost_with_threads(tables, after, seeds), "replayed": replays(tables, after, seeds)},
-            unit="tuples",
-            how="tuples that died with stopped executors, as the control log counts them, and calls that "
-            "timed out, in a run",
-        ),
+        measurement("nstorm-fig11-60", new[60], unit="s", how=DEGRADED.format(60)),
+        measurement("nstorm-fig11-100", new[100], unit="s", how=DEGRADED.format(100)),
+        by_label("nstorm-fig11-reductions", reduced, unit="%", how=how_reduced),
+        by_label("nstorm-fig11-all-levels", levels, unit="s", how=DEGRADED.format("20 to 100")),
+        measurement("nstorm-fig12-throughput", more, unit="%", how=how_more),
+        by_label("nstorm-no-loss", lost, unit="tuples", how=how_lost),
     )
 
+
+_VARIANTS = ("nstorm-10-3-m16", "nstorm-plus2-10-3-m16")
 
 EXPERIMENT = Experiment(
     slug=SLUG,
@@ -127,22 +129,16 @@ EXPERIMENT = Experiment(
     measure=with_trials(measure, other_readings),
     chosen=READINGS,
     settling=(
-        Settling(
+        settling(
             ("nstorm-fig12-throughput", "nstorm-fig11-all-levels"),
-            ("nstorm-10-3-m16", "nstorm-plus2-10-3-m16"),
+            _VARIANTS,
             metrics=("throughput_1s", "degradation"),
         ),
-        Settling(
-            ("nstorm-fig11-all-levels", "nstorm-fig11-reductions"),
-            ("nstorm-10-3-m16-kept", "nstorm-plus2-10-3-m16-kept"),
-            reading=KEPT.label,
-            metrics=("degradation",),
-        ),
-        Settling(
+        settling(("nstorm-fig11-all-levels", "nstorm-fig11-reductions"), _VARIANTS, reading=KEPT),
+        settling(
             ("nstorm-fig11-all-levels", "nstorm-fig11-100", "nstorm-fig11-reductions"),
-            ("nstorm-10-3-m16-unhurried", "nstorm-plus2-10-3-m16-unhurried"),
-            reading=UNHURRIED.label,
-            metrics=("degradation",),
+            _VARIANTS,
+            reading=UNHURRIED,
         ),
     ),
 )

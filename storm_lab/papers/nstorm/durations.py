@@ -18,6 +18,8 @@ from storm_lab.papers.nstorm.testbed import FIRST_S, PERIOD_S
 
 LEVELS = (20, 40, 60, 80, 100)
 """Per cent below the smooth mean; 100 is a standstill."""
+DEGRADED = "seconds of the run with throughput at least {} % below the smooth mean of the same run"
+ANSWERED = "calls answered in the whole run"
 QUIET_S = 20.0
 """Length of the window before a re-assignment in which the previous one is assumed to have no more effect."""
 

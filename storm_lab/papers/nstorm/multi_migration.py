@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measurement
-from storm_lab.experiments.trial import Trial, variant_of, with_trials
-from storm_lab.papers.nstorm.durations import LEVELS, QUIET_S, degraded_s, rate_between, total
-from storm_lab.papers.nstorm.runs import KEPT, READINGS, UNHURRIED, other_readings, with_other_readings
-from storm_lab.papers.nstorm.setting import NSTORM, Setting
+from storm_lab.experiments.trial import with_trials
+from storm_lab.papers.nstorm.durations import (
+    ANSWERED,
+    DEGRADED,
+    LEVELS,
+    QUIET_S,
+    degraded_s,
+    rate_between,
+    total,
+)
+from storm_lab.papers.nstorm.runs import (
+    KEPT,
+    NSTORM,
+    READINGS,
+    UNHURRIED,
+    Setting,
+    other_readings,
+    settling,
+    with_other_readings,
+)
 from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
 
 SLUG = "nstorm-multi-migration"
@@ -67,63 +83,30 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = parameters.seeds
     chosen = set(parameters.integers("moved"))
     variant = {m: moving(m).variant for m in chosen}
-    seconds = "seconds of the run with throughput at least {} % below the smooth mean of the same run"
     found: list[Measurement] = []
     if 16 in chosen:
-        found.append(
-            measurement(
-                "nstorm-fig9-m16-60",
-                degraded_s(tables, variant[16], seeds, 60),
-                unit="s",
-                how=seconds.format(60),
-            )
-        )
+        low = degraded_s(tables, variant[16], seeds, 60)
+        found.append(measurement("nstorm-fig9-m16-60", low, unit="s", how=DEGRADED.format(60)))
     if {2, 4} <= chosen:
-        found.append(
-            by_label(
-                "nstorm-fig10-m4-gt-m2",
-                {f"M-{m}": total(tables, variant[m], seeds) for m in (2, 4)},
-                unit="tuples",
-                how="calls answered in the whole run",
-            )
-        )
+        done = {f"M-{m}": total(tables, variant[m], seeds) for m in (2, 4)}
+        found.append(by_label("nstorm-fig10-m4-gt-m2", done, unit="tuples", how=ANSWERED))
     if 4 in chosen:
-        found.append(
-            measurement(
-                "nstorm-fig10-m4-gain",
-                gain(tables, 4, seeds),
-                unit="%",
-                how="100 * (moved / unmoved - 1), answers in the 20 s before the fourth re-assignment",
-            )
-        )
+        how = "100 * (moved / unmoved - 1), answers in the 20 s before the fourth re-assignment"
+        found.append(measurement("nstorm-fig10-m4-gain", gain(tables, 4, seeds), unit="%", how=how))
     if set(SMALL_M) <= chosen:
-        found.append(
-            Measurement(
-                "nstorm-fig9-small-m",
-                (_widest(tables, [variant[m] for m in SMALL_M], seeds),),
-                unit="s",
-                how=f"largest less smallest of the three means over {len(seeds)} seeds, at the level at "
-                "which they differ most, one number without an interval; " + seconds.format("20 to 100"),
-            )
+        widest = _widest(tables, [variant[m] for m in SMALL_M], seeds)
+        how = (
+            f"largest less smallest of the three means over {len(seeds)} seeds, at the level at which they "
+            f"differ most, one number without an interval; {DEGRADED.format('20 to 100')}"
         )
+        found.append(Measurement("nstorm-fig9-small-m", (widest,), unit="s", how=how))
     if set(PAPERS_M) <= chosen:
-        found += [
-            by_label(
-                "nstorm-fig9-large-m",
-                {
-                    **{f"M-{m}": degraded_s(tables, variant[m], seeds, 60) for m in PAPERS_M},
-                    **{f"standstill/M-{m}": degraded_s(tables, variant[m], seeds, 100) for m in (8, 16)},
-                },
-                unit="s",
-                how=seconds.format("60, or for a standstill 100"),
-            ),
-            by_label(
-                "nstorm-fig10-m-flat",
-                {f"M-{m}": total(tables, variant[m], seeds) for m in PAPERS_M},
-                unit="tuples",
-                how="calls answered in the whole run",
-            ),
-        ]
+        lows = {f"M-{m}": degraded_s(tables, variant[m], seeds, 60) for m in PAPERS_M}
+        stops = {f"standstill/M-{m}": degraded_s(tables, variant[m], seeds, 100) for m in (8, 16)}
+        done = {f"M-{m}": total(tables, variant[m], seeds) for m in PAPERS_M}
+        how = DEGRADED.format("60, or for a standstill 100")
+        found.append(by_label("nstorm-fig9-large-m", {**lows, **stops}, unit="s", how=how))
+        found.append(by_label("nstorm-fig10-m-flat", done, unit="tuples", how=ANSWERED))
     return tuple(found)
 
 
@@ -141,27 +124,10 @@ def _widest(tables: Tables, variants: list[str], seeds: tuple[int, ...]) -> Meas
     return Measured(widest, seeds=len(seeds))
 
 
-def _settling(seeds: int, reading: Trial | None = None) -> Settling:
-    """Further seeds for figure 9's order, which five do not separate."""
-    return Settling(
-        ("nstorm-fig9-large-m",),
-        tuple(variant_of(moving(m).variant, reading) for m in PAPERS_M),
-        seeds,
-        reading.label if reading else "",
-        metrics=("degradation",),
-    )
-
-
-def _settling_two_and_four(seeds: int, reading: Trial | None = None) -> Settling:
-    """Further seeds for figure 10's order of two and four executors, which five seeds do not decide."""
-    return Settling(
-        ("nstorm-fig10-m4-gt-m2",),
-        tuple(variant_of(moving(m).variant, reading) for m in (2, 4)),
-        seeds,
-        reading=reading.label if reading else "",
-        metrics=("throughput_1s",),
-    )
-
+_FIGURE_9 = (("nstorm-fig9-large-m",), [moving(m).variant for m in PAPERS_M])
+"""The claim on figure 9's order, which five seeds do not separate, and its variants."""
+_FIGURE_10 = (("nstorm-fig10-m4-gt-m2",), [moving(m).variant for m in (2, 4)])
+"""The claim on figure 10's order of two and four executors, which five seeds do not decide."""
 
 EXPERIMENT = Experiment(
     slug=SLUG,
@@ -175,10 +141,10 @@ EXPERIMENT = Experiment(
     measure=with_trials(measure, other_readings),
     chosen=READINGS,
     settling=(
-        _settling(30),
-        _settling(12, UNHURRIED),
-        _settling(10, KEPT),
-        _settling_two_and_four(8),
-        _settling_two_and_four(30, UNHURRIED),
+        settling(*_FIGURE_9),
+        settling(*_FIGURE_9, 12, UNHURRIED),
+        settling(*_FIGURE_9, 10, KEPT),
+        settling(*_FIGURE_10, 8, metrics=("throughput_1s",)),
+        settling(*_FIGURE_10, reading=UNHURRIED, metrics=("throughput_1s",)),
     ),
 )

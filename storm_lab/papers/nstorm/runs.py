@@ -1,9 +1,14 @@
-"""The runs of N-Storm's experiments: settings are turned into run specs, and these into descriptions."""
+"""The runs of N-Storm's experiments: a migration method, its cycles, and the number of threads that move.
+
+All experiments of the paper play the same topology on the same servers. Runs are therefore named by their
+setting and not by the figure, so that settings that several figures compare are played once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
 
 from storm_lab.emulator.control.migration.method import MigrationMethod
 from storm_lab.emulator.control.migration.nstorm import NStorm
@@ -13,12 +18,12 @@ from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.unreached import Unreached
-from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.experiment import MOST_SEEDS, RunSpec, Settling
 from storm_lab.experiments.parameter import Parameters, ParameterValue
-from storm_lab.experiments.trial import Trial, under_trials
+from storm_lab.experiments.trial import Trial, under_trials, variant_of
 from storm_lab.monitoring.random_moves import RandomMoves
-from storm_lab.papers.nstorm.setting import REBALANCE, RESTART, THREADS, Setting
 from storm_lab.papers.nstorm.testbed import (
+    COMMON,
     FIRST_S,
     MESSAGES_KEPT,
     MOVABLE,
@@ -36,6 +41,62 @@ from storm_lab.schedulers.storm.default import DefaultScheduler
 
 RUNS = "nstorm-migration"
 """Experiment name under which the runs of all figures are stored."""
+
+REBALANCE = "rebalance"
+RESTART = "restart"
+THREADS = "threads"
+"""Methods: Storm's rebalance command; worker-level restart (Storm*); thread-level update (N-Storm)."""
+
+SYNC_S = 10.0
+POLL_S = 3.0
+"""The cycles T_s and T_w in experiments that do not vary them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What distinguishes one run from the others.
+
+    ``moved`` executors change places at each re-assignment; 0 moves none. ``sync_s`` is T_s, the supervisors'
+    cycle. ``poll_s`` is T_w, the cycle of the workers and of the supervisors' check of their processes.
+    ``kill_delay_s`` turns N-Storm into N-Storm+. ``wait_s`` is the wait of the rebalance command.
+    """
+
+    method: str
+    moved: int = 1
+    sync_s: float = SYNC_S
+    poll_s: float = POLL_S
+    kill_delay_s: float = 0.0
+    wait_s: float = 30.0
+
+    @property
+    def variant(self) -> str:
+        """Name of the setting's runs, usable as a file name."""
+        if self.method == REBALANCE:
+            return f"storm-wait{self.wait_s:g}-m{self.moved}"
+        if self.method == RESTART:
+            return f"storm-star-m{self.moved}"
+        name = f"nstorm-plus{self.kill_delay_s:g}" if self.kill_delay_s else "nstorm"
+        return f"{name}-{self.sync_s:g}-{self.poll_s:g}-m{self.moved}"
+
+    @property
+    def values(self) -> dict[str, ParameterValue]:
+        """Parameters on which a run of this setting depends, besides the shared ones."""
+        others = {REBALANCE: ("kill_delay_s",), RESTART: ("kill_delay_s", "wait_s"), THREADS: ("wait_s",)}
+        return {name: value for name, value in asdict(self).items() if name not in others[self.method]}
+
+    @classmethod
+    def of(cls, parameters: Parameters) -> Setting:
+        """The setting that a run's parameters describe."""
+        given: dict[str, Any] = {
+            each.name: parameters[each.name] for each in fields(cls) if each.name in parameters
+        }
+        return cls(**given)
+
+
+STAR = Setting(RESTART)
+NSTORM = Setting(THREADS)
+"""Storm* and N-Storm with one moved executor, as in figure 6."""
+
 
 UNHURRIED = Trial(
     "unhurried",
@@ -125,15 +186,11 @@ def cost_model(parameters: Parameters) -> CostModel:
     return replace(CostModel(), warm_up_factor=parameters.number("warm_up_factor"))
 
 
-def _poll_offset_s(parameters: Parameters) -> float | None:
-    in_turn = parameters.text("supervisors") == SUPERVISORS_IN_TURN
-    return parameters.number("supervisors_apart_s") if in_turn else None
-
-
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run; `UserError` if a text cannot be read."""
     parameters = spec.parameters
     setting = Setting.of(parameters)
+    in_turn = parameters.text("supervisors") == SUPERVISORS_IN_TURN
     moves = RandomMoves(TOPOLOGY, setting.moved, FIRST_S, PERIOD_S, MOVABLE) if setting.moved else None
     return EmulationSpec(
         cluster=servers(),
@@ -146,7 +203,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
         services=(moves,) if moves else (),
         migration=migration(setting),
         times=control_times(parameters),
-        timers=timers(setting, _poll_offset_s(parameters)),
+        timers=timers(setting, parameters.number("supervisors_apart_s") if in_turn else None),
         window_s=WINDOW_S,
         sample_every=spec.sample_every,
         warm_up_s=WARM_UP_S,
@@ -154,56 +211,26 @@ def describe(spec: RunSpec) -> EmulationSpec:
     )
 
 
-_SHARED_PARAMETERS = (
-    "duration_s",
-    "words",
-    "calls",
-    "think_ms",
-    "patience_s",
-    "messages",
-    "answers",
-    "supervisors",
-    "supervisors_apart_s",
-    "round_trip_ms",
-    "split_us",
-    "count_us",
-    "jvm_start_s",
-    "poll_ms",
+_SHARED = (
+    *(each.name for each in COMMON if each.name not in ("seeds", "text", "readings")),
+    "warm_up_factor",
 )
 _THREAD_PARAMETERS = ("executor_start_ms", "sync_ms")
 """Parameters that only a thread-level update depends on."""
 
 
-def run_specs(
-    parameters: Parameters,
-    settings: Iterable[Setting],
-    *,
-    tag: str = "",
-    own: Mapping[str, ParameterValue] | None = None,
-) -> tuple[RunSpec, ...]:
-    """Each setting once for every seed; equal settings are played once.
-
-    Args:
-        parameters: the experiment's.
-        settings: what is played.
-        tag: suffix of the variants' names, which distinguishes runs with other shared parameters.
-        own: further parameters of these runs.
-
-    Raises:
-        UserError: the text cannot be read.
-    """
+def run_specs(parameters: Parameters, settings: Iterable[Setting]) -> tuple[RunSpec, ...]:
+    """Each setting once for every seed; equal settings are played once; `UserError`: unreadable text."""
     files = {"text": parameters.text("text")}
     inputs = {"sentences": sentences(files["text"], parameters.integer("words")).digest}
+    shared = parameters.only(name for name in _SHARED if name in parameters)
     found = []
     for setting in dict.fromkeys(settings):
-        shared = parameters.only(
-            (*_SHARED_PARAMETERS, *(_THREAD_PARAMETERS if setting.method == THREADS else ()))
-        )
-        values = shared.changed(**setting.values, **(own or {}))
-        variant = setting.variant + tag
+        own = shared if setting.method == THREADS else shared.without(*_THREAD_PARAMETERS)
+        values = own.changed(**setting.values)
         # Root tuples yield the throughput, so a few logged executions are enough.
         found += [
-            RunSpec(RUNS, variant, seed, values, describe, VERSION, inputs, files, sample_every=1000)
+            RunSpec(RUNS, setting.variant, seed, values, describe, VERSION, inputs, files, sample_every=1000)
             for seed in parameters.seeds
         ]
     return tuple(found)
@@ -221,6 +248,19 @@ def with_other_readings(parameters: Parameters, settings: Sequence[Setting]) -> 
         return run_specs(values, settings)
 
     return (*make_runs(parameters), *under_trials(make_runs, parameters, other_readings(parameters)))
+
+
+def settling(
+    claims: Sequence[str],
+    variants: Sequence[str],
+    seeds: int = MOST_SEEDS,
+    reading: Trial | None = None,
+    *,
+    metrics: tuple[str, ...] = ("degradation",),
+) -> Settling:
+    """More seeds for claims that are measured from these variants, under a reading if one is given."""
+    played = tuple(variant_of(variant, reading) for variant in variants)
+    return Settling(tuple(claims), played, seeds, reading.label if reading else "", metrics=metrics)
 
 
 def trial_tag(name: str, value: float) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
-from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import (
@@ -17,18 +18,30 @@ from storm_lab.experiments.readings import (
     quotients,
     reductions,
 )
-from storm_lab.experiments.trial import Trial, variant_of, with_trials
-from storm_lab.papers.nstorm.durations import degraded_s, mean_per_move_s, min_per_move_s, quiet_per_s, total
+from storm_lab.experiments.trial import Trial, under_trials, with_trials
+from storm_lab.papers.nstorm.durations import (
+    ANSWERED,
+    DEGRADED,
+    degraded_s,
+    mean_per_move_s,
+    min_per_move_s,
+    quiet_per_s,
+    total,
+)
 from storm_lab.papers.nstorm.runs import (
     KEPT,
+    NSTORM,
     READINGS,
+    REBALANCE,
+    STAR,
     UNHURRIED,
+    Setting,
     other_readings,
     run_specs,
+    settling,
     trial_tag,
     with_other_readings,
 )
-from storm_lab.papers.nstorm.setting import NSTORM, REBALANCE, STAR, Setting
 from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
 
 SLUG = "nstorm-single-migration"
@@ -36,8 +49,6 @@ SLUG = "nstorm-single-migration"
 PRINTED = Setting(REBALANCE, wait_s=30.0)
 """Storm with the wait that the paper prints."""
 
-_DEGRADED_PERCENT = 60
-_STANDSTILL_PERCENT = 100
 PARAMETERS: tuple[Parameter, ...] = (
     *COMMON,
     Parameter(
@@ -101,17 +112,28 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     Other waits and costs of cold code are played with the first seed; other numbers of calls, with every
     patience of the callers, with the first few seeds.
     """
-    first = parameters.with_first_seed()
     methods = (fitted(parameters), STAR, NSTORM)
+    settings = tuple(dict.fromkeys((*methods, PRINTED)))
     waits = [Setting(REBALANCE, wait_s=wait_s) for wait_s in parameters.numbers("waits_tried_s")]
     specs = [
-        *with_other_readings(parameters, methods if PRINTED in methods else (*methods, PRINTED)),
-        *run_specs(first, [setting for setting in waits if setting not in (*methods, PRINTED)]),
-        *_caller_runs(parameters),
+        *with_other_readings(parameters, settings),
+        *run_specs(parameters.with_first_seed(), [each for each in waits if each not in settings]),
     ]
-    for factor in dict.fromkeys(parameters.numbers("warm_up_factors_tried")):
-        specs += run_specs(first, methods, tag=trial_tag("warm", factor), own={"warm_up_factor": factor})
-    return tuple(specs)
+    shorter = min(parameters.number("duration_s"), parameters.number("trial_duration_s"))
+    few = parameters.changed(seeds=trial_seeds(parameters), duration_s=shorter)
+    for calls, patience_s, tag in callers_tried(parameters):
+        played = run_specs(few.changed(calls=calls, patience_s=patience_s), (STAR, NSTORM))
+        specs += [replace(spec, variant=spec.variant + tag) for spec in played]
+    cold = [
+        Trial(
+            f"warm{factor:g}",
+            f"cold code {factor:g} times as dear",
+            {"warm_up_factor": factor},
+            requested=True,
+        )
+        for factor in dict.fromkeys(parameters.numbers("warm_up_factors_tried"))
+    ]
+    return (*specs, *under_trials(lambda values: run_specs(values, methods), parameters, cold))
 
 
 def callers_tried(parameters: Parameters) -> tuple[tuple[int, float, str], ...]:
@@ -134,16 +156,6 @@ def trial_seeds(parameters: Parameters) -> tuple[int, ...]:
     return parameters.seeds[: parameters.integer("trial_seeds")]
 
 
-def _caller_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    shorter = min(parameters.number("duration_s"), parameters.number("trial_duration_s"))
-    own = parameters.changed(seeds=trial_seeds(parameters), duration_s=shorter)
-    return tuple(
-        spec
-        for calls, wait_s, tag in callers_tried(parameters)
-        for spec in run_specs(own.changed(calls=calls, patience_s=wait_s), (STAR, NSTORM), tag=tag)
-    )
-
-
 def fitted(parameters: Parameters) -> Setting:
     """Storm with the wait that is fitted to the total degradation of figure 7."""
     return Setting(REBALANCE, wait_s=parameters.number("rebalance_wait_s"))
@@ -152,73 +164,54 @@ def fitted(parameters: Parameters) -> Setting:
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of figures 6 to 8."""
     seeds = parameters.seeds
-    storm, star, ours = (setting.variant for setting in (fitted(parameters), STAR, NSTORM))
-    level = {name: degraded_s(tables, name, seeds, _DEGRADED_PERCENT) for name in (storm, star, ours)}
-    standstill = {name: degraded_s(tables, name, seeds, _STANDSTILL_PERCENT) for name in (storm, star, ours)}
-    each = {name: mean_per_move_s(tables, name, seeds, _DEGRADED_PERCENT) for name in (storm, star, ours)}
-    done = {name: total(tables, name, seeds) for name in (storm, star, ours)}
-    seconds = "seconds of the run with throughput at least {} % below the smooth mean of the same run"
+    storm, star, ours = methods = [setting.variant for setting in (fitted(parameters), STAR, NSTORM)]
+    low, stop = (
+        {name: degraded_s(tables, name, seeds, percent) for name in methods} for percent in (60, 100)
+    )
+    each = {name: mean_per_move_s(tables, name, seeds, 60) for name in methods}
+    stopped = mean_per_move_s(tables, storm, seeds, 100)
+    shortest = min_per_move_s(tables, PRINTED.variant, seeds, 100)
+    quarter = [None if s is None else s / parameters.number("duration_s") for s in low[star]]
+    reduced = {
+        "against-storm": reductions(low[ours], low[storm]),
+        "against-storm-star": reductions(low[ours], low[star]),
+    }
+    order = {
+        f"{label}/{percent}": values[name]
+        for percent, values in ((60, low), (100, stop))
+        for label, name in (("n-storm", ours), ("storm-star", star), ("storm", storm))
+    }
+    done = {name: total(tables, name, seeds) for name in methods}
     moved = "seconds at least {} % below the smooth mean, per re-assignment that the end does not cut off"
-    answers = "calls answered in the whole run: 100 * (new / old - 1)"
+    answers = f"{ANSWERED}: 100 * (new / old - 1)"
+    at_60, at_100, moved_60 = DEGRADED.format(60), DEGRADED.format(100), moved.format(60)
     return (
         measurement(
             "nstorm-fig6-steady-equal",
-            _spread([quiet_per_s(tables, name, seeds) for name in (storm, star, ours)]),
+            _spread([quiet_per_s(tables, name, seeds) for name in methods]),
             unit="%",
             how="100 * (1 - slowest / fastest method), answers in the last 20 s before every re-assignment",
         ),
-        measurement(
-            "nstorm-fig6-storm-stop",
-            mean_per_move_s(tables, storm, seeds, _STANDSTILL_PERCENT),
-            unit="s",
-            how=moved.format(_STANDSTILL_PERCENT),
-        ),
+        measurement("nstorm-fig6-storm-stop", stopped, unit="s", how=moved.format(100)),
         measurement(
             "nstorm-rebalance-min",
-            min_per_move_s(tables, PRINTED.variant, seeds, _STANDSTILL_PERCENT),
+            shortest,
             unit="s",
             how="whole seconds without an answer, shortest re-assignment of a run with the printed wait",
         ),
-        measurement("nstorm-fig6-stormstar", each[star], unit="s", how=moved.format(_DEGRADED_PERCENT)),
+        measurement("nstorm-fig6-stormstar", each[star], unit="s", how=moved_60),
+        measurement("nstorm-stormstar-half", quotients(each[star], each[storm]), unit="ratio", how=moved_60),
+        measurement("nstorm-existing-over-10s", each[star], unit="s", how=moved_60),
+        measurement("nstorm-fig6-nstorm-stop", each[ours], unit="s", how=moved_60),
+        measurement("nstorm-fig7-storm-60", low[storm], unit="s", how=at_60),
+        measurement("nstorm-fig7-storm-100", stop[storm], unit="s", how=at_100),
+        measurement("nstorm-fig7-stormstar-60", low[star], unit="s", how=at_60),
         measurement(
-            "nstorm-stormstar-half",
-            quotients(each[star], each[storm]),
-            unit="ratio",
-            how=moved.format(_DEGRADED_PERCENT),
+            "nstorm-fig7-stormstar-quarter", quarter, unit="share", how=f"{at_60}, over the length of the run"
         ),
-        measurement("nstorm-existing-over-10s", each[star], unit="s", how=moved.format(_DEGRADED_PERCENT)),
-        measurement("nstorm-fig6-nstorm-stop", each[ours], unit="s", how=moved.format(_DEGRADED_PERCENT)),
-        measurement("nstorm-fig7-storm-60", level[storm], unit="s", how=seconds.format(_DEGRADED_PERCENT)),
-        measurement(
-            "nstorm-fig7-storm-100", standstill[storm], unit="s", how=seconds.format(_STANDSTILL_PERCENT)
-        ),
-        measurement("nstorm-fig7-stormstar-60", level[star], unit="s", how=seconds.format(_DEGRADED_PERCENT)),
-        measurement(
-            "nstorm-fig7-stormstar-quarter",
-            [None if s is None else s / parameters.number("duration_s") for s in level[star]],
-            unit="share",
-            how=seconds.format(_DEGRADED_PERCENT) + ", over the length of the run",
-        ),
-        measurement("nstorm-fig7-nstorm-60", level[ours], unit="s", how=seconds.format(_DEGRADED_PERCENT)),
-        by_label(
-            "nstorm-fig7-reductions",
-            {
-                "against-storm": reductions(level[ours], level[storm]),
-                "against-storm-star": reductions(level[ours], level[star]),
-            },
-            unit="%",
-            how="100 * (1 - N-Storm / other), " + seconds.format(_DEGRADED_PERCENT),
-        ),
-        by_label(
-            "nstorm-fig7-order",
-            {
-                f"{label}/{percent}": values[name]
-                for percent, values in ((_DEGRADED_PERCENT, level), (_STANDSTILL_PERCENT, standstill))
-                for label, name in (("n-storm", ours), ("storm-star", star), ("storm", storm))
-            },
-            unit="s",
-            how=seconds.format("60 or 100"),
-        ),
+        measurement("nstorm-fig7-nstorm-60", low[ours], unit="s", how=at_60),
+        by_label("nstorm-fig7-reductions", reduced, unit="%", how=f"100 * (1 - N-Storm / other), {at_60}"),
+        by_label("nstorm-fig7-order", order, unit="s", how=DEGRADED.format("60 or 100")),
         measurement("nstorm-fig8-stormstar-storm", changes(done[star], done[storm]), unit="%", how=answers),
         measurement("nstorm-fig8-nstorm-stormstar", changes(done[ours], done[star]), unit="%", how=answers),
         measurement("nstorm-fig8-nstorm-storm", changes(done[ours], done[storm]), unit="%", how=answers),
@@ -236,7 +229,7 @@ def wait_for(
     """
     points = []
     for wait_s in sorted(set(waits_s)):
-        found = degraded_s(tables, Setting(REBALANCE, wait_s=wait_s).variant, seeds, _DEGRADED_PERCENT)
+        found = degraded_s(tables, Setting(REBALANCE, wait_s=wait_s).variant, seeds, 60)
         known = [value for value in found if value is not None]
         if len(known) == len(seeds):
             points.append((wait_s, sum(known) / len(known)))
@@ -262,20 +255,22 @@ def _spread(methods: list[Samples]) -> Samples:
 _METHODS = ("storm-wait14.5-m1", STAR.variant, NSTORM.variant)
 
 
-def _settling(
-    claims: Sequence[str], methods: Sequence[str], seeds: int, reading: Trial | None = None
-) -> Settling:
-    variants = tuple(variant_of(name, reading) for name in methods)
-    # The notebook shows averages over 10 s in the paper's own setting only.
-    metrics = ("throughput_1s", "degradation", *(() if reading else ("throughput_10s",)))
-    return Settling(tuple(claims), variants, seeds, reading.label if reading else "", metrics=metrics)
-
-
+_TABLES = ("throughput_1s", "degradation")
 _REDUCTIONS = "nstorm-fig7-reductions"
-SETTLING: tuple[Settling, ...] = (
-    _settling((_REDUCTIONS, "nstorm-fig6-storm-stop", "nstorm-fig8-nstorm-storm"), _METHODS, 10),
-    _settling(("nstorm-fig7-storm-60", "nstorm-fig7-storm-100"), _METHODS[:1], 30),
-    _settling(
+SETTLING = (
+    # The notebook shows averages over 10 s in the paper's own setting only.
+    settling(
+        (_REDUCTIONS, "nstorm-fig6-storm-stop", "nstorm-fig8-nstorm-storm"),
+        _METHODS,
+        10,
+        metrics=(*_TABLES, "throughput_10s"),
+    ),
+    settling(
+        ("nstorm-fig7-storm-60", "nstorm-fig7-storm-100"),
+        _METHODS[:1],
+        metrics=(*_TABLES, "throughput_10s"),
+    ),
+    settling(
         (
             _REDUCTIONS,
             "nstorm-fig6-steady-equal",
@@ -292,10 +287,15 @@ SETTLING: tuple[Settling, ...] = (
             "nstorm-fig8-nstorm-storm",
         ),
         _METHODS,
-        30,
-        UNHURRIED,
+        reading=UNHURRIED,
+        metrics=_TABLES,
     ),
-    _settling(("nstorm-fig7-storm-60", "nstorm-fig6-nstorm-stop", _REDUCTIONS), _METHODS, 30, KEPT),
+    settling(
+        ("nstorm-fig7-storm-60", "nstorm-fig6-nstorm-stop", _REDUCTIONS),
+        _METHODS,
+        reading=KEPT,
+        metrics=_TABLES,
+    ),
 )
 """Claims that five seeds do not settle: the supervisors' phases decide how long each method stops."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from storm_lab.errors import UserError
-from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement, reductions
 from storm_lab.experiments.trial import Trial, under_trials, with_trials
 from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED, plus
-from storm_lab.papers.nstorm.durations import degraded_s, total
+from storm_lab.papers.nstorm.durations import ANSWERED, DEGRADED, degraded_s, total
 from storm_lab.papers.nstorm.multi_migration import moving
 from storm_lab.papers.nstorm.runs import (
     KEPT,
@@ -17,6 +17,7 @@ from storm_lab.papers.nstorm.runs import (
     UNHURRIED,
     other_readings,
     run_specs,
+    settling,
     trial_tag,
     with_other_readings,
 )
@@ -116,23 +117,16 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     if parameters.integer("moved") != 16 or parameters.number("kill_delay_s") != 2.0 or BEST not in chosen:
         return ()
     seeds = parameters.seeds
-    seconds = "seconds of the run with throughput at least {} % below the smooth mean of the same run"
     variant = {pair: plus(parameters, *pair).variant for pair in chosen}
     low = {pair: degraded_s(tables, variant[pair], seeds, 60) for pair in chosen}
+    stop = degraded_s(tables, variant[BEST], seeds, 100)
+    reduced = reductions(low[BEST], degraded_s(tables, moving(16).variant, seeds, 60))
+    at_60 = DEGRADED.format(60)
+    against = f"100 * (1 - N-Storm+ at 1 s and 300 ms / N-Storm at 10 s and 3 s), {at_60}"
     found = [
-        measurement("nstorm-fig13-best-60", low[BEST], unit="s", how=seconds.format(60)),
-        measurement(
-            "nstorm-fig13-best-100",
-            degraded_s(tables, variant[BEST], seeds, 100),
-            unit="s",
-            how=seconds.format(100),
-        ),
-        measurement(
-            "nstorm-plus-82",
-            reductions(low[BEST], degraded_s(tables, moving(16).variant, seeds, 60)),
-            unit="%",
-            how="100 * (1 - N-Storm+ at 1 s and 300 ms / N-Storm at 10 s and 3 s), " + seconds.format(60),
-        ),
+        measurement("nstorm-fig13-best-60", low[BEST], unit="s", how=at_60),
+        measurement("nstorm-fig13-best-100", stop, unit="s", how=DEGRADED.format(100)),
+        measurement("nstorm-plus-82", reduced, unit="%", how=against),
     ]
     if set(PAPERS_CYCLES) <= set(chosen):
         parts = {
@@ -141,18 +135,13 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             "nstorm-fig13-best": PAPERS_CYCLES,
         }
         for claim, pairs in parts.items():
-            values = {label_of(pair): low[pair] for pair in pairs}
-            found.append(by_label(claim, values, unit="s", how=seconds.format(60)))
-        found.append(
-            by_label(
-                "nstorm-fig14-order",
-                {label_of(pair): total(tables, variant[pair], seeds) for pair in PAPERS_CYCLES},
-                unit="tuples",
-                how="calls answered in the whole run",
-            )
-        )
+            found.append(by_label(claim, {label_of(pair): low[pair] for pair in pairs}, unit="s", how=at_60))
+        done = {label_of(pair): total(tables, variant[pair], seeds) for pair in PAPERS_CYCLES}
+        found.append(by_label("nstorm-fig14-order", done, unit="tuples", how=ANSWERED))
     return tuple(found)
 
+
+_PLUS = [f"nstorm-plus2-{sync_s:g}-{poll_s:g}-m16" for sync_s, poll_s in PAPERS_CYCLES]
 
 EXPERIMENT = Experiment(
     slug=SLUG,
@@ -166,36 +155,26 @@ EXPERIMENT = Experiment(
     measure=with_trials(measure, lambda parameters: (*other_readings(parameters), *_poll_trials(parameters))),
     chosen=READINGS,
     settling=(
-        Settling(
+        settling(
             ("nstorm-fig13-decline", "nstorm-fig13-last-worse", "nstorm-fig14-order"),
-            ("nstorm-plus2-*-kept",),
-            seeds=12,
-            reading=KEPT.label,
+            ("nstorm-plus2-*",),
+            12,
+            KEPT,
             metrics=("throughput_1s", "degradation"),
         ),
-        Settling(
+        settling(
             ("nstorm-fig13-best-60", "nstorm-fig13-best-100", "nstorm-plus-82"),
-            ("nstorm-plus2-1-0.3-m16-unhurried", "nstorm-10-3-m16-unhurried"),
-            reading=UNHURRIED.label,
+            ("nstorm-plus2-1-0.3-m16", "nstorm-10-3-m16"),
+            reading=UNHURRIED,
             metrics=("throughput_1s", "degradation"),
         ),
-        Settling(
-            ("nstorm-fig13-decline",),
-            tuple(f"nstorm-plus2-{pair}-m16-unhurried" for pair in ("10-3", "3-1", "1-0.3")),
-            seeds=20,
-            reading=UNHURRIED.label,
-            metrics=("degradation",),
-        ),
-        Settling(
+        settling(("nstorm-fig13-decline",), _PLUS[:3], 20, UNHURRIED),
+        settling(
             ("nstorm-fig13-best", "nstorm-fig14-order"),
-            ("nstorm-plus2-*-unhurried",),
-            reading=UNHURRIED.label,
+            ("nstorm-plus2-*",),
+            reading=UNHURRIED,
             metrics=("throughput_1s", "degradation"),
         ),
-        Settling(
-            ("nstorm-fig13-decline", "nstorm-fig13-last-worse", "nstorm-fig13-best"),
-            tuple(f"nstorm-plus2-{pair}-m16" for pair in ("10-3", "3-1", "1-0.3", "0.3-0.1")),
-            metrics=("degradation",),
-        ),
+        settling(("nstorm-fig13-decline", "nstorm-fig13-last-worse", "nstorm-fig13-best"), _PLUS),
     ),
 )
