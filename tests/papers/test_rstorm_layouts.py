@@ -7,13 +7,12 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.model import Grouping
 from storm_lab.model.executor import executors_of
-from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, scheduler_of
-from storm_lab.papers.rstorm.event_lines import EVENTS, event_lines
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, scheduler_of, topology_plan
 from storm_lab.papers.rstorm.layouts import MICRO, YAHOO, layout
 from storm_lab.papers.rstorm.recording import load_recordings
-from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import VERSION, emulab, emulab_costs
 from storm_lab.papers.rstorm.usercode import Effort
+from storm_lab.papers.rstorm.yahoo import EVENTS, event_lines
 from storm_lab.schedulers.contract import SchedulingView
 
 

@@ -21,9 +21,9 @@ from storm_lab.live.suite.build import in_sequence, quota_cluster
 from storm_lab.live.suite.floods import FLOOD
 from storm_lab.live.suite.scene import Program, Scene, Schedule
 from storm_lab.model import Assignment, Cluster, Executor, Resources, Slot, StormVersion, executors_of
+from storm_lab.papers.rstorm.emulab_runs import topology_plan
 from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.recording import load_recordings
-from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.usercode import Effort, lines_of
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.papers.rstorm import RStormScheduler

@@ -36,10 +36,9 @@ from storm_lab.experiments.readings import (
     value_of,
 )
 from storm_lab.experiments.trial import TRIALS, Trial, explained, runs_of
-from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, on_emulab, scheduler_of
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, on_emulab, scheduler_of, topology_plan
 from storm_lab.papers.rstorm.layouts import ASKED_WORKERS, MICRO, layout
 from storm_lab.papers.rstorm.sinks import UNIT, gains, rates_of
-from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
 from storm_lab.papers.rstorm.usercode import Effort
 

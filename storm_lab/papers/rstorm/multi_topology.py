@@ -7,8 +7,6 @@ as a reading.
 
 from __future__ import annotations
 
-from functools import partial
-
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
@@ -16,14 +14,11 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement, quotients
 from storm_lab.experiments.trial import TRIALS, Trial, runs_of, with_trials
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS, on_emulab, scheduler_of
-from storm_lab.papers.rstorm.event_lines import event_lines
 from storm_lab.papers.rstorm.layouts import YAHOO, layout
 from storm_lab.papers.rstorm.recording import Layout
 from storm_lab.papers.rstorm.sinks import UNIT, gains, sums_of
-from storm_lab.papers.rstorm.streaming import topology_plan
-from storm_lab.papers.rstorm.testbed import MACHINES, VERSION, emulab
-from storm_lab.papers.rstorm.usercode import Effort
-from storm_lab.papers.rstorm.yahoo import STREAMING
+from storm_lab.papers.rstorm.testbed import MACHINES, emulab
+from storm_lab.papers.rstorm.yahoo import STREAMING, over_lines, plan
 
 SLUG = "rstorm-multi-topology"
 SHARED_MACHINES = 24
@@ -77,18 +72,9 @@ TRIED: tuple[Trial, ...] = (
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Both topologies under each scheduler, and the trials; `UserError` if the lines cannot be read."""
-    lines = event_lines(parameters.text("lines"))
     shared = parameters.without("seeds", "trials", "lines")
-    make = partial(
-        RunSpec,
-        SLUG,
-        describe=describe,
-        storm_version=VERSION,
-        inputs={"lines": lines.digest},
-        files={"lines": parameters.text("lines")},
-        sample_every=5000,
-    )
-    return runs_of(make, {name: {"scheduler": name} for name in SCHEDULERS}, parameters, shared, TRIED)
+    settings = {name: {"scheduler": name} for name in SCHEDULERS}
+    return runs_of(over_lines(SLUG, describe, parameters), settings, parameters, shared, TRIED)
 
 
 def submitted(parameters: Parameters) -> tuple[Layout, ...]:
@@ -100,16 +86,7 @@ def submitted(parameters: Parameters) -> tuple[Layout, ...]:
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run."""
     values = spec.parameters
-    plans = tuple(
-        topology_plan(
-            made.topology,
-            made.definitions,
-            event_lines(spec.files["lines"]).lines,
-            effort=Effort(character_us=values.number("character_us")),
-            lines_per_s=values.number("lines_per_s"),
-        )
-        for made in submitted(values)
-    )
+    plans = tuple(plan(spec, made) for made in submitted(values))
     cluster = emulab(SHARED_MACHINES, core_mhz=values.number("clock_mhz"))
     return on_emulab(spec, cluster, plans, scheduler_of(values.text("scheduler")))
 

@@ -20,11 +20,10 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement
 from storm_lab.experiments.trial import TRIALS, Trial, runs_of
 from storm_lab.papers.rstorm import recorded_setup
-from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of, topology_plan
 from storm_lab.papers.rstorm.layouts import MICRO, layout
 from storm_lab.papers.rstorm.recording import Layout
 from storm_lab.papers.rstorm.sinks import gains, rates_of
-from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, WORKERS, emulab
 from storm_lab.papers.rstorm.usercode import WORD
 

@@ -13,9 +13,8 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, value_of
 from storm_lab.model import Assignment, Component, Slot, Subscription, Topology
 from storm_lab.model.executor import executors_of
-from storm_lab.papers.rstorm.emulab_runs import DEFAULT, on_emulab, scheduler_of
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, on_emulab, scheduler_of, topology_plan
 from storm_lab.papers.rstorm.recording import Definition
-from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
 from storm_lab.papers.rstorm.usercode import FIELDS
 

@@ -32,7 +32,8 @@ def cost_table(cost: CostModel, host: Node, processes: Sequence[int] = (1, 2, 3,
         slowdown = cost.slowdown(host, count) / one
         crowding = cost.cache_sharing_factor(host, count)
         memory = slowdown / crowding
-        carried = [memory * _crowding(implied_penalty(cost, host, lost), count) for lost in REGRESSED_S]
+        penalties = [implied_penalty(cost, host, lost) for lost in REGRESSED_S]
+        carried = [memory * (1.0 + penalty * max(0, count - 1)) for penalty in penalties]
         rows.append((count, crowding, memory, slowdown, WINDOW_S * (1 - 1 / slowdown), *carried))
     columns = ["processes", "crowding", "memory", "slowdown", "lost_s"]
     return pd.DataFrame(rows, columns=[*columns, "recorded_low", "recorded", "recorded_high"])
@@ -42,7 +43,3 @@ def implied_penalty(cost: CostModel, host: Node, lost_s: float) -> float:
     """The penalty of a further process with which two lose ``lost_s`` of 10 s; memory is unchanged."""
     memory = cost.slowdown(host, 2) / cost.slowdown(host, 1) / cost.cache_sharing_factor(host, 2)
     return WINDOW_S / (WINDOW_S - lost_s) / memory - 1.0
-
-
-def _crowding(penalty: float, processes: int) -> float:
-    return 1.0 + penalty * max(0, processes - 1)

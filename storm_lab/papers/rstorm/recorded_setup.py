@@ -9,16 +9,24 @@ Processing were not recorded, so the schedulers place them, and nothing was cali
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.measurement import Basis
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.experiments.readings import Samples, Tables
-from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS, on_emulab, scheduler_of
+from storm_lab.experiments.trial import runs_of
+from storm_lab.papers.rstorm.emulab_runs import (
+    DEFAULT,
+    RSTORM,
+    SCHEDULERS,
+    on_emulab,
+    scheduler_of,
+    topology_plan,
+)
 from storm_lab.papers.rstorm.recording import PACKAGED, load_recordings
 from storm_lab.papers.rstorm.sinks import gains_relative_to_new, rates_of
-from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import VERSION, recorded_hosts
 from storm_lab.papers.rstorm.usercode import CHARACTER_US, Effort, lines_of
 
@@ -43,45 +51,32 @@ def runs(slug: str, topologies: Sequence[str], parameters: Parameters) -> tuple[
     shared = parameters.only(
         name for name in ("duration_s", "from_s", "clock_mhz", "character_us") if name in parameters
     )
-    inputs, files = {"recordings": load_recordings().digest}, {"recordings": PACKAGED}
-    return tuple(
-        RunSpec(
-            experiment=slug,
-            variant=recorded_variant(topology, scheduler),
-            seed=seed,
-            parameters=shared.changed(topology=topology, scheduler=scheduler),
-            describe=describe,
-            storm_version=VERSION,
-            inputs=inputs,
-            files=files,
-            sample_every=5000,
-        )
-        for topology in topologies
-        for scheduler in SCHEDULERS
-        for seed in parameters.seeds
+    settings = {
+        recorded_variant(t, s): {"topology": t, "scheduler": s} for t in topologies for s in SCHEDULERS
+    }
+    make = partial(
+        RunSpec,
+        slug,
+        describe=describe,
+        storm_version=VERSION,
+        inputs={"recordings": load_recordings().digest},
+        files={"recordings": PACKAGED},
+        sample_every=5000,
     )
+    return runs_of(make, settings, parameters, shared, ())
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run."""
     values, recordings = spec.parameters, load_recordings(spec.files["recordings"])
-    recorded = recordings.topology(values.text("topology"))
-    character_us = values.number("character_us") if "character_us" in values else CHARACTER_US
-    plan = topology_plan(
-        recorded.topology,
-        recorded.definitions,
-        lines_of(recordings.line_lengths),
-        effort=Effort(character_us),
-    )
-    scheduler = values.text("scheduler")
+    recorded, scheduler = recordings.topology(values.text("topology")), values.text("scheduler")
+    effort = Effort(values.number("character_us") if "character_us" in values else CHARACTER_US)
+    lines = lines_of(recordings.line_lengths)
+    plan = topology_plan(recorded.topology, recorded.definitions, lines, effort=effort)
     made = recorded.runs.get(_RECORDED_AS[scheduler])
-    return on_emulab(
-        spec,
-        recorded_hosts(values.number("clock_mhz")),
-        (plan,),
-        scheduler_of(scheduler),
-        placement=None if made is None else made.placement,
-    )
+    placement = None if made is None else made.placement
+    cluster = recorded_hosts(values.number("clock_mhz"))
+    return on_emulab(spec, cluster, (plan,), scheduler_of(scheduler), placement=placement)
 
 
 def gains(tables: Tables, topology: str, seeds: Sequence[int], from_s: float) -> tuple[Samples, Basis]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import cast
 
 import pandas as pd
@@ -24,6 +24,7 @@ from storm_lab.experiments.parameter import Parameter, Parameters, seed_paramete
 from storm_lab.experiments.readings import Tables
 from storm_lab.experiments.trial import TRIALS, Trial, played, variant_of
 from storm_lab.model import Assignment, InvalidAssignmentError, check_assignment, executors_of
+from storm_lab.papers.rstorm.emulab_runs import topology_plan
 from storm_lab.papers.rstorm.recording import (
     PACKAGED,
     RecordedRun,
@@ -32,7 +33,6 @@ from storm_lab.papers.rstorm.recording import (
     load_recordings,
     merged_by_host,
 )
-from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, VERSION, emulab_costs, recorded_hosts
 from storm_lab.papers.rstorm.usercode import CHARACTER_US, Effort, lines_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
@@ -95,19 +95,12 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     shared = parameters.only(("duration_s", "from_s", "clock_mhz", "character_us"))
     recorded = {run.variant for run in recordings.runs}
     inputs, files = {"recordings": recordings.digest}, {"recordings": parameters.text("recordings")}
+    # Nothing is acked. Counters yield the throughput, so a few logged executions are enough.
+    make = partial(
+        RunSpec, SLUG, describe=describe, storm_version=VERSION, inputs=inputs, files=files, sample_every=5000
+    )
     return tuple(
-        # Nothing is acked. Counters yield the throughput, so a few logged executions are enough.
-        RunSpec(
-            experiment=SLUG,
-            variant=variant_of(variant, trial),
-            seed=seed,
-            parameters=values,
-            describe=describe,
-            storm_version=VERSION,
-            inputs=inputs,
-            files=files,
-            sample_every=5000,
-        )
+        make(variant=variant_of(variant, trial), seed=seed, parameters=values)
         for trial, values, seeds in played(parameters, shared, TRIED)
         for variant in _variants(recordings, trial, what_if=parameters.flag("what_if"))
         for seed in (seeds if variant in recorded else seeds[:1])

@@ -3,29 +3,49 @@
 Spouts emit lines without pause. What the real bolts computed was not published. Here they shorten, filter,
 pass on and lengthen lines, as in the authors' public code. This user code runs over real text, line by line,
 so what a filter drops and how long a line remains determine the load behind it.
+
+The paper streams event-level advertising data that was never published. The authors' public code repeats
+eight log lines. The eight lines here are new but have the same lengths.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
+from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
+from storm_lab.experiments.experiment import Describe, Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement
 from storm_lab.experiments.trial import TRIALS, Trial, runs_of
 from storm_lab.papers.rstorm import recorded_setup
-from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of
-from storm_lab.papers.rstorm.event_lines import EVENTS, event_lines
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of, topology_plan
 from storm_lab.papers.rstorm.layouts import YAHOO, layout
+from storm_lab.papers.rstorm.recording import Layout
 from storm_lab.papers.rstorm.sinks import gains, rates_of
-from storm_lab.papers.rstorm.streaming import topology_plan
 from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, MACHINES, SEEDS, VERSION, WORKERS, emulab
 from storm_lab.papers.rstorm.usercode import Effort
+from storm_lab.workloads.text import Text, read_text
 
 SLUG = "rstorm-yahoo"
+
+EVENTS = "events"
+
+_LINES = (
+    "GET /finance/quotes 200 1843",
+    "2014-12-02T08:15:07 page=/sport/tables ad=40817 slot=top user=9f3c view=1",
+    "2014-12-02T08:15:09 page=/news/world/story-18442 ref=/news ad=51290 "
+    "slot=side user=1b77e0 campaign=winter click=1 ms=1840",
+    "ad=40817 slot=top impression=1",
+    "logout",
+    "beacon user=9f3c71 dwell=112.4s",
+    "view /mail",
+    "click ad=51290 cost=0.4",
+)
 
 STREAMING: tuple[Parameter, ...] = (
     SEEDS,
@@ -65,37 +85,56 @@ TRIED: tuple[Trial, ...] = (
 """Trials. Six machines are those of the recordings; the paper has twelve."""
 
 
+def event_lines(choice: str) -> Text:
+    """The lines of ``events`` or of a text file, without blank ones; `UserError` if unreadable or empty."""
+    if choice == EVENTS:
+        return Text(EVENTS, _LINES)
+    text = read_text(Path(choice), name=choice, field="lines")
+    return Text(text.name, tuple(line for line in text.lines if line.strip()))
+
+
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Each topology and scheduler, here and as recorded, and trials; `UserError`: unreadable lines."""
-    lines = event_lines(parameters.text("lines"))
     shared = parameters.without("seeds", "trials", "lines").changed(machines=MACHINES)
     settings = {f"{t}-{s}": {"topology": t, "scheduler": s} for t in YAHOO for s in SCHEDULERS}
-    make = partial(
+    make = over_lines(SLUG, describe, parameters)
+    return runs_of(make, settings, parameters, shared, TRIED) + recorded_setup.runs(SLUG, YAHOO, parameters)
+
+
+def over_lines(slug: str, describe: Describe, parameters: Parameters) -> Callable[..., RunSpec]:
+    """What makes a run over the parameter ``lines``; `UserError` if they cannot be read.
+
+    Nothing is acked, and counters yield the throughput, so a few logged executions are enough.
+    """
+    lines = parameters.text("lines")
+    return partial(
         RunSpec,
-        SLUG,
+        slug,
         describe=describe,
         storm_version=VERSION,
-        inputs={"lines": lines.digest},
-        files={"lines": parameters.text("lines")},
-        # Nothing is acked, and counters yield the throughput.
+        inputs={"lines": event_lines(lines).digest},
+        files={"lines": lines},
         sample_every=5000,
     )
-    return runs_of(make, settings, parameters, shared, TRIED) + recorded_setup.runs(SLUG, YAHOO, parameters)
+
+
+def plan(spec: RunSpec, made: Layout) -> TopologyPlan:
+    """Topology, trace and sources of a run over lines."""
+    return topology_plan(
+        made.topology,
+        made.definitions,
+        event_lines(spec.files["lines"]).lines,
+        effort=Effort(character_us=spec.parameters.number("character_us")),
+        lines_per_s=spec.parameters.number("lines_per_s"),
+    )
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run."""
     values = spec.parameters
     made = layout(values.text("topology"), workers=values.integer("workers"))
-    plan = topology_plan(
-        made.topology,
-        made.definitions,
-        event_lines(spec.files["lines"]).lines,
-        effort=Effort(character_us=values.number("character_us")),
-        lines_per_s=values.number("lines_per_s"),
-    )
     cluster = emulab(values.integer("machines"), core_mhz=values.number("clock_mhz"))
-    return on_emulab(spec, cluster, (plan,), scheduler_of(values.text("scheduler")))
+    return on_emulab(spec, cluster, (plan(spec, made),), scheduler_of(values.text("scheduler")))
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
