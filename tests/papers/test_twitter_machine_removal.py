@@ -101,8 +101,10 @@ def _stages() -> object:
             rates.append(level * 1e6 / 60 / 100 * (0.5 if shaken else 1.0))
             means.append(100 * 10.0 * (stage + 1) * (2.0 if shaken else 1.0))
             tuples.append(10)
+    throughput = series(VARIANT, 1, 60.0, acked_per_s=rates)
     return tables(
-        throughput_60s=series(VARIANT, 1, 60.0, acked_per_s=rates),
+        runs=throughput,
+        throughput_60s=throughput,
         latency_60s=series(VARIANT, 1, 60.0, complete_mean_ms=means, tuples=tuples),
     )
 

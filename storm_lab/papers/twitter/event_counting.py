@@ -19,22 +19,20 @@ from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter
 from storm_lab.model import Cluster, StormVersion
 from storm_lab.papers.twitter.testbed import (
-    CORE_MHZ,
+    CHECKPOINT_S,
     COUNT_TOPOLOGY,
     IN_TURN,
     WORKERS,
     client_event_count,
     default_scheduler,
+    trace_of,
 )
-from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.client_events import AddReports, ClientEventCosts, CountUsers, Distribute, ReadEvents
+from storm_lab.workloads.client_events import ClientEventCosts
 from storm_lab.workloads.workload_trace import WorkloadTrace
 
 EVENTS = 20_000
 """Events in the trace, which the spouts read repeatedly: hundreds for every counter."""
 USERS = 10_000_000
-CHECKPOINT_S = 2.0
-"""A Kafka spout stores its offset every 2 s (section 3.3.1)."""
 
 QUIET_UNTIL_S = 60.0
 """A ramped log is empty until here, when all workers know each other: 0.8 loses tuples sent earlier."""
@@ -101,17 +99,8 @@ TOPOLOGY_NAMES = tuple(parameter.name for parameter in TOPOLOGY_PARAMETERS)
 @lru_cache(maxsize=8)
 def _trace(seed: int, costs: ClientEventCosts, version: StormVersion) -> WorkloadTrace:
     """Cached, as it is the same for every number of machines and ackers and every pending limit."""
-    return build_trace(
-        client_event_count(ackers=1, max_spout_pending=1, message_timeout_s=30.0),
-        {
-            "spout": ReadEvents(EVENTS, USERS, seed, costs),
-            "distributor": Distribute(costs),
-            "user-count": CountUsers(costs),
-            "aggregator": AddReports(costs),
-        },
-        version,
-        reference_mhz=CORE_MHZ,
-    )
+    topology = client_event_count(ackers=1, max_spout_pending=1, message_timeout_s=30.0)
+    return trace_of(topology, costs, seed, version, events=EVENTS, users=USERS)
 
 
 def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:

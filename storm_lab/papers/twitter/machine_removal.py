@@ -87,36 +87,37 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
     The short ones have other windows, other numbers of ackers, or a log that is not always full.
     """
-
-    def make_runs(
-        variant: str, values: Parameters, describe: Describe, seeds: Sequence[int]
-    ) -> list[RunSpec]:
-        return [RunSpec(SLUG, variant, seed, values, describe, VERSION, sample_every=500) for seed in seeds]
-
     first = parameters.seeds[:1]
     stages = parameters.only(("stage_s", "bundle", "slot_order", *TOPOLOGY_NAMES))
-    specs = make_runs(VARIANT, stages, describe, parameters.seeds)
     other = stages.changed(slot_order=other_order(parameters))
-    specs += make_runs(VARIANT + SLOTS_TAG, other, describe, reading_seeds(parameters))
     fetching = with_fetches(stages, parameters)
-    specs += make_runs(VARIANT + FETCH_TAG, fetching, describe, reading_seeds(parameters, FETCH_TAG))
+    settings: list[tuple[str, Parameters, Describe, Sequence[int]]] = [
+        (VARIANT, stages, describe, parameters.seeds),
+        (VARIANT + SLOTS_TAG, other, describe, reading_seeds(parameters)),
+        (VARIANT + FETCH_TAG, fetching, describe, reading_seeds(parameters, FETCH_TAG)),
+    ]
     pending, ackers = parameters.integer("max_spout_pending"), parameters.integer("ackers")
-    settings = dict.fromkeys(
+    tried = dict.fromkeys(
         [
             (pending, ackers),
-            *((tried, ackers) for tried in parameters.integers("pending_tried")),
-            *((pending, tried) for tried in parameters.integers("ackers_tried")),
+            *((limit, ackers) for limit in parameters.integers("pending_tried")),
+            *((pending, number) for number in parameters.integers("ackers_tried")),
         ]
     )
     fresh = parameters.only(("bundle", *TOPOLOGY_NAMES))
-    for setting in settings:
+    for limit, number in tried:
         for count in TRIED_MACHINES:
-            values = fresh.changed(machines=count, max_spout_pending=setting[0], ackers=setting[1])
-            specs += make_runs(fresh_variant(count, *setting), values, describe_fresh, first)
+            values = fresh.changed(machines=count, max_spout_pending=limit, ackers=number)
+            settings.append((fresh_variant(count, limit, number), values, describe_fresh, first))
     supplied = parameters.only(("supply_million_a_min", *TOPOLOGY_NAMES)).changed(
         bundle=SUPPLIED_BUNDLE, message_timeout_s=SUPPLIED_TIMEOUT_S
     )
-    return (*specs, *make_runs(SUPPLIED, supplied, describe_supplied, first))
+    settings.append((SUPPLIED, supplied, describe_supplied, first))
+    return tuple(
+        RunSpec(SLUG, variant, seed, values, described, VERSION, sample_every=500)
+        for variant, values, described, seeds in settings
+        for seed in seeds
+    )
 
 
 def removals(stage_s: float) -> FaultPlan:

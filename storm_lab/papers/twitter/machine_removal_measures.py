@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import pandas as pd
 
@@ -16,9 +15,8 @@ from storm_lab.experiments.readings import (
     mean_over,
     measurement,
     of_run,
-    under_reading,
 )
-from storm_lab.experiments.trial import Trial
+from storm_lab.experiments.trial import Trial, explained
 from storm_lab.papers.twitter.event_counting import latency_ms, million_a_minute, series
 from storm_lab.papers.twitter.fetches import CHOSEN_ON
 from storm_lab.papers.twitter.testbed import SLOT_ORDERS
@@ -152,12 +150,10 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of section 3.4, in the setting itself and under the readings."""
     found = list(_measure(tables, parameters))
     for tag, name in readings(parameters).items():
-        trial = Trial(tag[1:], name, chosen_on=CHOSEN_ON if tag == FETCH_TAG else ())
+        chosen_on = CHOSEN_ON if tag == FETCH_TAG else ()
+        trial = Trial(tag[1:], name, reading=True, chosen_on=chosen_on)
         few = parameters.changed(seeds=reading_seeds(parameters, tag))
-        found += [
-            replace(each, reading=name, basis=trial.basis(each))
-            for each in _measure(under_reading(tables, tag), few)
-        ]
+        found += explained(_measure, tables, few, (trial,))
     return tuple(found)
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 import pandas as pd
 
 from storm_lab.emulator.control.service import Service
-from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
@@ -32,7 +32,7 @@ from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.monitoring.pending_tuner import CommittedOffset, PendingTuning, TunerSettings
 from storm_lab.papers.twitter.event_counting import READ_US
-from storm_lab.papers.twitter.testbed import VERSION, counting, machines, passing, spouts, trace_of
+from storm_lab.papers.twitter.testbed import VERSION, counting, kafka_log, machines, passing, spouts, trace_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.client_events import ClientEventCosts
 from storm_lab.workloads.workload_trace import WorkloadTrace
@@ -41,7 +41,6 @@ SLUG = "twitter-max-spout-pending"
 TOPOLOGY = "heavy-work"
 SPOUTS = 4
 WORKERS = 4
-CHECKPOINT_S = 2.0
 
 NO_LIMIT = 0
 CONVERGED = 0.75
@@ -89,27 +88,21 @@ def topology(limit: int) -> Topology:
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Every static limit, no limit, the tuner from every first value, and spouts without message ids."""
-    limits = tuple(dict.fromkeys(parameters.integers("limits")))
+    limits = parameters.integers("limits")
     load = parameters.only(("lines_per_s", "work_ms"))
     static = load.changed(duration_s=parameters.number("static_s"))
     tuned = load.changed(duration_s=parameters.number("tuned_s"), **parameters.only(("period_s", "similar")))
-    settings = [
-        *(
-            (tuner_variant(first), tuned.changed(first_limit=first, anchored=True))
-            for first in dict.fromkeys(parameters.integers("first_limits"))
-        ),
-        *(
-            (static_variant(limit), static.changed(limit=limit, anchored=True))
-            for limit in (*limits, NO_LIMIT)
-        ),
-        *(
-            (unreliable_variant(limit), static.changed(limit=limit, anchored=False))
-            for limit in (min(limits), NO_LIMIT)
-        ),
-    ]
+    settings = {
+        tuner_variant(first): tuned.changed(first_limit=first, anchored=True)
+        for first in parameters.integers("first_limits")
+    }
+    for limit in (*limits, NO_LIMIT):
+        settings[static_variant(limit)] = static.changed(limit=limit, anchored=True)
+    for limit in (min(limits), NO_LIMIT):
+        settings[unreliable_variant(limit)] = static.changed(limit=limit, anchored=False)
     return tuple(
         RunSpec(SLUG, variant, seed, values, describe, VERSION, sample_every=100)
-        for variant, values in settings
+        for variant, values in settings.items()
         for seed in parameters.seeds
     )
 
@@ -129,14 +122,8 @@ def plan(spec: RunSpec) -> TopologyPlan:
     declared = topology(values.integer("limit") if "limit" in values else 0)
     trace = _trace(spec.seed, values.number("work_ms") * 1000, spec.storm_version)
     rate = values.number("lines_per_s")
-    if values.flag("anchored"):
-        source = SourcePlan(
-            SourceKind.RATE,
-            rate_per_s=rate,
-            on_fail=FailurePolicy.REPLAY,
-            checkpoint_ns=round(CHECKPOINT_S * 1e9),
-        )
-    else:
+    source = kafka_log(rate)
+    if not values.flag("anchored"):
         source = SourcePlan(SourceKind.RATE, rate_per_s=rate, anchored=False)
     return TopologyPlan(declared, trace, {"spout": source})
 
@@ -186,10 +173,10 @@ def progress_per_s(tables: Tables, variant: str, seeds: Sequence[int], from_s: f
 def best_static(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> tuple[int, list[float]]:
     """The limit with the most progress over all seeds, and its progress in lines per second, by seed."""
     half = parameters.number("static_s") / 2
-    found: dict[int, list[float]] = {}
-    for limit in dict.fromkeys(parameters.integers("limits")):
-        rates = progress_per_s(tables, static_variant(limit), seeds, half)
-        found[limit] = [rate or 0.0 for rate in rates]
+    found = {
+        limit: [rate or 0.0 for rate in progress_per_s(tables, static_variant(limit), seeds, half)]
+        for limit in parameters.integers("limits")
+    }
     best = max(found, key=lambda limit: sum(found[limit]))
     return best, found[best]
 
@@ -231,8 +218,10 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         "progress": quotients(unlimited, best),
     }
     no_limit = f"no limit, more lines than the machine can work off; {window}"
+    parts = tables.component_throughput_60s
+    of_spouts = parts[parts["component"] == "spout"]
     limited, free = (
-        [_emitted(tables, unreliable_variant(limit), seed) for seed in seeds]
+        [float(of_run(of_spouts, unreliable_variant(limit), seed)["emitted"].sum()) for seed in seeds]
         for limit in (smallest, NO_LIMIT)
     )
     apart = [abs(a - b) for a, b in zip(limited, free, strict=True)]
@@ -254,11 +243,6 @@ def _failures(tables: Tables, column: str, seeds: Sequence[int]) -> Samples:
     return [
         float(of_run(tables.failures_60s, static_variant(NO_LIMIT), seed)[column].sum()) for seed in seeds
     ]
-
-
-def _emitted(tables: Tables, variant: str, seed: int) -> float:
-    rows = of_run(tables.component_throughput_60s, variant, seed)
-    return float(rows.loc[rows["component"] == "spout", "emitted"].sum())
 
 
 EXPERIMENT = Experiment(

@@ -8,7 +8,6 @@ bundles of k flow. Here tuples are slowed down but the control plane is not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -56,12 +55,6 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Windows and removals."""
-
-    def make_runs(
-        variant: str, values: Parameters, describe: Describe, seeds: Sequence[int]
-    ) -> list[RunSpec]:
-        return [RunSpec(SLUG, variant, seed, values, describe, VERSION, sample_every=1000) for seed in seeds]
-
     shared = parameters.only(name for name in TOPOLOGY_NAMES if name in parameters)
     seeds, first = parameters.seeds, parameters.seeds[:1]
     timeouts = tuple(sorted(set(parameters.numbers("timeouts_s"))))
@@ -73,17 +66,21 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     ]
     if parameters.flag("full_scale"):
         sizes.append((1, True, first))
-    specs: list[RunSpec] = []
-    for size, delays, played in sizes:
-        values = windows.changed(bundle=size, delays=delays)
-        specs += make_runs(window_variant(size, delays), values, describe_window, played)
+    settings: list[tuple[str, Parameters, Describe, tuple[int, ...]]] = [
+        (window_variant(size, delays), windows.changed(bundle=size, delays=delays), describe_window, played)
+        for size, delays, played in sizes
+    ]
     removals = sorted(set(parameters.integers("removal_bundles")))
     for size in removals:
         for timeout in timeouts:
             if timeout == timeouts[-1] or size == removals[len(removals) // 2]:
                 values = shared.changed(bundle=size, message_timeout_s=timeout)
-                specs += make_runs(removal_variant(size, timeout), values, describe_removal, first)
-    return tuple(specs)
+                settings.append((removal_variant(size, timeout), values, describe_removal, first))
+    return tuple(
+        RunSpec(SLUG, variant, seed, values, describe, VERSION, sample_every=1000)
+        for variant, values, describe, played in settings
+        for seed in played
+    )
 
 
 def describe_window(spec: RunSpec) -> EmulationSpec:

@@ -8,7 +8,7 @@ everything to be finished. In a fifth run Nimbus is down while a worker and a ma
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
@@ -19,14 +19,13 @@ from storm_lab.experiments.parameter import Parameter, Parameters, seed_paramete
 from storm_lab.experiments.readings import Samples, Tables, by_label, of_run
 from storm_lab.model.topology import Topology
 from storm_lab.papers.twitter.event_counting import READ_US
-from storm_lab.papers.twitter.testbed import VERSION, counting, machines, passing, spouts, trace_of
+from storm_lab.papers.twitter.testbed import VERSION, counting, kafka_log, machines, passing, spouts, trace_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.client_events import ClientEventCosts
 
 SLUG = "twitter-semantics"
 TOPOLOGY = "word-trail"
 MACHINES = 4
-CHECKPOINT_S = 2.0
 SETTLED_S = 60.0
 
 LOG = "log"
@@ -64,10 +63,7 @@ def source(scenario: str, rate: float) -> SourcePlan:
         return SourcePlan(SourceKind.RATE, rate_per_s=rate, on_fail=FailurePolicy.FORGET)
     if scenario == ACKS_OFF:
         return SourcePlan(SourceKind.RATE, rate_per_s=rate, anchored=False)
-    checkpoint_ns = 0 if scenario == HOLDING else round(CHECKPOINT_S * 1e9)
-    return SourcePlan(
-        SourceKind.RATE, rate_per_s=rate, on_fail=FailurePolicy.REPLAY, checkpoint_ns=checkpoint_ns
-    )
+    return replace(kafka_log(rate), checkpoint_ns=0) if scenario == HOLDING else kafka_log(rate)
 
 
 def failures(scenario: str) -> list[dict[str, object]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.model.cluster import Cluster
 from storm_lab.model.machines import TWITTER, numbered, ports
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
@@ -15,6 +16,7 @@ from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.client_events import (
     EVENT_FIELDS,
     REPORT_FIELDS,
+    AddReports,
     ClientEventCosts,
     CountUsers,
     Distribute,
@@ -37,6 +39,8 @@ SPOUTS = 200
 COUNT_TOPOLOGY = "client-event-count"
 REPORT_S = 1.0
 """User counters report once a second (section 3.4)."""
+CHECKPOINT_S = 2.0
+"""A Kafka spout stores its offset every 2 s (section 3.3.1)."""
 
 
 def machines(count: int, slots: int = SLOTS) -> Cluster:
@@ -98,13 +102,21 @@ def counting(name: str, executors: int, source: str, tick_seconds: float | None 
     return Component(name, executors, inputs=(by_user,), outputs=outputs, tick_seconds=tick_seconds)
 
 
+def kafka_log(rate_per_s: float) -> SourcePlan:
+    """A log to which lines are added at a rate; a spout replays it from its last checkpoint."""
+    checkpoint_ns = round(CHECKPOINT_S * 1e9)
+    return SourcePlan(
+        SourceKind.RATE, rate_per_s=rate_per_s, on_fail=FailurePolicy.REPLAY, checkpoint_ns=checkpoint_ns
+    )
+
+
 def trace_of(
     topology: Topology, costs: ClientEventCosts, seed: int, version: StormVersion, *, events: int, users: int
 ) -> WorkloadTrace:
     """The trace of spouts that read ``events`` events of ``users`` users, and of the bolts behind them."""
     code: dict[str, Spout | Bolt] = {"spout": ReadEvents(events, users, seed, costs)}
-    for bolt, kind in zip(topology.bolts, (Distribute, CountUsers), strict=False):
-        code[bolt.id] = kind(costs)
+    kinds = (Distribute(costs), CountUsers(costs), AddReports(costs))
+    code |= {bolt.id: kind for bolt, kind in zip(topology.bolts, kinds, strict=False)}
     return build_trace(topology, code, version, reference_mhz=CORE_MHZ)
 
 

@@ -120,27 +120,24 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
     A further run has heartbeats that wait for their writes, as Storm's do.
     """
-    tried = [
-        (workers_variant(configuration, count), configuration, count, parameters.number("duration_s"))
-        for configuration, counts in _tried(parameters).items()
-        for count in dict.fromkeys(counts)
-    ]
-    tried.append((CAPTURE, DATABASE, parameters.integer("captured_workers"), CAPTURE_S))
-    shared = parameters.only(("partitions", "heartbeat_timeout_s"))
-    played = [
-        (
-            variant,
-            shared.changed(configuration=configuration, workers=workers, duration_s=duration_s),
-            seeds_of(parameters, CAPTURE if variant == CAPTURE else configuration),
+    shared = parameters.only(("duration_s", "partitions", "heartbeat_timeout_s"))
+    settings = {
+        workers_variant(configuration, count): (
+            shared.changed(configuration=configuration, workers=count),
+            seeds_of(parameters, configuration),
         )
-        for variant, configuration, workers, duration_s in tried
-    ]
+        for configuration, counts in _tried(parameters).items()
+        for count in counts
+    }
+    captured = shared.changed(
+        configuration=DATABASE, workers=parameters.integer("captured_workers"), duration_s=CAPTURE_S
+    )
+    settings[CAPTURE] = captured, seeds_of(parameters, CAPTURE)
     most = workers_variant(DEDICATED, max(parameters.integers("dedicated_workers")))
-    values = next(values for variant, values, _ in played if variant == most)
-    played.append((most + WAITING, values.changed(timers_drift=True), parameters.seeds[:1]))
+    settings[most + WAITING] = settings[most][0].changed(timers_drift=True), parameters.seeds[:1]
     return tuple(
         RunSpec(SLUG, variant, seed, values, describe, VERSION)
-        for variant, values, seeds in played
+        for variant, (values, seeds) in settings.items()
         for seed in seeds
     )
 
