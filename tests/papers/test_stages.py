@@ -15,9 +15,8 @@ from storm_lab.experiments.parameter import check_parameters
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.stage import SETTLE_S, stage_runs
 from storm_lab.monitoring.random_moves import RandomMoves
-from storm_lab.papers.experiment_stage import ExperimentStage
 from storm_lab.papers.registry import experiments
-from storm_lab.papers.stages import PAPERS, paper_stage, stage_slugs, stages
+from storm_lab.papers.stages import PAPERS, ExperimentStage, paper_stage, stage_slugs, stages
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.grid import Subject
 from storm_lab.runs.sweep import planned

@@ -77,7 +77,10 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims that compare topologies, and the one on gammas beyond figure 6."""
     seeds = parameters.seeds
     beyond = tuple(dict.fromkeys(parameters.numbers("gammas_beyond")))
-    seven = {topology: seven_nodes(tables, topology, seeds) for topology in SEVEN_NODES}
+    seven = {
+        topology: gains_from(part_of(tables, experiment), gamma, seeds, COMPARED_FROM_S)
+        for topology, (experiment, gamma) in SEVEN_NODES.items()
+    }
     levels = {
         f"{topology}/{name}": processing_ms(
             part_of(tables, SEVEN_NODES[topology][0]), variant, seeds, COMPARED_FROM_S
@@ -99,12 +102,6 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 def tried_variant(variant: str, cores: int) -> str:
     """Variant of a run on nodes with another number of cores."""
     return f"{variant}-c{cores}"
-
-
-def seven_nodes(tables: Tables, topology: str, seeds: Sequence[int]) -> Samples:
-    """Reduction of the mean processing time of a topology on seven nodes, in percent."""
-    experiment, gamma = SEVEN_NODES[topology]
-    return gains_from(part_of(tables, experiment), gamma, seeds, COMPARED_FROM_S)
 
 
 def smallest(tables: Tables, gammas: Sequence[float], seeds: Sequence[int]) -> Samples:
