@@ -60,11 +60,6 @@ PARAMETERS: tuple[Parameter, ...] = (
 )
 
 
-def prefix(kind: str) -> str:
-    """Prefix of the names of a topology's runs."""
-    return f"{kind}-"
-
-
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """The grids of the four topologies."""
     fewer = parameters.changed(seeds=parameters.seeds[: parameters.integer("fixed_seeds")])
@@ -77,7 +72,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
                 kind,
                 parameters if scheduler == ISOLATION else fewer,
                 schedulers=(scheduler,),
-                prefix=prefix(kind),
+                prefix=f"{kind}-",
                 sample_every=1000,
             )
     return tuple(made)

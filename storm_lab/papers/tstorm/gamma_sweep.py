@@ -99,11 +99,6 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     )
 
 
-def tried_variant(variant: str, cores: int) -> str:
-    """Variant of a run on nodes with another number of cores."""
-    return f"{variant}-c{cores}"
-
-
 def smallest(tables: Tables, gammas: Sequence[float], seeds: Sequence[int]) -> Samples:
     """Word Count's smallest gain over these gammas, by seed; None for a seed without any gain."""
     part = part_of(tables, SEVEN_NODES["word-count"][0])

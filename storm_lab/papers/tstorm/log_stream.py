@@ -207,11 +207,6 @@ def describe(spec: RunSpec) -> EmulationSpec:
     return storm_or_tstorm(spec, (plan(spec),))
 
 
-def tried_variant(variant: str, rate_per_s: float) -> str:
-    """Variant of a run with another rate of lines."""
-    return f"{variant}-r{rate_per_s:g}"
-
-
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of figure 8 that the runs with these gammas answer."""
     return tuple(

@@ -55,11 +55,6 @@ def _trials(parameters: Parameters) -> tuple[Trial, ...]:
     )
 
 
-def tried_variant(bolt_ms: float) -> str:
-    """Variant of an overloaded run with another cost of a bolt."""
-    return f"{OVERLOADED}-b{bolt_ms:g}"
-
-
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of figure 3."""
     seeds = parameters.seeds

@@ -102,16 +102,6 @@ def _trials(parameters: Parameters) -> tuple[Trial, ...]:
     )
 
 
-def rule_variant(windows: int) -> str:
-    """Variant of a run in which ``windows`` windows make an overload."""
-    return f"{RELIEVED}-w{windows}"
-
-
-def rate_variant(lines_per_s: float) -> str:
-    """Variant of a run with other lines per second and stream."""
-    return f"{RELIEVED}-r{lines_per_s:g}"
-
-
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of figure 10."""
     seeds = parameters.seeds

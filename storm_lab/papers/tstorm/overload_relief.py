@@ -57,11 +57,6 @@ GAMMAS: tuple[Parameter, ...] = (
 )
 
 
-def tried_variant(gamma: float) -> str:
-    """Variant of a run with another consolidation factor."""
-    return f"{RELIEVED}-g{gamma:g}"
-
-
 def in_one_worker(topology: Topology, cluster: Cluster, version: StormVersion) -> Assignment:
     """All executors of the topology in the first slot of the first node."""
     slot = cluster.nodes[0].slots[0]

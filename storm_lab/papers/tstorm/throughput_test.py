@@ -201,11 +201,6 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     return tuple(found)
 
 
-def tried_variant(variant: str, warm_up_calls: float) -> str:
-    """Variant of a run whose code warms up over another number of calls."""
-    return f"{variant}-u{warm_up_calls:g}"
-
-
 def _measure_start(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[Measurement]:
     over = consolidated_s(tables, variant, seeds)
     minute = "mean processing time of the minute after T-Storm's initial period"

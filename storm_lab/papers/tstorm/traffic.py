@@ -45,11 +45,6 @@ def _bolt_cost_trials(parameters: Parameters) -> tuple[Trial, ...]:
     return tried(parameters, "bolt_ms", "b{}", "bolts of {} ms", claims=_PERCENTAGES)
 
 
-def tried_variant(placement: str, bolt_ms: float) -> str:
-    """Variant of a run with another cost of a bolt."""
-    return f"{placement}-b{bolt_ms:g}"
-
-
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of figure 2."""
     seeds = parameters.seeds

@@ -287,11 +287,6 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     return tuple(found)
 
 
-def tried_variant(variant: str, store_us: float) -> str:
-    """Variant of a run with another insert time."""
-    return f"{variant}-s{store_us:g}"
-
-
 def gain_parts(tables: Tables, seed: int) -> pd.DataFrame:
     """T-Storm's gain with gamma 1 over Storm, and over Storm without some costs of a further process.
 
@@ -308,11 +303,6 @@ def gain_parts(tables: Tables, seed: int) -> pd.DataFrame:
             (gain,) = reductions([ours], [storms])
             rows.append((name, storms, ours, gain))
     return pd.DataFrame(rows, columns=["spared", "storm_ms", "tstorm_ms", "gain_%"])
-
-
-def tried_level_ms(tables: Tables, variant: str, seed: int) -> float | None:
-    """Mean processing time of such a run after its start."""
-    return processing_ms(tables, variant, (seed,), TRIED_FROM_S)[0]
 
 
 EXPERIMENT = Experiment(
