@@ -205,6 +205,13 @@ def _measure_star(tables: Tables, parameters: Parameters, workers: int) -> tuple
         for name, played in (("default", setting), ("r-storm", rstorm_setting("star")))
     }
     at_sinks = f"mean tuples per 10 s at the output bolts {window}; {star}"
+    use = [one for seed in seeds if len(one := machine_use(tables, setting, seed, from_s))]
+    load: dict[str, Samples] = {
+        "busiest": [float(one.max()) for one in use],
+        "saturated": [float((one >= SATURATED_PERCENT).sum()) for one in use],
+    }
+    saturated = f"saturated: {SATURATED_PERCENT:g} % or more"
+    minutes = f"CPU use of machines in minutes {window}, {star}; {saturated}"
     occupied = {t: machines(tables, default_setting(t, asked[t]), seeds) for t in MICRO}
     workers_asked = ", ".join(f"{asked[t]} workers for {t}" for t in MICRO)
     spread = f"machines with an executor, default with {workers_asked}"
@@ -213,7 +220,7 @@ def _measure_star(tables: Tables, parameters: Parameters, workers: int) -> tuple
     return (
         measurement("rstorm-fig10-star-cpu", cpu["star"], unit="%", how=f"{change}; {star}"),
         by_label("rstorm-fig9c-thr", rates, unit=UNIT, how=at_sinks),
-        _measure_bottleneck(tables, setting, star, seeds, from_s),
+        by_label("rstorm-star-bottleneck", load, unit="mixed", how=minutes),
         by_label("rstorm-default-all-nodes", occupied, unit="machines", how=spread),
         by_label("rstorm-headline-cpu", cpu, unit="%", how=each),
     )
@@ -262,52 +269,28 @@ def machine_use(tables: Tables, setting: str, seed: int, from_s: float) -> pd.Se
     return 100.0 * rows[rows["t_s"] >= from_s].groupby("node")["utilisation"].mean()
 
 
-def _measure_bottleneck(
-    tables: Tables, setting: str, star: str, seeds: Sequence[int], from_s: float
-) -> Measurement:
-    use = [machine_use(tables, setting, seed, from_s) for seed in seeds]
-    played = [one for one in use if len(one)]
-    return by_label(
-        "rstorm-star-bottleneck",
-        {
-            "busiest": [float(one.max()) for one in played],
-            "saturated": [float((one >= SATURATED_PERCENT).sum()) for one in played],
-        },
-        unit="mixed",
-        how=f"CPU use of machines in minutes from {from_s:g} s on, {star}; "
-        f"saturated: {SATURATED_PERCENT:g} % or more",
-    )
-
-
 def _measure_ceiling(
     tables: Tables, throughput: dict[str, Samples], seeds: Sequence[int], window: str
 ) -> Measurement:
     """Measure the claim on the ceiling with linear or diamond, whichever contradicts it more."""
-    gains_of_all = [
-        measured([None if v is None else 100.0 * (1.0 / (1.0 + v / 100.0) - 1.0) for v in throughput[t]])
-        for t in ("linear", "diamond")
-    ]
-    latencies = [
-        measured(
-            quotients(
-                latency(tables, t, default_setting(t), seeds), latency(tables, t, rstorm_setting(t), seeds)
-            )
-        )
-        for t in ("linear", "diamond")
-    ]
-    furthest = max(gains_of_all, key=lambda m: float("inf") if m.value is None else abs(m.value))
-    least = min(latencies, key=lambda m: float("-inf") if m.value is None else m.value)
-    return Measurement(
-        "rstorm-parallelism-ceiling",
-        (
-            replace(furthest, label="throughput-change", seeds=0),
-            replace(least, label="latency-quotient", seeds=0),
-        ),
-        "mixed",
+    gained, later = [], []
+    for t in ("linear", "diamond"):
+        slower, ours = (latency(tables, t, name, seeds) for name in (default_setting(t), rstorm_setting(t)))
+        later.append(measured(quotients(slower, ours)))
+        change = [None if v is None else 100.0 * (1.0 / (1.0 + v / 100.0) - 1.0) for v in throughput[t]]
+        gained.append(measured(change))
+    furthest = max(gained, key=lambda m: float("inf") if m.value is None else abs(m.value))
+    least = min(later, key=lambda m: float("-inf") if m.value is None else m.value)
+    values = (
+        replace(furthest, label="throughput-change", seeds=0),
+        replace(least, label="latency-quotient", seeds=0),
+    )
+    how = (
         f"default on 12 machines against R-Storm on 6 and 7 {window}: throughput at the output bolts in %, "
         "and time from a root tuple's emit to its execution there as a quotient; "
-        "the worse of linear and diamond",
+        "the worse of linear and diamond"
     )
+    return Measurement("rstorm-parallelism-ceiling", values, "mixed", how)
 
 
 EXPERIMENT = Experiment(

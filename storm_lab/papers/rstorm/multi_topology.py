@@ -111,28 +111,17 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         "rstorm-fig13-pr-rstorm": (_PROCESSING, RSTORM),
     }
     gained = gains(found[_PAGE_LOAD, RSTORM], found[_PAGE_LOAD, DEFAULT])
-    gain = f"100 * (R-Storm / default - 1), {how}"
+    orders = quotients(found[_PROCESSING, RSTORM], stopped)
     per_s = [None if rate is None else rate / 10.0 for rate in stopped]
+    labels = {DEFAULT: "default", RSTORM: "r-storm"}
+    both = {f"{topology}/{labels[name]}": samples for (topology, name), samples in found.items()}
+    gain, quotient = f"100 * (R-Storm / default - 1), {how}", f"R-Storm / default, {how}"
     return (
         *(measurement(claim, found[key], unit=UNIT, how=how) for claim, key in absolute.items()),
         measurement("rstorm-fig13-pl-gain", gained, unit="%", how=gain),
         measurement("rstorm-fig13-pr-default", per_s, unit="tuples/s", how=f"a tenth of the {how}"),
-        measurement(
-            "rstorm-fig13-pr-orders",
-            quotients(found[_PROCESSING, RSTORM], stopped),
-            unit="ratio",
-            how=f"R-Storm / default, {how}",
-        ),
-        by_label(
-            "rstorm-fig13-both-higher",
-            {
-                f"{topology}/{label}": found[topology, scheduler]
-                for topology in YAHOO
-                for scheduler, label in ((DEFAULT, "default"), (RSTORM, "r-storm"))
-            },
-            unit=UNIT,
-            how=how,
-        ),
+        measurement("rstorm-fig13-pr-orders", orders, unit="ratio", how=quotient),
+        by_label("rstorm-fig13-both-higher", both, unit=UNIT, how=how),
     )
 
 

@@ -9,7 +9,7 @@ The experiment answers no claim of the paper. It shows how far the emulator can 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import cast
@@ -231,9 +231,8 @@ def component_errors(found: pd.DataFrame, recordings: Recordings) -> pd.DataFram
         own = found[found["variant"] == run.variant].groupby("component")["emitted"].mean()
         for component, recorded in run.emitted.items():
             predicted = float(own[component])
-            rows.append(
-                (run.topology, run.scheduler, component, recorded, predicted, _percent(predicted, recorded))
-            )
+            error = _percent(predicted, recorded)
+            rows.append((run.topology, run.scheduler, component, recorded, predicted, error))
     columns = ["topology", "scheduler", "component", "recorded", "predicted", "error_%"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -262,23 +261,15 @@ def what_if(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
     known = set(found["variant"])
     rows = []
     for topology, recorded in recordings.topologies.items():
-        runs: Mapping[str, RecordedRun] = recorded.runs
-        if "even" not in runs or f"{topology}-even-merged" not in known:
+        if "even" not in recorded.runs or f"{topology}-even-merged" not in known:
             continue
         even = sink_rates(found, recordings, topology, f"{topology}-even")
         others = [f"{topology}-even-merged", f"{topology}-even-no-penalty", f"{topology}-rstorm"]
-        rows.append(
-            (
-                topology,
-                float(even.mean()),
-                *(
-                    float((sink_rates(found, recordings, topology, other) / even).mean())
-                    if other in known
-                    else None
-                    for other in others
-                ),
-            )
-        )
+        multiples = [
+            float((sink_rates(found, recordings, topology, other) / even).mean()) if other in known else None
+            for other in others
+        ]
+        rows.append((topology, float(even.mean()), *multiples))
     return pd.DataFrame(rows, columns=["topology", "even", "merged", "no-penalty", "rstorm"])
 
 

@@ -60,23 +60,20 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = parameters.seeds
     start = settled_from_s(parameters)
     last = [last_minute_ms(tables, OVERLOADED, seed) for seed in seeds]
-    light = processing_ms(tables, LIGHT, seeds, start)
+    slower = quotients(last, processing_ms(tables, LIGHT, seeds, start))
     failed = [failures_around_onset(tables, OVERLOADED, seed) for seed in seeds]
+    around = {"before": [before for before, _ in failed], "after": [after for _, after in failed]}
+    latency = (
+        "mean processing time in the last minute that has acked tuples, with five spout executors, over the "
+        f"mean from {start:g} s on with one"
+    )
+    onset = (
+        "failed root tuples before and from the first 10 s bin with a mean processing time above "
+        f"{ONSET_S:g} s on"
+    )
     return (
-        measurement(
-            "tstorm-fig3a-overload-latency",
-            quotients(last, light),
-            unit="ratio",
-            how="mean processing time in the last minute that has acked tuples, with five spout executors, "
-            f"over the mean from {start:g} s on with one",
-        ),
-        by_label(
-            "tstorm-fig3b-overload-failures",
-            {"before": [before for before, _ in failed], "after": [after for _, after in failed]},
-            unit="tuples",
-            how="failed root tuples before and from the first 10 s bin with a mean processing time above "
-            f"{ONSET_S:g} s on",
-        ),
+        measurement("tstorm-fig3a-overload-latency", slower, unit="ratio", how=latency),
+        by_label("tstorm-fig3b-overload-failures", around, unit="tuples", how=onset),
     )
 
 

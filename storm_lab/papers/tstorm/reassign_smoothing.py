@@ -72,33 +72,27 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Figure 6 with gamma 1.8, other hand-overs and dispatcher costs; `UserError`: unreadable text."""
-    seeds = parameters.seeds
-    excluded = ("text", "dispatch_us", "dispatch_us_tried")
-    values = parameters.without("seeds", *excluded).changed(gamma=GAMMA)
-    text = parameters.text("text")
-    specs = [word_count.run(VARIANT_SMOOTH, seed, values, text) for seed in seeds]
-    for name in (VARIANT_PLAIN, VARIANT_NO_DISPATCHER, *VARIANTS_NO_DELAY):
-        specs += [
-            _run_with(name, seed, values, text) for seed in (seeds if name == VARIANT_PLAIN else seeds[:1])
-        ]
-    main = parameters.number("dispatch_us")
-    specs += [
-        _run_with(VARIANT_DISPATCHER_COSTED, seed, values.changed(dispatch_us=main), text) for seed in seeds
-    ]
-    return (
-        *specs,
+    seeds, first = parameters.seeds, parameters.seeds[:1]
+    text, main = parameters.text("text"), parameters.number("dispatch_us")
+    usual = parameters.without("seeds", "text", "dispatch_us", "dispatch_us_tried").changed(gamma=GAMMA)
+    settings = [
+        (VARIANT_PLAIN, usual, seeds),
+        *((name, usual, first) for name in (VARIANT_NO_DISPATCHER, *VARIANTS_NO_DELAY)),
+        (VARIANT_DISPATCHER_COSTED, usual.changed(dispatch_us=main), seeds),
         *(
-            _run_with(
-                f"{VARIANT_DISPATCHER_COSTED}-{cost:g}us", seeds[0], values.changed(dispatch_us=cost), text
-            )
+            (f"{VARIANT_DISPATCHER_COSTED}-{cost:g}us", usual.changed(dispatch_us=cost), first)
             for cost in dict.fromkeys(parameters.numbers("dispatch_us_tried"))
             if cost != main
         ),
+    ]
+    return (
+        *(word_count.run(VARIANT_SMOOTH, seed, usual, text) for seed in seeds),
+        *(
+            replace(word_count.run(variant, seed, values, text), experiment=SLUG, describe=describe)
+            for variant, values, played in settings
+            for seed in played
+        ),
     )
-
-
-def _run_with(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
-    return replace(word_count.run(variant, seed, values, text), experiment=SLUG, describe=describe)
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
@@ -142,26 +136,23 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         processing_ms(tables, variant, seeds, COMPARED_FROM_S)
         for variant in (VARIANT_DISPATCHER_COSTED, VARIANT_SMOOTH)
     )
+    compared = {
+        f"{label}/{name}": read(tables, variant, seeds)
+        for label, read in (("lost", lost), ("excess", excess_ms_s))
+        for name, variant in (("smooth", VARIANT_SMOOTH), ("plain", VARIANT_PLAIN))
+    }
+    how_compared = (
+        f"from the re-assignment to {AFTER_S:g} s after it: root tuples that fail or are lost; sum over bins "
+        f"of {_BIN_S:g} s of the processing time above that of the {BEFORE_S:g} s before, where tuples that "
+        "fail or are lost take their time-out, ms * s"
+    )
+    how_added = (
+        "100 * (with / without - 1), mean processing time of tuples that complete from "
+        f"{COMPARED_FROM_S:g} s on, with and without the dispatcher's look-up and the id's bytes"
+    )
     return (
-        by_label(
-            "tstorm-smooth-reassign",
-            {
-                f"{label}/{name}": read(tables, variant, seeds)
-                for label, read in (("lost", lost), ("excess", excess_ms_s))
-                for name, variant in (("smooth", VARIANT_SMOOTH), ("plain", VARIANT_PLAIN))
-            },
-            unit="mixed",
-            how=f"from the re-assignment to {AFTER_S:g} s after it: root tuples that fail or are lost; sum "
-            f"over bins of {_BIN_S:g} s of the processing time above that of the {BEFORE_S:g} s before, "
-            "where tuples that fail or are lost take their time-out, ms * s",
-        ),
-        measurement(
-            "tstorm-dispatcher-overhead",
-            changes(costed, usual),
-            unit="%",
-            how="100 * (with / without - 1), mean processing time of tuples that complete from "
-            f"{COMPARED_FROM_S:g} s on, with and without the dispatcher's look-up and the id's bytes",
-        ),
+        by_label("tstorm-smooth-reassign", compared, unit="mixed", how=how_compared),
+        measurement("tstorm-dispatcher-overhead", changes(costed, usual), unit="%", how=how_added),
     )
 
 

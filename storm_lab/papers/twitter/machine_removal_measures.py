@@ -197,14 +197,13 @@ def _spikes(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> tup
         for number, own in enumerate(zip(*by_seed, strict=True), start=1)
     }
     height = "highest minute latency after a removal, less the mean of the second half of its stage"
+    recovered = {"spike": ratios, "settled-after": settled}
+    recovery = (
+        "minutes after each removal against the second half of its stage: least ratio of the highest latency "
+        "to the mean; longest time until latency and throughput stay within 10 % of the mean"
+    )
     return (
-        by_label(
-            "twitter-spike-recover",
-            {"spike": ratios, "settled-after": settled},
-            unit="mixed",
-            how="minutes after each removal against the second half of its stage: least ratio of the highest "
-            "latency to the mean; longest time until latency and throughput stay within 10 % of the mean",
-        ),
+        by_label("twitter-spike-recover", recovered, unit="mixed", how=recovery),
         by_label("twitter-spike-size", heights, unit="ms", how=height),
     )
 
