@@ -93,12 +93,16 @@ def test_clock_speed_and_character_cost_are_varied_only_on_the_runs_they_affect(
     assert not {"linear-even-heavy", "page-load-paced-even-slow", "linear-3-even-slow"} & variants
 
 
-def own_file(folder: Path, change) -> str:
-    document = json.loads(PACKAGE_FILE.read_text(encoding="utf-8"))
-    change(document)
+def file_of(folder: Path, document: object) -> str:
     path = folder / "own.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     return str(path)
+
+
+def own_file(folder: Path, change) -> str:
+    document = json.loads(PACKAGE_FILE.read_text(encoding="utf-8"))
+    change(document)
+    return file_of(folder, document)
 
 
 def test_a_file_can_add_a_topology_with_a_placement(tmp_path: Path) -> None:
@@ -164,9 +168,8 @@ def detailed_star(**changes: object) -> dict[str, object]:
 
 
 def test_a_recording_in_the_long_form_is_played_like_the_packages_own(tmp_path: Path) -> None:
-    path = tmp_path / "star.json"
-    path.write_text(json.dumps(detailed_star()), encoding="utf-8")
-    recordings = load_recordings(str(path))
+    source = file_of(tmp_path, detailed_star())
+    recordings = load_recordings(source)
     star = recordings.topology("star")
     run = star.runs["rstorm"]
     assert (run.sink, run.emitted) == (45000.0, {"spout_0": 30000.0, "center": 50000.0})
@@ -177,7 +180,7 @@ def test_a_recording_in_the_long_form_is_played_like_the_packages_own(tmp_path: 
         f"host{n}:6702" for n in range(4)
     ]
     assert recordings.line_lengths == load_recordings().line_lengths
-    given = {"recordings": str(path), "trials": False, "seeds": [1]}
+    given = {"recordings": source, "trials": False, "seeds": [1]}
     (spec,) = EXPERIMENT.runs(EXPERIMENT.checked(given))
     assert spec.variant == "star-rstorm"
 
@@ -194,9 +197,7 @@ def test_extra_runs_are_read_if_the_package_knows_their_topology(tmp_path: Path)
         "Linear-3": {"what": "a chain under the even scheduler", "run": run},
         "Ring": {"what": "a ring", "runs": {"even": run}},
     }
-    path = tmp_path / "extra.json"
-    path.write_text(json.dumps(detailed_star(extra_runs=extra)), encoding="utf-8")
-    recordings = load_recordings(str(path))
+    recordings = load_recordings(file_of(tmp_path, detailed_star(extra_runs=extra)))
     read = recordings.topology("linear-3").runs["even"]
     assert (read.sink, read.emitted) == (378.5, {"spout_head": 595.7})
     assert [(str(e), str(s)) for e, s in read.placement.slots.items()] == [
@@ -212,15 +213,12 @@ def test_a_components_behaviour_comes_from_the_package_or_else_its_description(t
     entry = document["topologies"].pop("Star")  # type: ignore[attr-defined]
     entry["topology"]["components"][2]["behaviour"] = "passes a tuple with probability 0.8"
     document["topologies"] = {"Star": entry, "MyStar": entry}
-    path = tmp_path / "two.json"
-    path.write_text(json.dumps(document), encoding="utf-8")
-    recordings = load_recordings(str(path))
+    recordings = load_recordings(file_of(tmp_path, document))
     assert recordings.topology("star").definitions["center"].does == "pass"
     assert recordings.topology("my-star").definitions["center"].does == "filter"
     entry["topology"]["components"][2]["behaviour"] = "dances"
-    path.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(UserError, match=r"my-star\.center"):
-        load_recordings(str(path))
+        load_recordings(file_of(tmp_path, document))
 
 
 @pytest.mark.shared

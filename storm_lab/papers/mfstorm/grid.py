@@ -8,7 +8,7 @@ passed to the scheduler of the measured run. Nothing else is carried over.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from storm_lab.emulator.control.control_plane import ControlPlane
@@ -229,7 +229,6 @@ def _previous_log(
 class LoadRecorder:
     """Monitors that keep their final averages in ``load``; None as long as nothing has been measured."""
 
-    monitor: MonitorPlan = field(default_factory=MonitorPlan)
     load: MeasuredLoad | None = None
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
@@ -240,7 +239,7 @@ class LoadRecorder:
 
         # Registered before the monitor's own action at the end, which closes its database.
         control.on_end(record_load)
-        self.monitor.begin(control, sampler)
+        MonitorPlan().begin(control, sampler)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,7 @@ message per line.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from storm_lab.workloads.splitmix import SplitMix
@@ -34,30 +32,16 @@ _SHORTEST, _LONGEST = 20, 140
 _SEED = 7
 
 
-@dataclass(frozen=True, slots=True)
-class Messages:
-    """Lines that a spout chooses from; ``name`` is the name of their text."""
-
-    name: str
-    lines: tuple[str, ...]
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the lines."""
-        joined = "".join(f"{line}\n" for line in self.lines)
-        return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def sentences(choice: str) -> Messages:
+def sentences(choice: str) -> Text:
     """Five sentences cut from generated text or the book, or a file's lines; errors as in `load_text`."""
     text = load_text(choice)
     if _is_own_file(choice):
-        return Messages(text.name, _with_words(text))
+        return Text(text.name, _with_words(text))
     words = _words(text)
-    return Messages(text.name, tuple(" ".join(next(words) for _ in range(size)) for size in SENTENCE_WORDS))
+    return Text(text.name, tuple(" ".join(next(words) for _ in range(size)) for size in SENTENCE_WORDS))
 
 
-def starter_words(choice: str) -> Messages:
+def starter_words(choice: str) -> Text:
     """The first five distinct words of four letters or more, or all distinct words of a file.
 
     Raises:
@@ -66,11 +50,11 @@ def starter_words(choice: str) -> Messages:
     text = load_text(choice)
     words = tuple(dict.fromkeys(_words(text)))
     if _is_own_file(choice):
-        return Messages(text.name, words)
-    return Messages(text.name, tuple(word for word in words if len(word) > 3)[:STARTER_WORDS])
+        return Text(text.name, words)
+    return Text(text.name, tuple(word for word in words if len(word) > 3)[:STARTER_WORDS])
 
 
-def tweets(choice: str) -> Messages:
+def tweets(choice: str) -> Text:
     """5,000 messages of up to 140 characters, or a file's first lines with words.
 
     Raises:
@@ -78,23 +62,23 @@ def tweets(choice: str) -> Messages:
     """
     text = load_text(choice)
     if _is_own_file(choice):
-        return Messages(text.name, _with_words(text)[:TWEETS])
+        return Text(text.name, _with_words(text)[:TWEETS])
     return _tweets_from(text)
 
 
 @lru_cache(maxsize=2)
-def _tweets_from(text: Text) -> Messages:
+def _tweets_from(text: Text) -> Text:
     """Messages made of a text's words, the same for every seed and grid."""
     draw = SplitMix(_SEED)
     words = _endless(text)
-    return Messages(text.name, tuple(_message(words, draw) for _ in range(TWEETS)))
+    return Text(text.name, tuple(_message(words, draw) for _ in range(TWEETS)))
 
 
-def tweet_words(choice: str) -> Messages:
+def tweet_words(choice: str) -> Text:
     """The first 2,500 words of the messages; `UserError` as in `sentences`."""
     made = tweets(choice)
     words = [word for line in made.lines for word in line.split()]
-    return Messages(made.name, tuple(words[:TWEET_WORDS]))
+    return Text(made.name, tuple(words[:TWEET_WORDS]))
 
 
 def _is_own_file(choice: str) -> bool:

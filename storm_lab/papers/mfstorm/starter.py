@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
-from storm_lab.papers.mfstorm.messages import Messages, sentences, starter_words, tweet_words, tweets
+from storm_lab.papers.mfstorm.messages import sentences, starter_words, tweet_words, tweets
 from storm_lab.papers.mfstorm.testbed import VERSION
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.splitmix import SplitMix
+from storm_lab.workloads.text import Text
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 from storm_lab.workloads.workload_trace import WorkloadTrace
 
@@ -41,7 +42,7 @@ _WORD = {"default": ("word",)}
 class Pick(Spout):
     """Emits a random line in every call, as storm-starter's spouts do after their sleep."""
 
-    def __init__(self, messages: Messages, seed: int) -> None:
+    def __init__(self, messages: Text, seed: int) -> None:
         self._lines = messages.lines
         self._seed = seed
 
@@ -153,7 +154,7 @@ class Kind:
     """A topology: its components, what its spouts choose from, and the parameter for the CPU of its bolts."""
 
     components: Callable[[], tuple[Component, ...]]
-    messages: Callable[[str], Messages]
+    messages: Callable[[str], Text]
     work: str = "exclaim_us"
 
 
@@ -189,7 +190,7 @@ def trace(kind: str, text: str, work_us: float, seed: int) -> WorkloadTrace:
     return build_trace(topology, code, VERSION)
 
 
-def _code(component: Component, messages: Messages, work_us: float, seed: int) -> Spout | Bolt:
+def _code(component: Component, messages: Text, work_us: float, seed: int) -> Spout | Bolt:
     if component.is_spout:
         return Pick(messages, seed)
     if component.id == "split":
