@@ -25,8 +25,8 @@ class WordCountCosts:
     split_line_us: float
     split_word_us: float
     count_us: float
-    store_cpu_us: float
-    store_server_us: float
+    store_cpu_us: float = 0.0
+    store_server_us: float = 0.0
 
 
 class ReadLines(SteadySpout):

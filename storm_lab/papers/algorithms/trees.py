@@ -5,7 +5,7 @@ The tuples that were executed and acked can then be compared with the expected t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, Top
 from storm_lab.model import Component, StormVersion, Subscription, Topology
 from storm_lab.tuplelog.buffer import Coded
 from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, SteadyBolt, SteadySpout, Values
 from storm_lab.workloads.workload_trace import WorkloadTrace
 
 LINES = 600
@@ -34,30 +34,15 @@ def fails(line: int) -> bool:
     return pieces_of(line) > 0 and line % 29 == 0
 
 
-class _Lines(Spout):
-    def records(self) -> Iterator[tuple[object, ...]]:
-        for line in range(LINES):
-            yield (line,)
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        return Cost(20.0)
-
-
-class _Tear(Bolt):
+class _Tear(SteadyBolt):
     def execute(self, values: Values, emit: Emit) -> None:
         for piece in range(pieces_of(int(str(values[0])))):
             emit(piece)
 
-    def cost(self, values: Values) -> Cost:
-        return Cost(100.0)
 
-
-class _Store(Bolt):
+class _Store(SteadyBolt):
     def execute(self, values: Values, emit: Emit) -> None:
         pass
-
-    def cost(self, values: Values) -> Cost:
-        return Cost(200.0)
 
 
 def topology(
@@ -77,7 +62,11 @@ def plan(
     declared: Topology, version: StormVersion, rate_per_s: float, *, failing: bool = False
 ) -> TopologyPlan:
     """The topology fed with lines at a rate; with ``failing``, the lines that `fails` selects fail."""
-    code: dict[str, Spout | Bolt] = {"lines": _Lines(), "tear": _Tear(), "store": _Store()}
+    code: dict[str, Spout | Bolt] = {
+        "lines": SteadySpout(Cost(20.0), ((line,) for line in range(LINES))),
+        "tear": _Tear(Cost(100.0)),
+        "store": _Store(Cost(200.0)),
+    }
     trace = build_trace(declared, code, version)
     source = SourcePlan(SourceKind.RATE, rate_per_s=rate_per_s, on_fail=FailurePolicy.FORGET)
     return TopologyPlan(declared, _with_failures(trace) if failing else trace, {"lines": source})

@@ -7,8 +7,7 @@ paper: they run Exclamation's user code on graphs that are not chains.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -18,7 +17,8 @@ from storm_lab.papers.mfstorm.testbed import VERSION
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.splitmix import SplitMix
 from storm_lab.workloads.text import Text
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, SteadyBolt, SteadySpout, Values
+from storm_lab.workloads.word_count import CountWords, SplitSentence, WordCountCosts
 from storm_lab.workloads.workload_trace import WorkloadTrace
 
 WORD_COUNT = "word-count"
@@ -39,74 +39,12 @@ _COUNT_US = 20.0
 _WORD = {"default": ("word",)}
 
 
-class Pick(Spout):
-    """Emits a random line in every call, as storm-starter's spouts do after their sleep."""
-
-    def __init__(self, messages: Text, seed: int) -> None:
-        self._lines = messages.lines
-        self._seed = seed
-
-    def records(self) -> Iterator[tuple[object, ...]]:
-        """Draw lines at random: as many as the text has, or `MIN_PICKS` if that is more."""
-        draw = SplitMix(self._seed)
-        for _ in range(max(MIN_PICKS, len(self._lines))):
-            yield (self._lines[draw.below(len(self._lines))],)
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        """The same for every line."""
-        return Cost(_PICK_US)
-
-
-class Split(Bolt):
-    """Emits the words of a line.
-
-    ``us`` is the CPU for a line of eight words: a third for the line, the rest in equal parts for the words.
-    """
-
-    def __init__(self, us: float) -> None:
-        self._line_us = us / 3
-        self._word_us = us * 2 / 3 / 8
-
-    def execute(self, values: Values, emit: Emit) -> None:
-        """Emit the words of a line."""
-        for word in str(values[0]).split():
-            emit(word)
-
-    def cost(self, values: Values) -> Cost:
-        """A fixed cost for the line plus a cost per word."""
-        return Cost(self._line_us + self._word_us * len(str(values[0]).split()))
-
-
-class Count(Bolt):
-    """Counts words and emits each new count, which no component reads."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-
-    def execute(self, values: Values, emit: Emit) -> None:
-        """Count a word and emit its new count."""
-        word = str(values[0])
-        self.counts[word] += 1
-        emit(word, self.counts[word])
-
-    def cost(self, values: Values) -> Cost:
-        """The same for every word."""
-        return Cost(_COUNT_US)
-
-
-class Exclaim(Bolt):
-    """Adds three exclamation marks, for ``us`` of CPU."""
-
-    def __init__(self, us: float) -> None:
-        self._cost = Cost(us)
+class Exclaim(SteadyBolt):
+    """Adds three exclamation marks."""
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Emit the text with three exclamation marks."""
         emit(f"{values[0]}!!!")
-
-    def cost(self, values: Values) -> Cost:
-        """The same for every text."""
-        return self._cost
 
 
 def _word_count() -> tuple[Component, ...]:
@@ -182,7 +120,8 @@ def starter(kind: str, workers: int, *, debug: bool = True) -> Topology:
 def trace(kind: str, text: str, work_us: float, seed: int) -> WorkloadTrace:
     """The trace of the user code over the text, for any number of workers; `UserError` if it cannot be read.
 
-    ``work_us`` is the CPU of a split (of 8 words) in word counts, of an exclamation elsewhere.
+    ``work_us`` is the CPU of a split in word counts, of an exclamation elsewhere. A third of a split is for
+    the line, the rest in equal parts for the words of a line of eight.
     """
     topology = starter(kind, 1)
     messages = KINDS[kind].messages(text)
@@ -192,7 +131,13 @@ def trace(kind: str, text: str, work_us: float, seed: int) -> WorkloadTrace:
 
 def _code(component: Component, messages: Text, work_us: float, seed: int) -> Spout | Bolt:
     if component.is_spout:
-        return Pick(messages, seed)
+        # A random line in every call, as storm-starter's spouts emit it after their sleep.
+        draw, lines = SplitMix(seed), messages.lines
+        picks = ((lines[draw.below(len(lines))],) for _ in range(max(MIN_PICKS, len(lines))))
+        return SteadySpout(Cost(_PICK_US), picks)
+    costs = WordCountCosts(
+        read_us=_PICK_US, split_line_us=work_us / 3, split_word_us=work_us * 2 / 3 / 8, count_us=_COUNT_US
+    )
     if component.id == "split":
-        return Split(work_us)
-    return Count() if component.id == "count" else Exclaim(work_us)
+        return SplitSentence(costs)
+    return CountWords(costs) if component.id == "count" else Exclaim(Cost(work_us))

@@ -212,8 +212,6 @@ def _trace(choice: str, words: int, split_us: float, count_us: float) -> Workloa
         split_line_us=split_us / 3,
         split_word_us=split_us * 2 / 3 / 8,
         count_us=count_us,
-        store_cpu_us=0.0,
-        store_server_us=0.0,
     )
     return build_trace(
         topology(),

@@ -6,11 +6,11 @@ The bolts do next to nothing. With debug logging, the log lines cost far more; t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storm_lab.workloads.splitmix import SplitMix
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, SteadySpout, Values
 
 WORD = "storm"
 """What the micro-benchmarks emit: one fixed word of five letters."""
@@ -46,41 +46,6 @@ class Effort:
 
 NO_EFFORT = Effort()
 """Effort of components that compute nothing of their own."""
-
-
-class Words(Spout):
-    """Emits the same word repeatedly."""
-
-    def __init__(self, effort: Effort, word: str) -> None:
-        self._record = (word,)
-        self._cost = Cost(_STEP_US + effort.work_us)
-
-    def records(self) -> Iterator[tuple[object, ...]]:
-        """The one word."""
-        yield self._record
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        """The spout's effort."""
-        return self._cost
-
-
-class Lines(Spout):
-    """Emits lines in random order, all equally often."""
-
-    def __init__(self, lines: Sequence[str], effort: Effort) -> None:
-        self._lines = tuple(lines)
-        self._cost = Cost(_STEP_US + effort.work_us)
-
-    def records(self) -> Iterator[tuple[object, ...]]:
-        """Lines drawn at random."""
-        draw = SplitMix(1)
-        # A few times each line is enough for a long file; eight lines need more draws to be even.
-        for _ in range(max(2000, len(self._lines))):
-            yield (self._lines[draw.below(len(self._lines))],)
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        """The spout's effort."""
-        return self._cost
 
 
 class _Step(Bolt):
@@ -154,8 +119,13 @@ def lines_of(lengths: Sequence[int]) -> tuple[str, ...]:
 
 
 def spout_of(does: str, lines: Sequence[str], effort: Effort, word: str) -> Spout:
-    """The spout that a definition names, one of `SPOUTS`."""
-    return Words(effort, word) if does == "word" else Lines(lines, effort)
+    """The spout that a definition names, one of `SPOUTS`: the word, or lines in random order."""
+    each = Cost(_STEP_US + effort.work_us)
+    if does == "word":
+        return SteadySpout(each, [(word,)])
+    draw = SplitMix(1)
+    # A few times each line is enough for a long file; eight lines need more draws to be even.
+    return SteadySpout(each, ((lines[draw.below(len(lines))],) for _ in range(max(2000, len(lines)))))
 
 
 def bolt_of(does: str, place: int, effort: Effort, sleep_ms_per_char: float) -> Bolt:
