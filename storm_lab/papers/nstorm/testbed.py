@@ -169,24 +169,19 @@ compared.
 
 def topology(patience_s: float = 30.0) -> Topology:
     """DRPC spout 8, split 12, count 24 grouped by word; eight workers with one acker each."""
+    by_word = Subscription("split", grouping=Grouping.FIELDS, fields=("word",))
+    components = (
+        Component("drpc-spout", SPOUTS, outputs={"default": ("sentence",)}),
+        Component("split", SPLITTERS, inputs=(Subscription("drpc-spout"),), outputs={"default": ("word",)}),
+        Component("count", COUNTERS, inputs=(by_word,), outputs={"default": ("word", "count")}),
+    )
     return Topology(
-        id=TOPOLOGY,
-        name=TOPOLOGY,
+        TOPOLOGY,
+        components,
         workers=WORKERS,
         ackers=WORKERS,
+        name=TOPOLOGY,
         message_timeout_s=patience_s,
-        components=(
-            Component("drpc-spout", SPOUTS, outputs={"default": ("sentence",)}),
-            Component(
-                "split", SPLITTERS, inputs=(Subscription("drpc-spout"),), outputs={"default": ("word",)}
-            ),
-            Component(
-                "count",
-                COUNTERS,
-                inputs=(Subscription("split", grouping=Grouping.FIELDS, fields=("word",)),),
-                outputs={"default": ("word", "count")},
-            ),
-        ),
     )
 
 
