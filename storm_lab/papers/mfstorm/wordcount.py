@@ -124,6 +124,6 @@ EXPERIMENT = Experiment(
     settling=(
         Settling(("mfstorm-fig3-s6-isolation",), variants=SETTLED_VARIANTS),
         Settling(("mfstorm-stable-5min",), variants=tuple(f"*-{name}" for name in SCHEDULERS)),
-        Settling(("mfstorm-stable-5min",), variants=("*-late",), seeds=8, reading=LATE.label),
+        Settling(("mfstorm-stable-5min",), variants=("*-late",), seeds=10, reading=LATE.label),
     ),
 )

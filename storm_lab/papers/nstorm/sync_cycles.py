@@ -158,7 +158,7 @@ EXPERIMENT = Experiment(
         settling(
             ("nstorm-fig13-decline", "nstorm-fig13-last-worse", "nstorm-fig14-order"),
             ("nstorm-plus2-*",),
-            12,
+            10,
             KEPT,
             metrics=("throughput_1s", "degradation"),
         ),
@@ -172,7 +172,8 @@ EXPERIMENT = Experiment(
         settling(
             ("nstorm-fig13-best", "nstorm-fig14-order"),
             ("nstorm-plus2-*",),
-            reading=UNHURRIED,
+            20,
+            UNHURRIED,
             metrics=("throughput_1s", "degradation"),
         ),
         settling(("nstorm-fig13-decline", "nstorm-fig13-last-worse", "nstorm-fig13-best"), _PLUS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement
@@ -93,5 +93,4 @@ EXPERIMENT = Experiment(
     metrics=("latency_10s", "failures_10s", "occupancy", "events", "control"),
     runs=runs,
     measure=with_trials(measure, _trials),
-    settling=(Settling(("tstorm-fig9-detect",), variants=(RELIEVED,), seeds=12),),
 )

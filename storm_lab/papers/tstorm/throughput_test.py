@@ -249,8 +249,6 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=with_trials(measure, lambda parameters: (*_warm_ups(parameters), *TRIED)),
     settling=(
-        Settling(("tstorm-fig5a-storm-stable",), variants=(STORM,)),
-        Settling(("tstorm-fig5c-speedup",), variants=(STORM, tstorm_variant(6.0)), seeds=10),
         Settling(
             ("tstorm-fig5a-speedup",),
             variants=(f"{STORM}-half", f"{tstorm_variant(1.0)}-half"),
@@ -260,16 +258,9 @@ EXPERIMENT = Experiment(
         Settling(
             ("tstorm-fig5b-speedup", "tstorm-fig5b-stable"),
             variants=(f"{STORM}-half", f"{tstorm_variant(REASSIGNED_GAMMA)}-half"),
+            seeds=10,
             reading=HALF_HEAPS_NAME,
             metrics=("latency_10s", "stabilisation"),
-        ),
-        # Storm is read in the minute that begins when T-Storm has consolidated.
-        Settling(
-            ("tstorm-fig5a-storm-ms",),
-            variants=(f"{tstorm_variant(1.0)}-half",),
-            reading=HALF_HEAPS_NAME,
-            until_s=FIRST_SCHEDULE_S,
-            metrics=("latency_10s", "occupancy", "events"),
         ),
     ),
     chosen=TRIED,
