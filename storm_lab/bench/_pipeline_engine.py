@@ -61,26 +61,28 @@ def main(engine: str, folder: Path) -> None:
 def _spark(folder: Path) -> list[Query]:
     from pyspark.sql import DataFrame
 
+    from storm_lab.pipeline.batches import heap
     from storm_lab.pipeline.execution import execution_times
     from storm_lab.pipeline.latency import latency
     from storm_lab.pipeline.outcomes import outcomes
     from storm_lab.pipeline.session import spark_session
-    from storm_lab.pipeline.standard_metrics import TWO_PASSES_ABOVE
     from storm_lab.pipeline.tables import Logs
     from storm_lab.pipeline.throughput import throughput
     from storm_lab.tuplelog import open_run
 
-    logs = Logs(spark_session(), [open_run(folder)])
+    run = open_run(folder)
+    # The latencies of a larger log do not fit into the default heap.
+    memory = "1g" if run.manifest.tables["roots"].rows < 2_000_000 else heap()
+    logs = Logs(spark_session(driver_memory=memory), [run])
     roots, executions = logs.table("roots"), logs.table("executions")
     placements = logs.table("placements")
-    large = logs.most_rows("roots") > TWO_PASSES_ABOVE
 
     # A repeated query uses the metric's frame, which exists already. A new selection from it is planned and
     # computed from scratch; the frame itself would reuse the shuffle files of the previous time.
     @cache
     def frame(metric: str) -> DataFrame:
         if metric == "latency":
-            return latency(roots, logs.runs, logs.scopes, 60, two_passes=large)
+            return latency(roots, 60)
         if metric == "throughput":
             counted = outcomes(roots, logs.runs, logs.scopes)
             return throughput(counted, logs.scopes, 1).where("acked > 0")

@@ -94,11 +94,6 @@ def spread(windows: DataFrame, bin_s: float, amounts: Sequence[str]) -> DataFram
     return dealt.drop("start_ns", "end_ns", "overlap_ns")
 
 
-def share_after(limit: str) -> Column:
-    """Return the share of a window [start_ns, end_ns) after a limit, for windows that end after it."""
-    return (F.col("end_ns") - F.greatest("start_ns", limit)) / (F.col("end_ns") - F.col("start_ns"))
-
-
 def sums(*amounts: str) -> list[Column]:
     """Return sums of integer columns, each under the name of its column."""
     return [F.sum(name).alias(name) for name in amounts]

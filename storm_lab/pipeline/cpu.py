@@ -1,4 +1,4 @@
-"""CPU use of nodes, executors and components.
+"""CPU use of nodes and threads.
 
 Use is CPU time divided by the length of the bin: 1.0 is one core busy all the time. The utilisation of a node
 also divides by its cores, so that 1.0 is a full node. Hyper-threads and frequency changes do not alter this
@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import NS, spread, width_ns
+from storm_lab.pipeline.bins import in_seconds, spread, width_ns
 from storm_lab.pipeline.latency import after_warm_up, covered_time
 
 _MS = 1e6
@@ -21,33 +21,16 @@ def node_cpu(cpu: DataFrame, nodes: DataFrame, runs: DataFrame, bin_s: float) ->
 
     Columns: run, node, rack, cores, t_s, cores_used, utilisation (0 to 1).
     """
-    used = _by_bin(cpu, ["node"], runs, bin_s)
+    parts = spread(cpu.select("run", "node", "start_ns", "end_ns", "cpu_ms"), bin_s, ["cpu_ms"])
+    summed = parts.groupBy("run", "node", "bin_ns").agg(_cpu_ns())
+    ends = F.broadcast(runs.select("run", "duration_ns"))
     facts = F.broadcast(nodes.select("run", "node", "rack", "cores"))
-    result = facts.join(used, ["run", "node"]).withColumn("utilisation", F.col("cores_used") / F.col("cores"))
-    return result.select("run", "node", "rack", "cores", "t_s", "cores_used", "utilisation")
-
-
-def executor_cpu(cpu: DataFrame, nodes: DataFrame, runs: DataFrame, bin_s: float) -> DataFrame:
-    """CPU use of every executor (its own threads only), by bin and by the node it ran on.
-
-    Columns: run, topology, component, task (the executor's first), node, t_s, cores_used, mhz (T-Storm's
-    workload: cores used times the clock frequency of the node's cores).
-    """
-    own = cpu.where(F.col("task") >= 0)
-    used = _by_bin(own, ["topology", "component", "task", "node"], runs, bin_s)
-    clock = F.broadcast(nodes.select("run", "node", "core_mhz"))
-    return used.join(clock, ["run", "node"]).select(
-        "run", "topology", "component", "task", "node", "t_s", "cores_used",
-        (F.col("cores_used") * F.col("core_mhz")).alias("mhz"),
+    width = F.least(F.lit(width_ns(bin_s)).cast("long"), F.col("duration_ns") - F.col("bin_ns"))
+    used = summed.join(ends, "run").join(facts, ["run", "node"])
+    return in_seconds(used.withColumn("cores_used", F.col("cpu_ns") / width)).select(
+        "run", "node", "rack", "cores", "t_s", "cores_used",
+        (F.col("cores_used") / F.col("cores")).alias("utilisation"),
     )  # fmt: skip
-
-
-def component_cpu(cpu: DataFrame, runs: DataFrame, bin_s: float) -> DataFrame:
-    """CPU use by component and bin; threads that a worker shares have an empty component.
-
-    Columns: run, topology, component, t_s, cores_used.
-    """
-    return _by_bin(cpu, ["topology", "component"], runs, bin_s)
 
 
 def steady_cpu(cpu: DataFrame, nodes: DataFrame, runs: DataFrame, used_nodes: DataFrame) -> DataFrame:
@@ -91,17 +74,6 @@ def steady_thread_cpu(cpu: DataFrame, runs: DataFrame) -> DataFrame:
     spent = measured.where("worker >= 0").groupBy(*keys).agg(_cpu_ns())
     return spent.join(covered_time(measured), "run").select(
         *keys, (F.col("cpu_ns") / F.col("covered_ns")).alias("cores_used")
-    )
-
-
-def _by_bin(cpu: DataFrame, keys: list[str], runs: DataFrame, bin_s: float) -> DataFrame:
-    spent = cpu.select("run", *keys, "start_ns", "end_ns", "cpu_ms")
-    parts = spread(spent, bin_s, ["cpu_ms"])
-    summed = parts.groupBy("run", *keys, "bin_ns").agg(_cpu_ns())
-    ends = F.broadcast(runs.select("run", "duration_ns"))
-    width = F.least(F.lit(width_ns(bin_s)).cast("long"), F.col("duration_ns") - F.col("bin_ns"))
-    return summed.join(ends, "run").select(
-        "run", *keys, (F.col("bin_ns") / NS).alias("t_s"), (F.col("cpu_ns") / width).alias("cores_used")
     )
 
 

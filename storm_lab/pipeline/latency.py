@@ -20,7 +20,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import NS, bin_ns, bin_number, in_seconds, width_ns
-from storm_lab.pipeline.cells import summarised_by_level
 from storm_lab.pipeline.percentiles import gathered, merged, summarised, summarised_values
 from storm_lab.pipeline.tables import add_run_and_topology, add_scope
 
@@ -33,20 +32,13 @@ def acked(roots: DataFrame) -> DataFrame:
     return measured.withColumn("processing_ns", F.col("latency_ns") - F.col("sleep_ns"))
 
 
-def latency(
-    roots: DataFrame, runs: DataFrame, scopes: DataFrame, bin_s: float, *, two_passes: bool = False
-) -> DataFrame:
+def latency(roots: DataFrame, bin_s: float) -> DataFrame:
     """Latency by bin of completion; bins without an acked tuple are absent.
 
-    ``runs`` and ``scopes`` are described in `storm_lab.pipeline.tables.Logs`. Columns: run, topology, t_s
-    (start of the bin), tuples, and for both complete and processing ``<kind>_mean_ms``, ``_p50_ms``,
-    ``_p95_ms``, ``_p99_ms``. ``two_passes`` bounds the memory (see `cells`).
+    Columns: run, topology, t_s (start of the bin), tuples, and for both complete and processing
+    ``<kind>_mean_ms``, ``_p50_ms``, ``_p95_ms``, ``_p99_ms``.
     """
-    rows = acked(roots)
-    if two_passes:
-        levels = {"bin": bin_number("complete_ns", bin_s)}
-        return _of_level(summarised_by_level(rows, runs, scopes, levels, _MEASURES), 0, bin_s)
-    rows = rows.withColumn("bin_ns", bin_ns("complete_ns", bin_s))
+    rows = acked(roots).withColumn("bin_ns", bin_ns("complete_ns", bin_s))
     return in_seconds(summarised(rows, ["run", "topology", "bin_ns"], _MEASURES))
 
 
@@ -65,18 +57,13 @@ class Latencies:
 
 
 def latencies(
-    roots: DataFrame,
-    runs: DataFrame,
-    scopes: DataFrame,
-    narrow_s: float,
-    wide_s: float,
-    *,
-    two_passes: bool = False,
+    roots: DataFrame, runs: DataFrame, scopes: DataFrame, narrow_s: float, wide_s: float
 ) -> Latencies:
     """Compute `latency` for two bin widths, and over all tuples that complete after the run's warm-up.
 
-    The tuples are read once for all three, or twice with ``two_passes``. Raises `ValueError` if the wide
-    width is not a multiple of the narrow one.
+    The tuples are read once for all three. ``runs`` and ``scopes`` are described in
+    `storm_lab.pipeline.tables.Logs`. Raises `ValueError` if the wide width is not a multiple of the narrow
+    one.
     """
     narrow_bins = _whole_ratio(wide_s, narrow_s)
     rows = acked(roots).join(F.broadcast(runs.select("run", "warm_up_ns")), "run")
@@ -85,10 +72,6 @@ def latencies(
         "wide": bin_number("complete_ns", wide_s),
         "warm": F.when(F.col("complete_ns") >= F.col("warm_up_ns"), F.lit(0).cast("long")),
     }
-    if two_passes:
-        found = summarised_by_level(rows, runs, scopes, levels, _MEASURES).cache()
-        steady = found.where("level = 2").drop("level", "member")
-        return Latencies(_of_level(found, 0, narrow_s), _of_level(found, 1, wide_s), steady, (found,))
     placed = add_scope(rows.withColumns(levels), runs).withColumn("place", _packed())
     values = _unpacked(gathered(placed, ["place"], _MEASURES))
     values = values.withColumn("wide", F.expr(f"narrow div {narrow_bins}")).cache()
@@ -128,10 +111,6 @@ def _whole_ratio(wide_s: float, narrow_s: float) -> int:
     if rest:
         raise ValueError(f"bins of {wide_s} s are not made of whole bins of {narrow_s} s")
     return ratio
-
-
-def _of_level(found: DataFrame, level: int, bin_s: float) -> DataFrame:
-    return _at_times(found.where(F.col("level") == level).drop("level"), "member", bin_s)
 
 
 def _at_times(binned: DataFrame, number: str, bin_s: float) -> DataFrame:

@@ -32,19 +32,13 @@ class MetricTables:
     failures_60s: pd.DataFrame
     degradation: pd.DataFrame
     executor_traffic: pd.DataFrame
-    traffic_share_60s: pd.DataFrame
     steady_traffic_share: pd.DataFrame
     occupancy: pd.DataFrame
     stays: pd.DataFrame
     node_cpu_60s: pd.DataFrame
-    executor_cpu_60s: pd.DataFrame
-    component_cpu_60s: pd.DataFrame
     steady_cpu: pd.DataFrame
     steady_thread_cpu: pd.DataFrame
     capacity_60s: pd.DataFrame
-    """Of executors."""
-    final_capacity: pd.DataFrame
-    """Of components, over the last 600 s: what Storm's UI shows at the end."""
     execution_times_60s: pd.DataFrame
     steady_elapsed: pd.DataFrame
     steady: pd.DataFrame

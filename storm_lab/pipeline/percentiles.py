@@ -3,8 +3,7 @@
 Sums are sums of integers, and percentiles are exact. Spark's ``percentile_approx`` would depend on the
 partitions, and its exact ``percentile`` holds every distinct value of a group in a map and serialises it.
 Here the values of a group are gathered in an array and sorted, and a percentile is the entry at its rank;
-wider groups merge the sorted arrays of narrower ones. Where the groups may not fit into memory, `cells` gives
-the same bits in another way.
+wider groups merge the sorted arrays of narrower ones.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame
 
-from storm_lab.pipeline.capacity import capacity, component_capacity, final_capacity
-from storm_lab.pipeline.cpu import component_cpu, executor_cpu, node_cpu, steady_cpu, steady_thread_cpu
+from storm_lab.pipeline.capacity import capacity
+from storm_lab.pipeline.cpu import node_cpu, steady_cpu, steady_thread_cpu
 from storm_lab.pipeline.degradation import degradation, smooth_mean
 from storm_lab.pipeline.events import control_log, events, stretches
 from storm_lab.pipeline.execution import execution_times, steady_elapsed
@@ -20,15 +20,10 @@ from storm_lab.pipeline.stability import spikes, stabilisation
 from storm_lab.pipeline.steady import steady
 from storm_lab.pipeline.tables import Logs
 from storm_lab.pipeline.throughput import by_component, component_throughput, merge_bins, throughput
-from storm_lab.pipeline.traffic import by_locality, executor_traffic, steady_traffic_share, traffic_share
+from storm_lab.pipeline.traffic import by_locality, executor_traffic, steady_traffic_share
 
 MINUTE = 60.0
 SHORT = 10.0
-
-TWO_PASSES_ABOVE = 2_000_000
-"""Root tuples of one run above which percentiles are computed in two passes. Up to this number, all latencies
-of a run take at most 32 MB; beyond it, one pass would have no limit.
-"""
 
 
 def _cached(make: Callable[[_Shared], DataFrame]) -> cached_property[DataFrame]:
@@ -76,8 +71,7 @@ class _Shared:
 
     @cached_property
     def latencies(self) -> Latencies:
-        large = self.logs.most_rows("roots") > TWO_PASSES_ABOVE
-        found = latencies(self.roots, self.runs, self.scopes, SHORT, MINUTE, two_passes=large)
+        found = latencies(self.roots, self.runs, self.scopes, SHORT, MINUTE)
         self.cached += found.cached
         return found
 
@@ -96,17 +90,13 @@ _METRICS: Mapping[str, Callable[[_Shared], DataFrame]] = {
     "failures_60s": lambda of: failures(of.counted, of.scopes, MINUTE),
     "degradation": lambda of: degradation(of.seconds, smooth_mean(of.seconds, of.runs, of.disturbances)),
     "executor_traffic": lambda of: executor_traffic(of.traffic, of.localities, of.placements, of.runs),
-    "traffic_share_60s": lambda of: traffic_share(of.localities, MINUTE),
     "steady_traffic_share": lambda of: steady_traffic_share(of.localities, of.runs),
     "occupancy": lambda of: of.steps,
     "stays": lambda of: stays(of.placements, of.runs),
     "node_cpu_60s": lambda of: node_cpu(of.cpu, of.nodes, of.runs, MINUTE),
-    "executor_cpu_60s": lambda of: executor_cpu(of.cpu, of.nodes, of.runs, MINUTE),
-    "component_cpu_60s": lambda of: component_cpu(of.cpu, of.runs, MINUTE),
     "steady_cpu": lambda of: steady_cpu(of.cpu, of.nodes, of.runs, of.placements.select("run", "node")),
     "steady_thread_cpu": lambda of: steady_thread_cpu(of.cpu, of.runs),
     "capacity_60s": lambda of: capacity(of.counts, of.placements, of.runs, MINUTE),
-    "final_capacity": lambda of: component_capacity(final_capacity(of.counts, of.placements, of.runs)),
     "execution_times_60s": lambda of: execution_times(of.logs.table("executions"), of.placements, MINUTE),
     "steady_elapsed": lambda of: steady_elapsed(of.roots, of.logs.table("executions"), of.runs),
     "steady": lambda of: steady(

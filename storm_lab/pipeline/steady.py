@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import NS, share_after, stable_sum, sums
+from storm_lab.pipeline.bins import NS, stable_sum, sums
 
 SYSTEM_COMPONENTS = "\\_\\_%"
 """Pattern of the components that Storm adds itself, such as the ackers; they do no work of the topology."""
@@ -35,7 +35,7 @@ def steady(
         .join(limits, "run")
         .where("end_ns > warm_up_ns and end_ns > start_ns")
     )
-    share = share_after("warm_up_ns")
+    share = (F.col("end_ns") - F.greatest("start_ns", "warm_up_ns")) / (F.col("end_ns") - F.col("start_ns"))
     executed = bolts.groupBy("run", "topology").agg(stable_sum(F.col("executed") * share).alias("executed"))
     length = ((F.col("duration_ns") - F.col("warm_up_ns")) / NS).alias("measured_s")
     frame = scopes.where("duration_ns > warm_up_ns").select("run", "topology", length)

@@ -132,10 +132,6 @@ class Logs:
         frame = self.spark.read.schema(schema_of(name)).parquet(*paths)
         return frame.coalesce(1) if self.is_small else frame
 
-    def most_rows(self, name: str) -> int:
-        """Return the number of rows of a table in the run that has most of them, from the manifests."""
-        return max(run.manifest.tables[name].rows for run in self.sources)
-
     def labelled(self, metric: DataFrame) -> DataFrame:
         """Replace the number ``run`` of a metric by experiment, variant, seed and the run's name."""
         facts = self.runs.select("run", "name", "experiment", "variant", "seed")

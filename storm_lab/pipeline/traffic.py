@@ -7,10 +7,10 @@ sending: *process* stays in its worker, *node* goes to another worker of the nod
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import NS, spread, stable_sum, sums
+from storm_lab.pipeline.bins import NS, stable_sum, sums
 from storm_lab.pipeline.latency import after_warm_up, covered_time
 
 LOCALITIES = ("process", "node", "rack", "cluster")
@@ -39,45 +39,32 @@ def executor_traffic(
 def by_locality(traffic: DataFrame) -> DataFrame:
     """Tuples by monitor window and locality: run, topology, start_ns, end_ns, locality, tuples.
 
-    This is all that the shares below need of ``traffic``, in one to four rows per window instead of one per
+    This is all that the shares need of ``traffic``, in one to four rows per window instead of one per
     pair of tasks.
     """
     return traffic.groupBy("run", "topology", "start_ns", "end_ns", "locality").agg(*sums("tuples"))
 
 
-def traffic_share(traffic: DataFrame, bin_s: float) -> DataFrame:
-    """Tuples by locality and bin, and the shares that T-Storm calls inter-node and inter-process.
-
-    ``traffic`` is the log's table, or a result of `by_locality`. Columns: run, topology, t_s, tuples,
-    process, node, rack, cluster, inter_node_share, inter_process_share (both of all tuples, 0 to 1). Windows
-    that cross the edge of a bin are distributed by overlap; bins without traffic are absent.
-    """
-    parts = spread(traffic, bin_s, ["tuples"])
-    summed = parts.groupBy("run", "topology", "bin_ns").agg(*_sums())
-    return _shares(
-        summed.where("tuples > 0").select("run", "topology", (F.col("bin_ns") / NS).alias("t_s"), *_ALL)
-    )
-
-
 def steady_traffic_share(traffic: DataFrame, runs: DataFrame) -> DataFrame:
-    """As `traffic_share`, over all windows after the warm-up: one row per run and topology, without t_s."""
-    summed = after_warm_up(traffic, runs, "start_ns").groupBy("run", "topology").agg(*_sums())
-    return _shares(summed.where("tuples > 0").select("run", "topology", *_ALL))
+    """Tuples by locality after the warm-up, and the shares that T-Storm calls inter-node and inter-process.
 
-
-_ALL = ("tuples", *LOCALITIES)
-
-
-def _sums() -> list[Column]:
-    sums = [stable_sum("tuples").alias("tuples")]
-    for locality in LOCALITIES:
-        part = F.when(F.col("locality") == locality, F.col("tuples")).otherwise(0)
-        sums.append(stable_sum(part).alias(locality))
-    return sums
-
-
-def _shares(summed: DataFrame) -> DataFrame:
-    return summed.withColumns(
+    ``traffic`` is the log's table, or a result of `by_locality`. There is one row per run and topology with
+    traffic. Columns: run, topology, tuples, process, node, rack, cluster, inter_node_share,
+    inter_process_share (both of all tuples, 0 to 1).
+    """
+    parts = {
+        locality: F.when(F.col("locality") == locality, F.col("tuples")).otherwise(0)
+        for locality in LOCALITIES
+    }
+    summed = (
+        after_warm_up(traffic, runs, "start_ns")
+        .groupBy("run", "topology")
+        .agg(
+            stable_sum("tuples").alias("tuples"),
+            *(stable_sum(part).alias(locality) for locality, part in parts.items()),
+        )
+    )
+    return summed.where("tuples > 0").withColumns(
         {
             "inter_node_share": (F.col("rack") + F.col("cluster")) / F.col("tuples"),
             "inter_process_share": F.col("node") / F.col("tuples"),

@@ -12,7 +12,7 @@ from tests.live.test_collect import Files, files, records  # noqa: F401
 
 pytestmark = pytest.mark.spark
 
-NAMES = ("steady_latency", "component_cpu_60s", "execution_times_60s", "executor_traffic")
+NAMES = ("steady_latency", "steady_thread_cpu", "execution_times_60s", "executor_traffic")
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def tables(tmp_path: Path, files: Files) -> MetricTables:  # noqa: F811
 def test_metrics_of_all_tables_of_the_log_are_computed(tables: MetricTables):
     latency = tables.steady_latency.iloc[0]
     assert (latency["tuples"], latency["complete_p50_ms"]) == (1, 4.0)
-    cpu = tables.component_cpu_60s
-    assert cpu[cpu["component"] == "bolt1"]["cores_used"].iloc[0] == pytest.approx(0.002 / 10)
+    cpu = tables.steady_thread_cpu
+    assert cpu[cpu["component"] == "bolt1"]["cores_used"].iloc[0] == pytest.approx(0.002 / 2)
     # The time of an execution is known; how long its tuple waited before it is not.
     times = tables.execution_times_60s.set_index("component")
     assert times.loc["bolt1", "execute_mean_ms"] == 1.0

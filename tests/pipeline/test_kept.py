@@ -68,7 +68,8 @@ def test_kept_metrics_that_are_not_what_was_written_count_as_absent(
     assert load_tables(copy, TABLE_NAMES).keys() == set(TABLE_NAMES)
     content = (copy / TABLES_FILE).read_bytes()
     changed = bytearray(content)
-    changed[len(content) // 2] ^= 1
+    # The name of a column, inside a table: not every byte of a ZIP file's own records is read.
+    changed[content.index(b"experiment")] ^= 1
     for damaged in (content[: len(content) // 2], bytes(changed), b""):
         copy.mkdir(exist_ok=True)
         (copy / TABLES_FILE).write_bytes(damaged)

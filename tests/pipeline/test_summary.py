@@ -43,11 +43,10 @@ def test_kept_metrics_equal_computed_ones(
 
 
 @pytest.mark.slow
-def test_large_logs_take_other_ways_to_the_same_bits(
+def test_large_logs_take_another_way_to_the_same_bits(
     metrics: MetricTables, scenario_folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("storm_lab.pipeline.tables.SMALL_ROWS", 0)
-    monkeypatch.setattr("storm_lab.pipeline.standard_metrics.TWO_PASSES_ABOVE", 0)
     monkeypatch.setattr(batches, "_BATCH_RUNS", (len(scenario_folders) + 1) // 2)
     _same(metrics_of(scenario_folders, cache=tmp_path), metrics)
 
