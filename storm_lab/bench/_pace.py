@@ -5,8 +5,8 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow.compute
 import pyarrow.parquet
@@ -20,20 +20,6 @@ from storm_lab.tuplelog import open_run
 
 _LENGTHS = ("duration_s", "stage_s", "window_s")
 _RATES = ("lines_per_s", "messages_per_s")
-
-
-@dataclass(frozen=True, slots=True)
-class LargestRun:
-    """A paper's largest run and its pace.
-
-    ``known_from`` is ``recorded`` if runs of the paper are on disk; the one with the most executions was then
-    chosen. Otherwise it is ``declared``, and the longest run with the highest rate, by the runs' parameters,
-    was chosen.
-    """
-
-    run: str
-    known_from: str
-    virtual_seconds_per_second: float
 
 
 def pace_of(spec: RunSpec) -> float:
@@ -63,16 +49,22 @@ def measure_pace(seconds: float) -> dict[str, float]:
     return pace
 
 
-def measure_largest() -> dict[str, LargestRun]:
-    """Measure the pace of the largest run of each paper, at its full length."""
+def measure_largest() -> dict[str, dict[str, Any]]:
+    """Measure the pace of the largest run of each paper, at its full length.
+
+    ``known_from`` is ``recorded`` if runs of the paper are on disk; the one with the most executions was then
+    chosen. Otherwise it is ``declared``, and the longest run with the highest rate, by the runs' parameters,
+    was chosen.
+    """
     of_paper: dict[str, list[RunSpec]] = {}
     for experiment in experiments():
         of_paper.setdefault(experiment.paper, []).extend(experiment.runs(experiment.checked()))
-    found: dict[str, LargestRun] = {}
+    found: dict[str, dict[str, Any]] = {}
     for paper, specs in of_paper.items():
         if specs:
             spec, known_from = largest(specs)
-            found[paper] = LargestRun(str(spec), known_from, pace_of(spec))
+            pace = {"virtual_seconds_per_second": pace_of(spec)}
+            found[paper] = {"run": str(spec), "known_from": known_from, **pace}
     return found
 
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -33,29 +33,31 @@ def main(engine: str, folder: Path) -> None:
     peak = _PeakMemory()
     began = time.perf_counter()
     queries = {"spark": _spark, "duckdb": _duckdb, "pandas": _pandas}[engine](folder)
-    started, start_cpu = time.perf_counter(), _cpu_s()
-    cold = [queries[0]()]
-    first_end = time.perf_counter()
-    cold += [query() for query in queries[1:]]
-    cold_end, cold_cpu = time.perf_counter(), _cpu_s()
+    started = time.perf_counter()
+    first, first_s, first_cpu_s = _timed(queries[:1])
+    rest, rest_s, rest_cpu_s = _timed(queries[1:])
     # Java is still compiling the code that the first pass has shown to be hot.
-    second = [query() for query in queries]
-    warm_start, warm_start_cpu = time.perf_counter(), _cpu_s()
-    warm = [query() for query in queries]
-    warm_end, warm_cpu = time.perf_counter(), _cpu_s()
-    if not cold == second == warm:
+    second, _, _ = _timed(queries)
+    warm, warm_s, warm_cpu_s = _timed(queries)
+    if not first + rest == second == warm:
         raise SystemExit("later results differ from the first")
-    figures = {
-        "start_s": round(started - began, 3),
-        "start_and_first_s": round(first_end - began, 3),
-        "cold_s": round(cold_end - started, 3),
-        "warm_s": round(warm_end - warm_start, 3),
-        "cold_cpu_s": round(cold_cpu - start_cpu, 3),
-        "warm_cpu_s": round(warm_cpu - warm_start_cpu, 3),
-        "peak_mb": peak.stop(),
-        "results": cold,
+    times = {
+        "start_s": started - began,
+        "start_and_first_s": started - began + first_s,
+        "cold_s": first_s + rest_s,
+        "warm_s": warm_s,
+        "cold_cpu_s": first_cpu_s + rest_cpu_s,
+        "warm_cpu_s": warm_cpu_s,
     }
-    print(json.dumps(figures))
+    rounded = {name: round(seconds, 3) for name, seconds in times.items()}
+    print(json.dumps({**rounded, "peak_mb": peak.stop(), "results": warm}))
+
+
+def _timed(queries: Sequence[Query]) -> tuple[list[Rows], float, float]:
+    """Run queries and return their results, wall time and processor time."""
+    began, used = time.perf_counter(), _cpu_s()
+    results = [query() for query in queries]
+    return results, time.perf_counter() - began, _cpu_s() - used
 
 
 def _spark(folder: Path) -> list[Query]:

@@ -7,29 +7,38 @@ inside ``nextTuple`` while the ack was waiting. Only acked tuples have a latency
 
 **Processing time** (T-Storm, section V): complete latency minus that sleep (the log's ``sleep_ns``).
 
-A tuple counts in the bin in which it completes, as in Storm's UI. Values are in milliseconds. Percentiles are
-exact, with linear interpolation between neighbours; Spark's ``percentile_approx`` would depend on how the
-rows are partitioned.
+A tuple counts in the bin in which it completes, as in Storm's UI. Values are in milliseconds. A percentile
+has rank p * (n - 1), with linear interpolation between the two values next to it.
+
+All results are the same to the last bit however the rows are partitioned: sums are sums of integers, and
+percentiles are exact. Spark's ``percentile_approx`` would depend on the partitions, and its exact
+``percentile`` holds every distinct value of a group in a map and serialises it. Here the values of a group
+are gathered in an array and sorted, and a percentile is the entry at its rank; wider groups merge the sorted
+arrays of narrower ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import NS, bin_ns, bin_number, in_seconds, width_ns
-from storm_lab.pipeline.percentiles import gathered, merged, summarised, summarised_values
+from storm_lab.pipeline.bins import NS, bin_ns, bin_number, in_seconds, sums, width_ns
 from storm_lab.pipeline.tables import add_run_and_topology, add_scope
 
-_MEASURES = {"complete": "latency_ns", "processing": "processing_ns"}
+_KINDS = ("complete", "processing")
+_PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
+
+_MS = 1e6
 
 
 def acked(roots: DataFrame) -> DataFrame:
-    """Return the acked root tuples that have a latency, with ``processing_ns`` added."""
+    """Return the acked root tuples that have a latency, with ``complete`` and ``processing`` added, in ns."""
     measured = roots.where((F.col("outcome") == "acked") & F.col("latency_ns").isNotNull())
-    return measured.withColumn("processing_ns", F.col("latency_ns") - F.col("sleep_ns"))
+    processing = F.col("latency_ns") - F.col("sleep_ns")
+    return measured.withColumns({"complete": F.col("latency_ns"), "processing": processing})
 
 
 def latency(roots: DataFrame, bin_s: float) -> DataFrame:
@@ -39,7 +48,8 @@ def latency(roots: DataFrame, bin_s: float) -> DataFrame:
     ``<kind>_mean_ms``, ``_p50_ms``, ``_p95_ms``, ``_p99_ms``.
     """
     rows = acked(roots).withColumn("bin_ns", bin_ns("complete_ns", bin_s))
-    return in_seconds(summarised(rows, ["run", "topology", "bin_ns"], _MEASURES))
+    keys = ["run", "topology", "bin_ns"]
+    return in_seconds(_summarised(_gathered(rows, keys), keys))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +77,54 @@ def latencies(
     """
     narrow_bins = _whole_ratio(wide_s, narrow_s)
     rows = acked(roots).join(F.broadcast(runs.select("run", "warm_up_ns")), "run")
-    levels = {
-        "narrow": bin_number("complete_ns", narrow_s),
-        "wide": bin_number("complete_ns", wide_s),
-        "warm": F.when(F.col("complete_ns") >= F.col("warm_up_ns"), F.lit(0).cast("long")),
-    }
-    placed = add_scope(rows.withColumns(levels), runs).withColumn("place", _packed())
-    values = _unpacked(gathered(placed, ["place"], _MEASURES))
+    warm = F.when(F.col("complete_ns") >= F.col("warm_up_ns"), F.lit(0).cast("long"))
+    marked = rows.withColumns({"narrow": bin_number("complete_ns", narrow_s), "warm": warm})
+    placed = add_scope(marked, runs).withColumn("place", _packed())
+    values = _unpacked(_gathered(placed, ["place"]))
     values = values.withColumn("wide", F.expr(f"narrow div {narrow_bins}")).cache()
 
     def of(level: str) -> DataFrame:
         keys = ["scope", level]
-        own = merged(values.where(F.col(level).isNotNull()), keys, _MEASURES)
-        return add_run_and_topology(summarised_values(own, keys, _MEASURES), scopes)
+        own = _merged(values.where(F.col(level).isNotNull()), keys)
+        return add_run_and_topology(_summarised(own, keys), scopes)
 
     narrow = _at_times(of("narrow"), "narrow", narrow_s).cache()
     wide = _at_times(of("wide"), "wide", wide_s)
     return Latencies(narrow, wide, of("warm").drop("warm"), (values, narrow))
+
+
+def _gathered(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Gather the values of every group, in ascending order.
+
+    Columns: the keys, ``size`` (rows), and for both kinds ``<kind>_total`` and ``<kind>_values``.
+    """
+    columns = [F.count("*").alias("size")]
+    for kind in _KINDS:
+        columns.append(F.sum(kind).alias(f"{kind}_total"))
+        columns.append(F.sort_array(F.collect_list(kind)).alias(f"{kind}_values"))
+    return rows.groupBy(*keys).agg(*columns)
+
+
+def _merged(values: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Merge the result of `_gathered` for narrow groups into that for wider ones."""
+    columns = sums("size", *(f"{kind}_total" for kind in _KINDS))
+    for kind in _KINDS:
+        parts = F.flatten(F.collect_list(f"{kind}_values"))
+        columns.append(F.sort_array(parts).alias(f"{kind}_values"))
+    return values.groupBy(*keys).agg(*columns)
+
+
+def _summarised(values: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Compute statistics from the result of `_gathered` or `_merged`, with the columns of `latency`."""
+    columns = [*map(F.col, keys), F.col("size").alias("tuples")]
+    for kind in _KINDS:
+        columns.append((F.col(f"{kind}_total") / F.col("size") / _MS).alias(f"{kind}_mean_ms"))
+        for label, share in _PERCENTILES.items():
+            rank = (F.col("size") - 1) * F.lit(share)
+            low, high = (F.get(f"{kind}_values", end.cast("int")) for end in (F.floor(rank), F.ceil(rank)))
+            value = low + (rank - F.floor(rank)) * (high - low)
+            columns.append((value / _MS).alias(f"{kind}_{label}_ms"))
+    return values.select(*columns)
 
 
 def _packed() -> Column:
@@ -130,7 +171,7 @@ def latency_distribution(roots: DataFrame, runs: DataFrame) -> DataFrame:
     cell that starts at 1 us.
     """
     rows = after_warm_up(acked(roots), runs, "complete_ns")
-    micros = F.greatest(F.col("processing_ns"), F.lit(1000).cast("long")) / 1000
+    micros = F.greatest(F.col("processing"), F.lit(1000).cast("long")) / 1000
     cell = F.floor(F.log10(micros) * _PER_DECADE + F.lit(1e-9)).cast("int")
     counted = rows.groupBy("run", "topology", cell.alias("cell")).agg(F.count("*").alias("tuples"))
     return counted.select(

@@ -8,7 +8,7 @@ has a number for the same reason: grouping by run and name costs twice as much a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -77,39 +77,15 @@ class Logs:
         self.spark = spark
         self.sources = tuple(sources)
         self.is_small = max(run.rows for run in self.sources) <= SMALL_ROWS
-        # Frames from Arrow tables are part of the plan; with Python rows every use of them would be a job.
-        scopes = self._scopes()
-        self.runs = spark.createDataFrame(pa.Table.from_pylist(self._facts(scopes)), RUNS)
-        self.scopes = spark.createDataFrame(pa.Table.from_pylist(scopes, schema=_ARROW_SCOPES), SCOPES)
-
-    def _scopes(self) -> list[dict[str, Any]]:
-        # Python reads each run's few rows before Spark could plan a job.
-        pairs = [
-            (run.manifest, topology)
-            for run in sorted(self.sources, key=lambda run: run.manifest.identity.run_key)
-            for topology in sorted(run.names("placements", "topology"))
-        ]
-        return [
-            {
-                "run": manifest.identity.run_key,
-                "topology": topology,
-                "scope": number,
-                "duration_ns": manifest.duration_ns,
-                "warm_up_ns": manifest.warm_up_ns,
-            }
-            for number, (manifest, topology) in enumerate(pairs)
-        ]
-
-    def _facts(self, scopes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        own: dict[int, list[Mapping[str, Any]]] = {}
-        for scope in scopes:
-            own.setdefault(scope["run"], []).append(scope)
-        facts = []
-        for run in self.sources:
+        facts: list[dict[str, Any]] = []
+        scopes: list[dict[str, Any]] = []
+        for run in sorted(self.sources, key=lambda run: run.manifest.identity.run_key):
             manifest, identity = run.manifest, run.manifest.identity
-            topologies = own.get(identity.run_key, [])
+            # Python reads each run's few rows before Spark could plan a job.
+            topologies = sorted(run.names("placements", "topology"))
             if manifest.tables["roots"].rows and not topologies:
                 raise ValueError(f"run {run.run}: root tuples, but no executor was ever placed")
+            times = {"duration_ns": manifest.duration_ns, "warm_up_ns": manifest.warm_up_ns}
             facts.append(
                 {
                     "run": identity.run_key,
@@ -117,14 +93,19 @@ class Logs:
                     "experiment": identity.experiment,
                     "variant": identity.variant,
                     "seed": identity.seed,
-                    "duration_ns": manifest.duration_ns,
-                    "warm_up_ns": manifest.warm_up_ns,
+                    **times,
                     "sample_every": identity.sample_every,
-                    "first_scope": topologies[0]["scope"] if topologies else 0,
-                    "topologies": [scope["topology"] for scope in topologies],
+                    "first_scope": len(scopes),
+                    "topologies": topologies,
                 }
             )
-        return facts
+            scopes += [
+                {"run": identity.run_key, "topology": topology, "scope": number, **times}
+                for number, topology in enumerate(topologies, len(scopes))
+            ]
+        # Frames from Arrow tables are part of the plan; with Python rows every use of them would be a job.
+        self.runs = spark.createDataFrame(pa.Table.from_pylist(facts), RUNS)
+        self.scopes = spark.createDataFrame(pa.Table.from_pylist(scopes, schema=_ARROW_SCOPES), SCOPES)
 
     def table(self, name: str) -> DataFrame:
         """Return a table of all runs, with the log's columns. Raises `KeyError` for an unknown table."""
