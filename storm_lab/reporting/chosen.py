@@ -5,8 +5,9 @@ The list shows how much freedom there was and on which claims it was used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from storm_lab.experiments.claim import number, with_unit
 from storm_lab.experiments.parameter import Parameter
@@ -64,12 +65,12 @@ def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, .
         for each in constants
         if each.fitted
     ]
-    inputs: dict[tuple[str, object], _Input] = {}
+    inputs: dict[tuple[str, object], list[_Use]] = {}
     for experiment in experiments():
         for parameter in experiment.parameters:
             if parameter.chosen_on:
-                key = (parameter.name, parameter.default)
-                inputs.setdefault(key, _Input(parameter)).add(experiment.slug, parameter.chosen_on)
+                uses = inputs.setdefault((parameter.name, parameter.default), [])
+                uses.append(_Use(parameter, experiment.slug, parameter.chosen_on))
     for experiment in experiments():
         known = {parameter.name: parameter for parameter in experiment.parameters}
         for trial in experiment.chosen:
@@ -77,38 +78,31 @@ def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, .
                 # A text names one of two ways to read a paper; only numbers can be fitted.
                 free = not isinstance(value, str) and name not in trial.indifferent
                 if trial.reading and trial.chosen_on and free:
-                    one = inputs.setdefault((name, value), _Input(replace(known[name], default=value)))
-                    one.add(experiment.slug, trial.chosen_on, trial.label)
-    return (*found, *(each.number for each in inputs.values()))
+                    changed = replace(known[name], default=value)
+                    use = _Use(changed, experiment.slug, trial.chosen_on, f"reading: {trial.label}. ")
+                    inputs.setdefault((name, value), []).append(use)
+    return (*found, *map(_input, inputs.values()))
 
 
-@dataclass(slots=True)
-class _Input:
-    """An input that was chosen on results: the parameter, the experiments that have it, and the claims."""
+class _Use(NamedTuple):
+    """One use of an input that was chosen on claims: in an experiment, or only in one of its readings."""
 
     parameter: Parameter
-    owners: list[str] = field(default_factory=list)
-    claims: list[str] = field(default_factory=list)
-    readings: list[str] = field(default_factory=list)
+    experiment: str
+    claims: Sequence[str]
+    reading: str = ""
 
-    def add(self, owner: str, claims: Iterable[str], reading: str = "") -> None:
-        """Add an experiment that has it; with ``reading``, only in that reading."""
-        for known, more in ((self.owners, (owner,)), (self.claims, claims), (self.readings, (reading,))):
-            known += [each for each in more if each and each not in known]
 
-    @property
-    def number(self) -> ChosenNumber:
-        """The entry for the table."""
-        parameter = self.parameter
-        readings = "".join(f"reading: {label}. " for label in self.readings)
-        return ChosenNumber(
-            parameter.name,
-            ", ".join(self.owners),
-            with_unit(_text(parameter.default), parameter.unit),
-            parameter.range_text,
-            readings + parameter.doc,
-            tuple(self.claims),
-        )
+def _input(uses: Sequence[_Use]) -> ChosenNumber:
+    parameter = uses[0].parameter
+    return ChosenNumber(
+        parameter.name,
+        ", ".join(dict.fromkeys(use.experiment for use in uses)),
+        with_unit(_text(parameter.default), parameter.unit),
+        parameter.range_text,
+        "".join(dict.fromkeys(use.reading for use in uses)) + parameter.doc,
+        tuple(dict.fromkeys(claim for use in uses for claim in use.claims)),
+    )
 
 
 def _text(value: object) -> str:

@@ -8,7 +8,7 @@ files, and notebooks are linked at the place that explains a claim. The same con
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -118,17 +118,23 @@ def render_report(
         "report.html.j2",
         version=__version__,
         made_from=made_from,
-        standings=[(each.value, count) for each, count in count_standings(verdicts).items()],
+        standings=list(count_standings(verdicts).items()),
         chosen_readings=count_chosen(verdicts),
         chosen=chosen_numbers(constants),
         known={verdict.claim.id for verdict in verdicts},
-        outcomes=[outcome.value for outcome in Outcome],
+        outcomes=list(Outcome),
+        bases=list(Basis),
         papers=papers,
         by_paper=of_papers,
         total=Tally.of(ALL_PAPERS, verdicts),
         usual_seeds=USUAL_SEEDS,
+        measured_text=measured_text,
         by_basis=by_basis(verdicts),
-        split=_split(verdicts),
+        split=Counter(
+            (paper, verdict.outcome, verdict.basis)
+            for verdict in verdicts
+            for paper in (verdict.claim.paper, ALL_PAPERS)
+        ),
         rows=[_row(verdict, figures, notebooks, argued) for verdict in verdicts],
         galleries=_galleries(verdicts, figures, notebooks, papers),
         constants=constants,
@@ -139,18 +145,6 @@ def render_report(
         trust_notebook=notebooks.get(TRUST, ""),
         trust_figures=[figure for figure in figures if figure.experiment == TRUST],
     )
-
-
-def _split(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], list[tuple[str, int]]]:
-    """(paper, verdict) -> basis and number of its claims; a basis without claims is left out."""
-    counted: defaultdict[tuple[str, str], Counter[Basis]] = defaultdict(Counter)
-    for verdict in verdicts:
-        for paper in (verdict.claim.paper, ALL_PAPERS):
-            counted[paper, verdict.outcome.value][verdict.basis] += 1
-    return {
-        place: [(basis.value, counts[basis]) for basis in Basis if counts[basis]]
-        for place, counts in counted.items()
-    }
 
 
 def _row(
@@ -164,28 +158,15 @@ def _row(
     notebook = notebooks.get(claim.owner, "")
     place = f"{notebook}#figure-{answering[0].name}" if notebook and answering else notebook
     return {
+        "verdict": verdict,
         "argued": argued.get(claim.id, ""),
         "notebook": place,
         "figures": [(figure.title, f"figure-{claim.owner}-{figure.name}") for figure in answering],
         "cause": cause,
-        "standing": standing(verdict, cause).value,
-        "readings": [
-            {
-                "name": each.reading,
-                "measured": measured_text(each),
-                "outcome": each.outcome.value,
-                "fitted": each.basis is Basis.FITTED,
-            }
-            for each in verdict.readings
-        ],
+        "standing": standing(verdict, cause),
         "contradictions": [each for each in load_contradictions() if claim.id in each.claims],
         "expected_number": _sort_number([target.expected for target in claim.targets]),
         "measured_number": _sort_number([value.value for value in measurement.values] if measurement else []),
-        "claim": claim,
-        "verdict": verdict,
-        "measured": measured_text(verdict),
-        "how": "" if measurement is None else measurement.how,
-        "outcome": verdict.outcome.value,
         "rank": list(Outcome).index(verdict.outcome),
         "drawn": bool(drawn),
     }

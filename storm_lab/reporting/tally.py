@@ -31,9 +31,9 @@ class Tally:
         return sum(self.counts)
 
     @property
-    def cells(self) -> list[tuple[str, int]]:
+    def cells(self) -> list[tuple[Outcome, int]]:
         """Verdict and count, best verdict first."""
-        return [(outcome.value, count) for outcome, count in zip(Outcome, self.counts, strict=True)]
+        return list(zip(Outcome, self.counts, strict=True))
 
 
 def by_paper(verdicts: Sequence[Verdict]) -> tuple[Tally, ...]:

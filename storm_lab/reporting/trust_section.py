@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +19,13 @@ _KEYS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class TrustSection:
-    """Content of the section.
+def read_trust(reports: Path) -> dict[str, Any] | None:
+    """Read the section; None if nothing was compared yet; `UserError` if the document is damaged.
 
-    Attributes:
-        document: counts, medians and orderings, as compared.
-        groups: sittings on each machine with the rows of their scenes.
-        reasons: why predicted values are missed, with those values; the reason of the largest miss first.
+    The section has the ``document`` (counts, medians and orderings, as compared), ``groups`` (sittings on
+    each machine with the rows of their scenes), and ``reasons`` (why predicted values are missed, with those
+    values; the reason of the largest miss first).
     """
-
-    document: Mapping[str, Any]
-    groups: Mapping[str, Sequence[Mapping[str, Any]]]
-    reasons: Mapping[str, Sequence[Mapping[str, Any]]]
-
-
-def read_trust(reports: Path) -> TrustSection | None:
-    """Read the section; None if nothing was compared yet; `UserError` if the document is damaged."""
     path = reports / "documents" / f"{EXPERIMENT}.json"
     if not path.is_file():
         return None
@@ -45,19 +34,15 @@ def read_trust(reports: Path) -> TrustSection | None:
         missing = [key for key in _KEYS if key not in document]
         if missing:
             raise ValueError(f"it lacks {missing[0]}")
-        return _section(document)
+        misses = [miss for miss in document["misses"] if miss["half"] == "predicted"]
+        return {
+            "document": document,
+            "groups": grouped([*document["rows"], *document["unusable"]], _played),
+            "reasons": grouped(misses, lambda miss: str(miss["why"])),
+        }
     except (OSError, ValueError, TypeError, KeyError) as error:
         message = f"not a document of the comparison with real Storm ({error})"
         raise UserError(message, field=path.name, remedy=f"run: storm-lab reproduce {EXPERIMENT}") from error
-
-
-def _section(document: Mapping[str, Any]) -> TrustSection:
-    misses = [miss for miss in document["misses"] if miss["half"] == "predicted"]
-    return TrustSection(
-        document,
-        groups=grouped([*document["rows"], *document["unusable"]], _played),
-        reasons=grouped(misses, lambda miss: str(miss["why"])),
-    )
 
 
 def _played(row: Mapping[str, Any]) -> str:
