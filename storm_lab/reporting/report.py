@@ -7,6 +7,7 @@ files, and notebooks are linked at the place that explains a claim. The same con
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -26,8 +27,6 @@ from storm_lab.reporting.figures.saved import SavedFigure, read_figure
 from storm_lab.reporting.page import rendered
 from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.tally import Tally, by_basis, by_paper, count_chosen, count_standings, standing
-from storm_lab.reporting.trust_section import EXPERIMENT as TRUST
-from storm_lab.reporting.trust_section import read_trust
 from storm_lab.reporting.verdict import USUAL_SEEDS, Outcome, Verdict, measured_text
 from storm_lab.tuplelog import RunRefused
 from storm_lab.version import __version__
@@ -37,6 +36,8 @@ ALL_PAPERS = "all papers"
 SEVERAL = "several papers"
 """Heading for the figures of an experiment that answers claims of more than one paper."""
 
+TRUST = "live-trust"
+"""Experiment that writes the document of the comparison with real Storm."""
 
 _WHY = re.compile(r'id="why-([\w-]+)"')
 
@@ -207,3 +208,40 @@ def _galleries(
         ]
         galleries.append({"paper": paper, "experiments": shown})
     return galleries
+
+
+_TRUST_KEYS = (
+    "scenes", "predicted_scenes", "orderings_wrong", "orderings_told", "unusable_measures", "measures",
+    "machine", "machines", "rule", "factors", "rows", "unusable", "orderings", "misses",
+)  # fmt: skip
+
+
+def read_trust(reports: Path) -> dict[str, Any] | None:
+    """Read the section on real Storm; None if nothing was compared yet; `UserError` if it is damaged.
+
+    The section has the ``document`` (counts, medians and orderings, as compared), ``groups`` (sittings on
+    each machine with the rows of their scenes), and ``reasons`` (why predicted values are missed, with those
+    values; the reason of the largest miss first).
+    """
+    path = reports / "documents" / f"{TRUST}.json"
+    if not path.is_file():
+        return None
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        missing = [key for key in _TRUST_KEYS if key not in document]
+        if missing:
+            raise ValueError(f"it lacks {missing[0]}")
+        misses = [miss for miss in document["misses"] if miss["half"] == "predicted"]
+        return {
+            "document": document,
+            "groups": grouped([*document["rows"], *document["unusable"]], _played),
+            "reasons": grouped(misses, lambda miss: str(miss["why"])),
+        }
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        message = f"not a document of the comparison with real Storm ({error})"
+        raise UserError(message, field=path.name, remedy=f"run: storm-lab reproduce {TRUST}") from error
+
+
+def _played(row: Mapping[str, Any]) -> str:
+    played = f"{row['sitting']}, Storm {row['storm']}"
+    return f"{row['machine']}: {played}" if row["machine"] else played

@@ -16,8 +16,8 @@ from storm_lab.live.suite.scene import Half, Measure
 from storm_lab.live.suite.trust_report import report_document
 from storm_lab.live.suite.trust_tables import machines_table, orderings_table, trust_lines
 from storm_lab.reporting.notebook_page import notebook_page
-from storm_lab.reporting.report import render_report
-from storm_lab.reporting.trust_section import EXPERIMENT, read_trust
+from storm_lab.reporting.report import TRUST as EXPERIMENT
+from storm_lab.reporting.report import read_trust, render_report
 from tests.live.test_suite import all_scenes
 from tests.reporting.example_report import write_example
 from tests.reporting.test_report import Elements
@@ -56,12 +56,8 @@ def reports(tmp_path: Path) -> Path:
     return tmp_path / "reports"
 
 
-def page_of(reports: Path) -> str:
-    return render_report(reports)
-
-
 def test_medians_counts_reasons_and_every_scene_are_on_the_page(reports):
-    page = page_of(reports)
+    page = render_report(reports)
     Elements(page)  # well formed
     section = page[page.index('id="trust"') : page.index('id="figures"')]
     assert "played 4 small scenes" in section
@@ -97,7 +93,7 @@ def test_scenes_of_several_machines_are_distinguished(reports):
     assert any(line.endswith("Storm 2.8, intel") for line in trust_lines(two))
     path = reports / "documents" / f"{EXPERIMENT}.json"
     path.write_text(json.dumps(report_document(two, "amd and intel")), encoding="utf-8")
-    page = page_of(reports)
+    page = render_report(reports)
     section = page[page.index('id="trust"') : page.index('id="figures"')]
     assert "CPU per tuple, on amd" in section and "CPU per tuple, on intel" in section
     assert "<code>amd next@2.8</code> cpu 2.50" in section
@@ -106,14 +102,14 @@ def test_scenes_of_several_machines_are_distinguished(reports):
 
 def test_without_a_comparison_the_section_says_how_to_make_one(tmp_path):
     write_example(tmp_path / "reports")
-    page = page_of(tmp_path / "reports")
+    page = render_report(tmp_path / "reports")
     assert "storm-lab reproduce live-trust" in page[page.index('id="trust"') :]
 
 
 def test_the_notebook_links_back_to_the_section_of_the_report(reports):
     notebook = notebook_page(v4.new_notebook(), EXPERIMENT, report="../index.html")
     (anchor,) = re.findall(r'href="\.\./index\.html#([^"]+)"', notebook)
-    assert page_of(reports).count(f'<section id="{anchor}"') == 1
+    assert render_report(reports).count(f'<section id="{anchor}"') == 1
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"scenes": 1}'])

@@ -86,11 +86,10 @@ def claim_distances(verdicts: Sequence[Verdict], *, title: str = "") -> Figure |
         right = axes.secondary_yaxis("right")
         right.set_yticks(range(len(rows)), labels, fontsize=8)
         right.tick_params(length=0)
-        handles = _handles(rows)
+        legend = _legend(rows)
         beyond = " · arrows: beyond the axis" if any(map(_leaves, rows)) else ""
         note = "mean over seeds, line: 95 % interval · at the right: printed, measured" + beyond
-        legend = {str(handle.get_label()): handle for handle in handles}
-        finish(figure, title, note, legend=legend, columns=len(handles))
+        finish(figure, title, note, legend=legend, columns=len(legend))
     return figure
 
 
@@ -150,13 +149,11 @@ def _draw(axes: Axes, row: _Row, place: int) -> None:
         axes.plot(at, place, mark, markersize=6, color=colour, zorder=4)
 
 
-def _handles(rows: Sequence[_Row]) -> list[Line2D | Patch]:
-    shown: list[Line2D | Patch] = [Patch(facecolor=INK, alpha=0.14, label="band")]
+def _legend(rows: Sequence[_Row]) -> dict[str, Line2D | Patch]:
+    shown: dict[str, Line2D | Patch] = {"band": Patch(facecolor=INK, alpha=0.14)}
     for outcome, (mark, colour) in _MARKERS.items():
         if any(row.outcome is outcome for row in rows):
-            shown.append(Line2D([], [], marker=mark, linestyle="", color=colour, label=outcome.value))
+            shown[outcome.value] = Line2D([], [], marker=mark, linestyle="", color=colour)
     if any(row.others for row in rows):
-        shown.append(
-            Line2D([], [], marker="o", linestyle="", fillstyle="none", color=INK, label="another reading")
-        )
+        shown["another reading"] = Line2D([], [], marker="o", linestyle="", fillstyle="none", color=INK)
     return shown

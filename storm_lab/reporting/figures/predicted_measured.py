@@ -15,8 +15,8 @@ from matplotlib.ticker import LogLocator
 
 from storm_lab.reporting.figures import style
 
-FACTORS = (1.1, 1.25)
-"""Errors drawn as bands around equality: the goals for rates and CPU, and for latencies."""
+_BANDS = {1.1: 0.28, 1.25: 0.14}
+"""Opacity of the bands around equality, by factor: the goals for rates and CPU, and for latencies."""
 
 _WIDE = 60.0
 """Largest over smallest value above which only powers of ten are written at an axis."""
@@ -25,7 +25,6 @@ _MARKERS: dict[str, dict[str, Any]] = {
     "predicted": {"marker": "o", "color": style.LINES[0], "markerfacecolor": style.LINES[0]},
     "calibrates": {"marker": "^", "color": style.LINES[1], "markerfacecolor": "none"},
 }
-_BANDS = {1.1: 0.28, 1.25: 0.14}
 
 
 def predicted_measured(
@@ -62,8 +61,8 @@ def _handles() -> dict[str, object]:
         half: Line2D([], [], linestyle="", markersize=5, **options) for half, options in _MARKERS.items()
     }
     bands = {
-        f"factor {factor:g}": Patch(color=style.MUTED, alpha=_BANDS[factor], linewidth=0)
-        for factor in FACTORS
+        f"factor {factor:g}": Patch(color=style.MUTED, alpha=alpha, linewidth=0)
+        for factor, alpha in _BANDS.items()
     }
     return {**marks, **bands}
 
@@ -76,10 +75,8 @@ def _draw(axes: Axes, drawn: pd.DataFrame) -> None:
         return
     both = drawn[["measured", "predicted"]].to_numpy(float)
     ends = np.array([both.min() / 1.6, both.max() * 1.6])
-    for factor in FACTORS:
-        axes.fill_between(
-            ends, ends / factor, ends * factor, color=style.MUTED, alpha=_BANDS[factor], linewidth=0
-        )
+    for factor, alpha in _BANDS.items():
+        axes.fill_between(ends, ends / factor, ends * factor, color=style.MUTED, alpha=alpha, linewidth=0)
     axes.plot(ends, ends, color=style.INK, linewidth=0.8)
     for half, options in _MARKERS.items():
         own = drawn[drawn["half"] == half]

@@ -7,8 +7,8 @@ to a text column. Colours are never the only distinction: lines also differ in d
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from textwrap import fill
 from typing import Any
@@ -55,7 +55,8 @@ MACHINES = (
 )  # fmt: skip
 """Fills for machines and components, after Paul Tol's light scheme: dark labels are legible on each."""
 
-_WHITE_GRID: dict[str, Any] = {
+_SETTINGS: Any = {
+    # Seaborn's style "whitegrid" in its context "paper".
     "axes.axisbelow": True,
     "axes.grid": True,
     "axes.linewidth": 1.0,
@@ -73,8 +74,27 @@ _WHITE_GRID: dict[str, Any] = {
     **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 4.8),
     **dict.fromkeys(("xtick.minor.size", "ytick.minor.size"), 3.2),
     **dict.fromkeys(("xtick.bottom", "xtick.top", "ytick.left", "ytick.right"), False),
+    # The project's own.
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), PAPER),
+    **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
+    "axes.edgecolor": MUTED,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.labelsize": 9.5,
+    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 9),
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9.5,
+    "hatch.linewidth": 0.4,
+    "lines.linewidth": 1.6,
+    "figure.constrained_layout.h_pad": 0.06,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "storm_lab",
+    "figure.dpi": 110,
 }
-"""Seaborn's style "whitegrid" in its context "paper", except for settings that are made below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,33 +127,9 @@ class About:
         return " · ".join(parts)
 
 
-@contextmanager
-def house_style() -> Iterator[None]:
+def house_style() -> AbstractContextManager[None]:
     """Draw in house style inside the block; the caller's matplotlib settings are restored after it."""
-    settings: Any = {
-        **_WHITE_GRID,
-        **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), PAPER),
-        **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
-        "axes.edgecolor": MUTED,
-        "axes.titlelocation": "left",
-        "axes.titlesize": 10,
-        "axes.titleweight": "bold",
-        "axes.labelsize": 9.5,
-        **dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 9),
-        "grid.color": GRID,
-        "grid.linewidth": 0.6,
-        "legend.frameon": False,
-        "font.family": ["DejaVu Sans"],
-        "font.size": 9.5,
-        "hatch.linewidth": 0.4,
-        "lines.linewidth": 1.6,
-        "figure.constrained_layout.h_pad": 0.06,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "storm_lab",
-        "figure.dpi": 110,
-    }
-    with mpl.rc_context(settings):
-        yield
+    return mpl.rc_context(_SETTINGS)
 
 
 def new_figure(height: float) -> Figure:

@@ -7,7 +7,6 @@ in an exported page without a server. It reads the log of one run.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import matplotlib as mpl
 import numpy as np
@@ -38,40 +37,15 @@ _FULL_BAR_TUPLES = 50.0
 """Waiting tuples at which a tile's bar is as high as the tile; beyond, only the number shows more."""
 
 
-@dataclass(frozen=True)
 class _Film:
-    """The tables of a run from which a film is drawn, and the times of its pictures."""
+    """The tables of a run from which a film is drawn."""
 
-    times_s: np.ndarray
-    nodes: pd.DataFrame
-    placements: pd.DataFrame
-    executions: pd.DataFrame
-    traffic: pd.DataFrame
-    cpu: pd.DataFrame
-    control: pd.DataFrame
-    sample_every: int
-
-    @classmethod
-    def of(cls, run: Run, *, from_s: float, to_s: float, every_s: float) -> _Film:
-        """The film of a run between two times; `UserError`: not a number, no picture, or too many."""
-        for name, seconds in (("from_s", from_s), ("to_s", to_s), ("every_s", every_s)):
-            check_number("a film", name, seconds, unit="s")
-        times = np.arange(from_s, to_s, every_s) if every_s > 0 else np.empty(0)
-        if not 0 < len(times) <= MOST_FRAMES:
-            raise UserError(
-                f"makes {len(times)} pictures of {from_s:g} to {to_s:g} s; 1 to {MOST_FRAMES} can be shown",
-                field="every_s",
-                value=every_s,
-                remedy="choose another step or other times",
-            )
-        tables = {}
-        for name in ("nodes", "placements", "executions", "traffic", "cpu", "control"):
-            frame = run.table(name).to_pandas()
-            for column in frame.columns:
-                if isinstance(frame[column].dtype, pd.CategoricalDtype):
-                    frame[column] = frame[column].astype(str)
-            tables[name] = frame
-        return cls(times, **tables, sample_every=run.manifest.identity.sample_every)
+    def __init__(self, run: Run) -> None:
+        self.sample_every = run.manifest.identity.sample_every
+        self.nodes, self.placements, self.executions, self.traffic, self.cpu, self.control = (
+            _with_plain_names(run.table(name).to_pandas())
+            for name in ("nodes", "placements", "executions", "traffic", "cpu", "control")
+        )
 
     def placed(self, at_s: float) -> pd.DataFrame:
         """The executors that are ready at that time."""
@@ -130,20 +104,34 @@ def watch(run: Run, *, from_s: float, to_s: float, every_s: float = 2.0, title: 
         title: above the pictures.
 
     Raises:
-        UserError: it would have no picture or too many.
+        UserError: a time is not a number, or the film would have no picture or too many.
     """
-    film = _Film.of(run, from_s=from_s, to_s=to_s, every_s=every_s)
+    for name, seconds in (("from_s", from_s), ("to_s", to_s), ("every_s", every_s)):
+        check_number("a film", name, seconds, unit="s")
+    times_s = np.arange(from_s, to_s, every_s) if every_s > 0 else np.empty(0)
+    if not 0 < len(times_s) <= MOST_FRAMES:
+        raise UserError(
+            f"makes {len(times_s)} pictures of {from_s:g} to {to_s:g} s; 1 to {MOST_FRAMES} can be shown",
+            field="every_s",
+            value=every_s,
+            remedy="choose another step or other times",
+        )
+    film = _Film(run)
     with house_style(), mpl.rc_context({"animation.embed_limit": 64.0, "savefig.bbox": "standard"}):
         figure = new_figure(4.2)
         axes = figure.subplots()
 
         def picture(number: int) -> list[Axes]:
             axes.clear()
-            _draw(axes, film, float(film.times_s[number]), title)
+            _draw(axes, film, float(times_s[number]), title)
             return [axes]
 
-        moving = FuncAnimation(figure, picture, frames=len(film.times_s), interval=200, blit=False)
+        moving = FuncAnimation(figure, picture, frames=len(times_s), interval=200, blit=False)
         return without_icon_font(str(moving.to_jshtml(default_mode="once")))
+
+
+def _with_plain_names(table: pd.DataFrame) -> pd.DataFrame:
+    return table.astype(dict.fromkeys(table.select_dtypes("category"), str))
 
 
 def without_icon_font(player: str) -> str:
