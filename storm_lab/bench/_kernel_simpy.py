@@ -56,13 +56,13 @@ class _Root:
 
 @dataclass(slots=True)
 class _Message:
-    """A copy of a tuple, or a message to or from an acker."""
+    """A copy of a tuple, or a message to or from an acker, which has no line."""
 
     kind: str
     target: Any
     root: _Root
-    line: int
-    size: int
+    line: int = 0
+    size: int = _CONTROL_BYTES
     edge: int = 0
     remote: bool = False
 
@@ -275,11 +275,6 @@ class _Executor:
             yield self._sending.put(message)
 
 
-def _control(kind: str, target: Any, root: _Root, edge: int = 0) -> _Message:
-    """Make a message to or from an acker."""
-    return _Message(kind, target, root, 0, _CONTROL_BYTES, edge)
-
-
 class _Bolt(_Executor):
     """A bolt's or acker's main thread."""
 
@@ -297,13 +292,13 @@ class _Bolt(_Executor):
                 root.known |= message.kind == "init"
                 root.ledger ^= message.edge
                 if root.known and root.ledger == 0:
-                    yield from self.hand_over([_control("complete", root.spout, root)])
+                    yield from self.hand_over([_Message("complete", root.spout, root)])
                 continue
             work += world.works[message.line][stage] + (2 - stage) * cost.emit
             yield self.worker.processor.burst(work)
             copies = [self.copy(root, message.line)] if stage == 0 else []
             edge = message.edge ^ copies[0].edge if copies else message.edge
-            yield from self.hand_over([*copies, _control("ack", root.acker, root, edge)])
+            yield from self.hand_over([*copies, _Message("ack", root.acker, root, edge=edge)])
 
 
 class _Spout(_Executor):
@@ -329,7 +324,7 @@ class _Spout(_Executor):
             world.emitted += 1
             root = _Root(self, world.now, world.draws.choice(world.members[KINDS[3]]))
             copy = self.copy(root, line)
-            yield from self.hand_over([copy, _control("init", root.acker, root, copy.edge)])
+            yield from self.hand_over([copy, _Message("init", root.acker, root, edge=copy.edge)])
 
 
 def play_simpy(model: Model, warm_ns: int, until_ns: int, seed: int) -> EngineResult:
