@@ -67,19 +67,11 @@ def _figures(folder: Path) -> list[SavedFigure]:
 _FOOTER = re.compile("<footer.*?</footer>", re.DOTALL)
 
 
-def write_report(
-    reports: Path,
-    *,
-    constants: Sequence[ConstantRecord] = (),
-    damaged: Sequence[RunRefused] = (),
-    made_from: str = "",
-) -> Path:
-    """Write ``index.html`` in a reports folder; a reader sees the old file or the complete new one.
+def write_report(reports: Path, page: str) -> Path:
+    """Write a report as ``index.html``; a reader sees the old file or the complete new one.
 
     The old page is kept if the new one differs only in its footer, which names what it is made from.
-    Arguments and `UserError` are as in `render_report`.
     """
-    page = render_report(reports, constants=constants, damaged=damaged, made_from=made_from)
     path = reports / "index.html"
     try:
         existing = path.read_text(encoding="utf-8")

@@ -213,7 +213,7 @@ def build_report() -> Path:
     Raises `UserError` if a published file is damaged or the folder is not writable.
     """
     # Imported here, because it loads matplotlib, which is not needed to play runs.
-    from storm_lab.reporting.report import write_report
+    from storm_lab.reporting.report import render_report, write_report
 
     constants = [record for model in (CostModel(), ControlTimes()) for record in _records(model)]
     constants += [
@@ -233,7 +233,8 @@ def build_report() -> Path:
     home = writable_reports()
     # Reads every byte of every log: three seconds of processor time for 1,500 runs.
     _, damaged = find_runs(runs_folder(), verify=True)
-    return write_report(home, constants=constants, damaged=damaged, made_from=_commit())
+    page = render_report(home, constants=constants, damaged=damaged, made_from=_commit())
+    return write_report(home, page)
 
 
 def _records(model: object) -> list[ConstantRecord]:

@@ -9,7 +9,7 @@ from storm_lab.reporting.figures.saved import save_figure
 from storm_lab.reporting.figures.style import About
 from storm_lab.reporting.figures.time_series import Event, Panel, time_series
 from storm_lab.reporting.record import VerdictFile, write_verdicts
-from storm_lab.reporting.report import write_report
+from storm_lab.reporting.report import render_report, write_report
 from storm_lab.tuplelog import Problem, RunRefused
 from tests.reporting import example_tables as example
 
@@ -56,4 +56,4 @@ def write_example(reports: Path, *, alt: str = "Processing time of both schedule
     notebook.write_text("<title>notebook</title>", encoding="utf-8")
     folder = Path("tstorm-word-count") / "storm-default-s2"
     damaged = [RunRefused(folder, Problem.TRUNCATED, "roots.parquet has 3 bytes, not 30")]
-    return write_report(reports, constants=CONSTANTS, damaged=damaged)
+    return write_report(reports, render_report(reports, constants=CONSTANTS, damaged=damaged))

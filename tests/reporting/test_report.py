@@ -113,7 +113,7 @@ def test_the_same_content_gives_the_same_bytes(page, tmp_path):
     text = render_report(page.parent, constants=CONSTANTS)
     assert text == render_report(page.parent, constants=CONSTANTS)
     before = sorted(page.parent.iterdir())
-    written = write_report(page.parent, constants=CONSTANTS)
+    written = write_report(page.parent, text)
     assert written.read_text(encoding="utf-8") == text
     assert sorted(page.parent.iterdir()) == before
 
