@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import NS, bin_ns, sums
+from storm_lab.pipeline.latency import after_warm_up
 
 _MS = 1e6
 
@@ -72,7 +73,7 @@ def steady_elapsed(roots: DataFrame, executions: DataFrame, runs: DataFrame) -> 
     run, topology, component, locality, tuples, enqueue_mean_ms (root's emit to the bolt's receive queue),
     end_mean_ms (root's emit to the end of execute).
     """
-    facts = F.broadcast(runs.select("run", "warm_up_ns", "sample_every"))
+    facts = F.broadcast(runs.select("run", "sample_every"))
     # All root tuples are logged but executions are sampled: the others match none and would be shuffled
     # needlessly.
     sampled = (
@@ -80,8 +81,7 @@ def steady_elapsed(roots: DataFrame, executions: DataFrame, runs: DataFrame) -> 
         .where(F.col("root_id") % F.col("sample_every") == 0)
         .select("run", "root_id", "emit_ns")
     )
-    steady = executions.join(facts, "run").where(F.col("end_ns") >= F.col("warm_up_ns"))
-    joined = steady.join(sampled, ["run", "root_id"])
+    joined = after_warm_up(executions, runs, "end_ns").join(sampled, ["run", "root_id"])
     return joined.groupBy("run", "topology", "component", "locality").agg(
         F.count("*").alias("tuples"),
         # Integer nanoseconds: their sum does not depend on the order of addition.
