@@ -71,7 +71,12 @@ def no_claims(tables: Any, parameters: Parameters) -> tuple[Measurement, ...]:
     return ()
 
 
-MOST_SEEDS = 30
+MORE_SEEDS = (10, 20, 30)
+"""Numbers of seeds with which a claim is tried that an experiment's own seeds leave unsettled.
+
+They are few, because a claim that is looked at after every seed would often appear settled by chance.
+"""
+MOST_SEEDS = MORE_SEEDS[-1]
 """Most seeds that are ever played."""
 
 
@@ -81,32 +86,25 @@ class Settling:
 
     If an interval over a few seeds reaches across an edge of a claim's band, it does not say on which side
     the mean is (`storm_lab.reporting.verdict`). The runs that the claim is measured from, and no others, are
-    then played with more seeds, until it is settled or `MOST_SEEDS` have been played. Claims that the
-    experiment's seeds settle keep their mean over those.
+    then played with the first of `MORE_SEEDS` that settles it, or the last. Claims that the experiment's
+    seeds settle keep their mean over those.
 
     ``variants`` are patterns (``S6-*``) of the variants that the claims are measured from. ``seeds`` is the
     number of seeds: 1, 2, 3, ... ``reading`` is the reading under which the claims are unsettled; by default
-    the experiment's own setting. ``until_s`` ends the further runs early, once everything that the claims are
-    measured from exists. ``metrics`` are the metric tables computed for the further seeds; by default all
-    that the experiment declares. They must include the tables that the claims are measured from, and those
-    that the notebook shows of all seeds.
+    the experiment's own setting. ``metrics`` are the metric tables computed for the further seeds; by default
+    all that the experiment declares. They must include the tables that the claims are measured from, and
+    those that the notebook shows of all seeds.
     """
 
     claims: tuple[str, ...]
     variants: tuple[str, ...] = ("*",)
     seeds: int = MOST_SEEDS
     reading: str = ""
-    until_s: float = 0.0
     metrics: tuple[str, ...] = ()
 
     def parameters(self, parameters: Parameters) -> Parameters:
         """The parameters with the larger number of seeds."""
         return parameters.changed(seeds=tuple(range(1, self.seeds + 1)))
-
-    def played(self, parameters: Parameters) -> Parameters:
-        """The parameters with which the further seeds are played."""
-        more = self.parameters(parameters)
-        return more.changed(duration_s=self.until_s) if self.until_s else more
 
     def needs(self, variant: str) -> bool:
         """Return whether the claims are measured from this variant's runs."""
@@ -165,7 +163,7 @@ class Experiment:
 
     def _settled(self, parameters: Parameters) -> Iterator[tuple[Settling, RunSpec]]:
         for settling in self._settling(parameters):
-            for spec in self.runs(settling.played(parameters)):
+            for spec in self.runs(settling.parameters(parameters)):
                 if settling.needs(spec.variant):
                     yield settling, spec
 

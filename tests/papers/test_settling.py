@@ -9,15 +9,18 @@ import pandas as pd
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.experiments.experiment import MOST_SEEDS, Experiment, RunSpec, Settling
+from storm_lab.experiments.experiment import MORE_SEEDS, MOST_SEEDS, Experiment, RunSpec, Settling
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measured, Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
+from storm_lab.experiments.parameter import Parameters, seed_parameter
 from storm_lab.experiments.readings import Tables, measurement, quotients, value_of
 from storm_lab.machine.places import checkout
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.registry import experiments
 from storm_lab.reporting.record import collect_verdicts
-from storm_lab.reporting.verdict import Verdict
+from storm_lab.reporting.verdict import Verdict, judge
+from storm_lab.runs.execute import is_complete_run, run_folder
+from storm_lab.runs.study import Study
 
 SETTLED = Settling(claims=("narrow",), variants=("near-*",), seeds=10)
 
@@ -62,20 +65,6 @@ def seeds_of(own: Experiment, **given: object) -> dict[str, int]:
 def test_more_seeds_play_the_variants_that_an_unsettled_claim_is_measured_from():
     assert seeds_of(TINY) == {"near-a": 10, "near-b": 10, "far": 5}
     assert seeds_of(replace(TINY, settling=())) == {"near-a": 5, "near-b": 5, "far": 5}
-
-
-def test_runs_of_further_seeds_are_only_as_long_as_their_claims_need():
-    shorter = replace(
-        TINY,
-        parameters=(*TINY.parameters, Parameter("duration_s", 600.0, "length", low=1, high=900)),
-        runs=lambda parameters: tuple(
-            replace(spec, parameters=parameters.only(["duration_s"])) for spec in runs(parameters)
-        ),
-        settling=(replace(SETTLED, until_s=240.0),),
-    )
-    assert seeds_of(shorter) == {"near-a": 10, "near-b": 10, "far": 5}
-    played = {spec.key: spec.parameters["duration_s"] for spec in shorter.planned(shorter.checked())}
-    assert [played["tiny", "near-a", seed] for seed in (1, 5, 6, 10)] == [600.0, 600.0, 240.0, 240.0]
 
 
 def test_seeds_given_by_the_reader_are_not_extended():
@@ -145,10 +134,31 @@ def test_settlings_name_claims_metrics_and_variants_of_their_experiment(own: Exp
     variants = {spec.variant for spec in own.runs(own.checked())}
     for settling in own.settling:
         assert set(settling.claims) <= set(own.claims)
+        assert settling.seeds in MORE_SEEDS
         assert settling.seeds > len(own.checked().seeds)
         assert set(settling.metrics) <= set(own.metrics)
         for pattern in settling.variants:
             assert any(replace(settling, variants=(pattern,)).needs(variant) for variant in variants), pattern
+
+
+SETTLED_BY_CHANCE = ("nstorm-fig13-best-100",)
+"""Claims that fewer seeds appear to settle, on the other side than thirty."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own", [item for item in experiments() if item.settling], ids=lambda own: own.slug)
+def test_fewer_seeds_would_leave_a_claim_unsettled(own: Experiment):
+    study = Study.of(own.slug)
+    if not all(is_complete_run(run_folder(spec)) for spec in study.specs()):
+        pytest.skip("the experiment has not been reproduced here")
+    tables = study.metrics()
+    claims = {claim.id: claim for claim in load_claims().claims}
+    for settling in own.settling:
+        for seeds in (len(study.parameters.seeds), *MORE_SEEDS):
+            if seeds < settling.seeds and not set(settling.claims) <= set(SETTLED_BY_CHANCE):
+                found = own.measure(tables, replace(settling, seeds=seeds).parameters(study.parameters))
+                settled = [judge(claims[each.claim_id], each) for each in found if settling.settles(each)]
+                assert any(verdict.unsettled for verdict in settled), (settling.claims, seeds)
 
 
 def published() -> list[Verdict]:
