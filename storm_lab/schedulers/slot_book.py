@@ -25,8 +25,9 @@ class SlotBook:
         present = view.present.slots.items()
         self._wanted_by = {slot: e.topology for e, slot in present if e.topology in moved}
         staying = {slot for e, slot in present if e.topology not in moved}
+        self._usable = view.usable_slots
         self._free: list[list[Slot]] = [[] for _ in self.nodes]
-        for slot in view.usable_slots:
+        for slot in self._usable:
             if slot not in staying:
                 self._free[self.index[slot.node]].append(slot)
         self._own: dict[tuple[str, int], Slot] = {}
@@ -65,7 +66,7 @@ class SlotBook:
     def release(self, topology_id: str, node: int) -> None:
         """Release the topology's slot on the node, as if it had never been taken."""
         self._free[node].append(self._own.pop((topology_id, node)))
-        self._free[node].sort(key=lambda slot: slot.port)
+        self._free[node].sort(key=self._usable.index)
 
     def reserve(self, slot: Slot, executor: Executor) -> None:
         """Mark the slot as taken by the topology of an executor that stays in it."""

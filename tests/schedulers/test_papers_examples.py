@@ -177,6 +177,14 @@ def test_rstorm_starts_on_the_richest_node_of_the_richest_rack() -> None:
     assert make_scheduler("rstorm").schedule(view).assignment.nodes_used() == ("n2",)
 
 
+def test_rstorm_offers_the_slots_of_a_failed_topology_in_declared_order_again() -> None:
+    cluster_ = Cluster((Node("n1", ports=(6703, 6700), offer=Resources(cpu_points=400, memory_mb=1000)),))
+    too_large, small = replace(demanding(4, 10, 300), id="large"), demanding(1, 10, 100)
+    result = make_scheduler("rstorm").schedule(SchedulingView((too_large, small), cluster_))
+    assert [status.scheduled for status in result.status.values()] == [False, True]
+    assert set(result.assignment.slots.values()) == {Slot("n1", 6703)}
+
+
 def test_rstorm_continues_in_the_same_rack_when_the_cpu_of_a_node_is_full() -> None:
     cluster_ = offering((100, 4096, "a"), (100, 4096, "b"), (100, 4096, "a"))
     view = SchedulingView((demanding(4, 50, 100),), cluster_)

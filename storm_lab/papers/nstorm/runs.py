@@ -115,7 +115,7 @@ UNHURRIED = Trial(
 )
 KEPT = Trial(
     "kept",
-    "kept messages, supervisors that look 5 s apart, and otherwise 16 callers that pause 100 ms and give up "
+    "kept messages, supervisors that poll 5 s apart, and otherwise 16 callers that pause 100 ms and give up "
     "after 9 s, JVMs that start in 9 s",
     {
         **UNHURRIED.changes,
