@@ -31,7 +31,7 @@ from storm_lab.runs.live_constants import read_costs
 from storm_lab.runs.live_record import EXPERIMENT, records_folder
 from storm_lab.tuplelog import Run, RunIdentity, RunRefused, RunWriter, open_run
 
-SEEDS = (1,)
+SEEDS = (1, 2, 3)
 """Seeds with which the emulator plays each sitting."""
 
 
