@@ -141,8 +141,11 @@ def test_settlings_name_claims_metrics_and_variants_of_their_experiment(own: Exp
             assert any(replace(settling, variants=(pattern,)).needs(variant) for variant in variants), pattern
 
 
-SETTLED_BY_CHANCE = ("nstorm-fig13-best-100",)
-"""Claims that fewer seeds appear to settle, on the other side than thirty."""
+MORE_THAN_NEEDED = {
+    "nstorm-fig13-best-100": "fewer seeds settle it by chance, on the other side than thirty",
+    "mfstorm-fig5-s6-default": "the same claim about the other grids needs thirty",
+}
+"""Claims that fewer seeds would settle, and why they are played with thirty."""
 
 
 @pytest.mark.slow
@@ -155,7 +158,7 @@ def test_fewer_seeds_would_leave_a_claim_unsettled(own: Experiment):
     claims = {claim.id: claim for claim in load_claims().claims}
     for settling in own.settling:
         for seeds in (len(study.parameters.seeds), *MORE_SEEDS):
-            if seeds < settling.seeds and not set(settling.claims) <= set(SETTLED_BY_CHANCE):
+            if seeds < settling.seeds and not MORE_THAN_NEEDED.keys() >= set(settling.claims):
                 found = own.measure(tables, replace(settling, seeds=seeds).parameters(study.parameters))
                 settled = [judge(claims[each.claim_id], each) for each in found if settling.settles(each)]
                 assert any(verdict.unsettled for verdict in settled), (settling.claims, seeds)
