@@ -100,7 +100,7 @@ def test_lines_from_a_file_are_part_of_a_runs_identity(tmp_path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_short_run_of_each_experiment_leaves_a_complete_log(slug: str, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("STORM_LAB_HOME", str(tmp_path))
+    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
     given: dict[str, object] = {"seeds": [1], "duration_s": 60.0, "from_s": 40.0}
     if "trials" in experiment(slug).checked():
         given["trials"] = False
