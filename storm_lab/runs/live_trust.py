@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean, median
@@ -22,13 +23,15 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.build import SUITE_COST, as_played
-from storm_lab.live.suite.compare import Row, Trust, compare_sitting, orderings_of
+from storm_lab.live.suite.compare import Ordering, Row, Trust, compare_sitting, orderings_of
 from storm_lab.live.suite.measure import RunTables
 from storm_lab.live.suite.scene import Scene, Sitting
 from storm_lab.live.suite.sittings import SITTINGS, release_of
+from storm_lab.machine.facts import usable_cores
 from storm_lab.model.machines import LIVE
 from storm_lab.runs.live_constants import read_costs
 from storm_lab.runs.live_record import EXPERIMENT, records_folder
+from storm_lab.runs.pool import Advance, Pool
 from storm_lab.tuplelog import Run, RunIdentity, RunRefused, RunWriter, open_run
 
 SEEDS = (1, 2, 3)
@@ -165,6 +168,10 @@ def emulated(play: Recorded, seed: int, cost: CostModel) -> Iterator[RunTables]:
         yield RunTables(open_run(folder), spec)
 
 
+Repeats = tuple[Sequence[Recorded], CostModel]
+"""The plays of one sitting on one machine, and the costs with which it is emulated."""
+
+
 def compare(
     recorded: Sequence[Recorded],
     costs: Costs,
@@ -172,26 +179,42 @@ def compare(
     seeds: Sequence[int] = SEEDS,
     advance: Callable[[int, float], None] = lambda number, share: None,
 ) -> Trust:
-    """Compare all recorded runs with emulations, in the order of `recorded_runs`.
+    """Compare all recorded runs with emulations, in the order of `recorded_runs`; one process per core.
 
     ``costs`` are by machine; without any, the cost model's own constants apply. ``advance`` is called with
-    the number of each emulated sitting, from 0 on, and 1.
+    the number of each emulated sitting, from 0 on, and the share of it that is done. Raises `StormLabError`
+    if an emulation fails.
     """
-    rows: list[Row] = []
-    orderings = []
-    for number, ((machine, _, generation), group) in enumerate(groupby(recorded, key=play_of)):
+    tasks = []
+    for (machine, _, generation), group in groupby(recorded, key=play_of):
         members = list(group)
-        first, sitting, known = members[0], members[0].sitting, costs.get(machine, {})
-        cost = known.get(sitting.code_of(generation), known.get(generation)) or SUITE_COST
-        cost = with_measured_jvm_start(cost, members)
-        with ExitStack() as plays:
-            played = [plays.enter_context(emulated(first, seed, cost)) for seed in seeds]
-            live = [each.tables() for each in members]
-            own = compare_sitting(sitting, generation, first.scenes, live, played, machine)
-        rows += own
-        orderings += orderings_of(sitting, generation, {row.name: row for row in own}, machine)
-        advance(number, 1.0)
-    return Trust(tuple(rows), tuple(orderings))
+        known = costs.get(machine, {})
+        cost = known.get(members[0].sitting.code_of(generation), known.get(generation)) or SUITE_COST
+        tasks.append((members, with_measured_jvm_start(cost, members)))
+    pool: Pool[Repeats, list[Row]] = Pool(usable_cores(), partial(_rows_of, tuple(seeds)), name=_name_of)
+    found = pool.do(tasks, advance)
+    orderings: list[Ordering] = []
+    for number, (members, _) in enumerate(tasks):
+        first, rows = members[0], {row.name: row for row in found[number]}
+        orderings += orderings_of(first.sitting, first.generation, rows, first.machine)
+    return Trust(tuple(row for number in range(len(tasks)) for row in found[number]), tuple(orderings))
+
+
+def _rows_of(seeds: Sequence[int], repeats: Repeats, advance: Advance) -> list[Row]:
+    """Emulate a sitting once per seed and compare its scenes with the recorded ones."""
+    members, cost = repeats
+    first = members[0]
+    with ExitStack() as plays:
+        played = []
+        for done, seed in enumerate(seeds):
+            advance(done / len(seeds))
+            played.append(plays.enter_context(emulated(first, seed, cost)))
+        live = [each.tables() for each in members]
+        return compare_sitting(first.sitting, first.generation, first.scenes, live, played, first.machine)
+
+
+def _name_of(repeats: Repeats) -> str:
+    return "sitting " + " ".join(part for part in play_of(repeats[0][0]) if part)
 
 
 def play_of(recorded: Recorded) -> tuple[str, str, str]:
