@@ -127,7 +127,22 @@ def _minified(svg: str) -> str:
 
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(?<=\s)(d|x|y|x1|x2|y1|y2|width|height|transform|points)="([^"]*)"', rounded, svg)
-    return re.sub(r"\s*\n\s*", "\n", re.sub(r'<g id="[^"]*"', "<g", svg))
+    svg = re.sub(r"\s*\n\s*", "\n", re.sub(r'<g id="[^"]*"', "<g", svg))
+    return _numbered_ids(svg)
+
+
+def _numbered_ids(svg: str) -> str:
+    """Replace matplotlib's ids of markers, clip paths and hatches by numbers, in order of appearance.
+
+    Matplotlib hashes coordinates, whose last bit differs between processes in a constrained layout: its
+    solver orders variables by their addresses.
+    """
+    numbers: dict[str, str] = {}
+
+    def numbered(found: re.Match[str]) -> str:
+        return numbers.setdefault(found[0], f"{found[0][0]}{len(numbers)}")
+
+    return re.sub(r'(?:(?<=id=")|(?<=#))[hmp][0-9a-f]{10}\b', numbered, svg)
 
 
 def _themed(svg: str, title: str, alt: str, claims: Sequence[str]) -> str:
