@@ -82,6 +82,11 @@ class Node:
             check_number(owner, "cpu_quota", self.cpu_quota, low=0.01, high=self.cores, unit="cores")
 
     @property
+    def host_name(self) -> str:
+        """Name of its host: `host`, or its id if none was given."""
+        return self.host or self.id
+
+    @property
     def slots(self) -> tuple[Slot, ...]:
         """The node's slots, in the order in which its ports are declared."""
         return tuple(Slot(self.id, port) for port in self.ports)

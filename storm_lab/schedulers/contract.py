@@ -98,7 +98,7 @@ class SchedulingView:
         return tuple(
             slot
             for node in self.cluster.nodes
-            if (node.host or node.id) not in self.blacklisted_hosts
+            if node.host_name not in self.blacklisted_hosts
             for slot in node.slots
             if slot not in self.dead_slots
         )

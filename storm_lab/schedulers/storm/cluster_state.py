@@ -61,13 +61,9 @@ class ClusterState(Assignments):
 
     # --- queries ---
 
-    def host(self, node: Node) -> str:
-        """Return the host name of a node, or its id if none was given."""
-        return node.host or node.id
-
     def assignable_slots(self, node: Node) -> list[Slot]:
         """Return all slots that the node reports, in order of its port set; none on a blacklisted host."""
-        return [] if self.host(node) in self.blacklist else self._reported[node.id]
+        return [] if node.host_name in self.blacklist else self._reported[node.id]
 
     def available_slots(self) -> list[Slot]:
         """Return the assignable slots that are not in use, node by node."""

@@ -122,7 +122,7 @@ def _worker_specs(state: ClusterState, topology: Topology) -> list[Spec]:
 def _host_of(state: ClusterState, slot: Slot) -> str:
     """Return the slot's host. For nodes that are gone, Storm has no host and treats them as one machine."""
     node = state.view.nodes.get(slot.node)
-    return state.host(node) if node is not None else ""
+    return node.host_name if node is not None else ""
 
 
 def _in_map_order(state: ClusterState, topologies: list[Topology]) -> list[Topology]:
@@ -173,7 +173,7 @@ def _place_on_own_hosts(state: ClusterState, isolated: list[Topology], wanted: M
     for node in state.nodes:
         slots = state.assignable_slots(node)
         if slots:
-            hosts.setdefault(state.host(node), []).extend(slots)
+            hosts.setdefault(node.host_name, []).extend(slots)
     queue = state.order.collected(list(hosts), state.order.string)
     queue.sort(key=lambda host: -len(hosts[host]))
     state.view.random("isolation").shuffle(queue)

@@ -198,10 +198,10 @@ def racks_of(state: Ras1State) -> dict[str, list[str]]:
     rack_of_host: dict[str, str] = {}
     for node_id in hash_map_order(list(state.nodes), string_hash):
         node = state.nodes[node_id]
-        node_of_host.setdefault(node.host or node.id, node_id)
-        rack_of_host[node.host or node.id] = node.rack or DEFAULT_RACK
+        node_of_host.setdefault(node.host_name, node_id)
+        rack_of_host[node.host_name] = node.rack or DEFAULT_RACK
     racks: dict[str, list[str]] = {}
-    hosts = dict.fromkeys(node.host or node.id for node in state.nodes.values())
+    hosts = dict.fromkeys(node.host_name for node in state.nodes.values())
     for host in hash_map_order(list(hosts), string_hash):
         nodes = racks.setdefault(rack_of_host[host], [])
         if node_of_host[host] in state.alive:

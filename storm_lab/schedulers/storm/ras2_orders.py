@@ -203,7 +203,7 @@ class Places:
             if node_id not in state.alive:
                 continue
             node = state.alive[node_id]
-            host, rack = node.host or node.id, node.rack or DEFAULT_RACK
+            host, rack = node.host_name, node.rack or DEFAULT_RACK
             self.nodes_of_single_host.setdefault(host, {})[node.id] = [node.id]
             self.in_rack.setdefault(rack, []).append(node.id)
             hosts_of.setdefault(rack, {})[host] = None

@@ -55,7 +55,7 @@ class RasState(Assignments):
             i: view.nodes[i] for i in handed_over_order(list(view.nodes), string_hash, view.version)
         }
         self.alive: dict[str, Node] = {
-            i: node for i, node in self.nodes.items() if (node.host or node.id) not in view.blacklisted_hosts
+            i: node for i, node in self.nodes.items() if node.host_name not in view.blacklisted_hosts
         }
         self.workers: dict[Slot, list[Executor]] = {}
         for executor, slot in view.present.slots.items():
