@@ -52,6 +52,6 @@ def test_stopping_in_between_does_not_change_the_result() -> None:
 
 @pytest.mark.slow
 def test_a_run_with_a_horizon_is_the_same_without_the_compiler() -> None:
-    compiled = counts_after(MANY, [200])
+    compiled = counts_after(MANY, [250])
     assert compiled[0] == 1
-    assert printed(__name__, "t.counts_after(t.MANY, [200])") == str(compiled)
+    assert printed(__name__, "t.counts_after(t.MANY, [250])") == str(compiled)
