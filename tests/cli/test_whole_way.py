@@ -41,7 +41,7 @@ def test_a_run_with_given_parameters_writes_verdicts_figures_and_a_notebook(tmp_
     assert "reports" not in notebook.parts, "the report compares with the papers' own settings"
     bytes_before = notebook.read_bytes(), notebook.with_suffix(".html").read_bytes()
     figures = notebook.parents[1] / "figures" / "tstorm-word-count"
-    drawn = {"figure-6.svg", "gain-parts.svg", "inserts.svg", "placement.svg"}
+    drawn = {"claims.svg", "figure-6.svg", "inserts.svg", "placement.svg", "placement-storm.svg"}
     assert {path.name for path in figures.iterdir()} == drawn
 
     second = storm_lab("run", "tstorm-word-count", *given, "--json", cwd=tmp_path)

@@ -18,7 +18,7 @@ from storm_lab.reporting.figures.degradation_levels import degradation_levels
 from storm_lab.reporting.figures.dependence import Scale, dependence
 from storm_lab.reporting.figures.grouped_bars import grouped_bars
 from storm_lab.reporting.figures.printed import Mark, Printed, claims_drawn, draw_printed, printed
-from storm_lab.reporting.figures.saved import save_figure
+from storm_lab.reporting.figures.saved import picture_of, save_figure
 from storm_lab.reporting.figures.sensitivity import sensitivity
 from storm_lab.reporting.figures.style import About
 from storm_lab.reporting.figures.time_panels import Quantity, time_panels
@@ -142,6 +142,19 @@ def test_distances_have_a_row_for_each_number_and_another_reading_beside_it() ->
     ordered = load_claims().claim("tstorm-fig2-order")
     values = tuple(Measured(float(place), label=label) for place, label in enumerate(ordered.labels))
     assert claim_distances([judge(ordered, Measurement(ordered.id, values, "ms", "made up"))]) is None
+
+
+def test_distances_of_a_single_number_leave_room_for_the_names_of_all_claims(tmp_path) -> None:
+    claims = load_claims().of_experiment("tstorm-word-count")
+    only = load_claims().claim("tstorm-fig6a-nodes")
+    measured = Measurement(only.id, (Measured(10.0, 10.0, 10.0),), "nodes", "made up")
+    figure = claim_distances([judge(only, measured)])
+    assert figure is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        names = [claim.id for claim in claims]
+        save_figure(figure, tmp_path / "claims.svg", title="t", alt="a", claims=names)
+        picture_of(figure)
 
 
 def test_a_printed_number_does_not_cut_off_higher_bars() -> None:

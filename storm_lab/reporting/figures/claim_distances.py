@@ -22,6 +22,9 @@ from storm_lab.reporting.verdict import Outcome, Verdict
 _EDGE = 1.25
 """End of the axis; values beyond it are drawn as an arrow at the edge."""
 
+_LEAST_HEIGHT = 2.2
+"""In inches: a single number, above the names of all claims of an experiment."""
+
 _MARKERS = {
     Outcome.REPRODUCED: ("o", LINES[2]),
     Outcome.DIRECTION: ("D", LINES[4]),
@@ -66,7 +69,7 @@ def claim_distances(verdicts: Sequence[Verdict], *, title: str = "") -> Figure |
     if not rows:
         return None
     with house_style():
-        figure = new_figure(1.3 + 0.27 * len(rows))
+        figure = new_figure(max(_LEAST_HEIGHT, 1.3 + 0.27 * len(rows)))
         axes = figure.subplots()
         for place, row in enumerate(rows):
             _draw(axes, row, place)
