@@ -106,10 +106,16 @@ _SEPARATE_WAITS_PER_S = ((V1_0_0, 200.0), (V2_0_0, 2000.0))
 """Ends of waits per second in a worker's housekeeping that the emulator plays separately, before each
 version. Two threads of the system executor wait 10 ms at a time; the two that flush batches in 1.x wait 1 ms.
 """
+_C1_FACTOR = 2.5
+"""Expected cost of code from the first compiler, relative to code from both; fitted to floods of 0.9.2 on two
+machines: 2.4 and 4.1.
+"""
 _C1_CALLS = 200.0
 """Calls after which HotSpot's first compiler compiles a method (Tier3InvocationThreshold of Java 17)."""
-_COMPILED_AFTER = 20_000
-"""Executions of its sinks after which a topology's code has been compiled, except for rarely used parts."""
+_COMPILED_AFTER, _C1_COMPILED_AFTER = 20_000, 2_000
+"""Executions after which a topology's code has been compiled, except for rarely used parts: by both
+compilers, and by the first one alone, which begins much earlier.
+"""
 _UPPER_LIMITS = {**{c.name: c.high for c in constants_of(CostModel())}, "wake_us": 20.0}
 """On idle cores, the median time until a woken thread runs is 10 to 20 us, by a trace of the scheduler under
 real Storm 0.9.2. Longer times form a second minimum of the fit, in which a spout sleeps once too often.
@@ -187,7 +193,8 @@ def fit_c1(
     ranges = _ranges(("code_factor", *(_FITTED_LOGGED if logged else ())))
     start = {**found, **_start_values(ranges, {**found, **(known or {})}), "warm_up_calls": _C1_CALLS}
     title = f"Storm {generation}, first compiler alone"
-    return _fit(title, own, generation, start, ranges, {}, jobs)
+    prior = {"code_factor": _C1_FACTOR * found["code_factor"]}
+    return _fit(title, own, generation, start, ranges, prior, jobs)
 
 
 def _rounded(values: Values) -> dict[str, float]:
@@ -222,7 +229,7 @@ def _fit(
             [with_measured_jvm_start(CostModel(), [each]).jvm_start_cpu_s for each in timed]
         )
         start = {**start, **_rounded({"jvm_start_cpu_s": float(start_cpu_s)})}
-    compiled_s = compiler_seconds([tables for _, tables in pairs])
+    compiled_s = compiler_seconds([tables for _, tables in pairs], c1_only=own[0].sitting.c1_only)
     share = housekeeping_share(pairs, alone=storm < V1_0_0)
 
     def with_measured(values: Values) -> Values:
@@ -273,12 +280,14 @@ def links_of(recorded: Sequence[Recorded]) -> dict[str, float]:
     }
 
 
-def compiler_seconds(runs: Sequence[RunTables]) -> float | None:
+def compiler_seconds(runs: Sequence[RunTables], *, c1_only: bool = False) -> float | None:
     """Return the CPU of compilers in a worker from its first tuple on, in s: the median over workers.
 
-    Workers count if their topology has executed `_COMPILED_AFTER` tuples; None if there are none.
+    Workers count if their topology has executed `_COMPILED_AFTER` tuples, or with the first compiler alone
+    `_C1_COMPILED_AFTER`; None if there are none.
     """
-    found = [seconds for tables in runs for seconds in tables.compiler_seconds(_COMPILED_AFTER)]
+    least = _C1_COMPILED_AFTER if c1_only else _COMPILED_AFTER
+    found = [seconds for tables in runs for seconds in tables.compiler_seconds(least)]
     return float(np.median(found)) if found else None
 
 

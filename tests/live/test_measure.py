@@ -67,8 +67,9 @@ def _run(
     more_cpu=None,
     workers: int = 1,
     ready_s: float = 2.0,
+    per_s: int = 100,
 ):
-    """Write 20 s of 100 tuples/s, each 2 ms, with 30 us of CPU; silent for a while; some windows starved."""
+    """Write 20 s of ``per_s`` tuples/s, each 2 ms, 30 us of CPU; silent for a while; some windows starved."""
     identity = RunIdentity("t", "t", {"mhz": MHZ}, 1, "2.8.3", "c", "l", {}, runtime=runtime)
     with RunWriter(folder, identity) as log:
         executors = [("bolt1", 2), ("bolt2", 3), ("spout", 4), ("__acker", 1)]
@@ -86,7 +87,7 @@ def _run(
                 "port": np.full(4, 6700, np.int32),
             },
         )
-        emit = np.arange(0, 20 * S, S // 100)
+        emit = np.arange(0, 20 * S, S // per_s)
         emit = emit[(emit < silent[0] * S) | (emit >= silent[1] * S)]
         count = len(emit)
         latency = np.where(np.arange(count) % 10 == 0, 9_000_000, 2_000_000)
@@ -222,6 +223,13 @@ def test_compiler_time_of_busy_workers_is_given_in_seconds(tmp_path):
     assert tables.compiler_seconds(1700) == [10.0]
     assert tables.compiler_seconds(1701) == []
     assert compiler_seconds([tables]) is None
+
+
+def test_the_first_compiler_alone_is_done_after_fewer_tuples(tmp_path):
+    # The spout emits 200 tuples a second for 17 s, which the first compiler compiles after 200 calls.
+    tables = RunTables(_run(tmp_path / "run", per_s=200), SPEC)
+    assert compiler_seconds([tables]) is None
+    assert compiler_seconds([tables], c1_only=True) == 10.0
 
 
 def test_housekeeping_is_measured_in_cores_per_worker(tmp_path):
