@@ -92,11 +92,13 @@ _FIXED: Values = {
     "switch_us": 0.0,
     "slice_us": 0.0,
     "turn_us": 1400.0,
+    "cold_cache_us": 120.0,
     "process_penalty": SUITE_COST.process_penalty,
 }
 """No context switch per burst: `consumer_wake_us` is the cost of a thread's run and includes the switch of
-the wake. Threads run one after another, in turns as in Linux since 6.6 on two cores. Further processes cost
-what they do in the suite.
+the wake. Threads run one after another, in turns as in Linux since 6.6 on two cores. The cost of cold caches
+is best for the calibrating scenes of all recorded machines together. Further processes cost what they do in
+the suite.
 """
 _FITTED_LOGGED = ("write_us", "log_emit_us", "log_receive_us")
 """Also fitted where a log is written: the cost of its lines, and of writing to other workers, which R-Storm's

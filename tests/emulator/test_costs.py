@@ -157,6 +157,31 @@ def test_waking_a_sleeping_thread_costs_less_on_a_core_that_was_just_busy(wake_u
     assert priced - free == pytest.approx(2 * 10 * wake_us / (wake_us + 150), abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("version", "place", "runs"),
+    # In 2.x the bolt polls until the tuple is there, so nothing wakes it, but its code is as cold.
+    [(V1_0_6, together, 2), (V1_0_6, apart, 5), (V2_8_8, together, 1)],
+)
+def test_a_thread_that_runs_rarely_pays_for_cold_caches(
+    version: StormVersion, place: Callable[[Executor], Slot], runs: int
+) -> None:
+    # The tuple comes after 10 ms, in 2.x after 11, so a half-time of 30 ms makes it a quarter of 20 us.
+    cost = replace(QUIET, look_us=1.0, cold_cache_half_us=30_000.0)
+    free, cold = (
+        woken_us(one_tuple(version, place, replace(cost, cold_cache_us=us), cores=2)) for us in (0.0, 20.0)
+    )
+    assert cold - free == pytest.approx(runs * 20 / 4, rel=0.08)
+
+
+def test_a_core_that_others_keep_awake_does_not_warm_a_threads_caches() -> None:
+    # As above: the only core works until it wakes each thread in turn, but they have waited for 10 ms.
+    cost = replace(QUIET, wake_us=5.0, cold_cache_half_us=30_000.0)
+    free, cold = (
+        woken_us(one_tuple(V1_0_6, together, replace(cost, cold_cache_us=us), cores=1)) for us in (0.0, 20.0)
+    )
+    assert cold - free == pytest.approx(2 * 20 / 4, rel=0.05)
+
+
 def test_system_calls_cost_the_same_in_all_versions() -> None:
     for cost in (QUIET, replace(QUIET, storm_2_factor=0.1)):
         none, some = (

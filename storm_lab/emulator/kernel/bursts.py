@@ -27,6 +27,14 @@ def long_sleep_work(k: State, slept: int) -> int:
     return c.asleep * slept // (slept + c.sleep_half) if c.asleep > 0 else 0
 
 
+@inline
+def _cold_cache_work(k: State, thread: int) -> int:
+    """Return the CPU that a thread's run costs more, as its code and data have left the caches meanwhile."""
+    c = rows.cost(k, 0)
+    waited = rows.s(k, 0).now - rows.thread(k, thread).idle_from
+    return c.cold_cache * waited // (waited + c.cold_cache_half) if c.cold_cache > 0 else 0
+
+
 @jit
 def start_burst(k: State, thread: int, work: int, user: int) -> None:
     """Start a burst of ``work`` ns of Storm's own code, and ``user`` of user code or the operating system.
@@ -43,9 +51,11 @@ def start_burst(k: State, thread: int, work: int, user: int) -> None:
     if w.warm_excess > 0:
         work += (work * w.warm_excess) >> 16
     work += user
-    if t.woken != 0:
-        t.woken = 0
-        wait_work = rows.cost(k, 0).wait_work + long_sleep_work(k, time_asleep(k, thread))
+    if t.idle_until != kinds.NOT_IDLE:
+        wait_work = _cold_cache_work(k, thread)
+        if t.idle_until == kinds.WOKEN:
+            wait_work += rows.cost(k, 0).wait_work + long_sleep_work(k, time_asleep(k, thread))
+        t.idle_until = kinds.NOT_IDLE
         work += (wait_work * p.system_factor) >> 16
     if w.heap_excess > 0:
         work += (work * w.heap_excess) >> 16

@@ -24,6 +24,8 @@ TURN_ACKS, TURN_EMIT = range(2)
 WAIT_SERVER, WAIT_FETCH, WAIT_SLEEP, WAIT_CHANNEL, WAIT_LOG = range(5)
 # What a thread does with its worker's log: nothing, write into it, or hold it for the next lines.
 LOG_NONE, LOG_WRITES, LOG_TURN = range(3)
+# How a thread's wait ended: it was woken, or one of its polls found something.
+NOT_IDLE, WOKEN, POLL_FOUND = range(3)
 # Kinds of messages.
 DATA, INIT, ACK, FAIL, COMPLETE, FAILED, TICK, RESET, EXTENDED, ANSWER, FLUSH = range(11)
 # How far a message travels.

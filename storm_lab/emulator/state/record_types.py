@@ -92,6 +92,8 @@ COSTS = record(
     ("wait_work", I8),  # CPU of ending a thread's wait, whether it times out or the thread is woken
     ("asleep", I8),  # most that a long sleep adds to that
     ("sleep_half", I8),  # sleep that adds half of it
+    ("cold_cache", I8),  # most that a run costs more after a long wait
+    ("cold_cache_half", I8),  # wait that adds half of it
     ("wait_timeout", I8),  # up to 0.10: after that a wait for a queue times out and starts again; 0 = never
     ("waits_work", I8),  # CPU of one thread's time-outs in a housekeeping period
     ("room_poll", I8),  # up to 0.10: CPU of a poll of a thread that waits for room; 0 = it does not poll
@@ -261,7 +263,7 @@ THREAD = cache_line_record(
     ("role", I1),  # of a main thread: what it runs
     ("gathers", I1),  # from 1.0 on, 1: it gathers batches for the queues that it puts tuples into
     ("flushing", I1),  # 2.x: a flush tuple has told it to hand its batches over
-    ("woken", I1),  # 1: it slept until now and has not been charged for waking up
+    ("idle_until", I1),  # how its wait ended, until it is charged for that
     # Fields from here on are used less often.
     ("log_work", I8),  # CPU of the log lines that it has still to write for the present tuple, ns
     ("hand_over", I8),  # number of its present batch, and of the last batch that has a place in its queue
