@@ -17,6 +17,7 @@ from storm_lab.calibration import live
 from storm_lab.calibration.live import fit_live
 from storm_lab.calibration.residual import prior_residuals, softened
 from storm_lab.errors import UserError
+from storm_lab.live.suite.scene import C1_ONLY
 from storm_lab.runs.live_constants import FILE_NAME, read_constants
 from storm_lab.runs.live_trust import recorded_runs
 
@@ -44,6 +45,16 @@ def test_a_constant_twice_what_its_prior_counts_as_much_as_an_error_of_a_tenth()
     assert prior_residuals({"consumer_wake_us": 38.0, "code_factor": 0.25}, prior) == pytest.approx(
         [0.1, -0.1]
     )
+
+
+@pytest.mark.parametrize(
+    ("machine", "generation"), [("amd-epyc", "0.9"), ("amd-epyc", "2.8"), ("amd-epyc-2445", "0.9")]
+)
+def test_the_first_compiler_alone_takes_a_small_part_of_what_both_take(machine: str, generation: str) -> None:
+    """Where it is not measured, a fit keeps the value of both, and emulated workers compile for too long."""
+    constants = read_constants(RECORDS.parent / machine / FILE_NAME).constants
+    alone, both = constants[f"{generation}{C1_ONLY}"]["compile_s"], constants[generation]["compile_s"]
+    assert 0 < alone < 0.2 * both
 
 
 def test_records_of_other_versions_alone_are_refused() -> None:

@@ -25,7 +25,6 @@ def storm_lab(*arguments: str, cwd: Path, **variables: str) -> subprocess.Comple
     )
 
 
-@pytest.mark.slow
 @pytest.mark.spark
 def test_a_run_with_given_parameters_writes_verdicts_figures_and_a_notebook(tmp_path: Path) -> None:
     text = tmp_path / "mine.txt"
