@@ -126,12 +126,17 @@ real Storm 0.9.2. Longer times form a second minimum of the fit, in which a spou
 
 @dataclass(frozen=True, slots=True)
 class LiveFit:
-    """Fitted constants of one generation on one machine, and the scenes compared before and after the fit."""
+    """Fitted constants of one generation on one machine, and the scenes compared before and after the fit.
+
+    ``unmeasured`` names constants that are measured, not fitted, but for which no recorded run has a
+    measurement; they keep the value from before.
+    """
 
     title: str
     constants: Values
     before: Sequence[Row]
     after: Sequence[Row]
+    unmeasured: tuple[str, ...] = ()
 
     @property
     def scenes(self) -> tuple[str, ...]:
@@ -233,6 +238,11 @@ def _fit(
         start = {**start, **_rounded({"jvm_start_cpu_s": float(start_cpu_s)})}
     compiled_s = compiler_seconds([tables for _, tables in pairs], c1_only=own[0].sitting.c1_only)
     share = housekeeping_share(pairs, alone=storm < V1_0_0)
+    unmeasured = {
+        "jvm_start_cpu_s": not timed,
+        "compile_s": compiled_s is None,
+        "idle_jvm_share": share is None,
+    }
 
     def with_measured(values: Values) -> Values:
         """Add the measured costs of compiling and housekeeping, on a core of the reference clock."""
@@ -270,7 +280,13 @@ def _fit(
             for player in active_children():
                 player.terminate()
             raise
-    return LiveFit(title, with_measured(best), played[tuple(start.items())], played[tuple(best.items())])
+    return LiveFit(
+        title,
+        with_measured(best),
+        played[tuple(start.items())],
+        played[tuple(best.items())],
+        tuple(name for name, missing in unmeasured.items() if missing),
+    )
 
 
 def links_of(recorded: Sequence[Recorded]) -> dict[str, float]:

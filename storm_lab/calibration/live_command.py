@@ -67,20 +67,23 @@ def _fits(
     The search begins at the ``known`` constants.
     """
     fit = fit_live(found, generation, known.get(generation), jobs=jobs)
-    _show(generation, fit)
+    show_fit(generation, fit)
     yield generation, fit
     c1 = f"{generation}{C1_ONLY}"
     if slower := fit_c1(found, generation, fit.constants, known.get(c1), jobs=jobs):
-        _show(generation, slower)
+        show_fit(generation, slower)
         yield c1, slower
 
 
-def _show(generation: str, fit: LiveFit) -> None:
+def show_fit(generation: str, fit: LiveFit) -> None:
+    """Print the constants of a fit and how close its scenes are, before and after it."""
     click.echo(f"{fit.title}, on {len(fit.scenes)} scenes")
     ranges = ranges_of(generation)
     for name, value in fit.constants.items():
-        edge = ", at the limit of its range" if value in ranges.get(name, ()) else ""
-        click.echo(f"  {name:20} {value:8.4g}  (was {getattr(CostModel(), name):g}{edge})")
+        note = ", at the limit of its range" if value in ranges.get(name, ()) else ""
+        if name in fit.unmeasured:
+            note = "; no run has a measurement, so it keeps the value from before"
+        click.echo(f"  {name:20} {value:8.4g}  (was {getattr(CostModel(), name):g}{note})")
     for name in FACTORS:
         before, after = (median_factor(name, rows) for rows in (fit.before, fit.after))
         if before is not None and after is not None:

@@ -14,7 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from storm_lab.calibration import live
-from storm_lab.calibration.live import fit_live
+from storm_lab.calibration.live import LiveFit, fit_live
+from storm_lab.calibration.live_command import show_fit
 from storm_lab.calibration.residual import prior_residuals, softened
 from storm_lab.errors import UserError
 from storm_lab.live.suite.scene import C1_ONLY
@@ -55,6 +56,13 @@ def test_the_first_compiler_alone_takes_a_small_part_of_what_both_take(machine: 
     constants = read_constants(RECORDS.parent / machine / FILE_NAME).constants
     alone, both = constants[f"{generation}{C1_ONLY}"]["compile_s"], constants[generation]["compile_s"]
     assert 0 < alone < 0.2 * both
+
+
+def test_a_constant_that_no_run_measures_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    show_fit("2.8", LiveFit("Storm 2.8", {"compile_s": 9.2, "wake_us": 10.0}, (), (), ("compile_s",)))
+    _, compiled, wake = capsys.readouterr().out.splitlines()
+    assert compiled.endswith("(was 12; no run has a measurement, so it keeps the value from before)")
+    assert wake.endswith("(was 30)")
 
 
 def test_records_of_other_versions_alone_are_refused() -> None:
