@@ -3,13 +3,14 @@
 import json
 import socket
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.live.bridge import Bridge, Policy
+from storm_lab.live.bridge import Bridge, Policy, Round
 from storm_lab.live.request import Known
 from storm_lab.model import Assignment, Cluster, Executor, Node, Slot, executors_of
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, TopologyStatus
@@ -181,6 +182,18 @@ def test_each_line_sent_to_the_socket_is_answered_by_one_line(tmp_path: Path):
             assert _ask(bridge.path, json.dumps(question()).encode() + b"\n")["assign"]
     assert [made.moved for made in bridge.rounds] == [("chain",), ("chain",)]
     assert not bridge.path.exists()
+
+
+def test_a_round_is_noted_before_it_is_answered(tmp_path: Path):
+    noted: list[tuple[str, ...]] = []
+
+    def note(made: Round) -> None:
+        time.sleep(0.1)
+        noted.append(made.moved)
+
+    with Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN), note) as bridge:
+        _ask(bridge.path, json.dumps(question()).encode() + b"\n")
+        assert noted == [("chain",)]
 
 
 def test_concurrent_requests_are_answered_one_at_a_time(tmp_path: Path):
