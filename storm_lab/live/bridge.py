@@ -214,8 +214,10 @@ class _Handler(socketserver.StreamRequestHandler):
         with self.server.lock:
             answer, made = self.server.policy.answer(fields)
             # Before the answer, so rounds are in order, and none is missing if Nimbus ends after it.
-            self.server.note(made)
-        self._send(answer)
+            try:
+                self.server.note(made)
+            finally:
+                self._send(answer)
 
     def _send(self, answer: Mapping[str, Any]) -> None:
         self.wfile.write(json.dumps(answer).encode() + b"\n")

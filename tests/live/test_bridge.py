@@ -196,6 +196,14 @@ def test_a_round_is_noted_before_it_is_answered(tmp_path: Path):
         assert noted == [("chain",)]
 
 
+def test_a_round_that_cannot_be_noted_is_answered(tmp_path: Path):
+    def note(made: Round) -> None:
+        raise BrokenPipeError
+
+    with Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN), note) as bridge:
+        assert _ask(bridge.path, json.dumps(question()).encode() + b"\n")["assign"]
+
+
 def test_concurrent_requests_are_answered_one_at_a_time(tmp_path: Path):
     inside: list[int] = []
     most: list[int] = []
