@@ -1,14 +1,6 @@
 package stormlab;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.io.IOException;
-import java.nio.ByteOrder;
 import java.nio.LongBuffer;
-import java.nio.MappedByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Map;
@@ -24,8 +16,6 @@ final class LineSource {
     /** No line is available now. */
     static final long NONE = -1;
 
-    private static final VarHandle LONG =
-            MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final int TAKEN = 0;
     private static final int STEPS = 64;
     private static final int FIRST_STEP = 128;
@@ -52,7 +42,7 @@ final class LineSource {
     private final LongBuffer arrivals;
     private final long periodNs;
     private final long originNs;
-    private final MappedByteBuffer queue;
+    private final SharedLongs queue;
     private final int index;
     private final int readers;
     private final Deque<Returned> returned = new ArrayDeque<>();
@@ -75,22 +65,11 @@ final class LineSource {
         records = Trace.longs(plan.folder.resolve((String) source.get("records")));
         String file = (String) source.get("arrivals");
         arrivals = file == null ? null : Trace.longs(plan.folder.resolve(file));
-        queue = shared(plan.folder.resolve((String) source.get("queue")));
+        queue = new SharedLongs(plan.folder.resolve((String) source.get("queue")));
         this.index = index;
         this.readers = readers;
         long calls = Plan.whole(source, "calls");
         callers = calls / readers + (index < calls % readers ? 1 : 0);
-    }
-
-    private static MappedByteBuffer shared(Path file) {
-        try (FileChannel channel =
-                FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            MappedByteBuffer buffer = channel.map(FileChannel.MapMode.READ_WRITE, 0, channel.size());
-            buffer.order(ByteOrder.LITTLE_ENDIAN);
-            return buffer;
-        } catch (IOException error) {
-            throw new IllegalStateException(file + " cannot be mapped: " + error, error);
-        }
     }
 
     /** Take the next available line, or {@link #NONE}. */
@@ -99,7 +78,7 @@ final class LineSource {
         if (first != null && first.dueNs <= nowNs) {
             returned.removeFirst();
             attempt = first.attempt;
-            return first.line >= 0 ? first.line : fresh();
+            return first.line >= 0 ? first.line : queue.next(TAKEN);
         }
         attempt = 0;
         switch (kind) {
@@ -111,23 +90,19 @@ final class LineSource {
                     return NONE;
                 }
                 callers--;
-                return fresh();
+                return queue.next(TAKEN);
             default:
                 return takeShared(nowNs);
         }
     }
 
-    private long fresh() {
-        return (long) LONG.getAndAdd(queue, TAKEN, 1L);
-    }
-
     private long takeShared(long nowNs) {
-        long line = (long) LONG.getVolatile(queue, TAKEN);
+        long line = queue.get(TAKEN);
         while (dueNs(line) <= nowNs) {
-            if (LONG.compareAndSet(queue, TAKEN, line, line + 1)) {
+            if (queue.compareAndSet(TAKEN, line, line + 1)) {
                 return line;
             }
-            line = (long) LONG.getVolatile(queue, TAKEN);
+            line = queue.get(TAKEN);
         }
         return NONE;
     }
@@ -137,18 +112,18 @@ final class LineSource {
             long turn = line / arrivals.capacity();
             return originNs + turn * periodNs + arrivals.get((int) (line % arrivals.capacity()));
         }
-        int last = (int) (long) LONG.getVolatile(queue, STEPS) - 1;
-        while (step < last && line >= queue.getLong(FIRST_STEP + (step + 1) * STEP + 8)) {
+        int last = (int) queue.get(STEPS) - 1;
+        while (step < last && line >= queue.get(FIRST_STEP + (step + 1) * STEP + 8)) {
             step++;
         }
         int place = FIRST_STEP + step * STEP;
-        long gap = queue.getLong(place + 16);
+        long gap = queue.get(place + 16);
         if (gap == 0) {
             return Long.MAX_VALUE;
         }
         // The first line of a step comes one gap after its start.
-        long ahead = line - queue.getLong(place + 8) + 1;
-        return queue.getLong(place) + ahead * (gap >> 10) + (ahead * (gap & 1023) >> 10);
+        long ahead = line - queue.get(place + 8) + 1;
+        return queue.get(place) + ahead * (gap >> 10) + (ahead * (gap & 1023) >> 10);
     }
 
     /** Return the first record of a line in the trace. */
