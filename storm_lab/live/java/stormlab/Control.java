@@ -4,6 +4,8 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.storm.generated.ClusterSummary;
@@ -48,11 +50,11 @@ public final class Control {
         BufferedReader commands =
                 new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = commands.readLine(); line != null; line = commands.readLine()) {
-            answers.println(control.answer(line.split("\t")));
+            answers.println(Plan.print(control.answer(line.split("\t"))));
         }
     }
 
-    private String answer(String[] command) {
+    private Map<String, Object> answer(String[] command) {
         try {
             if (connection == null) {
                 connection = NimbusClient.getConfiguredClient(conf);
@@ -61,11 +63,11 @@ public final class Control {
         } catch (Exception error) {
             // Do not reuse a connection that has failed.
             close();
-            return "{\"error\": " + quoted(error.toString()) + "}";
+            return Map.of("error", error.toString());
         }
     }
 
-    private String carryOut(Nimbus.Iface nimbus, String[] command) throws Exception {
+    private Map<String, Object> carryOut(Nimbus.Iface nimbus, String[] command) throws Exception {
         switch (command[0]) {
             case "cluster":
                 return cluster(nimbus.getClusterInfo());
@@ -75,7 +77,7 @@ public final class Control {
                 KillOptions kill = new KillOptions();
                 kill.set_wait_secs(Integer.parseInt(command[2]));
                 nimbus.killTopologyWithOpts(command[1], kill);
-                return "{}";
+                return Map.of();
             case "rebalance":
                 RebalanceOptions change = new RebalanceOptions();
                 change.set_wait_secs(Integer.parseInt(command[2]));
@@ -83,13 +85,13 @@ public final class Control {
                     change.set_num_workers(Integer.parseInt(command[3]));
                 }
                 nimbus.rebalance(command[1], change);
-                return "{}";
+                return Map.of();
             case "activate":
                 nimbus.activate(command[1]);
-                return "{}";
+                return Map.of();
             case "deactivate":
                 nimbus.deactivate(command[1]);
-                return "{}";
+                return Map.of();
             default:
                 throw new IllegalArgumentException("no such command: " + command[0]);
         }
@@ -104,45 +106,39 @@ public final class Control {
         throw new IllegalArgumentException("no topology is called " + name);
     }
 
-    private static String cluster(ClusterSummary summary) {
-        StringBuilder text = new StringBuilder("{\"supervisors\": {");
-        String comma = "";
+    private static Map<String, Object> cluster(ClusterSummary summary) {
+        Map<String, Object> supervisors = new LinkedHashMap<>();
         for (SupervisorSummary supervisor : summary.get_supervisors()) {
-            text.append(comma).append(quoted(supervisor.get_supervisor_id())).append(": ");
-            text.append(quoted(supervisor.get_host()));
-            comma = ", ";
+            supervisors.put(supervisor.get_supervisor_id(), supervisor.get_host());
         }
-        text.append("}, \"topologies\": {");
-        comma = "";
+        Map<String, Object> topologies = new LinkedHashMap<>();
         for (TopologySummary topology : summary.get_topologies()) {
-            text.append(comma).append(quoted(topology.get_name())).append(": {\"id\": ");
-            text.append(quoted(topology.get_id())).append(", \"status\": ");
-            text.append(quoted(topology.get_status())).append("}");
-            comma = ", ";
+            topologies.put(
+                    topology.get_name(), Map.of("id", topology.get_id(), "status", topology.get_status()));
         }
-        return text.append("}}").toString();
+        return Map.of("supervisors", supervisors, "topologies", topologies);
     }
 
-    private static String info(TopologyInfo topology) {
-        StringBuilder text = new StringBuilder("{\"id\": ").append(quoted(topology.get_id()));
-        text.append(", \"status\": ").append(quoted(topology.get_status()));
+    private static Map<String, Object> info(TopologyInfo topology) {
+        Map<String, Object> info = new LinkedHashMap<>();
+        info.put("id", topology.get_id());
+        info.put("status", topology.get_status());
         //@ from 1.0
         // The scheduler's status message.
-        text.append(", \"scheduled\": ").append(quoted(String.valueOf(topology.get_sched_status())));
+        info.put("scheduled", String.valueOf(topology.get_sched_status()));
         //@ end
-        text.append(", \"executors\": [");
-        String comma = "";
-        List<ExecutorSummary> executors = topology.get_executors();
-        for (ExecutorSummary executor : executors) {
-            text.append(comma).append("{\"component\": ").append(quoted(executor.get_component_id()));
-            text.append(", \"first\": ").append(executor.get_executor_info().get_task_start());
-            text.append(", \"last\": ").append(executor.get_executor_info().get_task_end());
-            text.append(", \"host\": ").append(quoted(executor.get_host()));
-            text.append(", \"port\": ").append(executor.get_port());
-            text.append(", \"uptime_s\": ").append(executor.get_uptime_secs()).append("}");
-            comma = ", ";
+        List<Object> executors = new ArrayList<>();
+        for (ExecutorSummary executor : topology.get_executors()) {
+            executors.add(Map.of(
+                    "component", executor.get_component_id(),
+                    "first", executor.get_executor_info().get_task_start(),
+                    "last", executor.get_executor_info().get_task_end(),
+                    "host", executor.get_host(),
+                    "port", executor.get_port(),
+                    "uptime_s", executor.get_uptime_secs()));
         }
-        return text.append("]}").toString();
+        info.put("executors", executors);
+        return info;
     }
 
     private void close() {
@@ -154,19 +150,5 @@ public final class Control {
             System.err.println("closing the connection to Nimbus: " + error);
         }
         connection = null;
-    }
-
-    private static String quoted(String text) {
-        StringBuilder quoted = new StringBuilder("\"");
-        for (char letter : text.toCharArray()) {
-            if (letter == '"' || letter == '\\') {
-                quoted.append('\\').append(letter);
-            } else if (letter < ' ') {
-                quoted.append(String.format("\\u%04x", (int) letter));
-            } else {
-                quoted.append(letter);
-            }
-        }
-        return quoted.append('"').toString();
     }
 }
