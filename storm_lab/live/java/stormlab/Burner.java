@@ -2,6 +2,7 @@ package stormlab;
 
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Uses CPU in a loop whose speed is measured once in each JVM. In calls that are long enough, the thread's own
@@ -58,6 +59,20 @@ final class Burner {
         while (left > 500) {
             spin((int) (Math.min(left, STEP_NS) * turnsPerNs));
             left = end - THREADS.getCurrentThreadCpuTime();
+        }
+    }
+
+    /** Let {@code ns} nanoseconds pass without using CPU, or fewer if the thread is interrupted. */
+    static void pause(long ns) {
+        if (ns <= 0) {
+            return;
+        }
+        long end = System.nanoTime() + ns;
+        for (long left = ns; left > 0; left = end - System.nanoTime()) {
+            LockSupport.parkNanos(left);
+            if (Thread.currentThread().isInterrupted()) {
+                return;
+            }
         }
     }
 

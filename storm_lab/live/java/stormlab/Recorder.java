@@ -3,7 +3,6 @@ package stormlab;
 import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadInfo;
 import java.lang.management.ThreadMXBean;
@@ -37,8 +36,6 @@ final class Recorder {
     private final Map<TaskLog, long[]> seen = new HashMap<>();
     private final Map<Long, Long> threadCpu = new HashMap<>();
     private long processCpu;
-    private long collections;
-    private long collectionMs;
 
     private Recorder(Plan plan, int port) throws IOException {
         folder = Path.of(plan.text("records"));
@@ -50,10 +47,7 @@ final class Recorder {
         Map<String, Object> line = event("worker");
         line.put("pid", pid);
         line.put("port", port);
-        line.put("node", System.getProperty("storm.lab.node", ""));
         line.put("command", System.getProperty("sun.java.command", ""));
-        line.put("java", System.getProperty("java.version"));
-        line.put("heap_bytes", Runtime.getRuntime().maxMemory());
         long up = ManagementFactory.getRuntimeMXBean().getUptime();
         startedNs = System.nanoTime() - up * 1_000_000L;
         line.put("started_ns", startedNs);
@@ -76,7 +70,7 @@ final class Recorder {
     }
 
     /** Open the log of a task; called by the thread that will execute it. */
-    synchronized TaskLog open(String kind, String component, int task, int tasks) {
+    synchronized TaskLog open(String kind, int task, int tasks) {
         int incarnation = 0;
         while (true) {
             try {
@@ -94,7 +88,6 @@ final class Recorder {
         TaskLog log = new TaskLog(folder, kind, task, tasks, incarnation, sampleEvery);
         logs.add(log);
         Map<String, Object> line = event("task");
-        line.put("component", component);
         line.put("task", task);
         line.put("incarnation", incarnation);
         line.put("thread", Thread.currentThread().getId());
@@ -174,7 +167,6 @@ final class Recorder {
         line.put("sent", sent);
         line.put("threads", threads());
         line.put("process_cpu_ns", processCpuNs());
-        garbage(line);
         write(line);
     }
 
@@ -202,19 +194,5 @@ final class Recorder {
         long used = now - processCpu;
         processCpu = now;
         return used;
-    }
-
-    private void garbage(Map<String, Object> line) {
-        long count = 0;
-        long ms = 0;
-        for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) {
-            count += bean.getCollectionCount();
-            ms += bean.getCollectionTime();
-        }
-        line.put("collections", count - collections);
-        line.put("collection_ms", ms - collectionMs);
-        line.put("heap_used_bytes", Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory());
-        collections = count;
-        collectionMs = ms;
     }
 }

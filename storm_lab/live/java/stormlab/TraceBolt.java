@@ -3,7 +3,6 @@ package stormlab;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.LockSupport;
 
 import org.apache.storm.task.OutputCollector;
 import org.apache.storm.task.TopologyContext;
@@ -47,7 +46,7 @@ public final class TraceBolt implements IRichBolt {
         trace = Trace.of(plan.folder);
         servers = new Servers(plan);
         recorder = Recorder.of(plan, context.getThisWorkerPort());
-        log = recorder.open("executions", id, context.getThisTaskId(), (int) plan.whole("tasks"));
+        log = recorder.open("executions", context.getThisTaskId(), (int) plan.whole("tasks"));
         positions = new HashMap<>();
         List<Map<String, Object>> inputs = Plan.list(component.get("inputs"));
         for (Map<String, Object> input : inputs) {
@@ -115,22 +114,13 @@ public final class TraceBolt implements IRichBolt {
         Burner.burn(trace.cpuNs(record));
         int server = trace.server(record);
         if (server >= 0) {
-            waitUntil(servers.ask(server, trace.serverNs(record)));
+            Burner.pause(servers.ask(server, trace.serverNs(record)) - System.nanoTime());
         }
         if (trace.emissions(record) < 0) {
             return false;
         }
         output.emitAll(record, root);
         return true;
-    }
-
-    private static void waitUntil(long timeNs) {
-        for (long left = timeNs - System.nanoTime(); left > 0; left = timeNs - System.nanoTime()) {
-            LockSupport.parkNanos(left);
-            if (Thread.currentThread().isInterrupted()) {
-                return;
-            }
-        }
     }
 
     @Override

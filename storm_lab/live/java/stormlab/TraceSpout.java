@@ -2,7 +2,6 @@ package stormlab;
 
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.LockSupport;
 
 import org.apache.storm.spout.SpoutOutputCollector;
 import org.apache.storm.task.TopologyContext;
@@ -53,7 +52,7 @@ public final class TraceSpout implements IRichSpout {
         trace = Trace.of(plan.folder);
         recorder = Recorder.of(plan, context.getThisWorkerPort());
         int task = context.getThisTaskId();
-        log = recorder.open("roots", id, task, (int) plan.whole("tasks"));
+        log = recorder.open("roots", task, (int) plan.whole("tasks"));
         List<Integer> all = context.getComponentTasks(id);
         int index = all.stream().sorted().toList().indexOf(task);
         source = new LineSource(plan, Plan.map(component.get("source")), index, all.size());
@@ -83,12 +82,12 @@ public final class TraceSpout implements IRichSpout {
     public void nextTuple() {
         long line = source.take(System.nanoTime());
         if (line == LineSource.NONE) {
-            pause(source.fetchNs);
+            Burner.pause(source.fetchNs);
             return;
         }
         int attempt = source.attempt;
-        pause(source.sleepNs);
-        pause(source.fetchNs);
+        Burner.pause(source.sleepNs);
+        Burner.pause(source.fetchNs);
         int record = source.record(line);
         Burner.burn(trace.cpuNs(record));
         if (trace.emissions(record) <= 0) {
@@ -126,18 +125,6 @@ public final class TraceSpout implements IRichSpout {
         log.close(root.row, TaskLog.FAILED);
         log.failed++;
         source.failed(root.line, root.attempt, System.nanoTime());
-    }
-
-    private static void pause(long ns) {
-        if (ns > 0) {
-            long end = System.nanoTime() + ns;
-            for (long left = ns; left > 0; left = end - System.nanoTime()) {
-                LockSupport.parkNanos(left);
-                if (Thread.currentThread().isInterrupted()) {
-                    return;
-                }
-            }
-        }
     }
 
     @Override
