@@ -11,7 +11,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -124,7 +123,14 @@ public final class BridgeScheduler implements IScheduler {
             node.put("ports", new ArrayList<>(supervisor.getAllPorts()));
             //@ from 1.0
             node.put("memory_mb", supervisor.getTotalMemory());
-            node.put("cpu_points", cpu(supervisor));
+            //@ end
+            //@ from 2.0
+            node.put("cpu_points", supervisor.getTotalCpu());
+            //@ end
+            //@ from 1.0
+            //@ before 2.0
+            node.put("cpu_points", supervisor.getTotalCPU());
+            //@ end
             //@ end
             nodes.add(node);
         }
@@ -138,20 +144,6 @@ public final class BridgeScheduler implements IScheduler {
         return request;
     }
 
-    //@ from 2.0
-    private static double cpu(SupervisorDetails supervisor) {
-        return supervisor.getTotalCpu();
-    }
-
-    //@ end
-    //@ from 1.0
-    //@ before 2.0
-    private static Double cpu(SupervisorDetails supervisor) {
-        return supervisor.getTotalCPU();
-    }
-
-    //@ end
-    //@ end
     private static Map<String, Object> describe(TopologyDetails topology, Cluster cluster) {
         Map<String, Object> described = new LinkedHashMap<>();
         described.put("id", topology.getId());
@@ -216,7 +208,7 @@ public final class BridgeScheduler implements IScheduler {
         if (assignment == null) {
             return slots;
         }
-        for (Map.Entry<WorkerSlot, List<ExecutorDetails>> entry : bySlot(assignment).entrySet()) {
+        for (Map.Entry<WorkerSlot, Set<ExecutorDetails>> entry : bySlot(assignment).entrySet()) {
             List<Object> executors = new ArrayList<>();
             for (ExecutorDetails executor : entry.getValue()) {
                 executors.add(List.of(executor.getStartTask(), executor.getEndTask()));
@@ -226,11 +218,11 @@ public final class BridgeScheduler implements IScheduler {
         return slots;
     }
 
-    private static Map<WorkerSlot, List<ExecutorDetails>> bySlot(SchedulerAssignment assignment) {
-        Map<WorkerSlot, List<ExecutorDetails>> slots = new LinkedHashMap<>();
+    private static Map<WorkerSlot, Set<ExecutorDetails>> bySlot(SchedulerAssignment assignment) {
+        Map<WorkerSlot, Set<ExecutorDetails>> slots = new LinkedHashMap<>();
         if (assignment != null) {
             assignment.getExecutorToSlot().forEach((executor, slot) ->
-                    slots.computeIfAbsent(slot, key -> new ArrayList<>()).add(executor));
+                    slots.computeIfAbsent(slot, key -> new LinkedHashSet<>()).add(executor));
         }
         return slots;
     }
@@ -290,18 +282,18 @@ public final class BridgeScheduler implements IScheduler {
     // The answer.
 
     private static void apply(Map<String, Object> answer, Topologies topologies, Cluster cluster) {
-        Map<String, Map<WorkerSlot, List<ExecutorDetails>>> wanted = new LinkedHashMap<>();
-        Map<String, Map<WorkerSlot, List<ExecutorDetails>>> before = new LinkedHashMap<>();
+        Map<String, Map<WorkerSlot, Set<ExecutorDetails>>> wanted = new LinkedHashMap<>();
+        Map<String, Map<WorkerSlot, Set<ExecutorDetails>>> before = new LinkedHashMap<>();
         Map<String, Object> assign = Plan.map(answer.getOrDefault("assign", Map.of()));
         for (TopologyDetails topology : topologies.getTopologies()) {
             String id = topology.getId();
             if (!assign.containsKey(id)) {
                 continue;
             }
-            Map<WorkerSlot, List<ExecutorDetails>> present = bySlot(cluster.getAssignmentById(id));
-            Map<WorkerSlot, List<ExecutorDetails>> slots =
+            Map<WorkerSlot, Set<ExecutorDetails>> present = bySlot(cluster.getAssignmentById(id));
+            Map<WorkerSlot, Set<ExecutorDetails>> slots =
                     slots(topology, cluster, present.keySet(), assign.get(id));
-            if (!asSets(slots).equals(asSets(present))) {
+            if (!slots.equals(present)) {
                 wanted.put(id, slots);
                 before.put(id, present);
             }
@@ -319,19 +311,13 @@ public final class BridgeScheduler implements IScheduler {
         texts.forEach((id, text) -> status(cluster, id, String.valueOf(text)));
     }
 
-    private static Map<WorkerSlot, Set<ExecutorDetails>> asSets(Map<WorkerSlot, List<ExecutorDetails>> slots) {
-        Map<WorkerSlot, Set<ExecutorDetails>> sets = new HashMap<>();
-        slots.forEach((slot, executors) -> sets.put(slot, new HashSet<>(executors)));
-        return sets;
-    }
-
     private static void place(
-            Cluster cluster, Map<String, Map<WorkerSlot, List<ExecutorDetails>>> assignments) {
+            Cluster cluster, Map<String, Map<WorkerSlot, Set<ExecutorDetails>>> assignments) {
         assignments.forEach((id, slots) ->
                 slots.forEach((slot, executors) -> cluster.assign(slot, id, executors)));
     }
 
-    private static void undo(Cluster cluster, Map<String, Map<WorkerSlot, List<ExecutorDetails>>> before) {
+    private static void undo(Cluster cluster, Map<String, Map<WorkerSlot, Set<ExecutorDetails>>> before) {
         try {
             for (String id : before.keySet()) {
                 cluster.freeSlots(bySlot(cluster.getAssignmentById(id)).keySet());
@@ -343,13 +329,13 @@ public final class BridgeScheduler implements IScheduler {
     }
 
     /** Read and check the slots of one topology. */
-    private static Map<WorkerSlot, List<ExecutorDetails>> slots(
+    private static Map<WorkerSlot, Set<ExecutorDetails>> slots(
             TopologyDetails topology, Cluster cluster, Set<WorkerSlot> present, Object rows) {
         Map<List<Integer>, ExecutorDetails> known = new HashMap<>();
         for (ExecutorDetails executor : topology.getExecutorToComponent().keySet()) {
             known.put(List.of(executor.getStartTask(), executor.getEndTask()), executor);
         }
-        Map<WorkerSlot, List<ExecutorDetails>> slots = new LinkedHashMap<>();
+        Map<WorkerSlot, Set<ExecutorDetails>> slots = new LinkedHashMap<>();
         Set<ExecutorDetails> placed = new LinkedHashSet<>();
         for (List<Object> row : Plan.<List<Object>>list(rows)) {
             String node = (String) row.get(0);
@@ -360,7 +346,7 @@ public final class BridgeScheduler implements IScheduler {
             if (!ports.contains(port) && !present.contains(new WorkerSlot(node, port))) {
                 throw new IllegalArgumentException("there is no slot " + node + ":" + port);
             }
-            List<ExecutorDetails> executors = new ArrayList<>();
+            Set<ExecutorDetails> executors = new LinkedHashSet<>();
             for (List<Number> pair : Plan.<List<Number>>list(row.get(2))) {
                 ExecutorDetails executor =
                         known.get(List.of(pair.get(0).intValue(), pair.get(1).intValue()));
