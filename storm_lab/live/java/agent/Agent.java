@@ -46,14 +46,14 @@ public final class Agent implements ClassFileTransformer {
             ClassLoader loader, String name, Class<?> before, ProtectionDomain domain, byte[] code)
             throws IllegalClassFormatException {
         if (isOneOf(ADDRESSES, name)) {
-            return ClassPatch.of(code).replace(
+            return new ClassPatch(code).replace(
                     "java/net/InetSocketAddress", "agent/LocalAddress", "createUnresolved");
         }
         if (isOneOf(PORT_CHECKS, name)) {
-            return ClassPatch.of(code).replace("java/net/ServerSocket", "agent/LocalServerSocket", "");
+            return new ClassPatch(code).replace("java/net/ServerSocket", "agent/LocalServerSocket", "");
         }
         if (isOneOf(CONTEXTS, name)) {
-            return ClassPatch.of(code).replace("javax/security/auth/Subject", "agent/NoSubject", "getSubject");
+            return new ClassPatch(code).replace("javax/security/auth/Subject", "agent/NoSubject", "getSubject");
         }
         return null;
     }

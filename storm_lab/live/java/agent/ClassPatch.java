@@ -4,7 +4,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -20,23 +19,16 @@ final class ClassPatch {
     private final int[] offsets;
     private final int end;
 
-    private ClassPatch(byte[] code, int[] offsets, int end) {
-        this.code = code;
-        this.offsets = offsets;
-        this.end = end;
-    }
-
     /** Find the offsets of a class file's constants. */
-    static ClassPatch of(byte[] code) {
-        ByteBuffer file = ByteBuffer.wrap(code);
-        int count = file.getShort(8) & 0xFFFF;
-        int[] offsets = new int[count];
+    ClassPatch(byte[] code) {
+        this.code = code;
+        offsets = new int[number(8)];
         int at = 10;
-        for (int index = 1; index < count; index++) {
+        for (int index = 1; index < offsets.length; index++) {
             offsets[index] = at;
             int tag = code[at];
             switch (tag) {
-                case 1 -> at += 3 + (file.getShort(at + 1) & 0xFFFF);
+                case 1 -> at += 3 + number(at + 1);
                 case 7, 8, 16, 19, 20 -> at += 3;
                 case 15 -> at += 4;
                 case 3, 4, 9, 10, 11, 12, 17, 18 -> at += 5;
@@ -47,7 +39,7 @@ final class ClassPatch {
                 default -> throw new IllegalArgumentException("constant of kind " + tag);
             }
         }
-        return new ClassPatch(code, offsets, at);
+        end = at;
     }
 
     /** Return the class file with {@code to} in place of {@code from}; null if it has no such calls. */
