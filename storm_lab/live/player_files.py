@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,7 +49,7 @@ _OTHER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OpenedTask:
     """A task's life in a worker; `incarnation` numbers its lives in the run from 0."""
 
@@ -76,25 +76,61 @@ class Window:
     process_cpu_ns: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WorkerFile:
-    """All lines of one worker process. Times are CLOCK_MONOTONIC."""
+    """The file of one worker process, as far as it has been read. Times are CLOCK_MONOTONIC."""
 
-    pid: int
-    port: int
-    supervisor: str
-    started_ns: int
-    recorded_ns: int
-    tasks: tuple[OpenedTask, ...]
-    windows: tuple[Window, ...]
-    notes: tuple[tuple[int, str, int], ...]
+    path: Path
+    pid: int = 0
+    """0 until the file's first line is complete."""
+    port: int = 0
+    supervisor: str = ""
+    started_ns: int = 0
+    recorded_ns: int = 0
+    tasks: list[OpenedTask] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
+    notes: list[tuple[int, str, int]] = field(default_factory=list)
     """time, what (activate, deactivate, close), task"""
+    _offset: int = 0
+
+    def read(self) -> None:
+        """Read the lines that have been completed since; `ValueError` if the file is not a worker's."""
+        with self.path.open("rb") as file:
+            file.seek(self._offset)
+            for text in file:
+                # Ignore an incomplete line: it is still being written, or the process was killed while
+                # writing it.
+                if not text.endswith(b"\n"):
+                    return
+                self._offset += len(text)
+                self._take(json.loads(text))
+
+    def _take(self, line: Mapping[str, Any]) -> None:
+        what = str(line.get("event"))
+        if not self.pid:
+            if what != "worker":
+                raise ValueError(f"{self.path} does not begin with the line of a worker")
+            words = str(line["command"]).split()
+            self.supervisor = words[2] if len(words) > 2 else ""
+            self.pid, self.port = line["pid"], line["port"]
+            self.started_ns, self.recorded_ns = line["started_ns"], line["time_ns"]
+        elif what == "task":
+            self.tasks.append(OpenedTask(line["task"], line["incarnation"], line["time_ns"], line["thread"]))
+        elif what == "window":
+            self.windows.append(Window(**{name: line[name] for name in Window.__slots__}))
+        else:
+            self.notes.append((line["time_ns"], what, line["task"]))
+            for task in self.tasks:
+                if what == "close" and task.task == line["task"]:
+                    task.closed_ns = line["time_ns"]
 
 
 def read_workers(folder: Path) -> list[WorkerFile]:
     """Read the workers of a folder, ordered by their starts; `ValueError` if a file is not a worker's."""
-    found = [WorkerReader(path).read() for path in sorted(folder.glob("worker-*.jsonl"))]
-    return sorted((worker for worker in found if worker is not None), key=lambda w: (w.started_ns, w.pid))
+    found = [WorkerFile(path) for path in sorted(folder.glob("worker-*.jsonl"))]
+    for worker in found:
+        worker.read()
+    return sorted((worker for worker in found if worker.pid), key=lambda w: (w.started_ns, w.pid))
 
 
 def read_roots(folder: Path) -> Iterator[tuple[int, int, NDArray[np.void]]]:
@@ -117,63 +153,6 @@ def _read_rows(
         # The last row may be incomplete; rows are written in order.
         last = np.flatnonzero(rows[written] != 0)
         yield task, incarnation, rows[: int(last[-1]) + 1 if len(last) else 0]
-
-
-class WorkerReader:
-    """Reads a worker's file as it grows."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._offset = 0
-        self._head: Mapping[str, Any] | None = None
-        self._opened: list[OpenedTask] = []
-        self._windows: list[Window] = []
-        self._notes: list[tuple[int, str, int]] = []
-
-    def read(self) -> WorkerFile | None:
-        """Return the worker as its complete lines so far describe it; None if there are none yet.
-
-        Raises:
-            ValueError: the file is not a worker's.
-        """
-        for line in self._fresh():
-            if self._head is None:
-                if line.get("event") != "worker":
-                    raise ValueError(f"{self._path} does not begin with the line of a worker")
-                self._head = line
-            elif line["event"] == "task":
-                opened = (line[field] for field in ("task", "incarnation", "time_ns", "thread"))
-                self._opened.append(OpenedTask(*opened))
-            elif line["event"] == "window":
-                self._windows.append(Window(**{field: line[field] for field in Window.__slots__}))
-            else:
-                self._notes.append((line["time_ns"], line["event"], line["task"]))
-        return None if self._head is None else self._worker(self._head)
-
-    def _fresh(self) -> Iterator[Mapping[str, Any]]:
-        with self._path.open("rb") as file:
-            file.seek(self._offset)
-            for text in file:
-                # Ignore an incomplete line: it is still being written, or the process was killed while
-                # writing it.
-                if not text.endswith(b"\n"):
-                    return
-                self._offset += len(text)
-                yield json.loads(text)
-
-    def _worker(self, head: Mapping[str, Any]) -> WorkerFile:
-        closed = {task: time_ns for time_ns, what, task in self._notes if what == "close"}
-        words = str(head["command"]).split()
-        return WorkerFile(
-            pid=head["pid"],
-            port=head["port"],
-            supervisor=words[2] if len(words) > 2 else "",
-            started_ns=head["started_ns"],
-            recorded_ns=head["time_ns"],
-            tasks=tuple(replace(task, closed_ns=closed.get(task.task)) for task in self._opened),
-            windows=tuple(self._windows),
-            notes=tuple(self._notes),
-        )
 
 
 class ThreadUse(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from storm_lab.emulator.source import TopologyPlan
-from storm_lab.live.player_files import HOUSEKEEPING, Window, WorkerFile, WorkerReader, thread_uses
+from storm_lab.live.player_files import HOUSEKEEPING, Window, WorkerFile, thread_uses
 from storm_lab.model import ACKER, Executor, Slot, StormVersion, executors_of
 
 
@@ -16,33 +16,28 @@ class WorkerTail:
 
     def __init__(self, plan: TopologyPlan, version: StormVersion, folder: Path) -> None:
         self.topology = plan.topology.id
-        self.files: tuple[WorkerFile, ...] = ()
         self._folder = folder
         executors = executors_of(plan.topology, version)
         self._by_task = {task: executor for executor in executors for task in executor.tasks}
         self._ackers = [task for task, executor in self._by_task.items() if executor.component == ACKER]
         self._tracked = {name for name, source in plan.sources.items() if source.anchored}
-        self._readers: dict[Path, WorkerReader] = {}
-        self._read: dict[Path, int] = {}
+        self._files: dict[Path, WorkerFile] = {}
 
     def read_new(self) -> list[tuple[WorkerFile, Window]]:
         """Return the windows that have been written since the last call."""
         fresh: list[tuple[WorkerFile, Window]] = []
-        files: list[WorkerFile] = []
         for path in sorted(self._folder.glob("worker-*.jsonl")):
-            file = self._readers.setdefault(path, WorkerReader(path)).read()
-            if file is not None:
-                fresh += [(file, window) for window in file.windows[self._read.get(path, 0) :]]
-                self._read[path] = len(file.windows)
-                files.append(file)
-        self.files = tuple(files)
+            file = self._files.setdefault(path, WorkerFile(path))
+            known = len(file.windows)
+            file.read()
+            fresh += [(file, window) for window in file.windows[known:]]
         return fresh
 
     def ready(self, executors: Mapping[Executor, Slot], slot_of: Mapping[int, Slot]) -> bool:
         """Return whether all executors that record when they are ready have done so in the given slots."""
         up = {
             (task.task, slot_of.get(file.pid))
-            for file in self.files
+            for file in self._files.values()
             for task in file.tasks
             if task.closed_ns is None
         }

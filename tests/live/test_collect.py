@@ -72,10 +72,7 @@ class Files:
             "time_ns": at(started_ms + 900),
             "pid": pid,
             "port": 6700,
-            "node": "",
             "command": f"org.apache.storm.daemon.worker.Worker chain-1-17 {supervisor} 6700 x",
-            "java": "17.0.1",
-            "heap_bytes": 1,
             "started_ns": at(started_ms),
         }
         text = "".join(json.dumps(line) + "\n" for line in (head, *lines))
@@ -96,11 +93,10 @@ class Files:
         (self.folder / f"executions-{task}-0.bin").write_bytes(table.tobytes())
 
 
-def opened(task: int, component: str, ms: float, *, incarnation: int = 0) -> dict[str, Any]:
+def opened(task: int, ms: float, *, incarnation: int = 0) -> dict[str, Any]:
     return {
         "event": "task",
         "time_ns": at(ms),
-        "component": component,
         "task": task,
         "incarnation": incarnation,
         "thread": 100 + task,
@@ -116,9 +112,6 @@ def window(start: float, end: float, **parts: Any) -> dict[str, Any]:
         "sent": [],
         "threads": [],
         "process_cpu_ns": 0,
-        "collections": 0,
-        "collection_ms": 0,
-        "heap_used_bytes": 0,
     } | parts
 
 
@@ -162,8 +155,8 @@ def files(tmp_path: Path) -> Files:
     made.worker(
         11,
         1000,
-        opened(4, "spout", 2100),
-        opened(2, "bolt1", 2200),
+        opened(4, 2100),
+        opened(2, 2200),
         window(
             1000,
             3000,
@@ -181,7 +174,7 @@ def files(tmp_path: Path) -> Files:
     made.worker(
         22,
         1100,
-        opened(3, "bolt2", 2300),
+        opened(3, 2300),
         window(1100, 3000, threads=[[5, "Thread-8-__acker-executor[1, 1]", 6 * MS]], process_cpu_ns=6 * MS),
     )
     made.roots((2500, 2504, 0, 0, 1), (2600, 2699.5, 1, 0, 2), (9999, 0, 2, 0, 0))
@@ -296,7 +289,7 @@ def test_cpu_is_split_by_component_and_kind_of_thread(tmp_path: Path, files: Fil
 
 
 def test_roots_of_a_dead_spout_are_lost_and_its_successor_uses_new_numbers(tmp_path: Path, files: Files):
-    files.worker(33, 5000, opened(4, "spout", 6000, incarnation=1), opened(2, "bolt1", 6000, incarnation=1))
+    files.worker(33, 5000, opened(4, 6000, incarnation=1), opened(2, 6000, incarnation=1))
     files.roots((7000, 7001, 3, 0, 1), incarnation=1)
     looks = (sample(4000, 11, 22), sample(5500, 22, 33), sample(10_000, 22, 33))
     tables = written(tmp_path, records(files.folder, *looks))
@@ -314,7 +307,7 @@ def test_roots_of_a_dead_spout_are_lost_and_its_successor_uses_new_numbers(tmp_p
 
 
 def test_numbers_of_sampled_roots_are_multiples_of_the_sampling_interval(tmp_path: Path, files: Files):
-    files.worker(33, 5000, opened(4, "spout", 6000, incarnation=1))
+    files.worker(33, 5000, opened(4, 6000, incarnation=1))
     files.roots(*[(7000 + n, 7001 + n, n, 0, 1) for n in range(7)], incarnation=1)
     looks = (sample(4000, 11, 22), sample(5500, 22, 33), sample(10_000, 22, 33))
     roots = written(tmp_path, records(files.folder, *looks, sample_every=3))["roots"]
@@ -341,7 +334,7 @@ def test_executors_of_a_worker_without_records_come_from_the_assignment(tmp_path
 
 
 def test_the_node_of_a_worker_in_no_sample_comes_from_its_supervisor(tmp_path: Path, files: Files):
-    files.worker(44, 1000, opened(3, "bolt2", 2000), supervisor="abc")
+    files.worker(44, 1000, opened(3, 2000), supervisor="abc")
     looks = (sample(2000, 11, 22), sample(10_000, 11, 22))
     tables = written(tmp_path, records(files.folder, *looks, supervisors={"abc": "n2"}))
     assert {r["worker"] for r in tables["placements"] if r["node"] == "n2"} == {1, 2}

@@ -55,7 +55,7 @@ def test_a_schedule_generator_starts_its_clock_when_all_workers_are_ready(tmp_pa
     policy = Policy(DefaultScheduler(), Known(V2_8_8, spec.cluster))
     placed = Assignment.of((executor, slot) for executor in executors_of(CHAIN, V2_8_8))
     policy.view = SchedulingView((CHAIN,), spec.cluster, V2_8_8, present=placed)
-    Files(tmp_path).worker(11, 1000, *(opened(task, "any", 1500) for task in (2, 3, 4)))
+    Files(tmp_path).worker(11, 1000, *(opened(task, 1500) for task in (2, 3, 4)))
     workers = (LiveWorker(slot, 11, "chain-1-1", 0),)
     with LiveServices(spec, policy, {CHAIN.id: tmp_path}, lambda: workers, time.monotonic_ns()) as services:
         end = time.monotonic() + 10

@@ -24,7 +24,7 @@ def _first(**parts):
 
 def test_each_window_is_returned_once(tail: WorkerTail, tmp_path: Path):
     files = Files(tmp_path)
-    lines = [opened(2, "bolt1", 1500), _first()]
+    lines = [opened(2, 1500), _first()]
     files.worker(11, 1000, *lines)
     assert len(tail.read_new()) == 1
     assert tail.read_new() == []
@@ -34,7 +34,7 @@ def test_each_window_is_returned_once(tail: WorkerTail, tmp_path: Path):
 
 def test_an_incomplete_line_is_read_once_it_is_complete(tail: WorkerTail, tmp_path: Path):
     files = Files(tmp_path)
-    files.worker(11, 1000, opened(2, "bolt1", 1500), _first())
+    files.worker(11, 1000, opened(2, 1500), _first())
     path = tmp_path / "worker-11-1.jsonl"
     whole = path.read_text()
     path.write_text(whole[:-20])
@@ -49,7 +49,7 @@ def test_cpu_of_executors_is_that_of_their_own_threads(tail: WorkerTail, tmp_pat
         [9, "Thread-9-__acker-executor[1, 1]", 3 * MS],
         [10, "Worker-Transfer", 5 * MS],
     ]
-    Files(tmp_path).worker(11, 1000, opened(2, "bolt1", 1500), _first(threads=threads))
+    Files(tmp_path).worker(11, 1000, opened(2, 1500), _first(threads=threads))
     (pair,) = tail.read_new()
     assert tail.cpu(*pair) == {BOLT1: 2 * MS, ACKER: 3 * MS}
 
@@ -77,11 +77,11 @@ def test_executors_are_ready_when_each_has_opened_in_its_assigned_slot(tail: Wor
     files = Files(tmp_path)
     here, there = Slot("n1", 6700), Slot("n2", 6700)
     wanted = {SPOUT: here, BOLT1: here, BOLT2: there, ACKER: there}
-    files.worker(11, 1000, opened(4, "spout", 1500), opened(2, "bolt1", 1500))
+    files.worker(11, 1000, opened(4, 1500), opened(2, 1500))
     tail.read_new()
     slots = {11: here, 22: there}
     assert not tail.ready(wanted, slots)
-    files.worker(22, 1000, opened(3, "bolt2", 1500))
+    files.worker(22, 1000, opened(3, 1500))
     tail.read_new()
     assert tail.ready(wanted, slots)
     assert not tail.ready({**wanted, BOLT2: here}, slots)
