@@ -76,13 +76,6 @@ class Policy:
     _running: set[str] = field(default_factory=set)
     """Topologies that have been placed."""
 
-    def begin(self, scheduler: Scheduler[Any], known: Known, placement: Assignment, seed: int) -> None:
-        """Switch to another run."""
-        self.scheduler, self.known, self.placement, self.seed = scheduler, known, placement, seed
-        self.install = Assignment()
-        self._manual_workers.clear()
-        self._running.clear()
-
     def answer(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], Round]:
         """Return the answer to one request and its record. Never raises because of a scheduler."""
         start = time.monotonic_ns()
@@ -212,10 +205,10 @@ class _Handler(socketserver.StreamRequestHandler):
             self._send({"assign": {}, "status": {}, "error": f"the request is not JSON ({error})"})
             return
         with self.server.lock:
-            answer, made = self.server.policy.answer(fields)
+            answer, made = self.server.bridge.policy.answer(fields)
             # Before the answer, so rounds are in order, and none is missing if Nimbus ends after it.
             try:
-                self.server.note(made)
+                self.server.bridge.take(made)
             finally:
                 self._send(answer)
 
@@ -226,11 +219,10 @@ class _Handler(socketserver.StreamRequestHandler):
 class _Server(socketserver.ThreadingUnixStreamServer):
     daemon_threads = True
 
-    def __init__(self, path: Path, policy: Policy, note: Callable[[Round], None]) -> None:
-        self.policy = policy
-        self.note = note
+    def __init__(self, bridge: Bridge) -> None:
+        self.bridge = bridge
         self.lock = threading.Lock()
-        super().__init__(str(path), _Handler)
+        super().__init__(str(bridge.path), _Handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
         # Nimbus closed the connection in the middle of a line; it asks again in its next round.
@@ -249,7 +241,7 @@ class Bridge:
 
     Args:
         path: the socket's path, of at most 107 bytes; a socket that is no longer served is replaced.
-        policy: computes the answers.
+        policy: computes the answers; another one may take its place between rounds.
         note: called with every round.
 
     Raises:
@@ -271,7 +263,7 @@ class Bridge:
             value=str(self.path),
             remedy="choose a folder that you may write to",
         ):
-            self._server = _Server(self.path, self.policy, self._take)
+            self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, name="bridge", daemon=True)
         self._thread.start()
         return self
@@ -281,7 +273,8 @@ class Bridge:
         self._server.server_close()
         self.path.unlink(missing_ok=True)
 
-    def _take(self, made: Round) -> None:
+    def take(self, made: Round) -> None:
+        """Keep the record of a round."""
         self.rounds.append(made)
         self._note(made)
 

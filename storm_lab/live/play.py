@@ -262,7 +262,7 @@ def _set_policy(spec: EmulationSpec, stage: Stage, names: Mapping[str, str]) -> 
         {stage.storm.address(node.id): node.id for node in spec.cluster.nodes},
         {names[plan.topology.id]: plan.topology for plan in spec.topologies},
     )
-    stage.bridge.policy.begin(spec.scheduler, known, spec.placement or Assignment(), spec.seed)
+    stage.bridge.policy = Policy(spec.scheduler, known, spec.placement or Assignment(), seed=spec.seed)
 
 
 def _wait(storm: LiveStorm, origin_ns: int, until_ns: int, end_ns: int, progress: Progress | None) -> None:

@@ -92,18 +92,13 @@ class Timeline:
             case KillWorker(node=node, port=port):
                 storm.kill_worker(Slot(node, port))
                 return str(Slot(node, port))
-            case KillNode(node=node):
-                storm.lose_node(node)
-                return node
-            case ReviveNode(node=node):
-                storm.restore_node(node)
-                return node
-            case CutLink(node_a=one, node_b=other):
-                storm.cut_link(one, other)
-                return f"{one}-{other}"
-            case RestoreLink(node_a=one, node_b=other):
-                storm.mend_link(one, other)
-                return f"{one}-{other}"
+            case KillNode() | ReviveNode():
+                (storm.lose_node if fault.off else storm.restore_node)(fault.node)
+                return fault.node
+            case CutLink() | RestoreLink():
+                change = storm.cut_link if isinstance(fault, CutLink) else storm.mend_link
+                change(fault.node_a, fault.node_b)
+                return fault.subject
             case SetLoad(topology=topology, spout=spout, rate_per_s=rate):
                 set_rate(queue_path(self._folders[topology], spout), time.monotonic_ns(), rate)
                 return f"{topology}/{spout}"
@@ -113,12 +108,9 @@ class Timeline:
             case KillTopology(topology=topology, wait_s=wait):
                 storm.kill(self._names[topology], wait_s=round(wait or 0))
                 return topology
-            case ActivateTopology(topology=topology):
-                storm.activate(self._names[topology])
-                return topology
-            case DeactivateTopology(topology=topology):
-                storm.deactivate(self._names[topology])
-                return topology
+            case ActivateTopology() | DeactivateTopology():
+                (storm.deactivate if fault.off else storm.activate)(self._names[fault.topology])
+                return fault.topology
             case _:
                 raise UserError("not possible on real Storm", field=fault.name)
 
