@@ -14,7 +14,6 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.live.records import Place
 from storm_lab.live.releases import find_release
-from storm_lab.live.storm import to_stderr
 from storm_lab.live.suite.compare import FACTORS, median_factor
 from storm_lab.live.suite.scene import C1_ONLY
 from storm_lab.runs.live_constants import FILE_NAME, MachineConstants, read_constants
@@ -38,7 +37,7 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, job
             place = Place.make(", ".join(generations))
             scratch.callback(place.remove)
             home = place.folder / "records"
-            for _ in record_plays(plays(PLAYED, generations, 1), home, to_stderr):
+            for _ in record_plays(plays(PLAYED, generations, 1), home):
                 pass
         found = recorded_runs(home)
         machines = sorted({each.machine for each in found})

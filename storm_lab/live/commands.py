@@ -20,7 +20,7 @@ from storm_lab.live.netns import RUN
 from storm_lab.live.records import places, remove_orphans
 from storm_lab.live.releases import RELEASES, find_release
 from storm_lab.live.request import Known
-from storm_lab.live.storm import LiveStorm, to_stderr
+from storm_lab.live.storm import LiveStorm
 from storm_lab.machine.doctor import print_findings
 from storm_lab.machine.options import Commands, examples, json_option, param_option
 from storm_lab.model.cluster import Cluster, Node
@@ -53,8 +53,8 @@ def doctor(as_json: bool) -> None:
 def fetch(versions: tuple[str, ...]) -> None:
     """Fetch the jars of the given versions of Storm, or of all, and compile the topology player."""
     for release in [find_release(text) for text in versions] or RELEASES.values():
-        fetch_jars(release.version, to_stderr)
-        player_jar(release, to_stderr)
+        fetch_jars(release.version)
+        player_jar(release)
         click.echo(f"Storm {release.version} is ready")
 
 

@@ -14,8 +14,9 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import resources
@@ -30,8 +31,6 @@ from storm_lab.machine.places import user_cache
 
 SUMS_NAME = "SHA256SUMS"
 """File of checksums beside the jars, in the format of the program sha256sum."""
-
-Say = Callable[[str], None]
 
 _DRAFT = ".draft-"
 _FETCH_SECONDS = 1800
@@ -88,10 +87,10 @@ def ready_jars(lock: str) -> tuple[Path, ...]:
     return tuple(folder / jar.file_name for jar in jars)
 
 
-def fetch_jars(lock: str, say: Say) -> tuple[Path, ...]:
+def fetch_jars(lock: str) -> tuple[Path, ...]:
     """Return the jars of a lock; fetch them first if they are not in the cache.
 
-    ``say`` is called with a line on what is fetched and how large it is.
+    A line on stderr then says what is fetched and how large it is.
 
     Raises:
         UserError: a jar is not available, or differs from the lock.
@@ -104,7 +103,7 @@ def fetch_jars(lock: str, say: Say) -> tuple[Path, ...]:
         drafting(lock) as draft,
     ):
         if not is_fetched(lock):
-            _fetch(lock, draft, say)
+            _fetch(lock, draft)
     return ready_jars(lock)
 
 
@@ -151,11 +150,11 @@ def _alone(root: Path, *, wait: bool = True) -> Iterator[Path]:
         yield root
 
 
-def _fetch(lock: str, draft: Path, say: Say) -> None:
+def _fetch(lock: str, draft: Path) -> None:
     jars = jars_of(lock)
     target = cache_folder() / lock
     with_what, run = ("Maven", _run_maven) if maven_program() else ("Ivy", _run_ivy)
-    say(f"fetching {len(jars)} jars of {lock}, {size_mb(lock):.0f} MB, with {with_what} into {target}")
+    _tell(f"fetching {len(jars)} jars of {lock}, {size_mb(lock):.0f} MB, with {with_what} into {target}")
     folder = draft / lock
     folder.mkdir()
     run(jars, folder)
@@ -166,6 +165,10 @@ def _fetch(lock: str, draft: Path, say: Say) -> None:
     (folder / SUMS_NAME).write_text(sums, encoding="utf-8")
     shutil.rmtree(target, ignore_errors=True)
     folder.rename(target)
+
+
+def _tell(line: str) -> None:
+    print(f"storm-lab: {line}", file=sys.stderr, flush=True)
 
 
 def _check(folder: Path, jars: tuple[Jar, ...]) -> None:

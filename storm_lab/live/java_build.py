@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from storm_lab.errors import StormLabError
-from storm_lab.live.jars import Say, cache_folder, drafting, fetch_jars
+from storm_lab.live.jars import cache_folder, drafting, fetch_jars
 from storm_lab.live.processes import run_program
 from storm_lab.live.releases import Release
 from storm_lab.machine.atomic_file import atomic_file
@@ -38,15 +38,15 @@ _MARK = re.compile(r"\s*//@ (?:(from|before) (\d+)\.(\d+)|(end))\s*$")
 _SECONDS = 300
 
 
-def player_jar(release: Release, say: Say) -> Path:
+def player_jar(release: Release) -> Path:
     """Return a release's jar that plays traces and asks for schedules, compiled if it is not in the cache.
 
     Raises:
         UserError: the jars of the release or of the compiler are not available, or there is no Java.
     """
-    libraries = fetch_jars(release.version, say)
+    libraries = fetch_jars(release.version)
     sources = {path: adapted_to(text, release) for path, text in read_sources("stormlab").items()}
-    return build_jar(f"player-{release.version}", sources, libraries, say)
+    return build_jar(f"player-{release.version}", sources, libraries)
 
 
 def read_sources(package: str) -> dict[str, str]:
@@ -89,7 +89,6 @@ def build_jar(
     name: str,
     sources: Mapping[str, str],
     class_path: Sequence[Path],
-    say: Say,
     *,
     manifest: Mapping[str, str] | None = None,
 ) -> Path:
@@ -110,7 +109,7 @@ def build_jar(
     jar = cache_folder() / "built" / f"{name}-{digest}.jar"
     if jar.is_file():
         return jar
-    (compiler,) = fetch_jars(COMPILER, say)
+    (compiler,) = fetch_jars(COMPILER)
     with drafting("java") as place:
         for path, source in sources.items():
             file = place / "src" / path

@@ -22,7 +22,6 @@ from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.bridge import Bridge, Policy, Round
 from storm_lab.live.collect import collect
 from storm_lab.live.hosts import HostOptions, machine_mhz
-from storm_lab.live.jars import Say
 from storm_lab.live.java_build import SUBMIT_CLASS, player_jar
 from storm_lab.live.links import measure_links
 from storm_lab.live.lives import LiveRecords
@@ -73,7 +72,6 @@ def open_stage(
     *,
     hosts: HostOptions | None = None,
     settings: Mapping[str, object] | None = None,
-    say: Say | None = None,
 ) -> Iterator[Stage]:
     """Start a cluster whose Nimbus asks storm_lab's schedulers; it is removed at the end of the block.
 
@@ -83,10 +81,10 @@ def open_stage(
         UserError: it cannot be started here.
     """
     release = find_release(version)
-    jar = player_jar(release, say or (lambda line: None))
+    jar = player_jar(release)
     policy = Policy(DefaultScheduler(), Known(release.storm, cluster))
     with (
-        LiveStorm(version, cluster, bridged=True, settings=settings, hosts=hosts, say=say) as storm,
+        LiveStorm(version, cluster, bridged=True, settings=settings, hosts=hosts) as storm,
         Bridge(storm.scheduler_socket, policy) as bridge,
     ):
         yield Stage(storm, release, jar, bridge, storm.new_folder("play"), measure_links(storm))

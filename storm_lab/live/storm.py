@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from storm_lab.live.daemons import Java
 from storm_lab.live.doctor import check_machine
 from storm_lab.live.fleet import Fleet
 from storm_lab.live.hosts import MASTER, HostOptions, check_hosts
-from storm_lab.live.jars import Say, fetch_jars
+from storm_lab.live.jars import fetch_jars
 from storm_lab.live.java_build import build_jar, player_jar, read_sources
 from storm_lab.live.make_hosts import make_hosts
 from storm_lab.live.processes import signals_deferred
@@ -33,7 +32,6 @@ class LiveStorm(RunningStorm):
         settings: further keys of every ``storm.yaml``.
         folder: folder for logs (``folder/logs``); if None they are removed with the cluster.
         hosts: how the cluster's description becomes hosts.
-        say: called with lines on what is fetched; by default prints to stderr.
     """
 
     def __init__(
@@ -46,7 +44,6 @@ class LiveStorm(RunningStorm):
         settings: Mapping[str, object] | None = None,
         folder: Path | None = None,
         hosts: HostOptions | None = None,
-        say: Say | None = None,
     ) -> None:
         super().__init__(find_release(version), cluster)
         self.options = hosts or HostOptions()
@@ -55,7 +52,6 @@ class LiveStorm(RunningStorm):
         self._socket = socket
         self._settings = dict(settings or {})
         self._folder = folder
-        self._say = say or to_stderr
 
     def __enter__(self) -> LiveStorm:
         self.start()
@@ -74,13 +70,13 @@ class LiveStorm(RunningStorm):
         """
         check_machine(self._folder)
         runtime = find_java()
-        jars = fetch_jars(self.release.version, self._say)
-        player = player_jar(self.release, self._say)
+        jars = fetch_jars(self.release.version)
+        player = player_jar(self.release)
         if self.release.storm < V1_0_0:
             # A replacement for carbonite.JavaBridge, which no repository has.
-            jars += (build_jar("carbonite", read_sources("carbonite"), jars, self._say),)
+            jars += (build_jar("carbonite", read_sources("carbonite"), jars),)
         manifest = {"Premain-Class": "agent.Agent"}
-        agent = build_jar("agent", read_sources("agent"), (), self._say, manifest=manifest)
+        agent = build_jar("agent", read_sources("agent"), (), manifest=manifest)
         remove_orphans()
         place = self._place = Place.make(self.release.version)
         try:
@@ -120,8 +116,3 @@ class LiveStorm(RunningStorm):
         self._fleet.close()
         place.release()
         self._place = None
-
-
-def to_stderr(line: str) -> None:
-    """Print a message for the user."""
-    print(f"storm-lab: {line}", file=sys.stderr, flush=True)

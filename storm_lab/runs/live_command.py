@@ -147,7 +147,7 @@ def _played(
     """
     for release, tasks in chosen:
         for cluster, members in groupby(tasks, key=lambda task: task.spec.cluster):
-            with open_stage(release.version, cluster, say=_say) as stage:
+            with open_stage(release.version, cluster) as stage:
                 for line in stage.storm.unrealised:
                     _say(f"not realised: {line}")
                 for task in members:
@@ -195,7 +195,7 @@ def record(
         raise UserError(
             "none of these sittings is played on this version", field="--version", value=", ".join(versions)
         )
-    with closing(record_plays(chosen, folder or new_records_folder(), _say)) as recorded:
+    with closing(record_plays(chosen, folder or new_records_folder())) as recorded:
         _show_folders(recorded, as_json)
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.hosts import HostOptions, machine_mhz, machine_name
-from storm_lab.live.jars import Say
 from storm_lab.live.play import open_stage
 from storm_lab.live.releases import Release
 from storm_lab.live.suite.scene import Sitting
@@ -81,7 +80,7 @@ def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, rep
     return sorted(found, key=lambda play: play.release.storm)
 
 
-def record_plays(chosen: Sequence[Play], home: Path, say: Say) -> Generator[Path, None, None]:
+def record_plays(chosen: Sequence[Play], home: Path) -> Generator[Path, None, None]:
     """Play sittings on real Storm and write a thinned run folder of each into ``home``.
 
     Plays on the same cluster come together. A progress bar is shown; if stderr is no terminal, an occasional
@@ -96,7 +95,7 @@ def record_plays(chosen: Sequence[Play], home: Path, say: Say) -> Generator[Path
             cluster = members[0].describe(mhz).cluster
             hosts = HostOptions(weight=WEIGHT, limit_cpu=limit_cpu, pinned=pinned)
             settings = {"topology.worker.childopts": _C1_FLAGS} if c1_only else {}
-            with open_stage(version, cluster, hosts=hosts, settings=settings, say=say) as stage:
+            with open_stage(version, cluster, hosts=hosts, settings=settings) as stage:
                 scratch = stage.storm.new_folder("played")
                 for play, number in zip(members, numbers, strict=False):
                     spec, name = play.describe(mhz), play.sitting.name

@@ -19,7 +19,7 @@ def why_not_live() -> str | None:
     """Return why real Storm cannot be started here, such as Maven Central not answering, or None."""
     try:
         for release in RELEASES.values():
-            player_jar(release, lambda line: None)
+            player_jar(release)
     except UserError as error:
         if error.field == "jar":
             raise  # a fetched jar differs from the one in the lock

@@ -231,7 +231,7 @@ def _submit_from_inside(place: Place, version: StormVersion, tmp_path: Path) -> 
     """Submit the chain to a running cluster as a user's own program does."""
     recording = Recording(tmp_path, time.monotonic_ns())
     plan = export_plan(_plan(version, 10.0), version, Machine(2000.0), recording, tmp_path / "plan")
-    jar = player_jar(find_release(str(version)), lambda line: None)
+    jar = player_jar(find_release(str(version)))
     master = place.folder / "host0"
     inside = ["nsenter", f"--net=/run/netns/sl-{place.record.token}-0"]
     java = [str(find_java().home / "bin" / "java"), f"-Dstorm.jar={jar}", f"-Dstorm.home={master / 'home'}"]

@@ -68,7 +68,7 @@ def submit_chain(storm: LiveStorm) -> None:
     plan = TopologyPlan(CHAIN, build_trace(CHAIN, code, version), {"spout": source})
     recording = Recording(storm.new_folder("records"), time.monotonic_ns())
     folder = export_plan(plan, version, Machine(machine_mhz()), recording, storm.new_folder("plan"))
-    jar = player_jar(storm.release, lambda line: None)
+    jar = player_jar(storm.release)
     storm.submit("chain", jar, SUBMIT_CLASS, str(folder))
 
 
@@ -359,7 +359,8 @@ def test_both_resolvers_fetch_identical_jars(tmp_path: Path, monkeypatch: pytest
         monkeypatch.setattr("storm_lab.live.jars.maven_program", lambda program=program: program)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / resolver))
         said: list[str] = []
-        (jar,) = fetch_jars("ecj", said.append)
+        monkeypatch.setattr("storm_lab.live.jars._tell", said.append)
+        (jar,) = fetch_jars("ecj")
         brought[resolver] = jar.read_bytes()
         assert len(said) == 1
         assert sorted(path.name for path in jar.parent.parent.iterdir()) == [".lock", "ecj"]

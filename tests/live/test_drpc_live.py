@@ -30,7 +30,7 @@ def test_a_call_is_answered_by_its_first_result_and_the_others_are_ignored(tmp_p
     """`SourcePlan.first_result` plays this as in 0.9.7, the version of N-Storm's experiments."""
     script = tmp_path / "call.clj"
     script.write_text(CALL)
-    jars = ":".join(map(str, fetch_jars("0.9.7", lambda line: None)))
+    jars = ":".join(map(str, fetch_jars("0.9.7")))
     command = [str(find_java().home / "bin" / "java"), "-cp", jars, "clojure.main", str(script)]
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert [line for line in said.stdout.splitlines() if line.startswith("answer")] == [

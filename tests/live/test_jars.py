@@ -34,6 +34,7 @@ def stub_maven(monkeypatch: pytest.MonkeyPatch, content: bytes) -> list[str]:
         for jar in wanted:
             (folder / jar.file_name).write_bytes(content)
 
+    monkeypatch.setattr(jars, "_tell", said.append)
     monkeypatch.setattr(jars, "_run_maven", run)
     return said
 
@@ -52,7 +53,7 @@ def test_rocksdb_jars_are_left_out(version: str):
 
 def test_a_fetch_is_announced_in_one_line_with_its_size(cache: Path, monkeypatch: pytest.MonkeyPatch):
     said = stub_maven(monkeypatch, CONTENT)
-    paths = fetch_jars("2.8.3", said.append)
+    paths = fetch_jars("2.8.3")
     assert said == [f"fetching 1 jars of 2.8.3, 0 MB, with Maven into {cache / '2.8.3'}"]
     assert [path.read_bytes() for path in paths] == [CONTENT]
     assert (cache / "2.8.3" / "SHA256SUMS").read_text() == f"{ONE.sha256}  one-1.0.jar\n"
@@ -60,25 +61,25 @@ def test_a_fetch_is_announced_in_one_line_with_its_size(cache: Path, monkeypatch
 
 def test_cached_jars_are_not_fetched_again(cache: Path, monkeypatch: pytest.MonkeyPatch):
     said = stub_maven(monkeypatch, CONTENT)
-    fetch_jars("2.8.3", said.append)
-    fetch_jars("2.8.3", said.append)
+    fetch_jars("2.8.3")
+    fetch_jars("2.8.3")
     assert len(said) == 1
 
 
 def test_a_jar_with_an_unexpected_checksum_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch):
-    said = stub_maven(monkeypatch, b"something else")
+    stub_maven(monkeypatch, b"something else")
     with pytest.raises(UserError, match="not the expected jar"):
-        fetch_jars("2.8.3", said.append)
+        fetch_jars("2.8.3")
     assert not (cache / "2.8.3").exists()
     assert not list(cache.glob(".draft-*"))
 
 
 def test_a_changed_or_missing_jar_in_the_cache_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch):
-    said = stub_maven(monkeypatch, CONTENT)
-    (jar,) = fetch_jars("2.8.3", said.append)
+    stub_maven(monkeypatch, CONTENT)
+    (jar,) = fetch_jars("2.8.3")
     jar.write_bytes(b"changed")
     with pytest.raises(UserError, match=r"not the expected jar.*remove the folder"):
-        fetch_jars("2.8.3", said.append)
+        fetch_jars("2.8.3")
     jar.unlink()
     with pytest.raises(UserError, match="no such file"):
         ready_jars("2.8.3")
@@ -91,12 +92,12 @@ def test_an_interrupted_fetch_is_not_taken_for_a_complete_one(cache: Path, monke
 
     monkeypatch.setattr(jars, "_run_maven", stop)
     with pytest.raises(KeyboardInterrupt):
-        fetch_jars("2.8.3", lambda line: None)
+        fetch_jars("2.8.3")
     assert not jars.is_fetched("2.8.3")
     # A killed fetch could not remove its draft: the next one does.
     (cache / ".draft-2.8.3-killed").mkdir()
-    said = stub_maven(monkeypatch, CONTENT)
-    fetch_jars("2.8.3", said.append)
+    stub_maven(monkeypatch, CONTENT)
+    fetch_jars("2.8.3")
     assert sorted(path.name for path in cache.iterdir()) == [".lock", "2.8.3"]
 
 
@@ -119,7 +120,7 @@ def test_the_resolvers_reason_for_a_failure_is_reported(
     maven.chmod(0o755)
     monkeypatch.setenv("PATH", f"{maven.parent}:/bin:/usr/bin")
     with pytest.raises(UserError) as error:
-        fetch_jars("2.8.3", lambda line: None)
+        fetch_jars("2.8.3")
     assert "Could not transfer artifact one: no route to host; check the connection" in str(error.value)
     assert not list(cache.glob(".draft-*"))
 
@@ -211,10 +212,10 @@ def test_without_a_mirror_ivy_uses_its_default_repository(
     monkeypatch.setattr(jars, "maven_program", lambda: None)
     monkeypatch.setattr(jars, "_run", run)
     with pytest.raises(UserError, match="enough"):
-        fetch_jars("2.8.3", lambda line: None)
+        fetch_jars("2.8.3")
     monkeypatch.setenv("DEFAULT_ARTIFACT_REPOSITORY", "https://own.example")
     with pytest.raises(UserError, match="enough"):
-        fetch_jars("2.8.3", lambda line: None)
+        fetch_jars("2.8.3")
     own, mirrored = written
     assert own.count("root=") == 1  # only the local repository
     assert 'root="https://own.example"' in mirrored

@@ -254,7 +254,7 @@ def test_emulated_workers_are_ready_about_as_soon_as_real_ones(
 @pytest.mark.live
 @pytest.mark.slow
 def test_a_newly_recorded_sitting_can_be_read(tmp_path: Path):
-    paths = list(record_plays(plays(("waiting",), ("2.8",), 1), tmp_path, lambda line: None))
+    paths = list(record_plays(plays(("waiting",), ("2.8",), 1), tmp_path))
     (each,) = recorded_runs(tmp_path)
     assert [each.run.folder] == paths
     assert [path.name for path in paths] == ["waiting-2.8-1"]
