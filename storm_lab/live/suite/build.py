@@ -208,11 +208,11 @@ def program_of(
 
     def describe(mhz: float) -> EmulationSpec:
         plans = tuple(chain.plan(version, mhz) for chain in chains)
-        found: dict[Executor, Slot] = {}
+        placement = Assignment()
         for chain, plan in zip(chains, plans, strict=True):
-            found |= placed(executors_of(plan.topology, version), chain.where()).slots
+            placement = placement.merged(placed(executors_of(plan.topology, version), chain.where()))
         cluster = quota_cluster(mhz) if limit_cpu else free_cluster(mhz)
-        return in_sequence(cluster, version, plans, Assignment.of(found.items()), schedule, sample_every)
+        return in_sequence(cluster, version, plans, placement, schedule, sample_every)
 
     return Program(schedule, describe)
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from itertools import product
+from typing import Any
 
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
@@ -23,7 +24,7 @@ from storm_lab.live.suite.scene import Program, Scene, Schedule
 from storm_lab.model import Assignment, Cluster, Executor, Resources, Slot, StormVersion, executors_of
 from storm_lab.papers.rstorm.emulab_runs import topology_plan
 from storm_lab.papers.rstorm.layouts import layout
-from storm_lab.papers.rstorm.recording import load_recordings
+from storm_lab.papers.rstorm.recording import Layout, load_recordings
 from storm_lab.papers.rstorm.usercode import Effort, lines_of
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.papers.rstorm import RStormScheduler
@@ -55,8 +56,12 @@ _EFFORT = Effort(character_us=0.7)
 @cache
 def _plan(topology: str, placement: str) -> TopologyPlan:
     workers = 12 if placement == "even-12" else _HOSTS
-    found = layout(topology, workers=workers, debug=False)
-    named = replace(found.topology, id=f"{topology}-{placement}", ackers=0, max_spout_pending=None)
+    return _flooded(layout(topology, workers=workers, debug=False), id=f"{topology}-{placement}")
+
+
+def _flooded(found: Layout, **changes: Any) -> TopologyPlan:
+    """Plan a topology of the recordings with some changes, without acks and limits."""
+    named = replace(found.topology, ackers=0, max_spout_pending=None, **changes)
     return topology_plan(named, found.definitions, lines_of(load_recordings().line_lengths), effort=_EFFORT)
 
 
@@ -69,17 +74,16 @@ def cluster(mhz: float) -> Cluster:
 
 def _placement(plans: dict[str, TopologyPlan], machines: Cluster, version: StormVersion) -> Assignment:
     """Place each topology as if it were alone, on slots of its own."""
-    found: dict[Executor, Slot] = {}
+    found = Assignment()
     ports = {"even-12": (6700, 6701), "even-6": (6702,), "r-storm": (6703,)}
     for placement, plan in plans.items():
         own = Cluster(tuple(replace(node, ports=ports[placement]) for node in machines.nodes))
         view = SchedulingView((plan.topology,), own, version)
         policy = RStormScheduler() if placement == "r-storm" else EvenScheduler()
-        found |= policy.schedule(view).assignment.slots
-        assert {e for e in found if e.topology == plan.topology.id} == set(
-            executors_of(plan.topology, version)
-        )
-    return Assignment.of(found.items())
+        placed = policy.schedule(view).assignment
+        assert set(placed.slots) == set(executors_of(plan.topology, version))
+        found = found.merged(placed)
+    return found
 
 
 def _floods(names: Iterable[str], start_s: float) -> Schedule:
@@ -113,15 +117,8 @@ def _logged_plan(topology: str, workers: str) -> TopologyPlan:
     """Plan two executors of each component, one for each host; flooded, with the debug log."""
     found = layout(topology, debug=True)
     components = tuple(replace(each, executors=2, tasks=2) for each in found.topology.components)
-    named = replace(
-        found.topology,
-        id=f"logged-{topology}-{workers}",
-        components=components,
-        workers=2 * _WORKERS[workers],
-        ackers=0,
-        max_spout_pending=None,
-    )
-    return topology_plan(named, found.definitions, lines_of(load_recordings().line_lengths), effort=_EFFORT)
+    name = f"logged-{topology}-{workers}"
+    return _flooded(found, id=name, components=components, workers=2 * _WORKERS[workers])
 
 
 def _logged_placement(plan: TopologyPlan, machines: Cluster, version: StormVersion, first: int) -> Assignment:
@@ -143,9 +140,9 @@ def logged(version: StormVersion) -> Program:
     def describe(mhz: float) -> EmulationSpec:
         machines = quota_cluster(mhz, cores=1)
         plans = [_in_turn(_logged_plan(*variant), schedule, _LOGGED_START_S) for variant in variants]
-        placed: dict[Executor, Slot] = {}
+        placement = Assignment()
         for number, plan in enumerate(plans):
-            placed |= _logged_placement(plan, machines, version, 6700 + 2 * number).slots
-        return in_sequence(machines, version, plans, Assignment.of(placed.items()), schedule, _SAMPLE_EVERY)
+            placement = placement.merged(_logged_placement(plan, machines, version, 6700 + 2 * number))
+        return in_sequence(machines, version, plans, placement, schedule, _SAMPLE_EVERY)
 
     return Program(schedule, describe)
