@@ -110,12 +110,7 @@ class Policy:
         return {"assign": assign, "status": status}, made
 
     def _schedule(self, view: SchedulingView) -> SchedulingResult:
-        """Return the scheduler's result, with placements by hand applied first.
-
-        Raises:
-            InvalidAssignmentError: the result is not a valid assignment.
-            TypeError: the scheduler did not return a result.
-        """
+        """Return the scheduler's result, with placements by hand applied first; raises if it is not valid."""
         fixed = self._manual_placement(view)
         topologies = {executor.topology for executor in fixed.slots}
 

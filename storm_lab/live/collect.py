@@ -19,12 +19,7 @@ from storm_lab.tuplelog.recorder import Recorder
 
 
 def collect(records: LiveRecords, log: Recorder) -> None:
-    """Write a run's tables.
-
-    Raises:
-        StormLabError: the records contradict each other.
-        ValueError: a file is not one of the player's.
-    """
+    """Write a run's tables; `StormLabError` or `ValueError` if a record or file is not the player's."""
     lives = lives_of(records)
     _write_nodes(records, log)
     _write_placements(records, lives, log)

@@ -215,11 +215,7 @@ class ControlClient:
         self._lock = threading.Lock()
 
     def try_ask(self, *words: object) -> Mapping[str, Any]:
-        """Return the answer to a command, which may be ``{"error": ...}``.
-
-        Raises:
-            StormLabError: the client has ended, or does not answer.
-        """
+        """Return the answer, which may be ``{"error": ...}``; `StormLabError` if the client gives none."""
         with self._lock:
             # A client that hangs is killed, which ends the read below.
             guard = threading.Timer(_ANSWER_SECONDS, self._process.kill)
@@ -239,11 +235,7 @@ class ControlClient:
         return answer
 
     def ask(self, *words: object) -> Mapping[str, Any]:
-        """Return the answer to a command; queries are repeated if the connection to Nimbus breaks.
-
-        Raises:
-            StormLabError: Nimbus refuses, or cannot be asked.
-        """
+        """Return the answer; queries are repeated if the connection breaks. `StormLabError` if refused."""
         answer = self.try_ask(*words)
         tries = _TRIES if words[0] in _QUESTIONS else 1
         while "Transport" in answer.get("error", "") and (tries := tries - 1):

@@ -41,11 +41,7 @@ def measure_links(storm: RunningStorm) -> dict[str, float]:
 
 
 def one_way_us(here: Host, there: Host, token: str) -> float:
-    """Measure half of a round trip (lower quartile) between a process on one host and a process on another.
-
-    Raises:
-        StormLabError: they cannot reach each other.
-    """
+    """Measure half of a round trip between two hosts' processes; `StormLabError` if they cannot connect."""
     # If this command is killed, the mark lets a later one find its processes.
     environment: Mapping[str, str] = {**os.environ, MARK: token}
     serving = subprocess.Popen(

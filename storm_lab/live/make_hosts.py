@@ -46,11 +46,7 @@ class Hosts:
 
 
 def make_hosts(place: Place, cluster: Cluster, options: HostOptions) -> Hosts:
-    """Return the kind of hosts that machine and options allow, not made yet.
-
-    Raises:
-        UserError: namespaces are required but cannot be made.
-    """
+    """Return hosts of the kind that options and machine allow, not made yet; `UserError` if there is none."""
     if options.kind == "loopback":
         return _LoopbackHosts(place, cluster, "as requested")
     why = why_no_namespaces()

@@ -176,11 +176,7 @@ def processes_of(record: Record) -> list[int]:
 
 
 def remove_cluster(place: Place) -> None:
-    """End a cluster and remove everything that it has made.
-
-    Raises:
-        StormLabError: something is left; the call can be repeated.
-    """
+    """End a cluster and remove all that it has made; `StormLabError` if something is left: call it again."""
     record = place.record
     if record.boot == boot_id():
         left: list[str] = []

@@ -97,8 +97,7 @@ class RunningStorm:
     def kill(self, *names: str, wait_s: int = 0) -> None:
         """Kill topologies by name and wait until neither Nimbus nor any host has anything of them left.
 
-        Raises:
-            StormLabError: Nimbus refuses, or it takes too long.
+        Raises `StormLabError` if Nimbus refuses or it takes too long.
         """
         known = self.topologies()
         ids = {known[name]["id"] for name in names if name in known}
@@ -124,11 +123,7 @@ class RunningStorm:
                 raise
 
     def rebalance(self, topology: str, *, wait_s: int = 0, workers: int | None = None) -> None:
-        """Ask Nimbus to rebalance a topology, onto ``workers`` workers if given; returns at once.
-
-        Raises:
-            StormLabError: Nimbus refuses.
-        """
+        """Ask Nimbus to rebalance a topology, onto ``workers`` if given; `StormLabError` if it refuses."""
         with self._event("rebalance", topology, f"wait {wait_s} s, {workers or 'as many'} workers"):
             self._fleet.client.ask("rebalance", topology, wait_s, workers or 0)
 
@@ -154,10 +149,9 @@ class RunningStorm:
         return {storm_id: nodes[host] for storm_id, host in seen.items()}
 
     def info(self, topology: str) -> Mapping[str, Any]:
-        """Return Nimbus's status of a topology, and component, tasks, host and port of each executor.
+        """Return a topology's status, and each executor's component, tasks, host and port.
 
-        Raises:
-            StormLabError: Nimbus knows no such topology.
+        Raises `StormLabError` if Nimbus knows no such topology.
         """
         return self._fleet.client.ask("info", topology)
 
