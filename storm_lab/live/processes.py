@@ -220,8 +220,8 @@ def find_workers(pids: Iterable[int], nodes: Mapping[str, str], main: str) -> li
     found = []
     for pid in pids:
         words = command_line(pid)
-        # The command of a log writer (2.x) ends with the worker's, so its main class is another one.
-        if _main_class(words) != main:
+        # The command of a log writer (from 1.0 on) ends with that of its worker.
+        if main not in words or any(word.endswith(".LogWriter") for word in words):
             continue
         values = dict(word[2:].split("=", 1) for word in words if word.startswith("-D") and "=" in word)
         node = nodes.get(values.get("storm.home", ""))
@@ -233,15 +233,3 @@ def find_workers(pids: Iterable[int], nodes: Mapping[str, str], main: str) -> li
             continue
         found.append(LiveWorker(Slot(node, int(values["worker.port"])), pid, values["storm.id"], since))
     return sorted(found, key=lambda worker: (order[worker.slot.node], worker.slot.port))
-
-
-def _main_class(words: Iterable[str]) -> str | None:
-    """Return the main class of a JVM's command: the first word after its options; None if there is none."""
-    rest = iter(words)
-    next(rest, None)
-    for word in rest:
-        if word in ("-cp", "-classpath", "--class-path"):
-            next(rest, None)
-        elif not word.startswith("-"):
-            return word
-    return None
