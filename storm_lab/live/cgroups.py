@@ -80,11 +80,23 @@ def hierarchies(mounts: Path = _MOUNTS, own: Path = _OWN) -> tuple[Hierarchy, ..
 
 
 class Group:
-    """The groups of one host, or of the whole cluster, one in each hierarchy."""
+    """The group of a cluster or of a host: for each controller a folder, which may be the same for all."""
 
     def __init__(self, folders: Mapping[str, Path], version: int) -> None:
         self._folders = dict(folders)
         self._version = version
+
+    @classmethod
+    def of_cluster(cls, token: str, places: Iterable[Hierarchy]) -> Group:
+        """Return the group of a whole cluster, whether it exists yet or not."""
+        found: dict[str, Hierarchy] = {}
+        for place in places:
+            for controller in place.controllers:
+                found.setdefault(controller, place)
+        # A mixed machine has some controllers in version 1; those of version 2 are then not used.
+        version = min((place.version for place in found.values()), default=2)
+        used = {name: place.folder for name, place in found.items() if place.version == version}
+        return cls({name: folder / f"storm-lab-{token}" for name, folder in used.items()}, version)
 
     @property
     def controllers(self) -> frozenset[str]:
@@ -92,9 +104,30 @@ class Group:
         return frozenset(self._folders)
 
     @property
+    def folders(self) -> tuple[Path, ...]:
+        """The group's own folders."""
+        return tuple(dict.fromkeys(self._folders.values()))
+
+    @property
     def entrances(self) -> tuple[Path, ...]:
         """Files to which a process writes its id to become a member."""
-        return tuple(folder / "cgroup.procs" for folder in dict.fromkeys(self._folders.values()))
+        return tuple(folder / "cgroup.procs" for folder in self.folders)
+
+    def make(self) -> None:
+        """Make the group of a cluster; `OSError` if the kernel does not permit it."""
+        for folder in self.folders:
+            if self._version == 2:
+                _enable_controllers(folder.parent, self._folders)
+            folder.mkdir(exist_ok=True)
+            if self._version == 2:
+                _enable_controllers(folder, self._folders)
+
+    def make_host(self, name: str) -> Group:
+        """Make the group of a host in that of its cluster."""
+        host = Group({key: folder / name for key, folder in self._folders.items()}, self._version)
+        for folder in host.folders:
+            folder.mkdir(exist_ok=True)
+        return host
 
     def limit_cpu(self, cores: float, period_us: int = PERIOD_US) -> None:
         """Limit the members' CPU to that of ``cores`` cores in each period."""
@@ -143,48 +176,6 @@ class Group:
     def pids(self) -> list[int]:
         """Return the ids of the member processes."""
         return _pids(self.entrances)
-
-
-class GroupTree:
-    """All groups of one cluster."""
-
-    def __init__(self, token: str, places: Iterable[Hierarchy]) -> None:
-        self._name = f"storm-lab-{token}"
-        self._places: dict[str, Hierarchy] = {}
-        for place in places:
-            for controller in place.controllers:
-                self._places.setdefault(controller, place)
-        # A mixed machine has some controllers in version 1; those of version 2 are then not used.
-        self._version = min((place.version for place in self._places.values()), default=2)
-        self._places = {name: place for name, place in self._places.items() if place.version == self._version}
-
-    @property
-    def controllers(self) -> frozenset[str]:
-        """What the cluster's groups can limit."""
-        return frozenset(self._places)
-
-    @property
-    def folders(self) -> tuple[Path, ...]:
-        """The cluster's own folders, whether they exist yet or not."""
-        return tuple(dict.fromkeys(place.folder / self._name for place in self._places.values()))
-
-    def make(self) -> Group:
-        """Make the group of the whole cluster; `OSError` if the kernel does not permit it."""
-        if self._version == 2:
-            for place in set(self._places.values()):
-                _enable_controllers(place.folder, self._places)
-        for folder in self.folders:
-            folder.mkdir(exist_ok=True)
-            if self._version == 2:
-                _enable_controllers(folder, self._places)
-        return self.make_host("")
-
-    def make_host(self, name: str) -> Group:
-        """Make a host's group in the cluster's group; an empty name stands for the cluster's group itself."""
-        folders = {key: place.folder / self._name / name for key, place in self._places.items()}
-        for folder in folders.values():
-            folder.mkdir(exist_ok=True)
-        return Group(folders, self._version)
 
 
 def slice_us(file: Path = _SLICE) -> int | None:

@@ -6,7 +6,7 @@ import os
 import socket
 
 from storm_lab.errors import StormLabError, UserError
-from storm_lab.live.cgroups import PERIOD_US, SLICE_US, Group, GroupTree, hierarchies, set_slice, slice_us
+from storm_lab.live.cgroups import PERIOD_US, SLICE_US, Group, hierarchies, set_slice, slice_us
 from storm_lab.live.conf import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
 from storm_lab.live.hosts import MACHINE_SHARE, MASTER, Host, HostOptions, cpu_quotas
 from storm_lab.live.netns import Network, why_no_namespaces
@@ -119,23 +119,19 @@ class _NamespaceHosts(Hosts):
         self._network = Network(place.record.token)
 
     def make(self) -> None:
-        tree = GroupTree(self._place.record.token, hierarchies())
-        self._place.note(cgroups=tuple(map(str, tree.folders)))
-        missing: list[str] = []
-        cluster_group: Group | None = None
-        if tree.controllers:
-            try:
-                cluster_group = tree.make()
-            except OSError as error:
-                missing.append(
-                    f"CPU and memory of nodes (control groups cannot be created: {error.strerror})"
-                )
-        else:
-            missing.append("CPU and memory of nodes (this process may not create control groups)")
+        cluster_group = Group.of_cluster(self._place.record.token, hierarchies())
+        self._place.note(cgroups=tuple(map(str, cluster_group.folders)))
+        controllers = cluster_group.controllers
+        why_none = "" if controllers else "this process may not create control groups"
+        try:
+            cluster_group.make()
+        except OSError as error:
+            why_none = f"control groups cannot be created: {error.strerror}"
+        missing = [f"CPU and memory of nodes ({why_none})"] if why_none else []
         limits = self._options.limit_cpu and not self._options.pinned
-        quotas = cpu_quotas(self._cluster, self._options) if cluster_group is not None and limits else {}
+        quotas = cpu_quotas(self._cluster, self._options) if limits and not why_none else {}
         free_cores = sorted(os.sched_getaffinity(0))
-        if cluster_group is not None and "cpu" in tree.controllers:
+        if "cpu" in controllers and not why_none:
             cluster_group.limit_cpu(MACHINE_SHARE * usable_cores())
             cluster_group.weigh(self._options.weight)
         self._network.make()
@@ -143,14 +139,14 @@ class _NamespaceHosts(Hosts):
         for index, (name, node) in enumerate(
             [(MASTER, None), *((node.id, node) for node in self._cluster.nodes)]
         ):
-            group = tree.make_host(f"host{index}") if cluster_group is not None else None
+            group = None if why_none else cluster_group.make_host(f"host{index}")
             address = f"10.77.{index // 250}.{index % 250 + 1}"
             namespace = self._network.add_host(rack if node is None else node.rack, f"{address}/16")
             speed_mbps = 0.0 if node is None else node.nic_mbps
             missing += self._network.shape_host(namespace, self._options.latency_us, speed_mbps)
             if node is not None and group is not None:
                 missing += _limit_memory(group, node)
-                if "cpu" not in tree.controllers:
+                if "cpu" not in controllers:
                     missing.append("CPU of nodes (no control group for it)")
             own_cores: tuple[int, ...] = ()
             if node is not None and self._options.pinned:

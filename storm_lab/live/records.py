@@ -21,7 +21,7 @@ from dataclasses import fields as fields_of
 from pathlib import Path
 
 from storm_lab.errors import StormLabError, refused_by_system
-from storm_lab.live.cgroups import GroupTree, hierarchies, lift_quotas, members, remove_tree, set_slice
+from storm_lab.live.cgroups import Group, hierarchies, lift_quotas, members, remove_tree, set_slice
 from storm_lab.live.jars import remove_drafts
 from storm_lab.live.netns import namespaces_of, remove_namespaces, remove_tries
 from storm_lab.live.processes import end_all, marked
@@ -180,7 +180,7 @@ def remove_cluster(place: Place) -> None:
     record = place.record
     if record.boot == boot_id():
         left: list[str] = []
-        groups = {*map(Path, record.cgroups), *GroupTree(record.token, hierarchies()).folders}
+        groups = {*map(Path, record.cgroups), *Group.of_cluster(record.token, hierarchies()).folders}
         for folder in groups:
             lift_quotas(folder)
         if pids := end_all(lambda: processes_of(record)):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.live.cgroups import Group, GroupTree, Hierarchy, hierarchies, lift_quotas, members, remove_tree
+from storm_lab.live.cgroups import Group, Hierarchy, hierarchies, lift_quotas, members, remove_tree
 
 
 @pytest.fixture
@@ -39,9 +39,9 @@ def group_2(tmp_path: Path) -> Group:
 
 
 def host_group(places: tuple[Hierarchy, ...]) -> Group:
-    tree = GroupTree("abc123", places)
-    tree.make()
-    return tree.make_host("host1")
+    group = Group.of_cluster("abc123", places)
+    group.make()
+    return group.make_host("host1")
 
 
 def test_version_1_groups_are_created_below_the_group_of_this_process(
@@ -97,7 +97,7 @@ def test_cpu_quota_and_memory_limit_in_version_2(group_2: Group, tmp_path: Path)
 def test_version_1_controllers_are_used_where_both_versions_are_mounted(tmp_path: Path):
     first = Hierarchy(1, tmp_path / "cpu", frozenset({"cpu"}))
     second = Hierarchy(2, tmp_path / "unified", frozenset({"memory"}))
-    assert GroupTree("abc123", [first, second]).controllers == {"cpu"}
+    assert Group.of_cluster("abc123", [first, second]).controllers == {"cpu"}
 
 
 def test_cpu_use_is_read_in_either_version(group_1: Group, group_2: Group, tmp_path: Path):

@@ -6,7 +6,6 @@ import socket
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
@@ -60,11 +59,9 @@ def test_only_cores_that_this_process_may_use_are_shared_out(place: Place, monke
     assert cpu_quotas(cluster(1, 2), HostOptions()) == pytest.approx({"n0": 0.6, "n1": 1.2})
 
     limits: list[float] = []
-    group = SimpleNamespace(limit_cpu=limits.append, weigh=lambda weight: None, controllers={"cpu": None})
-    tree = SimpleNamespace(
-        folders=(), controllers={"cpu": None}, make=lambda: group, make_host=lambda name: group
-    )
-    monkeypatch.setattr(kinds, "GroupTree", lambda token, found: tree)
+    group = Mock(folders=(), controllers={"cpu": None}, limit_cpu=limits.append)
+    group.make_host.return_value = group
+    monkeypatch.setattr(kinds.Group, "of_cluster", lambda token, found: group)
     monkeypatch.setattr(kinds, "hierarchies", dict)
     made = kinds._NamespaceHosts(place, cluster(1, 2), HostOptions())
     made._network = Mock(**{"shape_host.return_value": (), "shape_rack.return_value": ()})
