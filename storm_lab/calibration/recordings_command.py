@@ -13,7 +13,7 @@ from tqdm import tqdm
 from storm_lab.calibration.steady import steady_rates
 from storm_lab.emulator.cost import CostModel
 from storm_lab.machine.options import examples, json_option
-from storm_lab.papers.rstorm.recording import PACKAGED, RecordedRun, Recordings, load_recordings
+from storm_lab.papers.rstorm.recording import PACKAGED, Recordings, load_recordings
 
 Row = Mapping[str, Any]
 _RATES = ("sink", "delivered")
@@ -30,20 +30,17 @@ def predicted_runs(recordings: Recordings, seed: int) -> Iterator[Row]:
     """
     for run in recordings.runs:
         rates = steady_rates(run, CostModel(), seed, recordings)
-        yield _row(run, rates, recordings.topology(run.topology).sinks)
-
-
-def _row(run: RecordedRun, rates: Mapping[str, tuple[float, float]], sinks: tuple[str, ...]) -> Row:
-    between = {name: rate for name, rate in run.executed.items() if name not in sinks}
-    sink = sum(rates[name][0] for name in sinks)
-    return {
-        "topology": run.topology,
-        "run": run.scheduler,
-        "sink_recorded": run.sink,
-        "sink_predicted": round(sink, 1),
-        "delivered_recorded": None if run.sink is None else run.sink + sum(between.values()),
-        "delivered_predicted": round(sink + sum(rates[name][0] for name in between), 1),
-    }
+        sinks = recordings.topology(run.topology).sinks
+        between = {name: rate for name, rate in run.executed.items() if name not in sinks}
+        sink = sum(rates[name][0] for name in sinks)
+        yield {
+            "topology": run.topology,
+            "run": run.scheduler,
+            "sink_recorded": run.sink,
+            "sink_predicted": round(sink, 1),
+            "delivered_recorded": None if run.sink is None else run.sink + sum(between.values()),
+            "delivered_predicted": round(sink + sum(rates[name][0] for name in between), 1),
+        }
 
 
 @click.command(

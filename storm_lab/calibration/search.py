@@ -69,9 +69,9 @@ def search(start: Values, ranges: Ranges, evaluate: Evaluate, rounds: int) -> Fo
     for number in range(1, rounds + 1):
         before = best.loss
         move = DIFFERENCE / number
-        alone = [
-            _moved(best.values, ranges, {name: _single_move(best, ranges, name, move)}) for name in ranges
-        ]
+        # Each on its own: upwards, or downwards near the upper end of its range.
+        upwards = {name: best.values[name] * math.exp(move) <= high for name, (_, high) in ranges.items()}
+        alone = [_moved(best.values, ranges, {name: move if upwards[name] else -move}) for name in ranges]
         tried = [Found(*pair) for pair in zip(alone, evaluate(alone), strict=True)]
         steps = _steps(best, ranges, tried, damping)
         tried += [Found(*pair) for pair in zip(steps, evaluate(steps), strict=True)]
@@ -89,11 +89,6 @@ def _moved(values: Values, ranges: Ranges, by: Mapping[str, float]) -> Values:
         return min(high, max(low, float(f"{max(LEAST, values[name]) * math.exp(by[name]):.3g}")))
 
     return {name: moved(name) if name in by else value for name, value in values.items()}
-
-
-def _single_move(best: Found, ranges: Ranges, name: str, move: float) -> float:
-    """Return the move of a constant on its own: upwards, or downwards near the upper end of its range."""
-    return move if best.values[name] * math.exp(move) <= ranges[name][1] else -move
 
 
 def _steps(best: Found, ranges: Ranges, alone: Sequence[Found], damping_factor: float) -> list[Values]:

@@ -17,7 +17,6 @@ import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from dataclasses import fields as fields_of
 from pathlib import Path
 
 from storm_lab.errors import StormLabError, refused_by_system
@@ -49,9 +48,6 @@ class Record:
     """The machine's quota slice before this cluster made it smaller."""
     kept: bool = False
     """Whether it was left running on purpose."""
-
-
-_FIELDS = frozenset(field.name for field in fields_of(Record))
 
 
 class Place:
@@ -163,7 +159,7 @@ def _read(folder: Path) -> Record:
     token = folder.name.lstrip(".")
     try:
         fields = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
-        known = {key: value for key, value in fields.items() if key in _FIELDS}
+        known = {key: value for key, value in fields.items() if key in Record.__slots__}
         lists = {key: tuple(known.get(key, ())) for key in ("cgroups", "files")}
         return Record(**known | lists | {"token": token})
     except (OSError, ValueError, TypeError, KeyError):
