@@ -21,12 +21,12 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
-from storm_lab.live.releases import find_release
+from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite.build import SUITE_COST, as_played
 from storm_lab.live.suite.compare import Ordering, Row, Trust, compare_sitting, orderings_of
 from storm_lab.live.suite.measure import RunTables
 from storm_lab.live.suite.scene import Scene, Sitting
-from storm_lab.live.suite.sittings import SITTINGS, release_of
+from storm_lab.live.suite.sittings import SITTINGS
 from storm_lab.machine.facts import usable_cores
 from storm_lab.model.machines import LIVE
 from storm_lab.runs.live_constants import read_costs
@@ -44,9 +44,14 @@ class Recorded:
 
     run: Run
     sitting: Sitting
-    generation: str
+    release: Release
     mhz: float
     machine: str = ""
+
+    @property
+    def generation(self) -> str:
+        """Generation of Storm that was played."""
+        return self.release.generation
 
     @property
     def start_cpu_s(self) -> float | None:
@@ -57,11 +62,11 @@ class Recorded:
     @property
     def scenes(self) -> tuple[Scene, ...]:
         """The scenes of its sitting."""
-        return self.sitting.scenes(release_of(self.sitting, self.generation).storm)
+        return self.sitting.scenes(self.release.storm)
 
     def describe(self) -> EmulationSpec:
         """Description of what was played, for the version and clock that it was played on."""
-        return self.sitting.describe(release_of(self.sitting, self.generation).storm, self.mhz)
+        return self.sitting.describe(self.release.storm, self.mhz)
 
     def tables(self) -> RunTables:
         """The tables of the run."""
@@ -142,7 +147,7 @@ def _recorded(run: Run, machine: str) -> Recorded:
     if digests != dict(identity.inputs) or length_differs or code_differs:
         message = "the sitting's description has changed since this was recorded"
         raise UserError(message, field="record", value=str(run.folder), remedy="run storm-lab live record")
-    return Recorded(run, sitting, release.generation, mhz, machine)
+    return Recorded(run, sitting, release, mhz, machine)
 
 
 Costs = Mapping[str, Mapping[str, CostModel]]

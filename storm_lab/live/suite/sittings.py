@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import combinations
 
-from storm_lab.errors import UserError, check_known
+from storm_lab.errors import check_known
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite import chains, control, floods, rstorm
 from storm_lab.live.suite.scene import C1_ONLY, Measure, Sitting
@@ -159,16 +159,3 @@ def find_sitting(name: str) -> Sitting:
 def releases_of(sitting: Sitting) -> tuple[Release, ...]:
     """Return the versions on which a sitting is played."""
     return tuple(find_release(text) for text in sitting.generations)
-
-
-def release_of(sitting: Sitting, generation: str) -> Release:
-    """Return the version of a generation on which a sitting is played; `UserError` if there is none.
-
-    It is not necessarily the newest version of the generation.
-    """
-    for release in releases_of(sitting):
-        if release.generation == generation:
-            return release
-    message = "the sitting is not played on this generation of Storm"
-    remedy = f"choose one of {', '.join(sitting.generations)}"
-    raise UserError(message, field="version", value=generation, remedy=remedy)
