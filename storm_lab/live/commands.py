@@ -14,7 +14,6 @@ from storm_lab.errors import UserError
 from storm_lab.live.bridge import Bridge, Policy, Round, check_socket_path
 from storm_lab.live.doctor import run_checks
 from storm_lab.live.hosts import MASTER, HostOptions
-from storm_lab.live.jars import fetch_jars
 from storm_lab.live.java_build import player_jar
 from storm_lab.live.netns import RUN
 from storm_lab.live.records import places, remove_orphans
@@ -53,7 +52,6 @@ def doctor(as_json: bool) -> None:
 def fetch(versions: tuple[str, ...]) -> None:
     """Fetch the jars of the given versions of Storm, or of all, and compile the topology player."""
     for release in [find_release(text) for text in versions] or RELEASES.values():
-        fetch_jars(release.version)
         player_jar(release)
         click.echo(f"Storm {release.version} is ready")
 
