@@ -59,7 +59,6 @@ class Stage:
     release: Release
     jar: Path
     bridge: Bridge
-    folder: Path
     links: Mapping[str, float]
     """Latencies of messages, from `measure_links`."""
     runs: int = 0
@@ -87,7 +86,7 @@ def open_stage(
         LiveStorm(version, cluster, bridged=True, settings=settings, hosts=hosts) as storm,
         Bridge(storm.scheduler_socket, policy) as bridge,
     ):
-        yield Stage(storm, release, jar, bridge, storm.new_folder("play"), measure_links(storm))
+        yield Stage(storm, release, jar, bridge, measure_links(storm))
 
 
 def play_live(
@@ -109,7 +108,7 @@ def play_live(
     # An earlier run may have left a node dead.
     stage.storm.restore_all()
     stage.runs += 1
-    here = stage.folder / f"run{stage.runs}"
+    here = stage.storm.new_folder(f"play/run{stage.runs}")
     folders = {plan.topology.id: here / f"topology{i}" for i, plan in enumerate(spec.topologies)}
     records = {topology: folder / "records" for topology, folder in folders.items()}
     exported = {topology: folder / "plan" for topology, folder in folders.items()}
