@@ -51,11 +51,11 @@ def start_burst(k: State, thread: int, work: int, user: int) -> None:
     if w.warm_excess > 0:
         work += (work * w.warm_excess) >> 16
     work += user
-    if t.idle_until != kinds.NOT_IDLE:
+    if t.wait_ended_by != kinds.NOT_IDLE:
         wait_work = _cold_cache_work(k, thread)
-        if t.idle_until == kinds.WOKEN:
+        if t.wait_ended_by == kinds.WOKEN:
             wait_work += rows.cost(k, 0).wait_work + long_sleep_work(k, time_asleep(k, thread))
-        t.idle_until = kinds.NOT_IDLE
+        t.wait_ended_by = kinds.NOT_IDLE
         work += (wait_work * p.system_factor) >> 16
     if w.heap_excess > 0:
         work += (work * w.heap_excess) >> 16

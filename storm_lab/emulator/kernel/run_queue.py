@@ -55,7 +55,7 @@ def wake_up(k: State, thread: int) -> None:
     t = rows.thread(k, thread)
     s = rows.s(k, 0)
     t.state = kinds.WAKING
-    t.idle_until = kinds.WOKEN
+    t.wait_ended_by = kinds.WOKEN
     node = t.node
     p = rows.node(k, node)
     t.since = t.awake = s.now + rows.cost(k, 0).wake

@@ -285,7 +285,7 @@ def timer_fires(k: State, thread: int) -> None:
         spout_turn(k, thread)
     elif t.state == kinds.WAKING:
         stop_polling(k, thread)
-        t.idle_until = kinds.POLL_FOUND
+        t.wait_ended_by = kinds.POLL_FOUND
         take_next(k, thread)
     elif t.state == kinds.IDLE:
         end_fine_polling(k, thread)

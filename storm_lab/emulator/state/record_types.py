@@ -263,7 +263,7 @@ THREAD = cache_line_record(
     ("role", I1),  # of a main thread: what it runs
     ("gathers", I1),  # from 1.0 on, 1: it gathers batches for the queues that it puts tuples into
     ("flushing", I1),  # 2.x: a flush tuple has told it to hand its batches over
-    ("idle_until", I1),  # how its wait ended, until it is charged for that
+    ("wait_ended_by", I1),  # how its wait ended: WOKEN, ...; NOT_IDLE once it is charged for that
     # Fields from here on are used less often.
     ("log_work", I8),  # CPU of the log lines that it has still to write for the present tuple, ns
     ("hand_over", I8),  # number of its present batch, and of the last batch that has a place in its queue
