@@ -4,7 +4,9 @@ Storm's algorithm: every copy of a tuple has a random 64-bit edge id; the acker 
 bolts send it and is done when the value is zero (Storm@Twitter section 2.3; Storm 0.8 to 2.x). The ledger
 entry is kept in the root's record but belongs to one acker executor: when that executor dies, or its map has
 been rotated often enough, the entry is gone. A spout's pending map has two buckets and is rotated once per
-message time-out, so a tuple fails between one and two time-outs after its emit.
+message time-out, so a tuple fails between one and two time-outs after its emit. Here it is one list of roots,
+in the order of their buckets: each has the number of the bucket that it was put into, and one that is more
+than a bucket old has expired.
 """
 
 from __future__ import annotations
@@ -67,45 +69,36 @@ def _link(k: State, root: int) -> None:
     e = rows.executor(k, r.executor)
     r.bucket = e.bucket
     r.next = -1
-    r.previous = e.new_tail
-    if e.new_tail >= 0:
-        rows.root(k, e.new_tail).next = root
+    r.previous = e.last_pending
+    if e.last_pending >= 0:
+        rows.root(k, e.last_pending).next = root
     else:
-        e.new_head = root
-    e.new_tail = root
+        e.first_pending = root
+    e.last_pending = root
 
 
 @jit
 def extend_root(k: State, root: int) -> None:
     """Restart a root's time-out, as its acker asks the spout to; no effect if it has expired."""
-    r = rows.root(k, root)
-    if r.bucket >= rows.executor(k, r.executor).bucket - 1:
+    if age_of(k, root) < 2:
         _unlink(k, root)
         _link(k, root)
 
 
 @inline
 def _unlink(k: State, root: int) -> None:
-    """Remove a root from the list of its spout's pending map that holds it."""
+    """Remove a root from its spout's pending map."""
     r = rows.root(k, root)
     e = rows.executor(k, r.executor)
     before, after = r.previous, r.next
     if before >= 0:
         rows.root(k, before).next = after
-    elif r.bucket == e.bucket:
-        e.new_head = after
-    elif r.bucket == e.bucket - 1:
-        e.old_head = after
     else:
-        e.expired_head = after
+        e.first_pending = after
     if after >= 0:
         rows.root(k, after).previous = before
-    elif r.bucket == e.bucket:
-        e.new_tail = before
-    elif r.bucket == e.bucket - 1:
-        e.old_tail = before
     else:
-        e.expired_tail = before
+        e.last_pending = before
 
 
 @jit
@@ -165,32 +158,27 @@ def ack_untracked(k: State, executor: int, task: int, number: int) -> None:
         return_line(k, e.source, -1, 0, s.now + source.answer)
 
 
-@jit
-def rotate_pending(k: State, executor: int) -> None:
-    """Rotate a spout's pending map: the older bucket's roots expire, the newer bucket becomes the older."""
-    e = rows.executor(k, executor)
-    if e.old_head >= 0:
-        if e.expired_head < 0:
-            e.expired_head = e.old_head
-        else:
-            rows.root(k, e.expired_tail).next = e.old_head
-            rows.root(k, e.old_head).previous = e.expired_tail
-        e.expired_tail = e.old_tail
-    e.old_head = e.new_head
-    e.old_tail = e.new_tail
-    e.new_head = -1
-    e.new_tail = -1
-    e.bucket += 1
+@inline
+def age_of(k: State, root: int) -> int:
+    """Return how old the bucket of a pending root is: 0 or 1, or 2 if the root has expired."""
+    r = rows.root(k, root)
+    return min(2, rows.executor(k, r.executor).bucket - r.bucket)
+
+
+@inline
+def has_expired(k: State, executor: int) -> bool:
+    """Return whether a spout's pending map has a root that has expired."""
+    first = rows.executor(k, executor).first_pending
+    return first >= 0 and age_of(k, first) == 2
 
 
 @jit
 def fail_expired(k: State, executor: int, most: int) -> None:
     """Fail up to ``most`` roots that have expired from the pending map."""
-    e = rows.executor(k, executor)
     for _ in range(most):
-        if e.expired_head < 0:
+        if not has_expired(k, executor):
             return
-        close_root(k, e.expired_head, kinds.TIMED_OUT)
+        close_root(k, rows.executor(k, executor).first_pending, kinds.TIMED_OUT)
 
 
 @jit

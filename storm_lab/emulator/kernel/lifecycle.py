@@ -97,8 +97,7 @@ def open_executor(
     e.first_task, e.tasks, e.source = first_task, tasks, source
     e.main_thread, e.send_thread = first_thread, first_thread + 1
     e.alive, e.active, e.started, e.poll_phase = 1, 0, now, now
-    e.new_head = e.new_tail = e.old_head = e.old_tail = -1
-    e.expired_head = e.expired_tail = e.turn_head = -1
+    e.first_pending = e.last_pending = e.turn_head = -1
     c = rows.component(k, component)
     role = kinds.SPOUT if c.is_spout else kinds.ACKER_BOLT if c.is_acker else kinds.BOLT
     _open_thread(k, first_thread, kinds.MAIN, w.node, worker, index, main_queue, role)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.schedule import schedule
-from storm_lab.emulator.kernel.acking import close_root
+from storm_lab.emulator.kernel.acking import age_of, close_root
 from storm_lab.emulator.kernel.queues import release_all, spout_poll_time
 from storm_lab.emulator.kernel.source_queue import remove_idle_spout, return_line, schedule_line_turn
 from storm_lab.emulator.state import kinds, rows
@@ -70,13 +70,21 @@ def queue_first_calls(k: State, source: int, calls: int) -> None:
 
 @entry
 def lose_pending(k: State, executor: int) -> int:
-    """Give up roots in a dying spout's pending map, at most MAX_LOST_ROOTS; returns how many are left."""
+    """Give up roots in a dying spout's pending map, at most MAX_LOST_ROOTS; returns how many are left.
+
+    The newest bucket comes first.
+    """
     e = rows.executor(k, executor)
-    for _ in range(MAX_LOST_ROOTS):
-        root = e.new_head if e.new_head >= 0 else e.old_head if e.old_head >= 0 else e.expired_head
+    root = -1
+    for _ in range(min(e.pending, MAX_LOST_ROOTS)):
         if root < 0:
-            break
+            # Go back to the first root of the newest bucket that is not empty.
+            root = e.last_pending
+            while root != e.first_pending and age_of(k, rows.root(k, root).previous) == age_of(k, root):
+                root = rows.root(k, root).previous
+        after = rows.root(k, root).next
         close_root(k, root, kinds.LOST)
+        root = after
     return e.pending
 
 

@@ -16,8 +16,8 @@ from storm_lab.emulator.kernel.acking import (
     close_root,
     extend_root,
     fail_expired,
+    has_expired,
     open_root,
-    rotate_pending,
     send_to_acker,
 )
 from storm_lab.emulator.kernel.bursts import start_burst
@@ -85,8 +85,7 @@ def spout_turn(k: State, thread: int) -> None:
         e.turn = kinds.TURN_ACKS
         start_burst(k, thread, work, 0)
         return
-    if e.expired_head >= 0:
-        fail_expired(k, t.executor, MAX_TURN_ACKS)
+    fail_expired(k, t.executor, MAX_TURN_ACKS)
     _call_tasks(k, thread)
 
 
@@ -102,7 +101,8 @@ def spout_acks_done(k: State, thread: int) -> None:
         after = message.next
         root = message.root
         if message.kind == kinds.TICK:
-            rotate_pending(k, t.executor)
+            # The pending map is rotated.
+            e.bucket += 1
         elif message.kind == kinds.FLUSH:
             t.flushing = 1
         elif rows.root(k, root).executor == t.executor:
@@ -116,8 +116,7 @@ def spout_acks_done(k: State, thread: int) -> None:
         m = after
     if t.flushing != 0 and t.waits == 0:
         flush_output(k, thread)
-    if e.expired_head >= 0:
-        fail_expired(k, t.executor, MAX_TURN_ACKS)
+    fail_expired(k, t.executor, MAX_TURN_ACKS)
     _call_tasks(k, thread)
 
 
@@ -178,7 +177,7 @@ def spout_sleep(k: State, thread: int) -> None:
         set_polling(k, thread, every)
     e.poll_phase = s.now
     e.poll_phase = spout_poll_time(k, thread, s.now + 1)
-    if t.length > 0 or e.expired_head >= 0:
+    if t.length > 0 or has_expired(k, t.executor):
         schedule(k, timer_source(k, thread), e.poll_phase)
 
 

@@ -226,8 +226,8 @@ EXECUTOR = cache_line_record(
     ("first_task", I4),  # global task index
     *each(I4, "tasks", "main_thread", "source", "pending"),
     ("bucket", I4),  # rotations of the pending map so far
-    ("new_head", I4),
-    ("new_tail", I4),
+    ("first_pending", I4),
+    ("last_pending", I4),
     *each(I1, "alive", "active", "turn"),
     ("in_idle_table", I1),  # 1: it is in its source's table of idle spouts
     # Fields from here on are used less often.
@@ -237,10 +237,6 @@ EXECUTOR = cache_line_record(
     ("send_thread", I4),
     ("turn_task", I4),
     ("reported_load", I4),  # load of its receive queue, as last reported to other workers, in 1/1000
-    ("old_head", I4),
-    ("old_tail", I4),
-    ("expired_head", I4),  # roots that fell out of the pending map and are not failed yet
-    ("expired_tail", I4),
     ("turn_head", I4),  # acks taken in this turn
     ("fetched", I4),  # lines of its last fetch that it has not emitted yet
     ("attempt", I4),
