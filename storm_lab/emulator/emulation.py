@@ -87,7 +87,7 @@ class Emulation:
             duration_ns=control.clock.now_ns,
             stopped=stopped,
             decisions=tuple(control.log.entries),
-            stays=control.stay_log.stays,
+            stays=sorted(plane.stays, key=lambda stay: (stay.start_ns, stay.worker, stay.executor)),
             final=control.nimbus.present,
         )
 

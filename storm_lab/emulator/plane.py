@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from storm_lab.errors import StormLabError
@@ -66,7 +67,12 @@ class Plane:
     """
 
     def __init__(self) -> None:
-        self._workers = 0
+        self.slots: list[Slot] = []
+        """Of worker processes, in order of their numbers."""
+        self.stays: list[Stay] = []
+        """Of executor instances, in the order in which they started, which also numbers them."""
+        self._executors: defaultdict[int, dict[Executor, int]] = defaultdict(dict)
+        """By worker: its executors and their numbers."""
         self._now_ns = self._last_sample_ns = 0
         self._starting: dict[str, int] = {}
         self._cpu_time: dict[str, tuple[int, int]] = {}
@@ -100,19 +106,48 @@ class Plane:
 
     def start_worker(self, slot: Slot, topology_id: str, executors: Sequence[Executor]) -> int:
         """Start a worker process that is ready at once; returns its number."""
-        self._workers += 1
-        return self._workers - 1
+        worker = len(self.slots)
+        self.slots.append(slot)
+        for executor in executors:
+            self._begin_stay(worker, executor)
+        return worker
 
     def stop_worker(self, worker: int) -> Loss:
         """Kill a worker process now; returns what was lost with it."""
+        for executor in list(self._executors[worker]):
+            self._end_stay(worker, executor)
         return Loss()
 
     def start_executor(self, worker: int, executor: Executor) -> None:
         """Start one executor thread in a running worker."""
+        self._begin_stay(worker, executor)
 
     def stop_executor(self, worker: int, executor: Executor) -> Loss:
         """Kill one executor thread of a running worker; returns what was lost with it."""
+        self._end_stay(worker, executor)
         return Loss()
+
+    def _begin_stay(self, worker: int, executor: Executor) -> None:
+        self._executors[worker][executor] = len(self.stays)
+        self.stays.append(Stay(executor, worker, self.slots[worker], self.now_ns))
+
+    def _end_stay(self, worker: int, executor: Executor) -> None:
+        index = self._executors[worker].pop(executor)
+        self.stays[index] = replace(self.stays[index], end_ns=self.now_ns)
+
+    def absences(self, executor: Executor) -> list[tuple[int, int]]:
+        """Return the spans between the first start and the last end in which the executor ran nowhere."""
+        gaps: list[tuple[int, int]] = []
+        covered_to: int | None = None
+        for stay in self.stays:
+            if stay.executor != executor:
+                continue
+            if covered_to is not None and stay.start_ns > covered_to:
+                gaps.append((covered_to, stay.start_ns))
+            if stay.end_ns is None:
+                break
+            covered_to = max(covered_to or 0, stay.end_ns)
+        return gaps
 
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
         """Set where executors run, as seen by a worker; executors left out are out of its reach.

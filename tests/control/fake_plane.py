@@ -13,7 +13,6 @@ class FakePlane(Plane):
 
     def __init__(self) -> None:
         super().__init__()
-        self.slots: list[Slot] = []
         self.alive: dict[int, set[Executor]] = {}
         self.views: dict[int, dict[Executor, int]] = {}
         self.active: dict[int, bool] = {}
@@ -39,8 +38,7 @@ class FakePlane(Plane):
         super().run_until(time_ns)
 
     def start_worker(self, slot: Slot, topology_id: str, executors: Sequence[Executor]) -> int:
-        worker = len(self.slots)
-        self.slots.append(slot)
+        worker = super().start_worker(slot, topology_id, executors)
         self.alive[worker] = set(executors)
         self.views[worker] = {}
         self.active[worker] = False
@@ -49,14 +47,17 @@ class FakePlane(Plane):
     def stop_worker(self, worker: int) -> Loss:
         del self.alive[worker], self.views[worker], self.active[worker]
         self.full.pop(worker, None)
+        super().stop_worker(worker)
         return Loss(3)
 
     def start_executor(self, worker: int, executor: Executor) -> None:
         assert executor not in self.alive[worker]
         self.alive[worker].add(executor)
+        super().start_executor(worker, executor)
 
     def stop_executor(self, worker: int, executor: Executor) -> Loss:
         self.alive[worker].remove(executor)
+        super().stop_executor(worker, executor)
         return Loss(2)
 
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:

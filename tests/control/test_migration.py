@@ -43,7 +43,7 @@ def test_restart_stops_an_executor_from_its_old_nodes_tick_to_its_new_workers_st
     assert seconds_of(control, "worker-ready")[3:] == [107.0, 109.0, 114.0]
     away = {"node01": 109 - 102, "node02": 114 - 104, "node03": 0}
     for executor, slot in before.items():
-        absences = control.stay_log.absences(executor)
+        absences = control.plane.now().absences(executor)
         assert sum(end - start for start, end in absences) == away[slot.node] * SECOND
     assert plane.running() == set(before)
 
@@ -56,7 +56,7 @@ def test_a_smooth_hand_over_kills_old_workers_late_so_that_no_executor_is_ever_a
     assert seconds_of(control, "worker-ready")[3:] == [107.0, 109.0, 114.0]
     assert seconds_of(control, "kill-worker") == [122.0, 124.0, 129.0]
     for executor in control.nimbus.present.slots:
-        assert control.stay_log.absences(executor) == []
+        assert control.plane.now().absences(executor) == []
     assert plane.running() == set(control.nimbus.present.slots)
     assert len(plane.alive) == 3
 

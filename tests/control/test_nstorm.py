@@ -56,7 +56,7 @@ def test_the_papers_worst_case_is_nine_seconds_of_absence() -> None:
     control, plane = _two_nodes({"node01": phases_at(1.0), "node02": phases_at(0.0)})
     mover = _move_at(control, 100.5, "node01")
     run_to(control, 130)
-    ((gone, back),) = control.stay_log.absences(mover)
+    ((gone, back),) = control.plane.now().absences(mover)
     assert 101.0 <= gone / SECOND <= 101.2
     assert 110.0 <= back / SECOND <= 110.4
     assert 8.5 <= (back - gone) / SECOND <= 9.5
@@ -67,8 +67,8 @@ def test_opposite_phases_give_two_copies_and_no_absence() -> None:
     control, _ = _two_nodes({"node01": phases_at(0.0), "node02": phases_at(1.0)})
     mover = _move_at(control, 100.5, "node01")
     run_to(control, 130)
-    stays = [stay for stay in control.stay_log.stays if stay.executor == mover]
-    assert control.stay_log.absences(mover) == []
+    stays = [stay for stay in control.plane.now().stays if stay.executor == mover]
+    assert control.plane.now().absences(mover) == []
     assert len(stays) == 2
     overlap = (stays[0].end_ns or 0) - stays[1].start_ns
     assert 8.5 <= overlap / SECOND <= 9.5
@@ -80,7 +80,7 @@ def test_absence_stays_below_the_sum_of_both_periods(old_phase_s: float, new_pha
     control, _ = _two_nodes({"node01": phases_at(old_phase_s), "node02": phases_at(new_phase_s)}, poll_s=3.0)
     mover = _move_at(control, 100.5, "node01")
     run_to(control, 140)
-    away = sum(end - start for start, end in control.stay_log.absences(mover))
+    away = sum(end - start for start, end in control.plane.now().absences(mover))
     assert away <= ns(10.0 + 3.0 + 0.15)
 
 
@@ -91,7 +91,7 @@ def test_a_delay_of_the_kill_shortens_the_absence_by_that_delay() -> None:
     for control in (plain, plus):
         mover = _move_at(control, 100.5, "node01")
         run_to(control, 130)
-        away.append(sum(end - start for start, end in control.stay_log.absences(mover)))
+        away.append(sum(end - start for start, end in control.plane.now().absences(mover)))
     assert away[0] - away[1] == ns(2.0)
 
 

@@ -14,7 +14,6 @@ from storm_lab.emulator.control.migration.method import MigrationMethod
 from storm_lab.emulator.control.nimbus import Nimbus
 from storm_lab.emulator.control.supervisor import Phases, Supervisor
 from storm_lab.emulator.control.times import ControlTimes, Timers
-from storm_lab.emulator.control.worker import StayLog
 from storm_lab.emulator.control.zookeeper import ZooKeeper, ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import Plane
@@ -73,7 +72,6 @@ class ControlPlane:
         self.clock = VirtualClock()
         self.plane = SteppedPlane(plane, self.clock)
         self.log = DecisionLog(self.clock)
-        self.stay_log = StayLog()
         self.zookeeper = ZooKeeper(self.clock, zookeeper)
         self.connections = Connections(self)
         if first_round_s is None:

@@ -87,8 +87,6 @@ class Fleet:
         process.ready_ns = now
         process.id = control.plane.now().start_worker(process.slot, process.topology, process.executors)
         self._by_id[process.id] = process
-        for executor in process.executors:
-            control.stay_log.begin(executor, process.id, process.slot, now)
         control.log.note(
             process.actor,
             "worker-ready",
@@ -214,8 +212,6 @@ class Fleet:
             return {}
         loss = control.plane.now().stop_worker(process.id)
         dropped = control.connections.newly_dropped(process)
-        for executor in process.executors:
-            control.stay_log.end(executor, process.id, now)
         control.connections.remove(process)
         return {**loss.facts, "lost_unreached": dropped} if dropped else loss.facts
 
@@ -246,12 +242,10 @@ class Fleet:
         if process.spouts_on:
             # A new spout starts inactive, even if the worker's other spouts are active.
             control.plane.now().activate(process.id, True)
-        control.stay_log.begin(executor, process.id, process.slot, control.clock.now_ns)
 
     def stop_executor(self, process: WorkerProcess, executor: Executor) -> dict[str, int]:
         """Stop one executor's thread in a running worker; return what was lost with it."""
         control = self._control
         loss = control.plane.now().stop_executor(process.id, executor)
         process.executors = tuple(e for e in process.executors if e != executor)
-        control.stay_log.end(executor, process.id, control.clock.now_ns)
         return loss.facts

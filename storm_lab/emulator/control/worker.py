@@ -1,12 +1,11 @@
-"""Worker processes: their state, what they know of each other, and a log of the executors in them."""
+"""Worker processes: their state, and what they know of each other."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
 from storm_lab.emulator.control.zookeeper import StoredAssignment
-from storm_lab.emulator.plane import Stay
 from storm_lab.model import Executor, Slot
 
 NOT_READY = -1
@@ -83,39 +82,3 @@ class WorkerProcess:
         if self.ended_ns is not None or self.silent_since_ns is not None:
             until = min(time for time in (now_ns, self.ended_ns, self.silent_since_ns) if time is not None)
         return self.ready_ns + (until - self.ready_ns) // period_ns * period_ns
-
-
-class StayLog:
-    """Log of the executors' stays in workers."""
-
-    def __init__(self) -> None:
-        self._open: dict[tuple[int, Executor], Stay] = {}
-        self._ended: list[Stay] = []
-
-    def begin(self, executor: Executor, worker: int, slot: Slot, time_ns: int) -> None:
-        """Note that the executor is ready in this worker."""
-        self._open[worker, executor] = Stay(executor, worker, slot, time_ns)
-
-    def end(self, executor: Executor, worker: int, time_ns: int) -> None:
-        """Note that the executor no longer runs in this worker."""
-        self._ended.append(replace(self._open.pop((worker, executor)), end_ns=time_ns))
-
-    @property
-    def stays(self) -> tuple[Stay, ...]:
-        """All stays, by start, worker and executor."""
-        everything = [*self._ended, *self._open.values()]
-        return tuple(sorted(everything, key=lambda stay: (stay.start_ns, stay.worker, stay.executor)))
-
-    def absences(self, executor: Executor) -> list[tuple[int, int]]:
-        """Return the spans between the first start and the last end in which the executor ran nowhere."""
-        gaps: list[tuple[int, int]] = []
-        covered_to: int | None = None
-        for stay in self.stays:
-            if stay.executor != executor:
-                continue
-            if covered_to is not None and stay.start_ns > covered_to:
-                gaps.append((covered_to, stay.start_ns))
-            if stay.end_ns is None:
-                break
-            covered_to = max(covered_to or 0, stay.end_ns)
-        return gaps

@@ -6,7 +6,7 @@ worker process runs which executors. Times are virtual nanoseconds; workers are 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -17,10 +17,9 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel import cpu, lifecycle, network, readers
 from storm_lab.emulator.kernel.main_loop import add_backlog
 from storm_lab.emulator.kernel.polling import charge_all_polls
-from storm_lab.emulator.plane import Loss, Stay, WindowSample
+from storm_lab.emulator.plane import Loss, WindowSample
 from storm_lab.emulator.setup.flow import shares
 from storm_lab.emulator.setup.kernel_runner import KernelRunner
-from storm_lab.emulator.setup.logbook import Logbook
 from storm_lab.emulator.setup.offset_log import OffsetLogs
 from storm_lab.emulator.setup.queue_sizes import QueueSizes
 from storm_lab.emulator.setup.tables import build
@@ -61,18 +60,15 @@ class DataPlane(KernelRunner):
     ) -> None:
         self._bundle = bundle or Bundle()
         self._bundle.check()
-        kernel, self._names = build(
+        kernel, names = build(
             cluster, version, cost, plans, seed, sample_every, self._bundle, unreached, settings
         )
-        log = Logbook(self._names, recorder)
         count_window_ns = round(count_window_s * NS_PER_S)
-        super().__init__(kernel, log, OffsetLogs(plans, self._names), max_messages, count_window_ns)
+        super().__init__(kernel, names, recorder, OffsetLogs(plans, names), max_messages, count_window_ns)
         self._cluster = cluster
         self._cost = cost
         self._plans = {plan.topology.id: plan for plan in plans}
         self._queue_sizes = {p.topology.id: QueueSizes.of(version, p.topology.settings) for p in plans}
-        self._executors: defaultdict[int, dict[Executor, int]] = defaultdict(dict)
-        """By worker: its executors and their numbers."""
         self._last_view: tuple[Mapping[Executor, int], tuple[int, ...], Mapping[str, set[int]]] | None = None
         self._thread_count = 0
         self._readers: Counter[int] = Counter()
@@ -98,7 +94,7 @@ class DataPlane(KernelRunner):
         It reaches no executor until :meth:`connect`, and its spouts are inactive until :meth:`activate`.
         """
         self._reserve(1, executors, slot.node)
-        worker = len(self._log.slots)
+        worker = len(self.slots)
         lifecycle.open_worker(
             self._state(),
             worker,
@@ -108,7 +104,7 @@ class DataPlane(KernelRunner):
             self._queue_sizes[topology_id].transfer,
         )
         self._thread_count += lifecycle.THREADS_PER_WORKER
-        self._log.slots.append(slot)
+        self.slots.append(slot)
         self._processes[slot.node] += 1
         self._update_slowdown(slot.node)
         for executor in executors:
@@ -118,13 +114,13 @@ class DataPlane(KernelRunner):
 
     def start_executor(self, worker: int, executor: Executor) -> None:
         """Start one executor thread in a running worker (N-Storm's thread-level update)."""
-        self._reserve(0, [executor], self._log.slots[worker].node)
+        self._reserve(0, [executor], self.slots[worker].node)
         self._open_executor(worker, executor)
         self._apply_changes()
 
     def _reserve(self, workers: int, executors: Sequence[Executor], node: str) -> None:
-        k = pools.grow_records(self._kernel, "worker", len(self._log.slots) + workers)
-        k = pools.grow_records(k, "executor", len(self._log.stays) + len(executors))
+        k = pools.grow_records(self._kernel, "worker", len(self.slots) + workers)
+        k = pools.grow_records(k, "executor", len(self.stays) + len(executors))
         new = workers * lifecycle.THREADS_PER_WORKER + len(executors) * lifecycle.THREADS_PER_EXECUTOR
         k = pools.grow_threads(k, self._thread_count + new)
         self._node_threads[node] += new
@@ -143,10 +139,9 @@ class DataPlane(KernelRunner):
         names = self._names
         key = (executor.topology, executor.component)
         first = names.first_task[key] + executor.start - int(self._kernel.task[names.first_task[key]].id)
-        index = len(self._log.stays)
         lifecycle.open_executor(
             self._state(),
-            index,
+            len(self.stays),
             worker,
             names.component_index[key],
             first,
@@ -157,15 +152,14 @@ class DataPlane(KernelRunner):
             self._queue_sizes[executor.topology].send,
         )
         self._thread_count += lifecycle.THREADS_PER_EXECUTOR
-        self._executors[worker][executor] = index
         self._last_view = None
-        self._log.stays.append(Stay(executor, worker, self._log.slots[worker], self.now_ns))
+        self._begin_stay(worker, executor)
 
     def stop_worker(self, worker: int) -> Loss:
         """Kill a worker process now; returns what was lost with it."""
         losses = [self._close_executor(worker, executor) for executor in list(self._executors[worker])]
         losses.append(Loss(*lifecycle.close_worker(self._state(), worker)))
-        slot = self._log.slots[worker]
+        slot = self.slots[worker]
         self._node_threads[slot.node] -= lifecycle.THREADS_PER_WORKER
         self._processes[slot.node] -= 1
         self._update_slowdown(slot.node)
@@ -180,7 +174,8 @@ class DataPlane(KernelRunner):
 
     def _close_executor(self, worker: int, executor: Executor) -> Loss:
         # Log the roots that die with a spout, and return their lines to a source that replays.
-        index = self._executors[worker].pop(executor)
+        index = self._executors[worker][executor]
+        self._end_stay(worker, executor)
         self._last_view = None
         self._reserve_messages(4 * readers.MAX_LOST_ROOTS)
         readers.return_taken_line(self._state(), index)
@@ -190,9 +185,8 @@ class DataPlane(KernelRunner):
             if readers.lose_pending(self._state(), index) == 0:
                 break
         self._write_rows()
-        self._log.end_stay(index, self.now_ns)
         loss = Loss(*lifecycle.close_executor(self._state(), index))
-        self._node_threads[self._log.slots[worker].node] -= lifecycle.THREADS_PER_EXECUTOR
+        self._node_threads[self.slots[worker].node] -= lifecycle.THREADS_PER_EXECUTOR
         self._release_source(executor)
         return loss
 

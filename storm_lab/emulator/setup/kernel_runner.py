@@ -17,8 +17,9 @@ from storm_lab.emulator.setup.offset_log import OffsetLogs
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import get_ready
 from storm_lab.emulator.state.layout import Kernel
-from storm_lab.emulator.state.names import NS_PER_S
+from storm_lab.emulator.state.names import NS_PER_S, Names
 from storm_lab.emulator.state.pools import grow_messages, grow_roots
+from storm_lab.tuplelog.recorder import Recorder
 
 LOAD_REPORT_NS = 5 * NS_PER_S
 _BUDGET = 1 << 62
@@ -30,8 +31,15 @@ class KernelRunner(Plane):
     """Runs the kernel and its logs from one instant to a later one."""
 
     def __init__(
-        self, kernel: Kernel, log: Logbook, offsets: OffsetLogs, max_messages: int, count_window_ns: int
+        self,
+        kernel: Kernel,
+        names: Names,
+        recorder: Recorder | None,
+        offsets: OffsetLogs,
+        max_messages: int,
+        count_window_ns: int,
     ) -> None:
+        super().__init__()
         self._max_messages = max_messages
         self._kernel = grow_roots(grow_messages(kernel, 1 << 12), 1 << 12)
         # Read at every turn of the control plane. The row of scalars is never replaced.
@@ -39,7 +47,8 @@ class KernelRunner(Plane):
         self._handle_kernel = self._kernel
         self._handle, self._table = rows.handle(self._kernel)
         get_ready(self._handle)
-        self._log = log
+        self._names = names
+        self._log = Logbook(names, recorder, self.slots, self.stays)
         self._offsets = offsets
         self._next_count = self._count_window_ns = count_window_ns
         # From 1.0 on workers report the loads of their queues to each other.
@@ -88,7 +97,7 @@ class KernelRunner(Plane):
                 offsets.collect_acks(self._kernel)
                 offsets.checkpoint(due)
             if due == self._next_report:
-                report_loads(self._state(), len(self._log.stays))
+                report_loads(self._state(), len(self.stays))
                 self._next_report += LOAD_REPORT_NS
             if due == self._next_count:
                 self._log.write_counts(self._kernel, due - self._count_window_ns, due)

@@ -6,7 +6,7 @@ recorder. The load monitors read their samples here too, so they see the same va
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,24 +22,23 @@ from storm_lab.tuplelog.recorder import Recorder
 
 
 class Logbook:
-    """Writes the rows of one run and keeps the counters of the current windows."""
+    """Writes the rows of one run and keeps the counters of the current windows.
 
-    def __init__(self, names: Names, recorder: Recorder | None) -> None:
+    ``slots`` and ``stays`` are the plane's lists of worker processes and executor instances, which grow.
+    """
+
+    def __init__(
+        self, names: Names, recorder: Recorder | None, slots: Sequence[Slot], stays: Sequence[Stay]
+    ) -> None:
         self._names = names
         self._recorder = recorder
-        self.stays: list[Stay] = []
-        """Of executor instances, in order of their numbers."""
-        self.slots: list[Slot] = []
-        """Of worker processes, in order of their numbers."""
+        self._slots = slots
+        self._stays = stays
         self._last_sample = 0
         self._failed = dict.fromkeys(names.topologies, 0)
         self._acked = dict.fromkeys(names.topologies, 0)
         self._collected: list[NDArray[np.int64]] = []
         self._components = [component for _, component in names.components]
-
-    def end_stay(self, executor: int, time_ns: int) -> None:
-        """Note that the executor instance with this number has ended."""
-        self.stays[executor] = replace(self.stays[executor], end_ns=time_ns)
 
     def write_rows(self, k: Kernel) -> None:
         """Write the kernel's finished roots and executions, and empty its buffers."""
@@ -48,7 +47,7 @@ class Logbook:
         rows = k.execution_row[: int(s.execution_rows)]
         if self._recorder is not None and len(rows):
             component = k.task["component"][rows["task"]]
-            node = np.array([self._names.node_index[slot.node] for slot in self.slots], np.int32)
+            node = np.array([self._names.node_index[slot.node] for slot in self._slots], np.int32)
             source = rows["source_task"]
             self._recorder.append(
                 "executions",
@@ -149,9 +148,9 @@ class Logbook:
         threads = np.flatnonzero(k.thread["cpu"])
         used = (k.thread[name][threads].tolist() for name in ("cpu", "worker", "executor"))
         for cpu, worker, executor in zip(*used, strict=True):
-            node_cpu[self.slots[worker].node] += cpu
+            node_cpu[self._slots[worker].node] += cpu
             if executor >= 0:
-                key = (worker, self.stays[executor].executor)
+                key = (worker, self._stays[executor].executor)
                 executor_cpu[key] = executor_cpu.get(key, 0) + cpu
         for node, used_ns in zip(self._names.nodes, k.node["starting_cpu"].tolist(), strict=True):
             node_cpu[node] += used_ns
@@ -159,10 +158,10 @@ class Logbook:
         self._write_starting_cpu(k, start, end)
         k.node["starting_cpu"] = 0
         traffic = self._read_traffic(k, start, end, with_traffic)
-        lengths = k.thread["length"][k.executor["main_thread"][: len(self.stays)]].tolist()
+        lengths = k.thread["length"][k.executor["main_thread"][: len(self._stays)]].tolist()
         queued = {
             (stay.worker, stay.executor): length
-            for stay, length in zip(self.stays, lengths, strict=True)
+            for stay, length in zip(self._stays, lengths, strict=True)
             if stay.end_ns is None
         }
         failed = self._failed_since_sample(k)
@@ -186,13 +185,13 @@ class Logbook:
         kind, cpu = k.thread["kind"][threads], k.thread["cpu"][threads]
         workers = k.thread["worker"][threads]
         owners = k.thread["executor"][threads]
-        own = [self.stays[i].executor if i >= 0 else None for i in owners]
+        own = [self._stays[i].executor if i >= 0 else None for i in owners]
         self._recorder.append(
             "cpu",
             {
                 "start_ns": np.full(len(threads), start),
                 "end_ns": np.full(len(threads), end),
-                "node": [self.slots[w].node for w in workers],
+                "node": [self._slots[w].node for w in workers],
                 "topology": [self._names.topologies[t] for t in k.worker["topology"][workers]],
                 "worker": workers,
                 "component": [e.component if e else "" for e in own],
@@ -286,9 +285,9 @@ class Logbook:
 
     def write_placements(self) -> None:
         """Write where each executor instance ran, and from when to when."""
-        if self._recorder is None or not self.stays:
+        if self._recorder is None or not self._stays:
             return
-        stays = self.stays
+        stays = self._stays
         self._recorder.append(
             "placements",
             {

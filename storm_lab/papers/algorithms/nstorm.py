@@ -84,10 +84,10 @@ def absence_s(old_phase_s: float, new_phase_s: float, scheduled_s: float) -> flo
     moved = _move(control, old, new, _WARM_S + scheduled_s)
     control.clock.run_until(ns(_WARM_S + scheduled_s + 3 * SYNC_S))
     control.finish()
-    stays = [stay for stay in control.stay_log.stays if stay.executor == moved]
+    stays = [stay for stay in data.stays if stay.executor == moved]
     if stays[-1].slot.node != new:
         return None
-    return sum(end - start for start, end in control.stay_log.absences(moved)) / SECOND
+    return sum(end - start for start, end in data.absences(moved)) / SECOND
 
 
 def _move(control: ControlPlane, old: str, new: str, at_s: float) -> Executor:
