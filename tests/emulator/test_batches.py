@@ -141,7 +141,7 @@ def test_a_full_queue_blocks_the_producer_of_a_batch_and_nothing_is_lost() -> No
     # One tuple in hand, sixteen in the queue, eight in the batch, and one that does not fit.
     assert executed == pytest.approx(500, abs=2)
     assert emitted - executed == 1 + 16 + 8 + 1
-    assert played.plane.lost == 0
+    assert played.plane.kernel.s[0].lost == 0
 
 
 def test_stopping_a_worker_drops_its_batches_and_returns_messages_to_the_pool() -> None:

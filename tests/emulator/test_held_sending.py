@@ -36,7 +36,7 @@ def test_tuples_produced_during_a_hold_arrive_after_it_and_in_order(version: Sto
     after = (started >= SECOND + 300 * MS) & (started < SECOND + 310 * MS)
     assert after.sum() >= 300 // LINE_EVERY_MS - 1, "all that waited comes at once"
     assert (started[1:] >= started[:-1]).all()
-    assert made.plane.lost == 0
+    assert made.plane.kernel.s[0].lost == 0
 
 
 def test_a_second_hold_extends_the_first_and_a_shorter_one_does_not_end_it() -> None:

@@ -47,7 +47,7 @@ def test_tuples_wait_for_a_cut_link_and_leave_at_the_next_attempt_to_connect(
     plane.finish()
     emits = [100 * MS * i for i in range(81)]
     assert arrivals(scene) == [t if t <= 2_000 * MS else max(t, reconnected) for t in emits]
-    assert plane.lost == 0
+    assert plane.kernel.s[0].lost == 0
 
 
 def test_netty_gives_up_after_its_last_attempt_and_drops_tuples_until_the_link_is_back() -> None:
@@ -62,8 +62,8 @@ def test_netty_gives_up_after_its_last_attempt_and_drops_tuples_until_the_link_i
         plane.set_link("node0", "node1")
         plane.run_until(45 * SECOND)
         plane.finish()
-        lost[version] = plane.lost
-        assert len(arrivals(scene)) + plane.lost == 451
+        lost[version] = plane.kernel.s[0].lost
+        assert len(arrivals(scene)) + plane.kernel.s[0].lost == 451
         assert arrivals(scene)[-45:] == [40_500 * MS + 100 * MS * i for i in range(1, 46)] or lost[version]
     # Emitted at 2.1 s to 40.0 s.
     assert lost == {V0_9_0: 380, V0_9_7: 0}
@@ -83,7 +83,7 @@ def restarted_after(version: StormVersion, seconds: int) -> tuple[Scene, int]:
     plane.connect(scene.view[spout], {spout: scene.view[spout], bolt: fresh})
     plane.run_until((4 + seconds) * SECOND)
     plane.finish()
-    return scene, plane.lost
+    return scene, plane.kernel.s[0].lost
 
 
 @pytest.mark.parametrize(

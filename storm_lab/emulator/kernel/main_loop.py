@@ -147,8 +147,6 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
             return kinds.NEED_ROOTS
         if s.max_root_rows - s.root_rows < 4 * MAX_TURN_ACKS or s.max_execution_rows - s.execution_rows < 4:
             return kinds.NEED_LOG
-        if 2 * s.moved > s.max_moved:
-            return kinds.NEED_LOG
         if events >= budget:
             return kinds.NEED_BUDGET
         events += 1

@@ -177,32 +177,10 @@ def _count(k: State, m: int, locality: int) -> None:
         pair = rows.pair(k, i)
         if pair.component == to.component:
             index = pair.first + source.local * rows.component(k, to.component).tasks + to.local
-            cell = rows.traffic(k, index)
-            if cell.locality != locality:
-                _change_locality(k, index, locality)
+            cell = rows.traffic(k, locality * rows.s(k, 0).task_pairs + index)
             cell.tuples += 1
             cell.bytes += message.bytes
             return
-
-
-@jit
-def _change_locality(k: State, index: int, locality: int) -> None:
-    """Set a new locality for a pair of tasks, and move its counts so far to MOVED."""
-    cell = rows.traffic(k, index)
-    s = rows.s(k, 0)
-    if cell.tuples > 0:
-        if s.moved == s.max_moved:
-            # If thousands of pairs move in one event, they count for the old locality until the next reading.
-            return
-        row = rows.moved(k, s.moved)
-        s.moved += 1
-        row.pair = index
-        row.locality = cell.locality
-        row.tuples = cell.tuples
-        row.bytes = cell.bytes
-        cell.tuples = 0
-        cell.bytes = 0
-    cell.locality = locality
 
 
 @jit

@@ -130,10 +130,9 @@ class DataPlane(KernelRunner):
             if source >= 0:
                 self._readers[source] += 1
                 k = pools.grow_idle(k, self._readers[source])
-        ticks = 2 * sum(len(e.tasks) for e in executors) + 64
-        if k.s[0].free_messages < ticks:
-            k = pools.grow_messages(k, 2 * len(k.message) + ticks)
         self._kernel = k
+        # For ticks.
+        self._reserve_messages(2 * sum(len(e.tasks) for e in executors) + 64)
 
     def _open_executor(self, worker: int, executor: Executor) -> None:
         names = self._names
@@ -211,9 +210,6 @@ class DataPlane(KernelRunner):
             self._kernel, self._routes[topology, numbers], self._route_end = lifecycle.add_route(
                 self._kernel, self._route_end, topology, numbers
             )
-        if self._kernel.worker[worker].parked_head >= 0:
-            # Waiting messages may go another distance than earlier ones: take the traffic counters first.
-            self._log.collect_traffic(self._kernel)
         self._kernel.worker[worker].route = self._routes.get((topology, numbers), 0)
         self._kernel.worker[worker].connections = len(self._receivers(worker, hosts) - {worker})
         self._kernel.worker[worker].connecting = connecting
@@ -336,8 +332,6 @@ class DataPlane(KernelRunner):
         """Make the first calls of closed loops' callers."""
         for (topology_id, spout), index in self._names.source_index.items():
             source = self._plans[topology_id].sources[spout]
-            if source.kind is not SourceKind.CLOSED_LOOP:
-                continue
-            if self._kernel.s[0].free_messages < 2 * source.calls:
-                self._kernel = pools.grow_messages(self._kernel, len(self._kernel.message) + 4 * source.calls)
-            readers.queue_first_calls(self._state(), index, source.calls)
+            if source.kind is SourceKind.CLOSED_LOOP:
+                self._reserve_messages(2 * source.calls)
+                readers.queue_first_calls(self._state(), index, source.calls)

@@ -17,9 +17,6 @@ from storm_lab.model import ACKER, Grouping, StormVersion
 from storm_lab.model.settings import LOAD_AWARE_OFF, SPOUT_SLEEP_2_MS, SPOUT_SLEEP_MS, flag_of, number_of
 from storm_lab.model.version import V1_0_0
 
-# Pairs of tasks whose distance may change before the counters are read out.
-MAX_MOVED = 4096
-
 _GROUPINGS = {
     Grouping.SHUFFLE: kinds.G_SHUFFLE,
     Grouping.FIELDS: kinds.G_FIELDS,
@@ -226,7 +223,10 @@ def shares(rate: int, tasks: Sequence[int]) -> list[int]:
 
 
 def build_pairs(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> None:
-    """Give every pair of components that exchange tuples a block of counters, one for each pair of tasks."""
+    """Give every pair of components that exchange tuples a block of counters, one for each pair of tasks.
+
+    All these blocks follow each other once for each locality.
+    """
     components = arrays["component"]
     pairs: set[tuple[int, int]] = set()
     for plan in plans:
@@ -247,8 +247,7 @@ def build_pairs(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> 
         components[a].pairs += 1
         arrays["pair"][i].component, arrays["pair"][i].first = b, length
         length += int(components[a].tasks) * int(components[b].tasks)
-    arrays["traffic"] = records("traffic", length)
-    arrays["moved"] = records("moved", MAX_MOVED)
+    arrays["traffic"] = records("traffic", len(kinds.LOCALITY_NAMES) * length)
 
 
 def max_copies(kernel: Kernel, plans: Sequence[TopologyPlan]) -> int:

@@ -142,8 +142,3 @@ class KernelRunner(Plane):
         self._offsets.collect_acks(self._kernel)
         self._log.write_rows(self._kernel)
         self._offsets.on_buffer_emptied()
-
-    @property
-    def lost(self) -> int:
-        """Messages lost so far: their receiver was gone, unknown or unreachable."""
-        return int(self._kernel.s[0].lost)

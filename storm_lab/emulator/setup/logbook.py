@@ -37,7 +37,6 @@ class Logbook:
         self._last_sample = 0
         self._failed = dict.fromkeys(names.topologies, 0)
         self._acked = dict.fromkeys(names.topologies, 0)
-        self._collected: list[NDArray[np.int64]] = []
         self._components = [component for _, component in names.components]
 
     def write_rows(self, k: Kernel) -> None:
@@ -67,8 +66,6 @@ class Logbook:
             )
         s.root_rows = 0
         s.execution_rows = 0
-        if 2 * s.moved > s.max_moved:
-            self.collect_traffic(k)
 
     def _write_roots(self, k: Kernel, rows: NDArray[Any]) -> None:
         if self._recorder is None or not len(rows):
@@ -222,28 +219,16 @@ class Logbook:
             },
         )
 
-    def collect_traffic(self, k: Kernel) -> None:
-        """Take over the traffic counters and clear them; their counts stay in the current window."""
-        used = np.flatnonzero(k.traffic["tuples"])
-        cells = k.traffic[used]
-        moved = k.moved[: int(k.s[0].moved)]
-        for pair, rows in ((used, cells), (moved["pair"], moved)):
-            if len(pair):
-                columns = (pair, rows["locality"], rows["tuples"], rows["bytes"])
-                self._collected.append(np.stack([column.astype(np.int64) for column in columns]))
-        k.traffic["tuples"] = 0
-        k.traffic["bytes"] = 0
-        k.s[0].moved = 0
-
     def _read_traffic(self, k: Kernel, start: int, end: int, read: bool) -> dict[tuple[str, int, int], int]:
         # Vectorised: a wide topology has hundreds of thousands of pairs of tasks.
-        self.collect_traffic(k)
-        if not self._collected:
+        used = np.flatnonzero(k.traffic["tuples"])
+        if not len(used):
             return {}
-        pair, locality, tuples, sizes = np.concatenate(self._collected, axis=1)
-        self._collected = []
-        keys, tuples, sizes = _summed(len(kinds.LOCALITY_NAMES) * pair + locality, tuples, sizes)
-        pair, locality = keys // len(kinds.LOCALITY_NAMES), keys % len(kinds.LOCALITY_NAMES)
+        # In order of pairs, then localities.
+        used = used[np.argsort(used % k.s[0].task_pairs, kind="stable")]
+        locality, pair = np.divmod(used, k.s[0].task_pairs)
+        tuples, sizes = (k.traffic[name][used].astype(np.int64) for name in ("tuples", "bytes"))
+        k.traffic[used] = 0
         block = np.searchsorted(k.pair["first"], pair, side="right") - 1
         sender = np.repeat(np.arange(len(k.component)), k.component["pairs"])[block]
         receiver = k.pair["component"][block]
@@ -302,11 +287,3 @@ class Logbook:
                 "port": np.array([stay.slot.port for stay in stays], np.int32),
             },
         )
-
-
-def _summed(keys: NDArray[np.int64], *values: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    """Return the distinct keys in order, and the sums of their values."""
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    first = np.flatnonzero(np.diff(keys, prepend=-1))
-    return keys[first], *(np.add.reduceat(each[order], first) for each in values)

@@ -103,7 +103,7 @@ def build(
     s.timers = timers
     s.idle_width = kernel.idle.shape[1]
     s.first_link_channel = channels - nodes - SPARE_CHANNELS
-    s.max_moved = len(kernel.moved)
+    s.task_pairs = len(kernel.traffic) // len(kinds.LOCALITY_NAMES)
     s.threads = threads
     s.burst_width = BURST_WIDTH
     s.max_root_rows = len(kernel.root_row)

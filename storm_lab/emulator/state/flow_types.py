@@ -21,12 +21,8 @@ COMPONENT = cache_line_record(
 PAIR = record(("component", I4), ("first", I8))
 
 
-# Counters of a pair of tasks at its present locality. They are small, as a large topology touches them most.
-# Counts at an earlier locality go to MOVED.
-TRAFFIC = record(("bytes", I8), ("tuples", I4), ("locality", I4))
-
-
-MOVED = record(("pair", I8), ("locality", I8), ("tuples", I8), ("bytes", I8))
+# Counters of a pair of tasks at one locality. They are small, as a large topology touches them most.
+TRAFFIC = record(("bytes", I8), ("tuples", I4))
 
 
 TOPOLOGY = cache_line_record(

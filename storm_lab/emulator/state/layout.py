@@ -58,9 +58,8 @@ class Kernel(NamedTuple):
     arrival: NDArray[np.int64]
     server_place: NDArray[np.int64]
     pair: NDArray[Any]
-    traffic: NDArray[Any]
+    traffic: NDArray[Any]  # [locality, pair of tasks]
     spread: NDArray[np.int64]  # quantiles of a call's cost, in 1/65536 of its mean
-    moved: NDArray[Any]  # earlier counts of pairs of tasks whose locality has changed
 
 
 # State that a kernel function takes: a handle on a Kernel (see rows.py).
@@ -93,7 +92,6 @@ DTYPES: dict[str, np.dtype[np.void]] = {
     "burst": flow_types.BURST,
     "pair": flow_types.PAIR,
     "traffic": flow_types.TRAFFIC,
-    "moved": flow_types.MOVED,
     "root_row": record_types.ROOT_ROW,
     "execution_row": record_types.EXECUTION_ROW,
     **dict.fromkeys(("bucket", "route", "permutation", "ready"), record_types.NARROW_CELL),

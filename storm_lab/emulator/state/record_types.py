@@ -64,8 +64,7 @@ SCALARS = record(
     ("machine_cores", I8),  # threads that can run on that machine at a time
     ("core_holder", I8),  # thread that keeps its core while it decides what to do next; -1: none
     ("burst_width", I8),  # rows of `burst` for each node
-    ("moved", I8),  # rows of moved
-    ("max_moved", I8),
+    ("task_pairs", I8),  # traffic counters for each locality
     ("first_link_channel", I8),  # channels for single links are from here on up to s.channels - s.nodes
     *each(I8, "threads", "max_root_rows", "max_execution_rows"),
     ("unread_high", I8),  # bytes that a 2.x worker has not read at which its senders stop writing

@@ -162,7 +162,6 @@ arrival = _accessor("arrival")
 server_place = _accessor("server_place")
 spread = _accessor("spread")
 pair = _accessor("pair")
-moved = _accessor("moved")
 traffic = _accessor("traffic")
 
 fetch_message = _fetcher("message")
