@@ -118,7 +118,7 @@ class Fleet:
             )
             for period_s, duty in duties
         ]
-        control.supervisors[process.slot.node].on_first_heartbeat(process)
+        control.supervisors[process.slot.node].on_first_heartbeat()
 
     def _send_heartbeat(self, process: WorkerProcess) -> int:
         control = self._control
@@ -146,12 +146,12 @@ class Fleet:
         control = self._control
         if not control.zookeeper.up:
             return 0
-        if control.migration.refreshes_from_zookeeper(process):
-            self.refresh(process)
-            return ns(control.times.refresh_hold_s)
-        process.topology_active = control.zookeeper.active.get(process.topology, False)
-        control.connections.update_spouts(process)
-        return 0
+        if control.migration.moves_threads:
+            process.topology_active = control.zookeeper.active.get(process.topology, False)
+            control.connections.update_spouts(process)
+            return 0
+        self.refresh(process)
+        return ns(control.times.refresh_hold_s)
 
     def _assignment_changed(self, topology_id: str) -> None:
         if self._control.timers.worker_watch:
@@ -159,10 +159,9 @@ class Fleet:
                 self._refresh_due(process)
 
     def _status_changed(self, topology_id: str) -> None:
-        if self._control.timers.status_watch:
-            for process in self._control.connections.running(topology_id):
-                process.topology_active = self._control.zookeeper.active[topology_id]
-                self._control.connections.update_spouts(process)
+        for process in self._control.connections.running(topology_id):
+            process.topology_active = self._control.zookeeper.active[topology_id]
+            self._control.connections.update_spouts(process)
 
     def _watch_heaps(self) -> None:
         """Note which workers have a heap full of queued tuples: they only collect garbage and fall silent.

@@ -239,7 +239,7 @@ class Supervisor:
             generation=local.id,
         )
 
-    def on_first_heartbeat(self, process: WorkerProcess) -> None:
+    def on_first_heartbeat(self) -> None:
         """Handle the first heartbeat of one of the node's workers."""
         if self._sync_waits:
             self.sync_processes()

@@ -87,7 +87,7 @@ class Timers:
 
     ``supervisor_watch`` and ``worker_watch``: a change of the assignment wakes supervisors and workers at
     once. Storm's code sets such watches. The papers describe supervisors that poll, and by default they
-    do so here. ``status_watch``: a change of a topology's status wakes its workers at once.
+    do so here.
 
     ``heartbeat_by_sender``: a heartbeat's age counts from the time it was sent, not from when Nimbus saw it
     change.
@@ -144,7 +144,6 @@ class Timers:
     statistics_s: float = 0.0
     pushes_assignments: bool = False
     heartbeats_by_thrift: bool = False
-    status_watch: bool = True
     timers_drift: bool = True
     supervisors_apart_s: float | None = None
 

@@ -25,7 +25,11 @@ class Migration:
     """The steps of a migration, as Storm's supervisors and workers take them."""
 
     moves_threads: ClassVar[bool] = False
-    """Whether executors move between running workers; a worker then looks up even its own in its table."""
+    """Whether executors move between running workers.
+
+    A worker then looks up even its own in its table, and re-reads the table when the method says so, not on
+    ZooKeeper's watch or at its own refresh period.
+    """
 
     def __init__(self, control: ControlPlane) -> None:
         self.control = control
@@ -64,10 +68,6 @@ class Migration:
         ``listening`` is in order of readiness and not empty.
         """
         return listening[-1]
-
-    def refreshes_from_zookeeper(self, process: WorkerProcess) -> bool:
-        """Whether a worker re-reads its table on ZooKeeper's watch and at its own refresh period."""
-        return True
 
     def worker_ready(self, process: WorkerProcess) -> None:
         """Handle the readiness of a worker's JVM."""

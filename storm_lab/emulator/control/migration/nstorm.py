@@ -72,9 +72,6 @@ class _ThreadLevelUpdate(Migration):
     def table_for(self, process: WorkerProcess) -> StoredAssignment | None:
         return self._stores.get(process.slot.node, {}).get(process.topology)
 
-    def refreshes_from_zookeeper(self, process: WorkerProcess) -> bool:
-        return False
-
     def worker_ready(self, process: WorkerProcess) -> None:
         # Workers of a node that start together do not poll together, because their JVMs start at different
         # speeds.
