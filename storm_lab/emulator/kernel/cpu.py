@@ -145,28 +145,27 @@ def update_free(k: State, node: int) -> None:
 
 
 @inline
-def _store(k: State, place: int, v_finish: int, seq: int, work: int, thread: int) -> None:
+def _store(k: State, place: int, v_finish: int, seq: int, thread: int) -> None:
     burst = rows.burst(k, place)
     burst.v_finish = v_finish
     burst.seq = seq
-    burst.work = work
     burst.thread = thread
 
 
 @jit
-def _sift_up(k: State, first: int, i: int, v_finish: int, seq: int, work: int, thread: int) -> None:
+def _sift_up(k: State, first: int, i: int, v_finish: int, seq: int, thread: int) -> None:
     while i > 0:
         parent = (i - 1) >> 1
         p = rows.burst(k, first + parent)
         if p.v_finish < v_finish or (p.v_finish == v_finish and p.seq < seq):
             break
-        _store(k, first + i, p.v_finish, p.seq, p.work, p.thread)
+        _store(k, first + i, p.v_finish, p.seq, p.thread)
         i = parent
-    _store(k, first + i, v_finish, seq, work, thread)
+    _store(k, first + i, v_finish, seq, thread)
 
 
 @jit
-def _sift_down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, work: int, thread: int) -> None:
+def _sift_down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, thread: int) -> None:
     while True:
         child = 2 * i + 1
         if child >= n:
@@ -179,22 +178,22 @@ def _sift_down(k: State, first: int, n: int, i: int, v_finish: int, seq: int, wo
                 c = d
         if v_finish < c.v_finish or (v_finish == c.v_finish and seq < c.seq):
             break
-        _store(k, first + i, c.v_finish, c.seq, c.work, c.thread)
+        _store(k, first + i, c.v_finish, c.seq, c.thread)
         i = child
-    _store(k, first + i, v_finish, seq, work, thread)
+    _store(k, first + i, v_finish, seq, thread)
 
 
 @jit
-def add_burst(k: State, thread: int, work: int, left: int) -> None:
-    """Run a thread that has ``left`` of a burst of ``work`` ns to go; ``left`` is in 2**-SHARE_BITS ns."""
+def add_burst(k: State, thread: int) -> None:
+    """Run a thread for what is left of its burst."""
     s = rows.s(k, 0)
-    node = rows.thread(k, thread).node
-    p = rows.node(k, node)
+    t = rows.thread(k, thread)
+    p = rows.node(k, t.node)
     seq = s.seq
     s.seq = seq + 1
     n = p.active
     p.active = n + 1
-    _sift_up(k, node * s.burst_width, n, p.v + left, seq, work, thread)
+    _sift_up(k, t.node * s.burst_width, n, p.v + t.left, seq, thread)
 
 
 @jit
@@ -219,13 +218,13 @@ def remove_burst(k: State, node: int, i: int) -> None:
         return
     first = node * rows.s(k, 0).burst_width
     last = rows.burst(k, first + n)
-    v_finish, seq, work, thread = last.v_finish, last.seq, last.work, last.thread
+    v_finish, seq, thread = last.v_finish, last.seq, last.thread
     if i > 0:
         parent = rows.burst(k, first + ((i - 1) >> 1))
         if v_finish < parent.v_finish or (v_finish == parent.v_finish and seq < parent.seq):
-            _sift_up(k, first, i, v_finish, seq, work, thread)
+            _sift_up(k, first, i, v_finish, seq, thread)
             return
-    _sift_down(k, first, n, i, v_finish, seq, work, thread)
+    _sift_down(k, first, n, i, v_finish, seq, thread)
 
 
 @entry

@@ -55,11 +55,11 @@ def write_log(k: State, thread: int, before: int) -> None:
 
 
 @jit
-def log_written(k: State, thread: int, work: int) -> None:
-    """Let a thread go on that has written a tuple's log lines, in ``work`` ns, or let the next one write."""
+def log_written(k: State, thread: int) -> None:
+    """Let a thread go on that has written a tuple's log lines, or let the next one write."""
     t = rows.thread(k, thread)
     w = rows.worker(k, t.worker)
-    w.log_turn += work
+    w.log_turn += t.work
     if rows.node(k, t.node).threads == 1 and (takes_turns(k) or w.log_turn < rows.cost(k, 0).slice):
         t.log_work = 0
         t.log = kinds.LOG_TURN

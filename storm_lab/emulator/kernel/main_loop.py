@@ -155,13 +155,12 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
         s.now = rows.event(k, 0).time
         if source < s.nodes:
             node = source
-            burst = rows.burst(k, node * rows.s(k, 0).burst_width)
-            thread, work = burst.thread, burst.work
+            thread = rows.burst(k, node * s.burst_width).thread
             advance(k, node)
             if not is_quota_event(k, node):
                 lose_core(k, node, 0)
                 s.core_holder = thread
-                burst_done(k, thread, work)
+                burst_done(k, thread)
         elif source < 2 * s.nodes:
             node = source - s.nodes
             _thread_due(k, node)

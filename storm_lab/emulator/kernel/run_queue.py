@@ -145,7 +145,7 @@ def get_core(k: State, thread: int) -> None:
         # While a thread runs, its vruntime is kept relative to that of a thread always on a core.
         t.vruntime -= _core_time(k, t.node)
         rows.node(k, t.node).vruntimes += t.vruntime
-    add_burst(k, thread, t.work, t.left)
+    add_burst(k, thread)
 
 
 @jit
@@ -303,7 +303,6 @@ def preempt(k: State, node: int) -> int:
     t = rows.thread(k, thread)
     if _gets_another_turn(k, thread, t.vruntime + _core_time(k, node)):
         return -1
-    t.work = burst.work
     t.left = max(burst.v_finish - p.v, 0)
     lose_core(k, node, place)
     _join_run_queue(k, thread, False)

@@ -236,15 +236,15 @@ def resume(k: State, thread: int) -> None:
 
 
 @jit
-def burst_done(k: State, thread: int, work: int) -> None:
-    """End a thread's CPU burst of ``work`` ns."""
+def burst_done(k: State, thread: int) -> None:
+    """End a thread's CPU burst."""
     t = rows.thread(k, thread)
-    t.cpu += work
+    t.cpu += t.work
     if t.log_work > 0:
         if t.log != kinds.LOG_WRITES:
-            write_log(k, thread, work)
+            write_log(k, thread, t.work)
             return
-        log_written(k, thread, work)
+        log_written(k, thread)
     _after_burst(k, thread)
     if t.log == kinds.LOG_TURN and t.state != kinds.RUNNING:
         release_log(k, thread)

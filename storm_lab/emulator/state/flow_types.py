@@ -98,4 +98,4 @@ SLOT = record(("time", I8), ("seq", I8), ("place", I4), ("next", I4), ("previous
 
 # A running burst in its node's heap. It holds the virtual time of its end, so that a comparison of two
 # bursts touches neither of their threads.
-BURST = record(("v_finish", I8), ("seq", I8), ("work", I8), ("thread", I8))
+BURST = record(("v_finish", I8), ("seq", I8), ("thread", I8))
