@@ -46,7 +46,6 @@ def open_root(k: State, executor: int, task: int, number: int) -> int:
     r.outcome = 0
     r.executor = executor
     r.task = task
-    r.known = 0
     r.failed = 0
     r.acker = -1
     r.rotation = 0
@@ -203,20 +202,19 @@ def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
             return
         r.acker = executor
         r.ledger = np.uint64(0)
-        r.known = 0
+        r.init_time = -1
         r.failed = 0
     # Up to 0.10 every message renews the entry; from 1.0 on only a fail and a reset do.
     if s.version_1 == 0 or fresh or kind in (kinds.FAIL, kinds.RESET):
         r.rotation = rotation
     if kind == kinds.INIT:
-        r.known = 1
         r.ledger ^= message.edge
         r.init_time = s.now
     elif kind in (kinds.ACK, kinds.ANSWER):
         r.ledger ^= message.edge
     elif kind == kinds.FAIL:
         r.failed = 1
-    if r.known == 0:
+    if r.init_time < 0:
         return
     if r.failed != 0:
         emit_control(k, thread, kinds.FAILED, message.task, r.task, root, np.uint64(0))

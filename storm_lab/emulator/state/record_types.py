@@ -308,7 +308,8 @@ BATCH = record(*each(I4, "receiver", "tail", "length", "next"))
 ROOT = cache_line_record(
     ("id", U8),
     ("ledger", U8),
-    *each(I8, "number", "line", "emitted", "init_time", "delta", "sleep"),
+    ("init_time", I8),  # when the acker got the init message; -1: it has not
+    *each(I8, "number", "line", "emitted", "delta", "sleep"),
     ("references", I4),
     ("executor", I4),  # spout executor instance that waits for it
     ("task", I4),
@@ -316,7 +317,6 @@ ROOT = cache_line_record(
     ("rotation", I4),  # the acker's rotation count when the entry was last renewed
     *each(I4, "next", "previous", "bucket", "attempt"),
     ("outcome", I1),
-    ("known", I1),  # the acker has its init message
     ("failed", I1),  # a bolt has failed a tuple of its tree
 )
 
