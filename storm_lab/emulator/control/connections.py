@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from storm_lab.emulator.control.clock import Rank, ns
-from storm_lab.emulator.control.worker import NOT_READY, WorkerProcess
+from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import StoredAssignment
 from storm_lab.emulator.unreached import Unreached, gives_up_after_ns
 from storm_lab.model import Executor, Slot
@@ -143,17 +143,14 @@ class Connections:
 
     def _update(self) -> None:
         changed, self._changed = self._changed, {}
-        views: dict[tuple[int, tuple[int, ...]], dict[Executor, int]] = {}
+        views: dict[tuple[int, tuple[WorkerProcess | None, ...]], dict[Executor, int]] = {}
         for _, process in sorted(changed.items()):
             if not process.running or process.assignment is None:
                 continue
-            reached = tuple(
-                NOT_READY if (receiver := process.links.get(slot)) is None else receiver.id
-                for slot in process.assignment.workers
-            )
+            reached = tuple(process.links.get(slot) for slot in process.assignment.workers)
             key = (process.assignment.id, reached)
             if key not in views:
-                views[key] = self._reachable(process, process.assignment, reached)
+                views[key] = self._reachable(process.assignment, reached)
             view = self._with_own_executors(process, views[key])
             connecting = bool(process.trying_since)
             if view != process.view or connecting != process.connecting:
@@ -173,20 +170,18 @@ class Connections:
                     process.connections_ready = True
                 self.update_spouts(process)
 
+    @staticmethod
     def _reachable(
-        self, process: WorkerProcess, assignment: StoredAssignment, reached: tuple[int, ...]
+        assignment: StoredAssignment, reached: tuple[WorkerProcess | None, ...]
     ) -> dict[Executor, int]:
         """Map executors to workers, for executors that really run in the worker reached at their slot."""
-        absent: set[Executor] = set()
-        for slot, executors in assignment.workers.items():
-            receiver = process.links.get(slot)
-            if receiver is not None and receiver.executors != executors:
-                absent.update(set(executors) - set(receiver.executors))
-        return {
-            executor: reached[place]
-            for executor, place in zip(assignment.slots, assignment.slot_index, strict=True)
-            if reached[place] != NOT_READY and executor not in absent
-        }
+        view: dict[Executor, int] = {}
+        for executors, receiver in zip(assignment.workers.values(), reached, strict=True):
+            if receiver is not None:
+                same = receiver.executors == executors
+                there = executors if same else [e for e in executors if e in receiver.executors]
+                view.update(dict.fromkeys(there, receiver.id))
+        return view
 
     def _with_own_executors(self, process: WorkerProcess, view: dict[Executor, int]) -> dict[Executor, int]:
         """Return the view with the process's own executors kept as its own, whatever the assignment now says.

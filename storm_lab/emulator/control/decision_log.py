@@ -29,11 +29,6 @@ class Decision:
     detail: Mapping[str, Fact] = field(default_factory=dict)
 
     @property
-    def detail_json(self) -> str:
-        """The detail as JSON with sorted keys, or an empty string if there is none."""
-        return json.dumps(dict(self.detail), sort_keys=True, separators=(",", ":")) if self.detail else ""
-
-    @property
     def line(self) -> str:
         """The entry as one line: seconds, actor, action, subject, reason."""
         text = f"{self.time_ns / SECOND:.3f} {self.actor} {self.action} {self.subject}"
@@ -63,6 +58,7 @@ class DecisionLog:
 def write_decisions(recorder: Recorder, decisions: Sequence[Decision]) -> None:
     """Write the decision log to the tuple log's control table."""
     if decisions:
+        to_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
         recorder.append(
             "control",
             {
@@ -71,6 +67,6 @@ def write_decisions(recorder: Recorder, decisions: Sequence[Decision]) -> None:
                 "action": [entry.action for entry in decisions],
                 "subject": [entry.subject for entry in decisions],
                 "reason": [entry.reason for entry in decisions],
-                "detail": [entry.detail_json for entry in decisions],
+                "detail": [to_json(dict(entry.detail)) if entry.detail else "" for entry in decisions],
             },
         )

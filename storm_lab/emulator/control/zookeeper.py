@@ -36,8 +36,7 @@ class StoredAssignment:
 
     ``id`` numbers all assignments of the run from 1. ``start_ns`` is the time since when each executor has
     been assigned to its slot. ``slots`` is in order of executors. ``workers`` maps each slot to its
-    executors, both ascending. ``slot_index`` gives, for each executor in the order of ``slots``,
-    the index of its slot in ``workers``. ``nodes`` maps each node id to the slots used there.
+    executors, both ascending. ``nodes`` maps each node id to the slots used there.
     """
 
     def __init__(
@@ -53,11 +52,9 @@ class StoredAssignment:
         self.slots = {executor: slots[executor] for executor in sorted(slots)}
         self.start_ns = start_ns
         self.origin = origin
-        index = {slot: place for place, slot in enumerate(sorted(set(slots.values())))}
-        self.slot_index = tuple(index[slot] for slot in self.slots.values())
         members = grouped(self.slots, self.slots.__getitem__)
-        self.workers = {slot: tuple(members[slot]) for slot in index}
-        self.nodes = grouped(index, lambda slot: slot.node)
+        self.workers = {slot: tuple(members[slot]) for slot in sorted(members)}
+        self.nodes = grouped(self.workers, lambda slot: slot.node)
 
 
 class Record(StrEnum):
