@@ -49,9 +49,9 @@ def count_call(k: State, worker: int) -> None:
 
 
 @inline
-def _halve(full: int, amount: int, half: int) -> int:
-    """Return what is left of ``full`` if it halves with each ``half`` of ``amount``, linearly in between."""
-    left = full >> min(amount // half, 40)
+def _halve(amount: int, half: int) -> int:
+    """Return what is left of _UNIT if it halves with each ``half`` of ``amount``, linearly in between."""
+    left = _UNIT >> min(amount // half, 40)
     return left - (left * (amount % half)) // (2 * half)
 
 
@@ -60,7 +60,7 @@ def warm_up(k: State, worker: int) -> None:
     """Update how much of a worker's code is to be compiled, and the extra cost of what is cold."""
     c = rows.cost(k, 0)
     w = rows.worker(k, worker)
-    due = _UNIT - _halve(_UNIT, w.calls, c.compile_calls)
+    due = _UNIT - _halve(w.calls, c.compile_calls)
     done = due
     if c.compile > 0:
         hot = (c.compile * due) // _UNIT
@@ -69,5 +69,5 @@ def warm_up(k: State, worker: int) -> None:
         done = _UNIT * (hot - w.to_compile) // c.compile
     # Subtract what all halvings leave, so that nothing is left when all is compiled.
     cold = _UNIT >> c.halvings
-    left = _halve(_UNIT, done * c.halvings, _UNIT) - cold
+    left = _halve(done * c.halvings, _UNIT) - cold
     w.warm_excess = c.warm_excess * max(0, left) // (_UNIT - cold)

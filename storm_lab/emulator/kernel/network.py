@@ -6,7 +6,7 @@ Messages from one node to another over one channel arrive in order, as over TCP.
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule
-from storm_lab.emulator.kernel.queues import lose
+from storm_lab.emulator.kernel.queues import lose, release_all
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.layout import Kernel, State
@@ -74,7 +74,7 @@ def _hold(k: State, channel_index: int, m: int) -> None:
     """Keep a message until its link is up again; if connecting has been given up, it is lost."""
     channel = rows.channel(k, channel_index)
     if _given_up(k, channel_index):
-        lose_held(k, channel_index)
+        rows.s(k, 0).lost += release_all(k, _take_held(k, channel_index))
         lose(k, m)
         return
     message = rows.message(k, m)
@@ -88,17 +88,13 @@ def _hold(k: State, channel_index: int, m: int) -> None:
 
 
 @jit
-def lose_held(k: State, channel_index: int) -> None:
-    """Drop the messages that wait for a cut link."""
+def _take_held(k: State, channel_index: int) -> int:
+    """Empty the list of messages that wait for a cut link; returns its head."""
     channel = rows.channel(k, channel_index)
     m = channel.held_head
-    channel.held_head = -1
-    channel.held_tail = -1
+    channel.held_head = channel.held_tail = -1
     channel.held_bytes = 0
-    while m >= 0:
-        after = rows.message(k, m).next
-        lose(k, m)
-        m = after
+    return m
 
 
 @jit
@@ -119,8 +115,9 @@ def end_cut(k: State, start: int, channel_index: int) -> None:
     now = rows.s(k, 0).now
     channel.cut = 0
     channel.up_at = now
+    m = _take_held(k, channel_index)
     if _given_up(k, channel_index):
-        lose_held(k, channel_index)
+        rows.s(k, 0).lost += release_all(k, m)
         return
     at = channel.cut_at
     wait = rows.s(k, 0).first_reconnect
@@ -128,10 +125,6 @@ def end_cut(k: State, start: int, channel_index: int) -> None:
         at += wait
         wait = min(2 * wait, rows.s(k, 0).max_reconnect)
     channel.up_at = at
-    m = channel.held_head
-    channel.held_head = -1
-    channel.held_tail = -1
-    channel.held_bytes = 0
     while m >= 0:
         after = rows.message(k, m).next
         transmit(k, start, m)
@@ -156,30 +149,23 @@ def put_on_channel(k: State, channel_index: int, m: int) -> None:
     channel.tail = m
 
 
-@entry
-def channel_index(k: State, start: int, to: int) -> int:
-    """Return the index of the channel that messages from one node to another take."""
-    return channel_between(k, start, to)
-
-
 def set_link(k: Kernel, state: State, a: int, b: int, cut: int, extra_delay_ns: int) -> None:
     """Give the link from node ``a`` to ``b`` a channel of its own, cut or with extra delay.
 
     `RuntimeError`: all spare channels are in use.
     """
-    index = int(channel_index(state, a, b))
-    spare = range(int(k.s[0].first_link_channel), int(k.s[0].channels - k.s[0].nodes))
-    if index not in spare:
-        free = [i for i in spare if k.channel[i].start < 0]
-        if not free:
-            raise RuntimeError("all spare channels are in use: fewer links can be cut or delayed at once")
-        own = k.channel[free[0]]
-        # The undisturbed latency is needed when the fault ends.
-        own.latency = own.undisturbed = k.channel[index].latency
-        own.start, own.finish = a, b
-        k.node[a].links += 1
-        index = free[0]
+    first, end = int(k.s[0].first_link_channel), int(k.s[0].channels - k.s[0].nodes)
+    links = list(zip(k.channel["start"][first:end], k.channel["finish"][first:end], strict=True))
+    own = (a, b) if (a, b) in links else (-1, -1)
+    if own not in links:
+        raise RuntimeError("all spare channels are in use: fewer links can be cut or delayed at once")
+    index = first + links.index(own)
     channel = k.channel[index]
+    if channel.start < 0:
+        # The undisturbed latency is needed when the fault ends.
+        channel.undisturbed = k.channel[k.node[a].first_channel + 1 + k.node[b].rack].latency
+        channel.start, channel.finish = a, b
+        k.node[a].links += 1
     channel.latency = channel.undisturbed + extra_delay_ns
     if cut and not channel.cut:
         channel.cut, channel.cut_at = 1, k.s[0].now

@@ -128,10 +128,7 @@ def spout_poll_time(k: State, thread: int, not_before: int) -> int:
     regular intervals; only the one that finds something is played.
     """
     e = rows.executor(k, rows.thread(k, thread).executor)
-    c = rows.cost(k, 0)
-    period = c.inactive_sleep if e.active == 0 else c.idle_sleep
-    if e.active != 0 and e.source >= 0:
-        period = turn_period(k, e.source)
+    period = turn_period(k, e.source) if e.active != 0 else rows.cost(k, 0).inactive_sleep
     missing = not_before - e.poll_phase
     if missing <= 0:
         return e.poll_phase

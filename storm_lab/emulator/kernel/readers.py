@@ -56,19 +56,6 @@ def set_rate(k: State, source: int, rate_milli: int) -> None:
 
 
 @entry
-def wake_readers(k: State, source: int) -> None:
-    """Let the source's sleeping spouts check for lines that were returned or come at another rate."""
-    schedule_line_turn(k, source)
-
-
-@entry
-def queue_first_calls(k: State, source: int, calls: int) -> None:
-    """Queue a closed loop's first calls."""
-    for _ in range(calls):
-        return_line(k, source, -1, 0, rows.s(k, 0).now)
-
-
-@entry
 def lose_pending(k: State, executor: int) -> int:
     """Give up roots in a dying spout's pending map, at most MAX_LOST_ROOTS; returns how many are left.
 
@@ -107,7 +94,8 @@ def return_taken_line(k: State, executor: int) -> None:
 
 
 @entry
-def _return_line(k: State, source: int, line: int, attempt: int) -> None:
+def return_now(k: State, source: int, line: int, attempt: int) -> None:
+    """Queue a line at its source now, to be emitted before new ones; line -1 is a closed loop's call."""
     return_line(k, source, line, attempt, rows.s(k, 0).now)
 
 
@@ -131,4 +119,4 @@ def rewind(k: Kernel, state: State, source: int, acked: Mapping[int, int]) -> No
         m = int(k.message[m].next)
     _drop_returned(state, source)
     for line in sorted(waiting):
-        _return_line(state, source, line, waiting[line])
+        return_now(state, source, line, waiting[line])

@@ -173,8 +173,7 @@ def spout_sleep(k: State, thread: int) -> None:
     s = rows.s(k, 0)
     t.state = kinds.POLLING
     if e.active != 0 and rows.cost(k, 0).empty_turn != 0:
-        every = turn_period(k, e.source) if e.source >= 0 else rows.cost(k, 0).idle_sleep
-        set_polling(k, thread, every)
+        set_polling(k, thread, turn_period(k, e.source))
     e.poll_phase = s.now
     e.poll_phase = spout_poll_time(k, thread, s.now + 1)
     if t.length > 0 or has_expired(k, t.executor):

@@ -56,9 +56,8 @@ def _charge_wait(k: State, thread: int) -> None:
 
 @inline
 def interrupt_wait(k: State, thread: int) -> None:
-    """Start an idle thread's wait again, as the thread is woken for nothing."""
+    """Start an idle thread's wait again, as the thread is woken for nothing (up to 0.10)."""
     t = rows.thread(k, thread)
-    if rows.cost(k, 0).wait_timeout > 0:
-        _charge_wait(k, thread)
+    _charge_wait(k, thread)
     t.idle_from = rows.s(k, 0).now
     t.waits_charged_to = rows.worker(k, t.worker).housekept_at

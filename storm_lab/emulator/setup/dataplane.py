@@ -200,7 +200,6 @@ class DataPlane(KernelRunner):
             if acked is not None:
                 self._reserve_messages(2 * len(acked) + 64)
                 readers.rewind(self._kernel, self._state(), source, acked)
-        readers.wake_readers(self._state(), source)
 
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
         """Set where executors run, as ``worker`` sees it; returns how many waiting tuples this releases."""
@@ -308,7 +307,7 @@ class DataPlane(KernelRunner):
 
     def acked_roots(self, topology_id: str) -> int:
         """Root tuples of a topology acked since the start of the run."""
-        return self._log.acked(self._kernel, topology_id)
+        return self._log.count_roots(self._kernel, topology_id, "acked")
 
     def committed_lines(self, topology_id: str) -> int:
         """Lines of a topology's logs that are final; `UserError` if none of its spouts reads a log."""
@@ -334,4 +333,5 @@ class DataPlane(KernelRunner):
             source = self._plans[topology_id].sources[spout]
             if source.kind is SourceKind.CLOSED_LOOP:
                 self._reserve_messages(2 * source.calls)
-                readers.queue_first_calls(self._state(), index, source.calls)
+                for _ in range(source.calls):
+                    readers.return_now(self._state(), index, -1, 0)

@@ -27,7 +27,6 @@ _GROUPINGS = {
     Grouping.LOCAL_OR_SHUFFLE: kinds.G_LOCAL,
     Grouping.PARTIAL_KEY: kinds.G_PARTIAL,
 }
-_FETCH_FIELD = {False: "fetch", True: "client_fetch"}
 
 
 def build_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyPlan], names: Names) -> None:
@@ -168,7 +167,7 @@ def build_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -
             row.rate_milli = round(source.rate_per_s * 1000)
             row.sleep, row.answer = source.sleep_ns, source.answer_ns
             row.first_result = int(source.first_result)
-            row[_FETCH_FIELD[source.fetch_thread]] = source.fetch_ns
+            row["client_fetch" if source.fetch_thread else "fetch"] = source.fetch_ns
             row.fetch_lines = source.fetch_lines
             settings = plan.topology.settings
             # Each version has only one of the two settings.

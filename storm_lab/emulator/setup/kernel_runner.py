@@ -94,7 +94,7 @@ class KernelRunner(Plane):
         while (due := min(self._next_count, self._next_report, offsets.next_checkpoint_ns)) <= time_ns:
             self._run_kernel(due)
             if due == offsets.next_checkpoint_ns:
-                offsets.collect_acks(self._kernel)
+                self._write_rows()
                 offsets.checkpoint(due)
             if due == self._next_report:
                 report_loads(self._state(), len(self.stays))
@@ -141,4 +141,3 @@ class KernelRunner(Plane):
     def _write_rows(self) -> None:
         self._offsets.collect_acks(self._kernel)
         self._log.write_rows(self._kernel)
-        self._offsets.on_buffer_emptied()

@@ -6,7 +6,9 @@ recorder. The load monitors read their samples here too, so they see the same va
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -35,8 +37,9 @@ class Logbook:
         self._slots = slots
         self._stays = stays
         self._last_sample = 0
-        self._failed = dict.fromkeys(names.topologies, 0)
-        self._acked = dict.fromkeys(names.topologies, 0)
+        self._finished: Counter[tuple[str, str]] = Counter()
+        """Root tuples that finished in earlier count windows, by topology and outcome."""
+        self._failed_before: dict[str, int] = dict.fromkeys(names.topologies, 0)
         self._components = [component for _, component in names.components]
 
     def write_rows(self, k: Kernel) -> None:
@@ -97,15 +100,12 @@ class Logbook:
         rows["topology"] = k.executor["topology"][waiting["executor"]]
         self._write_roots(k, rows)
 
-    def acked(self, k: Kernel, topology_id: str) -> int:
-        """Root tuples of a topology acked since the start of the run."""
-        return self._acked[topology_id] + self._count_roots(k, topology_id, "acked")
-
-    def _count_roots(self, k: Kernel, topology_id: str, counter: str) -> int:
-        """Root tuples of a topology that its spouts have counted in the current count window."""
+    def count_roots(self, k: Kernel, topology_id: str, outcome: str) -> int:
+        """Root tuples of a topology since the start of the run that were ``acked`` or ``failed``."""
         of_topology = k.component["topology"] == self._names.topology_index[topology_id]
         spouts = of_topology & (k.component["is_spout"] != 0)
-        return int(k.task[counter][spouts[k.task["component"]]].sum())
+        present = int(k.task[outcome][spouts[k.task["component"]]].sum())
+        return self._finished[topology_id, outcome] + present
 
     def write_counts(self, k: Kernel, start_ns: int, end_ns: int) -> None:
         """Write and clear the tasks' counters of one window; tasks without activity get no row."""
@@ -114,9 +114,8 @@ class Logbook:
         busy = np.flatnonzero(np.any([t[name] != 0 for name in counters], axis=0))
         component = t["component"][busy]
         topology = k.component["topology"][component]
-        for name in self._names.topologies:
-            self._failed[name] += self._count_roots(k, name, "failed")
-            self._acked[name] += self._count_roots(k, name, "acked")
+        for key in product(self._names.topologies, ("acked", "failed")):
+            self._finished[key] = self.count_roots(k, *key)
         if self._recorder is not None and len(busy):
             self._recorder.append(
                 "counts",
@@ -161,20 +160,11 @@ class Logbook:
             for stay, length in zip(self._stays, lengths, strict=True)
             if stay.end_ns is None
         }
-        failed = self._failed_since_sample(k)
+        failed = {name: self.count_roots(k, name, "failed") for name in self._names.topologies}
+        newly_failed = {name: total - self._failed_before[name] for name, total in failed.items()}
+        self._failed_before = failed
         k.thread["cpu"] = 0
-        return WindowSample(start, end, executor_cpu, node_cpu, traffic, failed, queued)
-
-    def _failed_since_sample(self, k: Kernel) -> dict[str, int]:
-        """Return the root tuples failed per topology since the previous sample.
-
-        This includes the finished count windows and the current one.
-        """
-        present = {name: self._count_roots(k, name, "failed") for name in self._names.topologies}
-        failed = {name: self._failed[name] + count for name, count in present.items()}
-        # These are counted again when their window is written, so subtract them there.
-        self._failed = {name: -count for name, count in present.items()}
-        return failed
+        return WindowSample(start, end, executor_cpu, node_cpu, traffic, newly_failed, queued)
 
     def _write_cpu(self, k: Kernel, threads: NDArray[np.intp], start: int, end: int) -> None:
         if self._recorder is None or not len(threads):

@@ -74,8 +74,6 @@ class OffsetLogs:
     def __init__(self, plans: Sequence[TopologyPlan], names: Names) -> None:
         self._logs: dict[str, list[OffsetLog]] = {}
         """By topology."""
-        # Rows of the kernel's buffer that have been processed.
-        self._rows_read = 0
         sources = {plan.topology.id: plan.sources for plan in plans}
         for key, readers in names.readers.items():
             topology, spout = key
@@ -98,16 +96,11 @@ class OffsetLogs:
                 log.checkpoint()
         self.next_checkpoint_ns = min((log.due_ns for log in self._all), default=kinds.NEVER)
 
-    def on_buffer_emptied(self) -> None:
-        """Note that the kernel's buffer of finished roots is empty again."""
-        self._rows_read = 0
-
     def collect_acks(self, k: Kernel) -> None:
-        """Process the acks among the roots that have finished since the last call."""
+        """Process the acks among the finished roots in the kernel's buffer, before it is emptied."""
         if not self._all:
             return
-        rows = k.root_row[self._rows_read : int(k.s["root_rows"][0])]
-        self._rows_read += len(rows)
+        rows = k.root_row[: int(k.s[0].root_rows)]
         acked = rows["outcome"] == kinds.ACKED
         task, line, attempt = (rows[name][acked] for name in ("task", "line", "attempt"))
         component: NDArray[np.int64] = k.task["component"][task]
