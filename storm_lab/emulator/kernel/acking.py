@@ -196,7 +196,8 @@ def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
     timeout = rows.topology(k, e.topology).timeout
     rotation = (s.now - e.started) // timeout
     kind = message.kind
-    fresh = r.acker != executor or rotation - r.rotation >= rows.topology(k, e.topology).acker_buckets
+    # The map has two buckets, and three in 2.x.
+    fresh = r.acker != executor or rotation - r.rotation >= 2 + s.version_2
     if fresh:
         if kind == kinds.RESET:
             return
@@ -207,11 +208,10 @@ def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
     # Up to 0.10 every message renews the entry; from 1.0 on only a fail and a reset do.
     if s.version_1 == 0 or fresh or kind in (kinds.FAIL, kinds.RESET):
         r.rotation = rotation
+    if kind in (kinds.INIT, kinds.ACK, kinds.ANSWER):
+        r.ledger ^= message.edge
     if kind == kinds.INIT:
-        r.ledger ^= message.edge
         r.init_time = s.now
-    elif kind in (kinds.ACK, kinds.ANSWER):
-        r.ledger ^= message.edge
     elif kind == kinds.FAIL:
         r.failed = 1
     if r.init_time < 0:

@@ -210,19 +210,20 @@ def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
     return receiving, 0, 0, transferring
 
 
-def add_route(k: Kernel, end: int, topology: int, executors: Sequence[int]) -> tuple[Kernel, int, int]:
+def add_route(k: Kernel, end: int, executors: Sequence[int]) -> tuple[Kernel, int, int]:
     """Append a topology's routing table: the executors that serve its tasks, as workers believe.
 
     ``executors`` are their numbers, and ``end`` is the end of the tables so far. Returns the kernel, the
     place where task 0 would be in the table, and the new end.
     """
+    serving = np.asarray(executors)
+    topology = k.executor["topology"][serving[0]]
     own = np.flatnonzero(k.component["topology"][k.task["component"]] == topology)
     first, tasks = int(own[0]), len(own)
     if end + tasks > len(k.route):
         grown = np.full(max(2 * len(k.route), end + tasks), -1, np.int32)
         grown[: len(k.route)] = k.route
         k = k._replace(route=grown)
-    serving = np.asarray(executors)
     counts = k.executor["tasks"][serving]
     starts = end - first + k.executor["first_task"][serving] - (np.cumsum(counts) - counts)
     k.route[np.repeat(starts, counts) + np.arange(counts.sum())] = np.repeat(serving, counts)

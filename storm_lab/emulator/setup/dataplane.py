@@ -74,8 +74,8 @@ class DataPlane(KernelRunner):
         self._readers: Counter[int] = Counter()
         self._node_threads: Counter[str] = Counter()
         self._processes: Counter[str] = Counter()
-        # Position of task 0 in each routing table; the first table is empty.
-        self._routes: dict[tuple[int, tuple[int, ...]], int] = {}
+        # Position of task 0 in each routing table, by its executors; the first table is empty.
+        self._routes: dict[tuple[int, ...], int] = {(): 0}
         self._route_end = len(self._kernel.route)
         self._start_callers()
 
@@ -204,12 +204,11 @@ class DataPlane(KernelRunner):
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
         """Set where executors run, as ``worker`` sees it; returns how many waiting tuples this releases."""
         numbers, hosts = self._resolve_view(view)
-        topology = int(self._kernel.worker[worker].topology)
-        if numbers and (topology, numbers) not in self._routes:
-            self._kernel, self._routes[topology, numbers], self._route_end = lifecycle.add_route(
-                self._kernel, self._route_end, topology, numbers
+        if numbers not in self._routes:
+            self._kernel, self._routes[numbers], self._route_end = lifecycle.add_route(
+                self._kernel, self._route_end, numbers
             )
-        self._kernel.worker[worker].route = self._routes.get((topology, numbers), 0)
+        self._kernel.worker[worker].route = self._routes[numbers]
         self._kernel.worker[worker].connections = len(self._receivers(worker, hosts) - {worker})
         self._kernel.worker[worker].connecting = connecting
         delivered = int(lifecycle.deliver_parked(self._state(), worker))

@@ -113,8 +113,7 @@ def build_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel)
         earlier = built.get(id(trace))
         if earlier is not None and not trace.servers:
             # Topologies with the same trace share one copy of it.
-            for name in ("first_record", "first_emission"):
-                arrays["topology"][t][name] = arrays["topology"][earlier][name]
+            arrays["topology"][t].first_record = arrays["topology"][earlier].first_record
             continue
         built[id(trace)] = t
         piece = trace.records.copy()
@@ -125,7 +124,6 @@ def build_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel)
         emitted = trace.emissions.copy()
         emitted["first_record"] += record_base
         arrays["topology"][t].first_record = record_base
-        arrays["topology"][t].first_emission = emission_base
         all_records.append(piece)
         all_emissions.append(emitted)
         record_base += len(piece)

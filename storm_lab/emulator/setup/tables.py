@@ -247,7 +247,6 @@ def _build_components(
         row.receive_batch = round(number_of(topology.settings, RECEIVER_BATCH, cost.receive_batch))
         row.max_pending = topology.max_spout_pending or 0
         set_batches(row, topology, version, cost)
-        row.acker_buckets = 3 if version >= V2_0_0 else 2
     for index, (t, component_id) in enumerate(names.components):
         topology = plans[t].topology
         executors = [e for e in names.executors[topology.id] if e.component == component_id]

@@ -30,10 +30,8 @@ TOPOLOGY = cache_line_record(
     ("ackers", I8),
     ("first_stream", I8),
     ("first_record", I8),
-    ("first_emission", I8),
     ("timeout", I8),
     ("max_pending", I8),  # per task; 0 = none
-    ("acker_buckets", I8),
     ("debug", I8),  # topology.debug: log lines are written
     ("back_pressure", I8),  # 1.x: topology.backpressure.enable
     ("raised", I8),  # 1.x: number of executors that ask the spouts to stop
