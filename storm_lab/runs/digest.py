@@ -22,6 +22,7 @@ from storm_lab.machine.places import checkout
 from storm_lab.papers.registry import module_of
 from storm_lab.runs.play import play_description
 from storm_lab.tuplelog import RunIdentity, RunWriter, Scalar
+from storm_lab.tuplelog.manifest import file_sha256
 
 PLAYING = ("numpy", "numba", "llvmlite", "pyarrow", "pandas", "scipy", "networkx", "ortools")
 """Libraries whose code can change what a run writes."""
@@ -79,7 +80,7 @@ def text_digest(*texts: str) -> str:
 def files_digest(place: Path) -> str:
     """SHA-256 over a file, or over the names and contents of all files in a folder."""
     files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
-    sums = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+    sums = [file_sha256(path) for path in files]
     names = [path.relative_to(place).as_posix() for path in files]
     return text_digest(*names, *sums)
 

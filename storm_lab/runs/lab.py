@@ -19,7 +19,8 @@ import click
 from storm_lab.errors import UserError, refused_by_system
 from storm_lab.machine.options import examples, json_option, print_json
 from storm_lab.machine.places import WORKSPACE_FILE, data_folder, workspace
-from storm_lab.runs.notebook import bytes_digest, notebooks_folder
+from storm_lab.runs.notebook import notebooks_folder
+from storm_lab.tuplelog.manifest import file_sha256
 
 NOTEBOOKS = "notebooks"
 """Folder of the copies in a workspace."""
@@ -139,8 +140,8 @@ def update_copies(templates: Path, folder: Path) -> list[str]:
             made_from = dict(json.loads((folder / _TEMPLATE_DIGESTS_FILE).read_text(encoding="utf-8")))
         for template in sorted(templates.rglob("*.ipynb")):
             name = template.relative_to(templates).as_posix()
-            copy, newest = folder / name, bytes_digest(template)
-            present = bytes_digest(copy) if copy.is_file() else None
+            copy, newest = folder / name, file_sha256(template)
+            present = file_sha256(copy) if copy.is_file() else None
             if present in (None, made_from.get(name)):
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(template, copy)

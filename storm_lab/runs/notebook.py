@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from storm_lab.identity.closure import Code, Root, own_code
 from storm_lab.identity.source import imports_of
 from storm_lab.machine.places import shipped
 from storm_lab.runs.digest import SHOWING, library_digest, text_digest
+from storm_lab.tuplelog.manifest import file_sha256
 
 _PAGE: Root = ("storm_lab.reporting.notebook_page", "notebook_page")
 """Named, not imported: the import takes seconds, and most notebooks are current."""
@@ -45,7 +45,7 @@ def is_current(executed: Path, digest: str) -> bool:
     """Return whether the notebook was executed with exactly these inputs and its HTML exists."""
     try:
         found = stamp_of(executed).read_text(encoding="utf-8").split()
-        return found == [digest, bytes_digest(executed)] and executed.with_suffix(".html").is_file()
+        return found == [digest, file_sha256(executed)] and executed.with_suffix(".html").is_file()
     except (OSError, ValueError):
         return False
 
@@ -56,8 +56,3 @@ def stamp_of(executed: Path) -> Path:
     It is a separate file, so that notebooks with equal results are equal byte by byte.
     """
     return executed.with_name(f".{executed.stem}.digest")
-
-
-def bytes_digest(path: Path) -> str:
-    """Digest of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -31,7 +31,8 @@ from storm_lab.machine.places import (
     variables,
 )
 from storm_lab.reporting.notebook_page import notebook_page, page_files
-from storm_lab.runs.notebook import bytes_digest, stamp_of
+from storm_lab.runs.notebook import stamp_of
+from storm_lab.tuplelog.manifest import file_sha256
 
 KERNEL = "python3"
 _TRIES = 3
@@ -73,7 +74,7 @@ def execute_notebook(
     write_atomic(executed.with_suffix(".html"), page)
     write_atomic(executed, f"{nbformat.writes(notebook)}\n")  # type: ignore[no-untyped-call]
     # Written last: it states that all the other files exist.
-    write_atomic(stamp_of(executed), f"{digest}\n{bytes_digest(executed)}\n")
+    write_atomic(stamp_of(executed), f"{digest}\n{file_sha256(executed)}\n")
     return float(seconds)
 
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from storm_lab.tuplelog.schema import EMULATOR, RUNTIMES, SCHEMA_VERSION
@@ -172,6 +173,12 @@ _TEXTS = ("experiment", "variant", "storm_version", "code_digest", "lock_digest"
 def checksum_of(fields: Mapping[str, Any]) -> str:
     """Return the SHA-256 over all other fields; the run's name covers only the fields of its identity."""
     return hashlib.sha256(canonical_json(fields).encode()).hexdigest()
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def schema_version_of(text: str) -> int | None:

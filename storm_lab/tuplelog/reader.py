@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -14,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from storm_lab.errors import UserError
-from storm_lab.tuplelog.manifest import MANIFEST_NAME, Manifest, TableFacts, schema_version_of
+from storm_lab.tuplelog.manifest import MANIFEST_NAME, Manifest, TableFacts, file_sha256, schema_version_of
 from storm_lab.tuplelog.schema import SCHEMA_VERSION, TABLES, tables_of
 
 
@@ -103,7 +102,7 @@ def open_run(folder: Path | str, *, verify: bool = False) -> Run:
     schemas = tables_of(manifest.identity.runtime)
     for name, facts in manifest.tables.items():
         _check_table(folder, name, schemas[name], facts, manifest.identity.run_key)
-        if verify and _sha256(folder / f"{name}.parquet") != facts.sha256:
+        if verify and file_sha256(folder / f"{name}.parquet") != facts.sha256:
             raise RunRefused(folder, Problem.TRUNCATED, f"{name}.parquet was changed after it was written")
     # A run of the control plane alone has decisions but no tuples.
     if not any(manifest.tables[name].rows for name in ("roots", "executions", "counts", "control")):
@@ -202,8 +201,3 @@ def _folders(home: Path) -> list[Path]:
     if not home.is_dir():
         return []
     return sorted(path for path in home.iterdir() if path.is_dir() and not path.name.startswith("."))
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -7,21 +7,28 @@ Memory stays at one row group per table, however long the run. The same rows giv
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from storm_lab.errors import UserError
 from storm_lab.tuplelog.buffer import Column, TableBuffer
-from storm_lab.tuplelog.manifest import MANIFEST_NAME, Manifest, RunIdentity, Status, TableFacts
+from storm_lab.tuplelog.manifest import (
+    MANIFEST_NAME,
+    Manifest,
+    RunIdentity,
+    Status,
+    TableFacts,
+    file_sha256,
+)
 from storm_lab.tuplelog.schema import tables_of
 
 _PARTIAL = ".partial-"
@@ -121,97 +128,45 @@ class RunWriter:
 
 
 class _TableFile:
-    """One Parquet file. It is opened with the first row group and hashed while it is written."""
+    """One Parquet file, opened with the first row group."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._path = path
         self._schema = schema
-        self._sink: _HashingSink | None = None
-        self._parquet: pq.ParquetWriter | None = None
         self._rows = 0
 
+    @cached_property
+    def _parquet(self) -> pq.ParquetWriter:
+        integers = [field.name for field in self._schema if pa.types.is_integer(field.type)]
+        return pq.ParquetWriter(
+            self._path,
+            self._schema,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=[field.name for field in self._schema if not pa.types.is_primitive(field.type)],
+            column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
+            write_statistics=integers,
+        )
+
     def write(self, batch: pa.Table) -> None:
-        self._open().write_table(batch, row_group_size=batch.num_rows)
+        self._parquet.write_table(batch, row_group_size=batch.num_rows)
         self._rows += batch.num_rows
 
     def close(self) -> TableFacts:
-        self._open().close()
-        assert self._sink is not None
-        return TableFacts(self._rows, *self._sink.seal())
+        self._parquet.close()
+        return TableFacts(self._rows, self._path.stat().st_size, file_sha256(self._path))
 
     def sync(self) -> None:
         """Sync a closed file to disk."""
-        assert self._sink is not None
-        self._sink.sync()
+        with self._path.open("rb") as file:
+            os.fsync(file.fileno())
 
     def abandon(self) -> None:
-        """Abandon the file in whatever state it is; nothing more is written to disk."""
-        if self._sink is not None and self._parquet is not None:
-            self._sink.abandon()
-            # Otherwise Arrow would close it when it is garbage-collected, and complain.
-            self._parquet.close()
-
-    def _open(self) -> pq.ParquetWriter:
-        if self._parquet is None:
-            fields = list(self._schema)
-            integers = [field.name for field in fields if pa.types.is_integer(field.type)]
-            names = [field.name for field in fields if not pa.types.is_primitive(field.type)]
-            self._sink = _HashingSink(self._path)
-            self._parquet = pq.ParquetWriter(
-                self._sink,
-                self._schema,
-                compression="zstd",
-                compression_level=1,
-                use_dictionary=names,
-                column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
-                write_statistics=integers,
-            )
-        return self._parquet
-
-
-class _HashingSink:
-    """The part of a binary file's interface that Arrow writes to, with a running SHA-256."""
-
-    def __init__(self, path: Path) -> None:
-        self._file: BinaryIO = path.open("wb")
-        self._hash = hashlib.sha256()
-        self._bytes = 0
-        self._abandoned = False
-        self.closed = False
-
-    def write(self, data: bytes) -> int:
-        if self._abandoned:
-            return len(data)
-        self._hash.update(data)
-        self._bytes += len(data)
-        return self._file.write(data)
-
-    def tell(self) -> int:
-        return self._bytes
-
-    def flush(self) -> None:
-        if not self._abandoned:
-            self._file.flush()
-
-    def seal(self) -> tuple[int, str]:
-        """Flush the last bytes to the system and return size and digest; `sync` must follow."""
-        self._file.flush()
-        return self._bytes, self._hash.hexdigest()
-
-    def sync(self) -> None:
-        """Sync the bytes to disk and close the file."""
-        os.fsync(self._file.fileno())
-        self._file.close()
-
-    def close(self) -> None:
-        """Called by Arrow at the end of the Parquet file; `sync` closes the file."""
-        self.closed = True
-
-    def abandon(self) -> None:
-        self._abandoned = True
-        # Nothing is kept, so it does not matter if a flush fails on a full disk.
-        with suppress(OSError):
-            self._file.close()
+        """Close the file in whatever state it is."""
+        if "_parquet" in vars(self):
+            # Nothing is kept, so it does not matter if the last bytes do not fit on a full disk.
+            with suppress(OSError):
+                self._parquet.close()
 
 
 @contextmanager
