@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -45,99 +46,69 @@ class TableBuffer:
         self._run_key = run_key
         self._flush = flush
         self._rows = 0
-        self._capacity = 0
-        self._columns: dict[str, NDArray[np.generic]] = {}
-        self._texts: dict[str, list[str]] = {}
-        self._codes: dict[str, dict[str, int]] = {}
-        for field in schema:
-            if field.name == "run":
-                continue
-            if pa.types.is_string(field.type):
-                self._texts[field.name] = []
-            elif pa.types.is_dictionary(field.type):
-                self._columns[field.name] = np.empty(0, np.int32)
-                self._codes[field.name] = {}
-            else:
-                self._columns[field.name] = np.empty(0, field.type.to_pandas_dtype())
-
-    def append(self, columns: Mapping[str, Column]) -> int:
-        """Add rows and return their number; `ValueError` for missing, unknown or ill-fitting columns."""
-        expected = self._columns.keys() | self._texts.keys()
-        if columns.keys() != expected:
-            wrong = sorted(columns.keys() ^ expected)
-            raise ValueError(f"table {self._table}: columns missing or unknown: {', '.join(wrong)}")
-        texts = {name: self._plain(name, columns[name]) for name in self._texts}
-        numbers = {
-            name: (self._recoded if name in self._codes else self._number)(name, columns[name])
-            for name in self._columns
+        self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in schema.names if name != "run"}
+        self._codes: dict[str, dict[str, int]] = {
+            field.name: {} for field in schema if pa.types.is_dictionary(field.type)
         }
-        lengths = {len(values) for values in (*numbers.values(), *texts.values())}
+
+    def append(self, columns: Mapping[str, Column]) -> None:
+        """Add a copy of some rows; `ValueError` for missing, unknown or ill-fitting columns."""
+        if columns.keys() != self._parts.keys():
+            wrong = sorted(columns.keys() ^ self._parts.keys())
+            raise ValueError(f"table {self._table}: columns missing or unknown: {', '.join(wrong)}")
+        copied = {name: self._copied(self._schema.field(name), columns[name]) for name in self._parts}
+        lengths = {len(values) for values in copied.values()}
         if len(lengths) != 1:
             raise ValueError(f"table {self._table}: columns differ in length: {sorted(lengths)}")
         rows = lengths.pop()
         done = 0
         while done < rows:
             step = min(rows - done, ROW_GROUP_ROWS - self._rows)
-            self._reserve(self._rows + step)
-            for name, values in numbers.items():
-                self._columns[name][self._rows : self._rows + step] = values[done : done + step]
-            for name, lines in texts.items():
-                self._texts[name].extend(lines[done : done + step])
+            for name, values in copied.items():
+                self._parts[name].append(values[done : done + step])
             self._rows += step
             done += step
             if self._rows == ROW_GROUP_ROWS:
                 self.drain()
-        return rows
 
     def drain(self) -> None:
         """Flush the rows held, if any."""
         if self._rows:
-            self._flush(self._batch())
+            self._flush(pa.Table.from_arrays([*map(self._array, self._schema)], schema=self._schema))
             self._rows = 0
-            for lines in self._texts.values():
-                lines.clear()
 
-    def _reserve(self, rows: int) -> None:
-        if rows <= self._capacity:
-            return
-        self._capacity = min(ROW_GROUP_ROWS, max(1024, 2 * self._capacity, rows))
-        for name, values in self._columns.items():
-            grown = np.empty(self._capacity, values.dtype)
-            grown[: self._rows] = values[: self._rows]
-            self._columns[name] = grown
+    def _array(self, field: pa.Field) -> pa.Array:
+        """Take the values of one column out of the buffer."""
+        if field.name == "run":
+            return pa.array(np.full(self._rows, self._run_key, np.int64))
+        values = np.concatenate(self._parts[field.name])
+        self._parts[field.name].clear()
+        if field.name in self._codes:
+            return self._names(list(self._codes[field.name]), values)
+        return pa.array(values, field.type, mask=np.less(values, 0) if field.nullable else None)
 
-    def _batch(self) -> pa.Table:
-        arrays = []
-        for field in self._schema:
-            if field.name == "run":
-                arrays.append(pa.array(np.full(self._rows, self._run_key, np.int64)))
-            elif field.name in self._texts:
-                arrays.append(pa.array(self._texts[field.name], pa.string()))
-            elif field.name in self._codes:
-                arrays.append(self._names(field.name))
-            else:
-                values = self._columns[field.name][: self._rows]
-                none = np.less(values, 0) if field.nullable else None
-                arrays.append(pa.array(values, field.type, mask=none))
-        return pa.Table.from_arrays(arrays, schema=self._schema)
-
-    def _names(self, column: str) -> pa.DictionaryArray:
+    def _names(self, all_names: Sequence[str], codes: NDArray[Any]) -> pa.DictionaryArray:
         """Encode only the names of this row group, sorted: the bytes must not depend on their first use."""
-        codes = self._columns[column][: self._rows]
-        all_names = list(self._codes[column])
-        used = np.flatnonzero(np.bincount(codes.astype(np.int64, copy=False), minlength=len(all_names)))
+        used = np.flatnonzero(np.bincount(codes, minlength=len(all_names)))
         ranked = sorted(used.tolist(), key=all_names.__getitem__)
         rank = np.zeros(len(all_names), np.int32)
         rank[ranked] = np.arange(len(ranked), dtype=np.int32)
         names = pa.array([all_names[code] for code in ranked], pa.string())
         return pa.DictionaryArray.from_arrays(pa.array(rank[codes]), names)
 
-    def _recoded(self, name: str, column: Column) -> NDArray[np.generic]:
+    def _copied(self, field: pa.Field, column: Column) -> NDArray[Any]:
+        """Check a column and copy it: numbers in their final type, texts as objects, names as codes."""
+        if field.name in self._codes:
+            return self._recoded(field.name, column)
+        if pa.types.is_string(field.type):
+            return np.array(self._plain(field.name, column), object)
+        return self._number(field.name, column, np.dtype(field.type.to_pandas_dtype()))
+
+    def _recoded(self, name: str, column: Column) -> NDArray[np.int32]:
         known = self._codes[name]
         if not isinstance(column, Coded):
-            return np.array(
-                [known.setdefault(text, len(known)) for text in self._plain(name, column)], np.int32
-            )
+            texts = self._plain(name, column)
+            return np.array([known.setdefault(text, len(known)) for text in texts], np.int32)
         codes = np.asarray(column.codes)
         if codes.dtype.kind not in "iu":
             raise ValueError(f"table {self._table}: column {name}: codes must be integers, not {codes.dtype}")
@@ -151,8 +122,7 @@ class TableBuffer:
             raise ValueError(f"table {self._table}: column {name}: must be a list of strings")
         return column
 
-    def _number(self, name: str, column: Column) -> NDArray[np.generic]:
-        target = self._columns[name].dtype
+    def _number(self, name: str, column: Column, target: np.dtype[Any]) -> NDArray[Any]:
         values = np.asarray(column)
         if len(values) == 0:
             return np.empty(0, target)
@@ -162,4 +132,4 @@ class TableBuffer:
             limits = np.iinfo(target.name)
             if int(values.min()) < limits.min or int(values.max()) > limits.max:
                 raise ValueError(f"table {self._table}: column {name}: a value does not fit {target}")
-        return values.astype(target, copy=False)
+        return values.astype(target)
