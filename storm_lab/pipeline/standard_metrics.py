@@ -19,7 +19,7 @@ from storm_lab.pipeline.outcomes import failures, outcomes
 from storm_lab.pipeline.stability import spikes, stabilisation
 from storm_lab.pipeline.steady import steady
 from storm_lab.pipeline.tables import Logs
-from storm_lab.pipeline.throughput import by_component, component_throughput, merge_bins, throughput
+from storm_lab.pipeline.throughput import by_component, component_throughput, throughput
 from storm_lab.pipeline.traffic import by_locality, executor_traffic, steady_traffic_share
 
 MINUTE = 60.0
@@ -82,8 +82,8 @@ _METRICS: Mapping[str, Callable[[_Shared], DataFrame]] = {
     "steady_latency": lambda of: of.latencies.steady,
     "latency_distribution": lambda of: latency_distribution(of.roots, of.runs),
     "throughput_1s": lambda of: of.seconds,
-    "throughput_10s": lambda of: merge_bins(of.seconds, SHORT),
-    "throughput_60s": lambda of: merge_bins(of.seconds, MINUTE),
+    "throughput_10s": lambda of: throughput(of.counted, of.scopes, SHORT),
+    "throughput_60s": lambda of: throughput(of.counted, of.scopes, MINUTE),
     "component_throughput_10s": lambda of: component_throughput(of.components, of.scopes, SHORT),
     "component_throughput_60s": lambda of: component_throughput(of.components, of.scopes, MINUTE),
     "failures_10s": lambda of: failures(of.counted, of.scopes, SHORT),

@@ -14,29 +14,21 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from storm_lab.tuplelog.reader import Run
 from storm_lab.tuplelog.schema import TABLES
 
-_KINDS: dict[pa.DataType, T.DataType] = {
-    pa.int64(): T.LongType(),
-    pa.int32(): T.IntegerType(),
-    pa.int16(): T.ShortType(),
-    pa.float64(): T.DoubleType(),
-    pa.string(): T.StringType(),
-}
-
-_LONG, _INTEGER, _TEXT = T.LongType(), T.IntegerType(), T.StringType()
+_LONG, _INTEGER, _TEXT = pa.int64(), pa.int32(), pa.string()
 
 
-def _columns(**kinds: T.DataType) -> T.StructType:
-    return T.StructType([T.StructField(name, kind, nullable=False) for name, kind in kinds.items()])
+def _columns(**kinds: pa.DataType) -> pa.Schema:
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in kinds.items()])
 
 
 RUNS = _columns(
     run=_LONG, name=_TEXT, experiment=_TEXT, variant=_TEXT, seed=_LONG, duration_ns=_LONG, warm_up_ns=_LONG,
-    sample_every=_LONG, first_scope=_INTEGER, topologies=T.ArrayType(_TEXT, containsNull=False),
+    sample_every=_LONG, first_scope=_INTEGER, topologies=pa.list_(pa.field("item", _TEXT, nullable=False)),
 )  # fmt: skip
 """One row per run: ``run`` as in the tables, ``name`` as in the manifest, and the topologies that had an
 executor in it, in the order of their scopes, which are consecutive; the rest is from the manifest.
@@ -47,23 +39,10 @@ SCOPES = _columns(run=_LONG, topology=_TEXT, scope=_INTEGER, duration_ns=_LONG, 
 warm-up.
 """
 
-_ARROW_SCOPES = pa.schema(
-    [(field.name, pa.string() if field.dataType == T.StringType() else pa.int64()) for field in SCOPES]
-)
-
 SMALL_ROWS = 5_000_000
 """Rows of all tables of one run up to which a run is small. If all runs are small, however many, each table
 is read as one partition: no shuffle is then needed, and the queries run in parallel anyway.
 """
-
-
-def schema_of(table: str) -> T.StructType:
-    """Return Spark's schema of a table of the log. Raises `KeyError` for an unknown table."""
-    fields = []
-    for field in TABLES[table]:
-        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        fields.append(T.StructField(field.name, _KINDS[kind], field.nullable))
-    return T.StructType(fields)
 
 
 class Logs:
@@ -104,13 +83,13 @@ class Logs:
                 for number, topology in enumerate(topologies, len(scopes))
             ]
         # Frames from Arrow tables are part of the plan; with Python rows every use of them would be a job.
-        self.runs = spark.createDataFrame(pa.Table.from_pylist(facts), RUNS)
-        self.scopes = spark.createDataFrame(pa.Table.from_pylist(scopes, schema=_ARROW_SCOPES), SCOPES)
+        self.runs = spark.createDataFrame(pa.Table.from_pylist(facts, schema=RUNS))
+        self.scopes = spark.createDataFrame(pa.Table.from_pylist(scopes, schema=SCOPES))
 
     def table(self, name: str) -> DataFrame:
         """Return a table of all runs, with the log's columns. Raises `KeyError` for an unknown table."""
         paths = [str(run.path(name).resolve()) for run in self.sources]
-        frame = self.spark.read.schema(schema_of(name)).parquet(*paths)
+        frame = self.spark.read.schema(from_arrow_schema(TABLES[name])).parquet(*paths)
         return frame.coalesce(1) if self.is_small else frame
 
     def labelled(self, metric: DataFrame) -> DataFrame:

@@ -11,11 +11,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import (
-    NS,
     all_bins,
     bin_ns,
     fill_bins,
-    integer_ns,
     spread,
     stable_sum,
     sums,
@@ -39,18 +37,6 @@ def throughput(counted: DataFrame, scopes: DataFrame, bin_s: float) -> DataFrame
     by_bin = each.groupBy("run", "topology", bin_ns("time_ns", bin_s).alias("bin_ns"))
     result = fill_bins(by_bin.agg(*sums("emitted", "acked")), scopes, bin_s, ["emitted", "acked"])
     return result.withColumn("acked_per_s", F.col("acked") / F.col("width_s"))
-
-
-def merge_bins(throughput: DataFrame, bin_s: float) -> DataFrame:
-    """Merge the result of `throughput` into wider bins; ``bin_s`` must be a multiple of the finer width.
-
-    Gives the same result as `throughput`, without reading the tuples again.
-    """
-    start = bin_ns(integer_ns("t_s"), bin_s)
-    merged = throughput.groupBy("run", "topology", (start / NS).alias("t_s")).agg(
-        (F.sum(integer_ns("width_s")) / NS).alias("width_s"), *sums("emitted", "acked")
-    )
-    return merged.withColumn("acked_per_s", F.col("acked") / F.col("width_s"))
 
 
 def by_component(counts: DataFrame) -> DataFrame:
