@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from storm_lab.identity.closure import Code, Root, own_code
+from storm_lab.identity.closure import Root, own_code
 from storm_lab.identity.origin import Origin, origin
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
@@ -43,13 +43,13 @@ _OF_A_CLASS = frozenset(
 """Attributes of a class that do not affect what it does."""
 
 
-def value_digest(value: object, *, words: Iterable[str] = (), code: Code | None = None) -> str:
+def value_digest(value: object, *, words: Iterable[str] = ()) -> str:
     """Return the SHA-256 of an object's data and of the code that it uses.
 
     ``words`` are names that reach its code from elsewhere. A word that names something made through a table
     or a group of entry points, such as a scheduler, adds the code of that.
     """
-    code = code or own_code()
+    code = own_code()
     reader = _Reader()
     text = reader.describe(value)
     closure = code.closure(reader.roots)

@@ -11,13 +11,14 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import pyarrow as pa
 
-from storm_lab.identity.closure import Code, own_code
+from storm_lab.identity.closure import own_code
 from storm_lab.machine.atomic_file import atomic_file
 from storm_lab.tuplelog.reader import Run
 
@@ -36,23 +37,20 @@ _SMALL = pa.ipc.IpcWriteOptions()
 _LARGE = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
 
 
-def metrics_folder(run: Run, cache: Path | None, code: str | None = None) -> Path:
+def metrics_folder(run: Run, home: Path | None) -> Path:
     """Return the folder of a run's stored metrics, named after the run's files and the code that reads them.
 
-    ``cache`` is the folder of all metrics; the default is ``metrics`` beside the folder of all runs. ``code``
-    is the result of `code_digest`, if known already.
+    ``home`` is the folder of all metrics; the default is ``metrics`` beside the folder of all runs.
     """
-    home = cache if cache is not None else run.folder.resolve().parents[2] / "metrics"
-    digest = hashlib.sha256(f"{code or code_digest()}\n{run.manifest.to_json()}".encode())
+    home = home or run.folder.resolve().parents[2] / "metrics"
+    digest = hashlib.sha256(f"{code_digest()}\n{run.manifest.to_json()}".encode())
     return home / f"{run.run}-{digest.hexdigest()[:16]}"
 
 
-def code_digest(code: Code | None = None) -> str:
-    """Return a digest of what the metrics depend on besides the log: PySpark and the code that uses it.
-
-    ``code`` replaces the code of this process.
-    """
-    used = (code or own_code()).closure([_COMPUTED_BY]).digest
+@cache
+def code_digest() -> str:
+    """Return a digest of what the metrics depend on besides the log: PySpark and the code that uses it."""
+    used = own_code().closure([_COMPUTED_BY]).digest
     return hashlib.sha256(f"{version('pyspark')}\n{used}".encode()).hexdigest()
 
 

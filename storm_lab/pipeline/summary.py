@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,6 @@ from storm_lab.machine.progress import progress_bar
 from storm_lab.pipeline.batches import computed_in_batches, heap
 from storm_lab.pipeline.metric_cache import (
     background_writer,
-    code_digest,
     load_tables,
     metrics_folder,
     stored_names,
@@ -72,28 +71,24 @@ def metrics_of(
     if not runs:
         remedy = "run the experiment first"
         raise UserError("there is no run to compute metrics of", field="run_folders", remedy=remedy)
-    digest = code_digest()
-    folders = {run.run: metrics_folder(run, cache, digest) for run in runs}
-    wanted = {run.run: (fewer or {}).get(run.folder, names) for run in runs}
-    tables = {run.run: load_tables(folders[run.run], wanted[run.run]) for run in runs}
-    # Spark will read all bytes of these, too.
-    lacking_some = [run.folder for run in runs if len(tables[run.run]) < len(wanted[run.run])]
-    lacking = [
-        (run, tuple(name for name in wanted[run.run] if name not in tables[run.run]))
-        for run in _complete_runs(lacking_some, verify=True)
-    ]
+    wanted = {run.folder: (fewer or {}).get(run.folder, names) for run in runs}
+    tables = {run.run: load_tables(metrics_folder(run, cache), wanted[run.folder]) for run in runs}
+    lacking = {
+        run.folder: tuple(name for name in wanted[run.folder] if name not in tables[run.run])
+        for run in runs
+        if len(tables[run.run]) < len(wanted[run.folder])
+    }
     if lacking:
         what = f"metrics of {len(lacking)} run{'s' * (len(lacking) > 1)}"
-        with background_writer() as store, progress_bar(1, show_progress, what) as advance:
-            for run, computed in computed_in_batches(lacking, spark, partial(advance, 0)):
-                store(folders[run], computed)
-                tables[run] |= computed
+        with progress_bar(1, show_progress, what) as advance:
+            for name, computed in _computed(lacking, spark, cache, partial(advance, 0)):
+                tables[name] |= computed
 
     def compute(name: str) -> Sequence[pa.Table]:
         every = [run.folder for run in runs]
         return metrics_of(every, spark, cache=cache, names=(name,), show_progress=show_progress).part(name)
 
-    parts = {name: [tables[run.run][name] for run in runs if name in wanted[run.run]] for name in names}
+    parts = {name: [tables[run.run][name] for run in runs if name in wanted[run.folder]] for name in names}
     return MetricTables(_run_frame(runs), parts, compute)
 
 
@@ -115,40 +110,52 @@ def store_metrics(
     for names in wanted.values():
         _check_names(names)
     runs = _complete_runs(wanted)
-    digest = code_digest()
-    folders = {run.run: metrics_folder(run, cache, digest) for run in runs}
-    lacking = {run.run: _lacking(folders[run.run], wanted[run.folder]) for run in runs}
-    missing = _complete_runs((run.folder for run in runs if lacking[run.run]), verify=True)
+    lacking = _lacking_by_folder(runs, wanted, cache)
     spark = None
-    if missing:
+    if lacking:
         # Importing PySpark takes longer than reading stored metrics.
         from storm_lab.pipeline.session import spark_session
 
-        brief = sum(run.rows for run in missing) <= _BRIEF_ROWS
+        brief = sum(run.rows for run in runs if run.folder in lacking) <= _BRIEF_ROWS
         spark = spark_session(driver_memory=heap(), brief=brief, thorough=True)
+    for _ in _computed(lacking, spark, cache, advance):
+        pass
+    return len(lacking)
+
+
+def _computed(
+    lacking: Mapping[Path, tuple[str, ...]],
+    spark: SparkSession | None,
+    cache: Path | None,
+    advance: Callable[[float], None],
+) -> Iterator[tuple[str, dict[str, pa.Table]]]:
+    """Compute and store the tables that some run folders lack, and yield them by the runs' names."""
+    # Spark is going to read all of their bytes, too.
+    runs = {run.run: run for run in _complete_runs(lacking, verify=True)}
     with background_writer() as store:
-        for name, computed in computed_in_batches(
-            [(run, lacking[run.run]) for run in missing], spark, advance
-        ):
-            store(folders[name], computed)
-    return len(missing)
+        wanted = [(run, lacking[run.folder]) for run in runs.values()]
+        for name, tables in computed_in_batches(wanted, spark, advance):
+            store(metrics_folder(runs[name], cache), tables)
+            yield name, tables
 
 
 def missing_metrics(
     wanted: Mapping[Path, Collection[str]], *, cache: Path | None = None
 ) -> dict[Path, tuple[str, ...]]:
     """Return what `store_metrics` would compute: folders of complete runs, and tables. Needs no Spark."""
-    digest = code_digest()
-    runs, _ = open_runs(wanted)
-    lacking = {run.folder: _lacking(metrics_folder(run, cache, digest), wanted[run.folder]) for run in runs}
+    return _lacking_by_folder(open_runs(wanted)[0], wanted, cache)
+
+
+def _lacking_by_folder(
+    runs: Iterable[Run], wanted: Mapping[Path, Collection[str]], cache: Path | None
+) -> dict[Path, tuple[str, ...]]:
+    lacking = {run.folder: _lacking(metrics_folder(run, cache), wanted[run.folder]) for run in runs}
     return {folder: names for folder, names in lacking.items() if names}
 
 
 def await_metrics(wanted: Mapping[Path, Collection[str]], finished: Callable[[], bool]) -> None:
     """Wait until the wanted tables of a set of run folders are stored, or none will follow (``finished``)."""
-    digest = code_digest()
-    runs, _ = open_runs(wanted)
-    left = [(metrics_folder(run, None, digest), wanted[run.folder]) for run in runs]
+    left = [(metrics_folder(run, None), wanted[run.folder]) for run in open_runs(wanted)[0]]
     while not finished():
         left = [(folder, names) for folder, names in left if _lacking(folder, names)]
         if not left:

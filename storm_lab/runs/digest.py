@@ -15,7 +15,7 @@ from pathlib import Path
 
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import ParameterValue
-from storm_lab.identity.closure import Code, own_code
+from storm_lab.identity.closure import own_code
 from storm_lab.identity.value import value_digest
 from storm_lab.machine.facts import installed_version
 from storm_lab.machine.places import checkout
@@ -85,13 +85,10 @@ def files_digest(place: Path) -> str:
     return text_digest(*names, *sums)
 
 
-def emulation_digest(spec: RunSpec, code: Code | None = None) -> str:
-    """Digest of all code that can change what the run writes: code that describes, plays or logs it.
-
-    ``code`` replaces the code of this process.
-    """
+def emulation_digest(spec: RunSpec) -> str:
+    """Digest of all code that can change what the run writes: code that describes, plays or logs it."""
     words = [value for value in spec.parameters.values() if isinstance(value, str)]
-    return value_digest((spec.describe, play_description, RunSpec, RunWriter), words=words, code=code)
+    return value_digest((spec.describe, play_description, RunSpec, RunWriter), words=words)
 
 
 def experiment_digest(slug: str) -> str:

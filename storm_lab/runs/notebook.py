@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from storm_lab.identity.closure import Code, Root, own_code
+from storm_lab.identity.closure import Root, own_code
 from storm_lab.identity.source import imports_of
 from storm_lab.machine.places import shipped
 from storm_lab.runs.digest import SHOWING, library_digest, text_digest
@@ -20,16 +20,11 @@ def notebooks_folder() -> Path:
     return shipped("notebooks")
 
 
-def notebook_digest(template: Path, study_digest: str, *used: Root, code: Code | None = None) -> str:
-    """Digest of an executed notebook's text, study, page, and the code that its cells and ``used`` use.
-
-    ``code`` replaces the code of this process.
-    """
+def notebook_digest(template: Path, study_digest: str, *used: Root) -> str:
+    """Digest of an executed notebook's text, study, page, and the code that its cells and ``used`` use."""
     text = template.read_text(encoding="utf-8")
     roots = [*_imported(text), *used, _PAGE]
-    return text_digest(
-        text, study_digest, (code or own_code()).closure(roots).digest, library_digest(SHOWING)
-    )
+    return text_digest(text, study_digest, own_code().closure(roots).digest, library_digest(SHOWING))
 
 
 def _imported(notebook: str) -> set[Root]:

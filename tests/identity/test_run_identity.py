@@ -25,6 +25,13 @@ def first_run(slug: str, variant: str = "") -> RunSpec:
     return next(spec for spec in found.runs(found.checked()) if variant in spec.variant)
 
 
+def digest_with(code: Code, spec: RunSpec) -> str:
+    """The digest of a run as if this were the code of the process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("storm_lab.identity.value.own_code", lambda: code)
+        return emulation_digest(spec)
+
+
 SEMANTICS = "papers/twitter/semantics.py"
 REMOVAL = "papers/twitter/machine_removal_measures.py"
 AFFECTING = [
@@ -54,7 +61,7 @@ def test_an_edit_that_affects_a_run_changes_its_name(
     edited: Edit, slug: str, variant: str, file: str, old: str, new: str
 ) -> None:
     spec = first_run(slug, variant)
-    assert emulation_digest(spec, edited(file, old, new)) != emulation_digest(spec)
+    assert digest_with(edited(file, old, new), spec) != emulation_digest(spec)
 
 
 COMMANDS = "schedulers/cases/commands.py"
@@ -84,7 +91,7 @@ def test_an_edit_that_affects_no_run_changes_no_name(edited: Edit, file: str, ol
     code = edited(file, old, new)
     for slug, variant in (("twitter-semantics", ""), ("mfstorm-wordcount", ""), ("tstorm-word-count", "")):
         spec = first_run(slug, variant)
-        assert emulation_digest(spec, code) == emulation_digest(spec)
+        assert digest_with(code, spec) == emulation_digest(spec)
 
 
 def constants_read(function: FunctionType, seen: set[CodeType]) -> Iterator[str]:
@@ -120,9 +127,9 @@ def test_every_constant_that_a_description_reads_counts_for_the_name(slug: str) 
 def test_a_policy_counts_for_the_name_if_a_parameter_chooses_it(edited: Edit) -> None:
     spec = first_run("mfstorm-wordcount")
     code = edited(PARTITION, r"^class PartitionScheduler\(", r"\g<0>object, ")
-    assert emulation_digest(spec, code) == emulation_digest(spec)
+    assert digest_with(code, spec) == emulation_digest(spec)
     named = replace(spec, parameters=spec.parameters.changed(scheduler="partition"))
-    assert emulation_digest(named, code) != emulation_digest(named)
+    assert digest_with(code, named) != emulation_digest(named)
 
 
 def test_a_measure_counts_for_the_digest_of_the_experiment(edited: Edit) -> None:

@@ -16,7 +16,10 @@ ROOT = ("storm_lab.papers.twitter.semantics", "EXPERIMENT")
 
 
 def digest(code: Code | None = None) -> str:
-    return notebook_digest(notebooks_folder() / "twitter" / "semantics.ipynb", "study", ROOT, code=code)
+    with pytest.MonkeyPatch.context() as patch:
+        if code is not None:
+            patch.setattr("storm_lab.runs.notebook.own_code", lambda: code)
+        return notebook_digest(notebooks_folder() / "twitter" / "semantics.ipynb", "study", ROOT)
 
 
 @pytest.mark.parametrize(
