@@ -157,27 +157,19 @@ def _measurement(entry: Mapping[str, Any]) -> Measurement:
     return Measurement(str(entry["id"]), values, str(entry["unit"]), str(entry["how"]), reading, basis)
 
 
-def read_all_verdicts(folder: Path) -> tuple[VerdictFile, ...]:
-    """Read all verdict files of a folder, ordered by experiment; none if the folder does not exist.
+def collect_verdicts(folder: Path) -> tuple[Verdict, ...]:
+    """One verdict for each claim of the ledger, in ledger order; "not run" if nothing was measured.
 
-    Raises `UserError` for a file that is not a verdict file, or whose name is not that of its experiment.
+    Raises `UserError` for a verdict file that is damaged, whose name is not that of its experiment, or that
+    measures a claim that its experiment does not own.
     """
-    records = []
+    found: dict[str, Verdict] = {}
     for path in sorted(folder.glob("[!.]*.json")):
         record = read_verdicts(path)
         if path.stem != record.experiment:
             message = f"the file holds the verdicts of {record.experiment}"
             raise UserError(message, field=path.name, remedy="remove it or give it the experiment's name")
-        records.append(record)
-    return tuple(records)
-
-
-def collect_verdicts(folder: Path) -> tuple[Verdict, ...]:
-    """One verdict for each claim of the ledger, in ledger order; "not run" if nothing was measured.
-
-    Raises `UserError` for a verdict file that is damaged, or measures a claim that it does not own.
-    """
-    found = {v.claim.id: v for record in read_all_verdicts(folder) for v in _judged(record)}
+        found |= {verdict.claim.id: verdict for verdict in _judged(record)}
     return tuple(found.get(claim.id) or judge(claim, None) for claim in load_claims().claims)
 
 

@@ -71,7 +71,7 @@ def cost_text(costs: Sequence[Cost], cores: int = 2) -> str:
     """Time on ``cores`` cores and disk space in words; empty without costs."""
     if not costs:
         return ""
-    beside = min(cores, notebooks_at_a_time(cores))
+    beside = min(cores, _NOTEBOOKS_MOST)
     seconds = sum(cost.emulation_s / cores + (cost.metrics_s + cost.notebook_s) / beside for cost in costs)
     disk = sum(cost.disk_mb for cost in costs)
     time = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"

@@ -79,17 +79,14 @@ def _assigned(cells: Sequence[str]) -> frozenset[str]:
     names: set[str] = set()
     for cell in cells:
         with suppress(SyntaxError, ValueError):
-            found = [_name_of(line) for line in ast.parse(cell).body]
-            if all(found):
-                names.update(found)
+            names.update([_name_of(line) for line in ast.parse(cell).body])
     return frozenset(names)
 
 
 def _name_of(line: ast.stmt) -> str:
-    """The name in a line ``name = literal``; empty for any other line."""
+    """The name in a line ``name = literal``; `ValueError` for any other line."""
     match line:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            with suppress(ValueError):
-                ast.literal_eval(value)
-                return name
-    return ""
+            ast.literal_eval(value)
+            return name
+    raise ValueError("no plain assignment")

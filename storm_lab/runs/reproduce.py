@@ -12,11 +12,11 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from storm_lab.emulator.constant import Constant, constants_of
+from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.control.times import ControlTimes
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
@@ -238,8 +238,7 @@ def build_report() -> Path:
 
 
 def _records(model: object) -> list[ConstantRecord]:
-    known = [field.name for field in fields(Constant)]
-    return [ConstantRecord(**{name: getattr(entry, name) for name in known}) for entry in constants_of(model)]
+    return [ConstantRecord(**asdict(entry)) for entry in constants_of(model)]
 
 
 def _commit() -> str:

@@ -52,7 +52,8 @@ def write_chrome_trace(run: Run, path: Path, *, from_s: float = 0.0, to_s: float
         raise UserError(message, field="--to", value=to_s, remedy="give a time after --from")
     end_ns = run.manifest.duration_ns if to_s is None else round(to_s * 1e9)
     start_ns = round(from_s * 1e9)
-    executions = _executions(run, start_ns, end_ns)
+    inside = (pc.field("end_ns") > start_ns) & (pc.field("start_ns") < end_ns)
+    executions = pq.read_table(run.path("executions"), filters=inside)
     if not 0 < executions.num_rows <= MAX_EVENTS:
         raise UserError(
             f"has {executions.num_rows} executions between these times, but 1 to {MAX_EVENTS} can be shown",
@@ -74,11 +75,6 @@ def write_chrome_trace(run: Run, path: Path, *, from_s: float = 0.0, to_s: float
             file.write((",\n" if number else "") + json.dumps(event, separators=(",", ":")))
         file.write("\n]}\n")
     return int(executions.num_rows)
-
-
-def _executions(run: Run, start_ns: int, end_ns: int) -> pa.Table:
-    inside = (pc.field("end_ns") > start_ns) & (pc.field("start_ns") < end_ns)
-    return pq.read_table(run.path("executions"), filters=inside)
 
 
 def _events(run: Run, executions: pa.Table, start_ns: int, end_ns: int) -> Iterator[Event]:

@@ -32,7 +32,7 @@ from storm_lab.reporting.figures.style import (
     new_figure,
     seed_interval,
 )
-from storm_lab.reporting.figures.time_series import Event, EventKind, Panel, time_series
+from storm_lab.reporting.figures.time_series import Event, Panel, time_series
 from tests.reporting import example_tables as example
 
 ABOUT = About(seeds=3, warm_up_s=150, baseline="Storm default")
@@ -40,7 +40,7 @@ TWO = {"Storm default": "storm-default", "T-Storm": "tstorm-g1.8"}
 
 
 def series(**changes: object) -> Figure:
-    events = (Event(353.0), Event(700.0, EventKind.FAULT, "node-3 fails"))
+    events = (Event(353.0), Event(700.0, "node-3 fails"))
     arguments = {
         "value": "processing_mean_ms",
         "unit": "processing time, ms",

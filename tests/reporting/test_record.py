@@ -13,7 +13,6 @@ from storm_lab.reporting.record import (
     VerdictFile,
     claim_rows,
     collect_verdicts,
-    read_all_verdicts,
     read_verdicts,
     write_verdicts,
 )
@@ -134,4 +133,4 @@ def test_a_damaged_file_is_refused_by_name(tmp_path, damage, message):
 def test_a_file_under_another_experiments_name_is_refused(tmp_path):
     write_verdicts(tmp_path, WORD_COUNT).rename(tmp_path / "tstorm-log-stream.json")
     with pytest.raises(UserError, match="holds the verdicts of tstorm-word-count"):
-        read_all_verdicts(tmp_path)
+        collect_verdicts(tmp_path)

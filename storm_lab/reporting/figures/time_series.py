@@ -1,4 +1,4 @@
-"""Values over time, a panel for each setting, with re-assignments, faults and a strip of nodes in use.
+"""Values over time, a panel for each setting, with re-assignments and a strip of nodes in use.
 
 The layout follows T-Storm's figures 5, 6 and 8: time from 0 to the end of the run, each panel one gamma
 against Storm's default scheduler, and below each panel the number of nodes in use.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -16,14 +15,6 @@ from matplotlib.figure import Figure
 
 from storm_lab.reporting.figures import style
 from storm_lab.reporting.figures.printed import Mark, draw_marks
-
-
-class EventKind(StrEnum):
-    """Meaning of a vertical mark."""
-
-    REASSIGNMENT = "re-assignment"
-    FAULT = "fault"
-
 
 _LABEL_PART = 0.16
 """Share of the time axis that an event's label takes up."""
@@ -34,8 +25,7 @@ class Event:
     """A vertical mark at ``t_s`` seconds; ``label`` is written beside it."""
 
     t_s: float
-    kind: EventKind = EventKind.REASSIGNMENT
-    label: str = ""
+    label: str = "re-assignment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,23 +181,15 @@ def _mean_steps(rows: pd.DataFrame) -> pd.Series[float]:
 def _draw_events(axes: Axes, events: Sequence[Event], *, labels_apart_s: float | None) -> None:
     """Mark events; a run of equal events too close for labels gets one label with their number."""
     for event in events:
-        fault = event.kind is EventKind.FAULT
-        axes.axvline(
-            event.t_s,
-            color=style.INK if fault else style.MUTED,
-            linewidth=1.1,
-            linestyle="-" if fault else ":",
-        )
+        axes.axvline(event.t_s, color=style.MUTED, linewidth=1.1, linestyle=":")
     if labels_apart_s is None:
         return
     groups: list[tuple[str, list[float]]] = []
     for event in sorted(events, key=lambda event: event.t_s):
-        sign = "✕ " if event.kind is EventKind.FAULT else ""
-        text = f"{sign}{event.label or event.kind.value}"
-        if groups and groups[-1][0] == text and event.t_s - groups[-1][1][-1] < labels_apart_s:
+        if groups and groups[-1][0] == event.label and event.t_s - groups[-1][1][-1] < labels_apart_s:
             groups[-1][1].append(event.t_s)
         else:
-            groups.append((text, [event.t_s]))
+            groups.append((event.label, [event.t_s]))
     for text, times in groups:
         axes.annotate(
             f"{len(times)} × {text}" if len(times) > 1 else text, (times[0], 0.96),
