@@ -62,7 +62,7 @@ def measure(chosen: Sequence[Study], *, alone: bool = False, jobs: int = JOBS) -
     for group in [[study] for study in chosen] if alone else [list(chosen)]:
         start = time.perf_counter()
         with _empty_folders():
-            done = reproduce(group, jobs=jobs, show_progress=True)
+            done = reproduce(group, jobs=jobs)
         wall = time.perf_counter() - start if alone else None
         rows += [_row(each, jobs, wall) for each in done]
     papers: dict[str, float] = {}

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -52,19 +50,6 @@ def code_digest() -> str:
     """Return a digest of what the metrics depend on besides the log: PySpark and the code that uses it."""
     used = own_code().closure([_COMPUTED_BY]).digest
     return hashlib.sha256(f"{version('pyspark')}\n{used}".encode()).hexdigest()
-
-
-@contextmanager
-def background_writer() -> Iterator[Callable[[Path, Mapping[str, pa.Table]], None]]:
-    """Yield a variant of `store_tables` that writes in the background while the next metrics are computed.
-
-    All are written when the block ends.
-    """
-    pending: list[Future[None]] = []
-    with ThreadPoolExecutor(1) as pool:
-        yield lambda folder, tables: pending.append(pool.submit(store_tables, folder, tables))
-    for write in pending:
-        write.result()
 
 
 def store_tables(folder: Path, tables: Mapping[str, pa.Table]) -> None:

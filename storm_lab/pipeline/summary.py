@@ -21,9 +21,9 @@ from storm_lab.errors import UserError, check_known
 from storm_lab.machine.progress import progress_bar
 from storm_lab.pipeline.batches import computed_in_batches, heap
 from storm_lab.pipeline.metric_cache import (
-    background_writer,
     load_tables,
     metrics_folder,
+    store_tables,
     stored_names,
 )
 from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
@@ -132,11 +132,10 @@ def _computed(
     """Compute and store the tables that some run folders lack, and yield them by the runs' names."""
     # Spark is going to read all of their bytes, too.
     runs = {run.run: run for run in _complete_runs(lacking, verify=True)}
-    with background_writer() as store:
-        wanted = [(run, lacking[run.folder]) for run in runs.values()]
-        for name, tables in computed_in_batches(wanted, spark, advance):
-            store(metrics_folder(runs[name], cache), tables)
-            yield name, tables
+    wanted = [(run, lacking[run.folder]) for run in runs.values()]
+    for name, tables in computed_in_batches(wanted, spark, advance):
+        store_tables(metrics_folder(runs[name], cache), tables)
+        yield name, tables
 
 
 def missing_metrics(

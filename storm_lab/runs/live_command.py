@@ -22,7 +22,7 @@ from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.live.scenes import SCENES
 from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of
 from storm_lab.live.suite.trust_tables import trust_lines
-from storm_lab.machine.options import examples, json_option, param_option, print_json
+from storm_lab.machine.options import answer, examples, json_option, param_option, print_json
 from storm_lab.machine.progress import progress_bar
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.runs.live_play import LiveTask, experiment_tasks, nearest_release, play_task, scene_task
@@ -78,13 +78,32 @@ def run(
 ) -> None:
     """Play scenes and experiments on real Storm and write ordinary run folders, marked as live."""
     if listed or not names:
-        if as_json:
-            print_json([{"name": scene.name, "title": scene.title} for scene in SCENES.values()])
-            return
-        for scene in SCENES.values():
-            click.echo(f"{scene.name:16} {scene.title}")
+        scenes = [{"name": scene.name, "title": scene.title} for scene in SCENES.values()]
+        answer(as_json, scenes, "\n".join("{name:16} {title}".format(**scene) for scene in scenes))
         return
-    chosen = _by_release(names, version, repeat, only, parameters, load, seconds)
+    requested = None if version is None else find_release(version)
+    mhz = machine_mhz()  # measured once, because it varies on many machines
+    chosen: list[tuple[Release, list[LiveTask]]] = []
+    slugs = [each.slug for each in experiments()]
+    given = {"--param": ", ".join(parameters), "--only": ", ".join(only), "--seconds": seconds}
+    for field, value in (given | {"--load": None if load == 1.0 else load}).items():
+        if value and not set(names) & set(slugs):
+            raise UserError("applies to experiments only", field=field, value=value, remedy="leave it out")
+    for name in names:
+        if name in SCENES:
+            release = requested or next(iter(RELEASES.values()))
+            plays = range(1, repeat + 1)
+            chosen.append((release, [scene_task(SCENES[name], play, release.storm, mhz) for play in plays]))
+        elif name in slugs:
+            found = experiment(name)
+            checked = found.parsed(parameters)
+            release = requested or nearest_release(min(spec.storm_version for spec in found.runs(checked)))
+            tasks = experiment_tasks(found, release.storm, checked, only=only, load=load, longest_s=seconds)
+            if not tasks:
+                raise UserError("no run matches", field="--only", value=", ".join(only) or name)
+            chosen.append((release, tasks))
+        else:
+            raise unknown_name("scene or experiment", name, [*SCENES, *slugs], "storm_lab", field="name")
     # Check all before the first is played.
     for task in (task for _, tasks in chosen for task in tasks):
         check_live(task.spec, task.spec.cluster)
@@ -101,41 +120,6 @@ def _show_folders(folders: Iterable[Path], as_json: bool) -> None:
             click.echo(str(folder))
     if as_json:
         print_json(shown)
-
-
-def _by_release(
-    names: Iterable[str],
-    version: str | None,
-    repeat: int,
-    only: tuple[str, ...],
-    parameters: tuple[str, ...],
-    load: float,
-    seconds: float | None,
-) -> list[tuple[Release, list[LiveTask]]]:
-    requested = None if version is None else find_release(version)
-    mhz = machine_mhz()  # measured once, because it varies on many machines
-    found: list[tuple[Release, list[LiveTask]]] = []
-    slugs = [each.slug for each in experiments()]
-    given = {"--param": ", ".join(parameters), "--only": ", ".join(only), "--seconds": seconds}
-    for field, value in (given | {"--load": None if load == 1.0 else load}).items():
-        if value and not set(names) & set(slugs):
-            raise UserError("applies to experiments only", field=field, value=value, remedy="leave it out")
-    for name in names:
-        if name in SCENES:
-            release = requested or next(iter(RELEASES.values()))
-            plays = range(1, repeat + 1)
-            found.append((release, [scene_task(SCENES[name], play, release.storm, mhz) for play in plays]))
-        elif name in slugs:
-            chosen = experiment(name)
-            checked = chosen.parsed(parameters)
-            release = requested or nearest_release(min(spec.storm_version for spec in chosen.runs(checked)))
-            tasks = experiment_tasks(chosen, release.storm, checked, only=only, load=load, longest_s=seconds)
-            if not tasks:
-                raise UserError("no run matches", field="--only", value=", ".join(only) or name)
-            found.append((release, tasks))
-        else:
-            raise unknown_name("scene or experiment", name, [*SCENES, *slugs], "storm_lab", field="name")
-    return found
 
 
 def _played(

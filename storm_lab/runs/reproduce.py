@@ -81,15 +81,14 @@ def reproduce(
     studies: Sequence[Study],
     *,
     jobs: int = JOBS,
-    show_progress: bool = False,
     fresh: bool = False,
     say: Say = lambda line: None,
 ) -> tuple[Reproduced, ...]:
     """Play the runs of some studies, compute their metrics in one Spark session and execute their notebooks.
 
-    ``jobs`` emulations are played at a time. A notebook is executed as soon as its metrics exist. With the
-    default parameters, verdicts, figures and notebook are published in ``reports/``. With others they stay in
-    the study's workspace, because the report compares with the papers.
+    ``jobs`` emulations are played at a time, and a progress bar is shown. A notebook is executed as soon as
+    its metrics exist. With the default parameters, verdicts, figures and notebook are published in
+    ``reports/``. With others they stay in the study's workspace, because the report compares with the papers.
 
     Raises:
         StormLabError: a run or a notebook failed. The other notebooks are still executed and published, and
@@ -123,7 +122,7 @@ def reproduce(
     prepared = prepare(
         studies,
         jobs=jobs,
-        show_progress=show_progress,
+        show_progress=True,
         fresh=fresh,
         say=say,
         side_tasks={place: partial(_execute, planned[place]) for place in waiting},

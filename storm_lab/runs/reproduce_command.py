@@ -129,7 +129,7 @@ def _first_look(slugs: tuple[str, ...], jobs: int, fresh: bool, as_json: bool) -
 
 
 def _reproduced(studies: tuple[Study, ...], jobs: int, fresh: bool) -> tuple[Reproduced, ...]:
-    return reproduce_studies(studies, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
+    return reproduce_studies(studies, jobs=jobs, fresh=fresh, say=_say)
 
 
 def _say(line: str) -> None:

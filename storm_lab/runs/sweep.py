@@ -80,15 +80,9 @@ class Sweep:
     ) -> SweepResult:
         """Play the missing runs, compute the metrics of all runs from their logs, and tabulate them.
 
-        A run that is refused or fails gets a row with the reason; the others go on.
-
-        Args:
-            on_spark: whether to play in the session of the environment
-                (`storm_lab.pipeline.session.spark_session`) instead of ``jobs`` processes of this machine.
-            jobs: number of processes.
-            show_progress: whether to draw a progress bar in a terminal.
-            fresh: whether to play again the runs that exist.
-            home: folder of all runs.
+        A run that is refused or fails gets a row with the reason; the others go on. With ``on_spark`` the
+        runs are played in the session of the environment (`storm_lab.pipeline.session.spark_session`); the
+        other arguments are those of `storm_lab.runs.execute.play_all`.
 
         Raises:
             StormLabError: every run failed, or there is no Java for Spark.
