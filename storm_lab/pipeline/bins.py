@@ -33,31 +33,21 @@ def bin_number(time: str, bin_s: float) -> Column:
     return F.expr(f"{time} div {width_ns(bin_s)}L")
 
 
-def all_bins(scopes: DataFrame, bin_s: float) -> DataFrame:
-    """Return every bin from 0 to the end of the run: ``scopes`` crossed with ``bin_ns`` and ``width_ns``.
-
-    ``scopes`` is described in `storm_lab.pipeline.tables.Logs`; the result keeps its run and topology.
-    """
-    width = width_ns(bin_s)
-    starts = F.sequence(F.lit(0).cast("long"), F.col("duration_ns") - 1, F.lit(width).cast("long"))
-    exploded = scopes.where(F.col("duration_ns") > 0).withColumn("bin_ns", F.explode(starts))
-    length = F.least(F.lit(width).cast("long"), F.col("duration_ns") - F.col("bin_ns"))
-    return exploded.withColumn("width_ns", length).drop("scope", "duration_ns", "warm_up_ns")
-
-
 def fill_bins(counted: DataFrame, scopes: DataFrame, bin_s: float, counts: Sequence[str]) -> DataFrame:
-    """Extend counts by run, topology and ``bin_ns`` to every bin of the run, with 0 where there is none.
+    """Extend counts to every bin from 0 to the end of the run, with 0 where there is none.
 
-    Columns: run, topology, ``t_s`` (start of the bin), ``width_s``, then the counts.
+    ``scopes`` is described in `storm_lab.pipeline.tables.Logs` and may have further columns. ``counted`` has
+    those, run, topology, ``bin_ns`` and the counts. Columns: run, topology, the further columns of
+    ``scopes``, ``t_s`` (start of the bin), ``width_s``, then the counts.
     """
-    keys = ["run", "topology", "bin_ns"]
-    complete = all_bins(scopes, bin_s).join(counted, keys, "left").fillna(0, subset=list(counts))
-    return complete.select("run", "topology", *time_columns(), *counts)
-
-
-def time_columns() -> tuple[Column, Column]:
-    """Return ``bin_ns`` and ``width_ns`` converted to seconds, as ``t_s`` and ``width_s``."""
-    return (F.col("bin_ns") / NS).alias("t_s"), (F.col("width_ns") / NS).alias("width_s")
+    width = F.lit(width_ns(bin_s)).cast("long")
+    starts = F.sequence(F.lit(0).cast("long"), F.col("duration_ns") - 1, width)
+    bins = scopes.where("duration_ns > 0").withColumn("bin_ns", F.explode(starts))
+    keys = [name for name in scopes.columns if name not in ("scope", "duration_ns", "warm_up_ns")]
+    complete = bins.join(counted, [*keys, "bin_ns"], "left").fillna(0, subset=list(counts))
+    length = F.least(width, F.col("duration_ns") - F.col("bin_ns"))
+    start_s, length_s = (F.col("bin_ns") / NS).alias("t_s"), (length / NS).alias("width_s")
+    return complete.select(*keys, start_s, length_s, *counts)
 
 
 def in_seconds(binned: DataFrame) -> DataFrame:

@@ -42,7 +42,9 @@ def occupancy(placements: DataFrame, runs: DataFrame) -> DataFrame:
     """
     each = stays(placements, runs)
     both = each.union(each.withColumn("topology", F.lit(EVERY_TOPOLOGY)))
-    edges = _edges(both, runs)
+    # The intervals between two changes, from 0 to the end of the run.
+    times = F.explode(F.array(F.lit(0.0), "from_s", "to_s")).alias("from_s")
+    edges = until_next(both.select("run", "topology", times), runs, "run", "topology")
     joined = edges.alias("edge").join(
         both.alias("stay"),
         (F.col("edge.run") == F.col("stay.run"))
@@ -77,13 +79,3 @@ def steady_occupancy(steps: DataFrame, runs: DataFrame) -> DataFrame:
         F.max_by("nodes", "from_s").alias("nodes_last"),
         F.max_by("workers", "from_s").alias("workers_last"),
     )
-
-
-def _edges(each: DataFrame, runs: DataFrame) -> DataFrame:
-    """The intervals between two changes, per run and topology, from 0 to the end of the run."""
-    scopes = each.select("run", "topology").distinct()
-    zero = scopes.select("run", "topology", F.lit(0.0).alias("from_s"))
-    changes = each.select("run", "topology", "from_s").union(
-        each.select("run", "topology", F.col("to_s").alias("from_s"))
-    )
-    return until_next(zero.union(changes), runs, "run", "topology")

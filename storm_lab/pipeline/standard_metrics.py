@@ -54,13 +54,8 @@ class _Shared:
     cpu = _short_table("cpu")
     counts = _short_table("counts")
 
-    @cached_property
-    def roots(self) -> DataFrame:
-        return self.logs.table("roots")
-
-    @cached_property
-    def traffic(self) -> DataFrame:
-        return self.logs.table("traffic")
+    roots = cached_property(lambda of: of.logs.table("roots"))
+    traffic = cached_property(lambda of: of.logs.table("traffic"))
 
     disturbances = _cached(lambda of: events(of.control))
     counted = _cached(lambda of: outcomes(of.roots, of.runs, of.scopes))

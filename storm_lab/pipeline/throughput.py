@@ -11,13 +11,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import (
-    all_bins,
     bin_ns,
     fill_bins,
     spread,
     stable_sum,
     sums,
-    time_columns,
 )
 
 _COUNTED = ("emitted", "transferred", "executed", "acked", "failed")
@@ -60,11 +58,8 @@ def component_throughput(counts: DataFrame, scopes: DataFrame, bin_s: float) -> 
         *(stable_sum(name).alias(name) for name in _COUNTED)
     )
     components = counts.select("run", "topology", "component").distinct()
-    frame = all_bins(scopes, bin_s).join(components, ["run", "topology"])
-    complete = frame.join(summed, ["run", "topology", "component", "bin_ns"], "left").fillna(
-        0, subset=list(_COUNTED)
-    )
-    return complete.select("run", "topology", "component", *time_columns(), *_COUNTED).withColumns(
+    complete = fill_bins(summed, scopes.join(components, ["run", "topology"]), bin_s, _COUNTED)
+    return complete.withColumns(
         {
             "executed_per_s": F.col("executed") / F.col("width_s"),
             "emitted_per_s": F.col("emitted") / F.col("width_s"),
