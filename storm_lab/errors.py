@@ -50,17 +50,14 @@ class UserError(StormLabError):
         self.field = field
         self.value = value
         self.remedy = None if remedy is None else _one_line(remedy)
-        super().__init__(self._line())
+        shown_value = None if value is None else shown(value)
+        subject = " = ".join(part for part in (field, shown_value) if part is not None)
+        line = f"{subject}: {self.message}" if subject else self.message
+        super().__init__(_one_line(f"{line}; {remedy}" if self.remedy else line))
 
     def __reduce__(self) -> tuple[object, ...]:
         # Runs happen in worker processes, and default pickling would drop the keyword arguments.
         return partial(type(self), self.message, field=self.field, value=self.value, remedy=self.remedy), ()
-
-    def _line(self) -> str:
-        value = None if self.value is None else shown(self.value)
-        subject = " = ".join(part for part in (self.field, value) if part is not None)
-        line = f"{subject}: {self.message}" if subject else self.message
-        return _one_line(f"{line}; {self.remedy}" if self.remedy else line)
 
 
 @contextmanager

@@ -14,21 +14,15 @@ def critical_difference(
     mean_ranks: Mapping[str, float],
     *,
     difference: float | None,
-    groups: Sequence[Sequence[str]] = (),
+    groups: Sequence[Sequence[str]],
     instances: int,
-    highlight: Sequence[str] = (),
+    highlight: Sequence[str],
 ) -> Figure:
-    """Draw the diagram; the best rank is on the left.
+    """Draw the diagram of mean ranks by scheduler over a number of ``instances``; the best is on the left.
 
-    Args:
-        mean_ranks: by scheduler.
-        difference: Nemenyi's critical difference of mean ranks; None to draw none.
-        groups: schedulers that do not differ.
-        instances: number of instances over which ranks were averaged.
-        highlight: schedulers whose names are bold.
-
-    Raises:
-        UserError: there are fewer than two schedulers.
+    ``difference`` is Nemenyi's critical difference of mean ranks, None to draw none. ``groups`` are
+    schedulers that do not differ; the names of those in ``highlight`` are bold. Raises `UserError` for fewer
+    than two schedulers.
     """
     if len(mean_ranks) < 2:
         raise UserError("a comparison needs at least two schedulers", field="mean_ranks")

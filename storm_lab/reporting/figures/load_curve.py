@@ -13,11 +13,8 @@ def load_curve(
 ) -> Figure:
     """Draw two panels over the offered rate: complete latency (mean and p99), and completed share.
 
-    Args:
-        rows: columns offered_per_s, latency_ms, p99_ms, acked_per_s; one row per rate.
-        about: for the foot.
-        present_per_s: the present load, marked.
-        title: above the figure; nothing if empty.
+    ``rows`` has columns offered_per_s, latency_ms, p99_ms, acked_per_s; one row per rate. The present load,
+    ``present_per_s``, is marked.
     """
     need(rows, ["offered_per_s", "latency_ms", "p99_ms", "acked_per_s"], "a load curve")
     ordered = rows.sort_values("offered_per_s")

@@ -32,12 +32,8 @@ def predicted_measured(
 ) -> Figure:
     """Draw a panel for each group of measures, two in a row.
 
-    Args:
-        results: columns measure, half, measured, low, high and predicted; rows without a measured or
-            predicted value are left out.
-        panels: name -> the measures that are drawn together, and their unit.
-        title: above all panels.
-        note: below them.
+    ``results`` has columns measure, half, measured, low, high and predicted; rows without a measured or
+    predicted value are left out. ``panels`` is name -> the measures that are drawn together, and their unit.
     """
     style.need(
         results, ["measure", "half", "measured", "low", "high", "predicted"], "scenes with their measures"

@@ -23,12 +23,10 @@ _DASH = (0, (5, 2))
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """One printed number, in the unit of the figure it is drawn in.
+    """One printed number of a claim, in the unit of the figure it is drawn in.
 
-    Attributes:
-        claim: id of the claim that states it.
-        value: the printed value; None if the paper only gives a bound.
-        low, high: ends of the band; None if it is open.
+    ``value`` is None if the paper only gives a bound; ``low`` and ``high``, the ends of the band, are None if
+    it is open.
     """
 
     claim: str
@@ -66,11 +64,8 @@ class Printed:
 class Mark:
     """A printed number with its place in a figure over time.
 
-    Attributes:
-        printed: the number.
-        from_s, to_s: for a level, the times between which it applies; None for the end of the axis.
-        moment: the number is a time, not a level.
-        nodes: it is a number of nodes, drawn in the strip of nodes in use.
+    A level applies from ``from_s`` to ``to_s``; None for the end of the axis. With ``moment`` the number is a
+    time, not a level. With ``nodes`` it is a number of nodes, drawn in the strip of nodes in use.
     """
 
     printed: Printed
@@ -99,14 +94,10 @@ def draw_printed(
     upright: bool = False,
     colour: str = INK,
 ) -> None:
-    """Draw a printed number, and widen the axis so that it is visible.
+    """Draw a printed number where the measured values already are, and widen the axis so that it is visible.
 
-    Args:
-        axes: where to draw; the measured values are already there.
-        number: the printed number.
-        between: range on the other axis; all of it by default.
-        upright: the number belongs to the horizontal axis.
-        colour: of the series that it belongs to.
+    ``between`` is the range on the other axis; all of it by default. With ``upright`` the number belongs to
+    the horizontal axis. ``colour`` is that of its series.
     """
     if any(math.isnan(given) for given in number.numbers):
         # It depends on a measurement that these runs do not have.

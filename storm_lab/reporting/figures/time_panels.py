@@ -15,14 +15,10 @@ from storm_lab.reporting.figures.printed import Mark, draw_marks
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One panel.
+    """One panel: a column of the table, and its label with unit.
 
-    Attributes:
-        column: column of the table.
-        label: label with unit.
-        logarithmic: whether the axis is logarithmic; linear ones begin at 0.
-        reference: text -> height of a dotted line.
-        printed: what a paper prints for it.
+    Axes that are not ``logarithmic`` begin at 0. ``reference`` is text -> height of a dotted line;
+    ``printed`` is what a paper prints.
     """
 
     column: str

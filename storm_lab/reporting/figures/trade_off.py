@@ -14,16 +14,10 @@ from storm_lab.reporting.figures.style import LINES, MUTED, finish, house_style,
 def trade_off(
     points: pd.DataFrame, *, x: str, y: str, panel: str, label: str, names: Mapping[str, str], note: str
 ) -> Figure:
-    """Draw dots with labels; dotted lines at 1 mark no gain and no loss.
+    """Draw dots with labels, two panels beside each other; dotted lines at 1 mark no gain and no loss.
 
-    Args:
-        points: columns ``x``, ``y``, ``panel`` and ``label``; a row for each dot.
-        x: column of the horizontal axis.
-        y: column of the vertical axis.
-        panel: column whose values get a panel each, two beside each other.
-        label: column of the text beside a dot.
-        names: ``x`` and ``y`` -> label of the axis.
-        note: the foot.
+    ``points`` has a row for each dot, with columns ``x``, ``y``, ``panel`` (its panel) and ``label`` (the
+    text beside it). ``names`` is ``x`` and ``y`` -> label of the axis. ``note`` is the foot.
     """
     need(points, [x, y, panel, label], "quotients")
     kinds = list(dict.fromkeys(points[panel]))

@@ -94,17 +94,10 @@ class _Film:
 
 
 def watch(run: Run, *, from_s: float, to_s: float, every_s: float = 2.0, title: str = "") -> str:
-    """Return the film of a part of a run, as HTML.
+    """Return the film of a part of a run, as HTML, with a picture after every ``every_s`` virtual seconds.
 
-    Args:
-        run: the run; queues are exact if it logged every execution (``sample_every`` 1).
-        from_s: virtual seconds at which the film begins.
-        to_s: virtual seconds at which it ends.
-        every_s: virtual seconds between two pictures.
-        title: above the pictures.
-
-    Raises:
-        UserError: a time is not a number, or the film would have no picture or too many.
+    Queues are exact if the run logged every execution (``sample_every`` 1). Raises `UserError` if a time is
+    not a number, or the film would have no picture or too many.
     """
     for name, seconds in (("from_s", from_s), ("to_s", to_s), ("every_s", every_s)):
         check_number("a film", name, seconds, unit="s")
