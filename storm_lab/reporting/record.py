@@ -73,29 +73,23 @@ def _judged(record: VerdictFile) -> tuple[Verdict, ...]:
 
 
 def judged(claims: Sequence[str], measurements: Sequence[Measurement]) -> tuple[Verdict, ...]:
-    """A verdict on each of the claims; "not run" if it was not measured."""
-    ledger, found = load_claims(), _by_claim(measurements)
-    return tuple(judge(ledger.claim(claim), *found.get(claim, (None, ()))) for claim in claims)
-
-
-def _by_claim(
-    measurements: Sequence[Measurement],
-) -> dict[str, tuple[Measurement | None, tuple[Measurement, ...]]]:
-    """Measurements by claim: that of the experiment's own setting, and those of other readings.
+    """A verdict on each of the claims; "not run" if it was not measured.
 
     Raises `UserError` if a claim is measured twice under the same reading.
     """
-    found: dict[str, dict[str, Measurement]] = {}
+    ledger, found = load_claims(), dict[str, dict[str, Measurement]]()
     for measurement in measurements:
         readings = found.setdefault(measurement.claim_id, {})
         if measurement.reading in readings:
             message = "the claim is measured twice"
             raise UserError(message, field=measurement.claim_id, value=measurement.reading or "own setting")
         readings[measurement.reading] = measurement
-    return {
-        claim: (readings.get(""), tuple(each for name, each in readings.items() if name))
-        for claim, readings in found.items()
-    }
+    verdicts = []
+    for claim in claims:
+        # That of the experiment's own setting has no reading.
+        readings = dict(found.get(claim, {}))
+        verdicts.append(judge(ledger.claim(claim), readings.pop("", None), tuple(readings.values())))
+    return tuple(verdicts)
 
 
 def _claim_json(verdict: Verdict) -> dict[str, Any]:

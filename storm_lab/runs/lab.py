@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import click
 
 from storm_lab.errors import UserError, refused_by_system
-from storm_lab.machine.options import examples, json_option, print_json
+from storm_lab.machine.options import answer, examples, json_option
 from storm_lab.machine.places import WORKSPACE_FILE, data_folder, workspace
 from storm_lab.runs.notebook import notebooks_folder
 from storm_lab.tuplelog.manifest import file_sha256
@@ -74,13 +74,10 @@ def init(folder: str, as_json: bool) -> None:
         if not place.exists():
             place.write_text(_CONFIGURATION, encoding="utf-8")
     kept = update_copies(notebooks_folder(), home / NOTEBOOKS)
-    if as_json:
-        print_json({"workspace": str(home), "kept": kept})
-        return
-    click.echo(f"workspace: {home}")
-    for path in kept:
-        click.echo(f"kept, because you changed it: {NOTEBOOKS}/{path}")
-    click.echo("next, in that folder: storm-lab lab, or storm-lab reproduce quick")
+    lines = [f"workspace: {home}"]
+    lines += [f"kept, because you changed it: {NOTEBOOKS}/{path}" for path in kept]
+    lines += ["next, in that folder: storm-lab lab, or storm-lab reproduce quick"]
+    answer(as_json, {"workspace": str(home), "kept": kept}, "\n".join(lines))
 
 
 @click.command(

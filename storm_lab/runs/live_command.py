@@ -236,11 +236,7 @@ def trust(folder: Path | None, constants: Path | None, seeds: int, as_json: bool
     with progress_bar(len({play_of(each) for each in found}), True, "comparing") as advance:
         costs = costs_of(found, home, constants)
         compared = compare(found, costs, seeds=range(1, seeds + 1), advance=advance)
-    if as_json:
-        print_json(compared.document())
-        return
-    for line in trust_lines(compared):
-        click.echo(line)
+    answer(as_json, compared.document(), "\n".join(trust_lines(compared)))
 
 
 def _say(line: str) -> None:
