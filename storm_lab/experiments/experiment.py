@@ -14,13 +14,15 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, check_parameters, read_values
 from storm_lab.experiments.readings import without_runs
-from storm_lab.model.version import StormVersion
+from storm_lab.model import Cluster, StormVersion
+from storm_lab.schedulers.contract import Scheduler
 
 if TYPE_CHECKING:
     # A trial's runs are `RunSpec`s.
@@ -59,6 +61,24 @@ class RunSpec:
     def key(self) -> tuple[str, str, int]:
         """Key that distinguishes it from the other runs of the experiments that share it."""
         return self.experiment, self.variant, self.seed
+
+    def described(
+        self,
+        cluster: Cluster,
+        plans: tuple[TopologyPlan, ...],
+        scheduler: Scheduler[Any],
+        duration_s: float | None = None,
+    ) -> EmulationSpec:
+        """Describe the run up to what is special about it; by default ``duration_s`` is a parameter."""
+        return EmulationSpec(
+            cluster=cluster,
+            version=self.storm_version,
+            topologies=plans,
+            scheduler=scheduler,
+            duration_s=self.parameters.number("duration_s") if duration_s is None else duration_s,
+            seed=self.seed,
+            sample_every=self.sample_every,
+        )
 
 
 def no_runs(parameters: Parameters) -> tuple[RunSpec, ...]:

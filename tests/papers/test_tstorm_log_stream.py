@@ -21,8 +21,7 @@ from storm_lab.papers.tstorm import (
     reassign_smoothing,
     word_count,
 )
-from storm_lab.papers.tstorm.blade_runs import blades_of
-from storm_lab.papers.tstorm.overload_relief import before_ms, detected_s, first_schedule_nodes, in_one_worker
+from storm_lab.papers.tstorm.overload_relief import before_ms, detected_s, first_schedule_nodes
 from storm_lab.papers.tstorm.reassign_smoothing import excess_ms_s, lost
 from storm_lab.papers.tstorm.testbed import STORM, VERSION
 from storm_lab.workloads.access_log import load_log
@@ -87,7 +86,8 @@ def test_two_streams_reach_one_worker_on_one_node(module: Any) -> None:
     spec = module.runs(checked)[0]
     assert spec.parameters.number("lines_per_s") == 2 * checked.number("lines_per_s")
     topology = figure.topology(spec.parameters)
-    placed = in_one_worker(topology, blades_of(spec.parameters), VERSION)
+    placed = spec.describe(spec).placement
+    assert placed is not None
     assert set(placed.slots) == set(executors_of(topology, VERSION))
     assert len(set(placed.slots.values())) == 1
 
@@ -108,11 +108,11 @@ def test_hand_overs_differ_in_one_part_each() -> None:
 
 def test_the_dispatcher_costs_a_lookup_and_eight_bytes_per_tuple() -> None:
     specs = {s.variant: s for s in reassign_smoothing.runs(reassign_smoothing.EXPERIMENT.checked())}
-    usual, costed = CostModel(), reassign_smoothing.dispatching(specs["dispatcher-costed"].parameters)
-    assert costed is not None
+    usual = CostModel()
+    costed = reassign_smoothing.dispatching(usual, specs["dispatcher-costed"].parameters)
     assert costed.receive_us - usual.receive_us == pytest.approx(4.0)
     assert costed.header_bytes - usual.header_bytes == 8
-    assert reassign_smoothing.dispatching(specs["plain"].parameters) is None
+    assert reassign_smoothing.dispatching(usual, specs["plain"].parameters) == usual
 
 
 def test_the_overload_threshold_is_close_to_the_capacity_that_algorithm_1_fills() -> None:

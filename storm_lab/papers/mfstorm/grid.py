@@ -200,19 +200,13 @@ def describe(spec: RunSpec) -> EmulationSpec:
     times = ControlTimes()
     if JVM_START_S.name in given:
         times = replace(times, jvm_start_s=given.number(JVM_START_S.name))
-    duration_s = given.number("duration_s")
-    return EmulationSpec(
-        cluster=desktops(SCENARIOS[name].slots),
-        version=spec.storm_version,
-        topologies=(planned,),
-        scheduler=policy(scheduler, planned.topology.id, SCENARIOS[name].required),
-        duration_s=duration_s,
-        seed=spec.seed,
+    chosen = policy(scheduler, planned.topology.id, SCENARIOS[name].required)
+    return replace(
+        spec.described(desktops(SCENARIOS[name].slots), (planned,), chosen),
         services=services,
         times=times,
         window_s=WINDOW_S,
-        sample_every=spec.sample_every,
-        warm_up_s=min(given.number("warm_up_s"), duration_s / 2),
+        warm_up_s=min(given.number("warm_up_s"), given.number("duration_s") / 2),
     )
 
 

@@ -192,20 +192,14 @@ def describe(spec: RunSpec) -> EmulationSpec:
     setting = Setting.of(parameters)
     in_turn = parameters.text("supervisors") == SUPERVISORS_IN_TURN
     moves = RandomMoves(TOPOLOGY, setting.moved, FIRST_S, PERIOD_S, MOVABLE) if setting.moved else None
-    return EmulationSpec(
-        cluster=servers(),
-        version=VERSION,
-        topologies=(plan(parameters, spec.files["text"]),),
-        scheduler=DefaultScheduler(),
-        duration_s=parameters.number("duration_s"),
-        seed=spec.seed,
+    return replace(
+        spec.described(servers(), (plan(parameters, spec.files["text"]),), DefaultScheduler()),
         cost=cost_model(parameters),
         services=(moves,) if moves else (),
         migration=migration(setting),
         times=control_times(parameters),
         timers=timers(setting, parameters.number("supervisors_apart_s") if in_turn else None),
         window_s=WINDOW_S,
-        sample_every=spec.sample_every,
         warm_up_s=WARM_UP_S,
         unreached=Unreached.KEEP if parameters.text("messages") == MESSAGES_KEPT else None,
     )

@@ -134,16 +134,12 @@ def describe(spec: RunSpec) -> EmulationSpec:
     if variant.endswith(NO_PENALTY):
         cost = replace(cost, process_penalty=0.0, memory_slowdown=0.0)
     recorded = recordings.topology(run.topology)
-    return EmulationSpec(
-        cluster=recorded_hosts(spec.parameters.number("clock_mhz")),
-        version=spec.storm_version,
-        topologies=(plan(recorded, recordings.line_lengths, spec.parameters.number("character_us")),),
-        scheduler=DefaultScheduler(),
+    planned = plan(recorded, recordings.line_lengths, spec.parameters.number("character_us"))
+    cluster = recorded_hosts(spec.parameters.number("clock_mhz"))
+    return replace(
+        spec.described(cluster, (planned,), DefaultScheduler()),
         placement=checked_placement(run, recorded),
-        duration_s=spec.parameters.number("duration_s"),
-        seed=spec.seed,
         cost=cost,
-        sample_every=spec.sample_every,
         warm_up_s=spec.parameters.number("from_s"),
     )
 

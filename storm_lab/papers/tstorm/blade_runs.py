@@ -6,22 +6,19 @@ the initial consolidation and the smooth hand-over to an otherwise unchanged Sto
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from storm_lab.emulator.control.migration.method import MigrationMethod
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.service import Service
-from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.online_scheduling import STEADY_S, generator
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.model import Assignment, Cluster
 from storm_lab.monitoring.consolidation import InitialConsolidation
 from storm_lab.papers.tstorm.testbed import blades, costs_of
-from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
@@ -53,57 +50,26 @@ def lines_from_queue(parameters: Parameters, readers: int = 1) -> SourcePlan:
     )
 
 
-def storm_or_tstorm(
-    spec: RunSpec, plans: tuple[TopologyPlan, ...], *, cost: CostModel | None = None
-) -> EmulationSpec:
-    """Describe a run under Storm or T-Storm, as its parameters say; ``cost`` as in `on_blades`.
+def storm_or_tstorm(spec: RunSpec, plan: TopologyPlan) -> EmulationSpec:
+    """Describe a run of figures 5, 6 and 8, whose steady state begins after the re-assignment."""
+    steady_s = min(STEADY_S, spec.parameters.number("duration_s") * STEADY_FROM_SHARE)
+    return replace(on_blades(spec, plan), warm_up_s=steady_s)
 
-    Raises:
-        UserError: the scheduler refuses the run.
+
+def on_blades(spec: RunSpec, plan: TopologyPlan) -> EmulationSpec:
+    """Describe a run under Storm or T-Storm, as its parameters say; `UserError`: the scheduler refuses it.
+
+    Steady-state figures start at `STEADY_S`, or half-way through a shorter run.
     """
     services, migration = online_scheduling(spec.parameters)
-    steady_s = min(STEADY_S, spec.parameters.number("duration_s") * STEADY_FROM_SHARE)
-    return on_blades(spec, plans, DefaultScheduler(), services, migration, cost=cost, steady_s=steady_s)
-
-
-def on_blades(
-    spec: RunSpec,
-    plans: tuple[TopologyPlan, ...],
-    scheduler: Scheduler[Any],
-    services: tuple[Service, ...],
-    migration: MigrationMethod,
-    *,
-    placement: Assignment | None = None,
-    cost: CostModel | None = None,
-    steady_s: float | None = None,
-) -> EmulationSpec:
-    """Describe a run with Nimbus's own ``scheduler`` and the ``services`` in addition.
-
-    ``placement`` fixes the first assignment by hand. ``cost`` replaces the shared costs of the message path,
-    for a method that adds to them. Steady-state figures start at ``steady_s``; by default at `STEADY_S`, or
-    half-way through a shorter run.
-    """
-    duration_s = spec.parameters.number("duration_s")
-    return EmulationSpec(
-        cluster=blades_of(spec.parameters),
-        version=spec.storm_version,
-        topologies=plans,
-        scheduler=scheduler,
-        duration_s=duration_s,
-        seed=spec.seed,
+    return replace(
+        spec.described(blades(spec.parameters.integer("cores")), (plan,), DefaultScheduler()),
         services=services,
         migration=migration,
         window_s=spec.parameters.number("monitor_s"),
-        sample_every=spec.sample_every,
-        placement=placement,
-        cost=costs_of(spec.parameters, cost),
-        warm_up_s=min(STEADY_S, duration_s / 2) if steady_s is None else steady_s,
+        cost=costs_of(spec.parameters),
+        warm_up_s=min(STEADY_S, spec.parameters.number("duration_s") / 2),
     )
-
-
-def blades_of(parameters: Parameters) -> Cluster:
-    """The ten nodes of a run with these parameters."""
-    return blades(cores=parameters.integer("cores"))
 
 
 def online_scheduling(parameters: Parameters) -> tuple[tuple[Service, ...], MigrationMethod]:

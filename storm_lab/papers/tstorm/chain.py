@@ -6,6 +6,8 @@ The placement follows from the number of workers, as the default scheduler place
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
@@ -103,14 +105,8 @@ def settled_from_s(parameters: Parameters) -> float:
 
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run."""
-    return EmulationSpec(
-        cluster=section_iii(),
-        version=spec.storm_version,
-        topologies=(plan(spec),),
-        scheduler=DefaultScheduler(),
-        duration_s=spec.parameters.number("duration_s"),
-        seed=spec.seed,
-        sample_every=spec.sample_every,
+    return replace(
+        spec.described(section_iii(), (plan(spec),), DefaultScheduler()),
         warm_up_s=settled_from_s(spec.parameters),
         cost=costs_of(spec.parameters),
     )

@@ -204,7 +204,7 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run."""
-    return storm_or_tstorm(spec, (plan(spec),))
+    return storm_or_tstorm(spec, plan(spec))
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

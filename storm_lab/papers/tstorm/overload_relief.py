@@ -20,14 +20,10 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_seed, of_run, quotients
 from storm_lab.experiments.trial import Trial, runs_of, tried
 from storm_lab.model.assignment import Assignment
-from storm_lab.model.cluster import Cluster
 from storm_lab.model.executor import executors_of
-from storm_lab.model.topology import Topology
-from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm import log_stream, word_count
-from storm_lab.papers.tstorm.blade_runs import blades_of, on_blades, online_scheduling
+from storm_lab.papers.tstorm.blade_runs import on_blades
 from storm_lab.papers.tstorm.gamma_runs import at_time, processing_ms
-from storm_lab.schedulers.storm.default import DefaultScheduler
 
 RELIEVED = "tstorm"
 """Variant of the runs by which the claims are judged."""
@@ -55,12 +51,6 @@ GAMMAS: tuple[Parameter, ...] = (
         high=1.7,
     ),
 )
-
-
-def in_one_worker(topology: Topology, cluster: Cluster, version: StormVersion) -> Assignment:
-    """All executors of the topology in the first slot of the first node."""
-    slot = cluster.nodes[0].slots[0]
-    return Assignment.of((executor, slot) for executor in executors_of(topology, version))
 
 
 def relief_runs(
@@ -120,9 +110,10 @@ def describe_log_stream(spec: RunSpec) -> EmulationSpec:
 
 
 def _describe(spec: RunSpec, plan: TopologyPlan) -> EmulationSpec:
-    services, migration = online_scheduling(spec.parameters)
-    first = in_one_worker(plan.topology, blades_of(spec.parameters), spec.storm_version)
-    return on_blades(spec, (plan,), DefaultScheduler(), services, migration, placement=first)
+    described = on_blades(spec, plan)
+    slot = described.cluster.nodes[0].slots[0]
+    executors = executors_of(plan.topology, spec.storm_version)
+    return replace(described, placement=Assignment.of((executor, slot) for executor in executors))
 
 
 def detected_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:

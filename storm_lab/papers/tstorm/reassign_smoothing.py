@@ -21,11 +21,10 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measurement, of_run
 from storm_lab.papers.tstorm import word_count
-from storm_lab.papers.tstorm.blade_runs import on_blades, online_scheduling
+from storm_lab.papers.tstorm.blade_runs import on_blades
 from storm_lab.papers.tstorm.gamma_runs import COMPARED_FROM_S, FIRST_SCHEDULE_S, processing_ms
 from storm_lab.papers.tstorm.testbed import COMMON, tstorm_variant
 from storm_lab.papers.tstorm.word_count import WORKLOAD
-from storm_lab.schedulers.storm.default import DefaultScheduler
 
 SLUG = "tstorm-reassign-smoothing"
 
@@ -97,9 +96,9 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run with the hand-over that its variant names."""
-    services, _ = online_scheduling(spec.parameters)
-    plans, cost = (word_count.plan(spec),), dispatching(spec.parameters)
-    return on_blades(spec, plans, DefaultScheduler(), services, hand_over(spec.variant), cost=cost)
+    described = on_blades(spec, word_count.plan(spec))
+    cost = dispatching(described.cost, spec.parameters)
+    return replace(described, migration=hand_over(spec.variant), cost=cost)
 
 
 def hand_over(variant: str) -> MigrationMethod:
@@ -114,14 +113,13 @@ def hand_over(variant: str) -> MigrationMethod:
     return methods.get(variant, Smooth())
 
 
-def dispatching(parameters: Parameters) -> CostModel | None:
-    """The shared costs plus those of the dispatcher; None if the run does not ask for them.
+def dispatching(usual: CostModel, parameters: Parameters) -> CostModel:
+    """The usual costs, plus those of the dispatcher if the run asks for them.
 
     Every tuple from another worker is longer by an assignment id, and its receiver pays for the look-up.
     """
     if "dispatch_us" not in parameters:
-        return None
-    usual = CostModel()
+        return usual
     return replace(
         usual,
         receive_us=usual.receive_us + parameters.number("dispatch_us"),

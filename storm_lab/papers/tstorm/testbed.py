@@ -66,6 +66,8 @@ PROCESS_PENALTY = Parameter(
     low=0.0,
     high=1.0,
 )
+WARM_UP_CALLS = "warm_up_calls"
+"""Constant of the cost model that a trial of the Throughput Test sets."""
 TWO_CORES = {"cores": 2, "process_penalty": 1.0}
 """Blades with two single-core processors, whose caches a second worker process takes away: the other meaning
 of "dual 2.0 GHz Xeon". Figure 5(c) contradicts it: two such nodes cannot carry the Throughput Test while its
@@ -74,10 +76,10 @@ spouts sleep 5 ms.
 TWO_CORES_NAME = "two cores a blade, code twice as dear beside another process"
 
 
-def costs_of(parameters: Parameters, cost: CostModel | None = None) -> CostModel:
-    """The shared costs with the constants that a run's parameters set; ``cost`` replaces the shared ones."""
-    known = [p.name for p in (SERVICE_CV, RESIDENT, PROCESS_PENALTY) if p.name in parameters]
-    return replace(cost or CostModel(), **{name: parameters.number(name) for name in known})
+def costs_of(parameters: Parameters) -> CostModel:
+    """The shared costs with the constants that a run's parameters set."""
+    known = (SERVICE_CV.name, RESIDENT.name, PROCESS_PENALTY.name, WARM_UP_CALLS)
+    return replace(CostModel(), **{name: parameters.number(name) for name in known if name in parameters})
 
 
 COMMON: tuple[Parameter, ...] = (

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
-from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
@@ -32,6 +30,7 @@ from storm_lab.papers.tstorm.testbed import (
     HALF_HEAPS_NAME,
     STORM,
     VERSION,
+    WARM_UP_CALLS,
     tstorm_variant,
 )
 from storm_lab.workloads.build import build_trace
@@ -154,7 +153,7 @@ def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 def _warm_ups(parameters: Parameters) -> tuple[Trial, ...]:
     return tried(
         parameters,
-        "warm_up_calls",
+        WARM_UP_CALLS,
         "u{}",
         "code that is warm half-way after {} calls",
         claims=("tstorm-fig5a-storm-stable", "tstorm-fig5b-stable"),
@@ -179,11 +178,8 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
-    """Describe one run; a trial's ``warm_up_calls`` replaces the shared length of the warm-up."""
-    cost = CostModel()
-    if "warm_up_calls" in spec.parameters:
-        cost = replace(cost, warm_up_calls=spec.parameters.number("warm_up_calls"))
-    return storm_or_tstorm(spec, (plan(spec),), cost=cost)
+    """Describe one run."""
+    return storm_or_tstorm(spec, plan(spec))
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

@@ -251,7 +251,7 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run; in a counterfactual one, the removed costs of a further process are 0."""
-    described = storm_or_tstorm(spec, (plan(spec),))
+    described = storm_or_tstorm(spec, plan(spec))
     if "spared" not in spec.parameters:
         return described
     removed = dict.fromkeys(REMOVED_COSTS[spec.parameters.text("spared")], 0.0)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameters
@@ -15,7 +14,6 @@ from storm_lab.league.stage import SAMPLE_EVERY, SETTLE_S
 from storm_lab.papers.tstorm.blade_runs import on_blades
 from storm_lab.papers.tstorm.testbed import VERSION
 from storm_lab.papers.tstorm.word_count import PARAMETERS, plan
-from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.text import load_text
 
 
@@ -40,7 +38,7 @@ class WordCountStage:
 
     def describe(self, entrant: Entrant, spec: RunSpec) -> EmulationSpec:
         """Describe the run of an entrant."""
-        run = on_blades(spec, (plan(spec),), DefaultScheduler(), (), Restart())
+        run = on_blades(spec, plan(spec))
         return entrant.applied(replace(run, settle_s=SETTLE_S), spec.parameters)
 
 

@@ -7,6 +7,7 @@ The full rate is 113 thousand root tuples per second. A bundle of k is k tuples 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import pandas as pd
@@ -158,18 +159,11 @@ def counting(
     150 thousand pairs of tasks that exchange tuples.
     """
     delays = spec.parameters.flag("delays") if "delays" in spec.parameters else True
-    return EmulationSpec(
-        cluster=cluster,
-        version=spec.storm_version,
-        topologies=(plan(spec, ramped=ramped),),
-        scheduler=default_scheduler(
-            spec.parameters.text("slot_order") if "slot_order" in spec.parameters else IN_TURN
-        ),
-        duration_s=duration_s,
-        seed=spec.seed,
+    order = spec.parameters.text("slot_order") if "slot_order" in spec.parameters else IN_TURN
+    return replace(
+        spec.described(cluster, (plan(spec, ramped=ramped),), default_scheduler(order), duration_s),
         faults=faults,
         window_s=window_s,
-        sample_every=spec.sample_every,
         bundle=Bundle(spec.parameters.integer("bundle"), delays),
         warm_up_s=warm_up_s,
     )

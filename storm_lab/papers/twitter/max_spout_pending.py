@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import pandas as pd
@@ -135,18 +136,11 @@ def describe(spec: RunSpec) -> EmulationSpec:
     if "first_limit" in values:
         settings = TunerSettings(first=values.integer("first_limit"), similar=values.number("similar"))
         services = (PendingTuning(TOPOLOGY, values.number("period_s"), settings, CommittedOffset()),)
-    duration_s = values.number("duration_s")
-    return EmulationSpec(
-        cluster=machines(1),
-        version=spec.storm_version,
-        topologies=(plan(spec),),
-        scheduler=DefaultScheduler(),
-        duration_s=duration_s,
-        seed=spec.seed,
+    return replace(
+        spec.described(machines(1), (plan(spec),), DefaultScheduler()),
         services=services,
         window_s=60.0,
-        sample_every=spec.sample_every,
-        warm_up_s=duration_s / 2,
+        warm_up_s=values.number("duration_s") / 2,
     )
 
 

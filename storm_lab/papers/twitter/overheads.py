@@ -184,17 +184,12 @@ def cost_model(message_factor: float) -> CostModel:
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run."""
     values = spec.parameters
-    return EmulationSpec(
-        cluster=machines(values.integer("machines")),
-        version=spec.storm_version,
-        topologies=(plan(spec),),
-        scheduler=DefaultScheduler(),
-        duration_s=SETTLED_S + MINUTE_S,
-        seed=spec.seed,
+    cluster = machines(values.integer("machines"))
+    return replace(
+        spec.described(cluster, (plan(spec),), DefaultScheduler(), SETTLED_S + MINUTE_S),
         cost=cost_model(values.number("message_factor")),
         # CPU of the last minute gets its own window; traffic is not read.
         window_s=SETTLED_S,
-        sample_every=spec.sample_every,
         bundle=Bundle(values.integer("bundle")),
         warm_up_s=SETTLED_S,
     )

@@ -94,15 +94,9 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run."""
-    return EmulationSpec(
-        cluster=machines(MACHINES),
-        version=spec.storm_version,
-        topologies=(plan(spec),),
-        scheduler=DefaultScheduler(),
-        duration_s=spec.parameters.number("duration_s"),
-        seed=spec.seed,
+    return replace(
+        spec.described(machines(MACHINES), (plan(spec),), DefaultScheduler()),
         faults=FaultPlan.of_rows(failures(spec.parameters.text("scenario"))),
-        sample_every=spec.sample_every,
         warm_up_s=SETTLED_S,
     )
 

@@ -176,13 +176,8 @@ def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run: the control plane alone."""
     values = spec.parameters
     workers, duration_s = values.integer("workers"), values.number("duration_s")
-    return EmulationSpec(
-        cluster=machines(-(-workers // SLOTS), SLOTS),
-        version=VERSION,
-        topologies=topologies(workers),
-        scheduler=DefaultScheduler(),
-        duration_s=duration_s,
-        seed=spec.seed,
+    return replace(
+        spec.described(machines(-(-workers // SLOTS), SLOTS), topologies(workers), DefaultScheduler()),
         # In the paper late heartbeats kill workers, so their age counts, not when Nimbus saw them change.
         timers=replace(
             timers_of(VERSION),
