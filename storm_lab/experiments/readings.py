@@ -140,21 +140,24 @@ def value_of(table: pd.DataFrame, column: str, variant: str, seeds: Sequence[int
     return by_seed(table, variant, seeds, first)
 
 
+def per_seed(combine: Callable[..., float | None], *samples: Sequence[Any]) -> Samples:
+    """Combine the values of each seed; None for a seed that lacks one of them."""
+    return [None if None in values else combine(*values) for values in zip(*samples, strict=True)]
+
+
 def quotients(new: Sequence[float | None], old: Sequence[float | None]) -> Samples:
     """``new / old`` seed by seed; None if either is missing or ``old`` is 0."""
-    return [
-        a / b if a is not None and b is not None and b > 0 else None for a, b in zip(new, old, strict=True)
-    ]
+    return per_seed(lambda a, b: a / b if b > 0 else None, new, old)
 
 
 def changes(new: Sequence[float | None], old: Sequence[float | None]) -> Samples:
     """``100 * (new / old - 1)`` seed by seed, in percent: the usual meaning of "x % higher"."""
-    return [None if ratio is None else 100 * (ratio - 1) for ratio in quotients(new, old)]
+    return per_seed(lambda ratio: 100 * (ratio - 1), quotients(new, old))
 
 
 def reductions(new: Sequence[float | None], old: Sequence[float | None]) -> Samples:
     """``100 * (1 - new / old)`` seed by seed, in percent: what T-Storm calls speedup."""
-    return [None if ratio is None else 100 * (1 - ratio) for ratio in quotients(new, old)]
+    return per_seed(lambda ratio: 100 * (1 - ratio), quotients(new, old))
 
 
 def measured(samples: Sequence[float | None], *, label: str = "") -> Measured:

@@ -12,7 +12,7 @@ from storm_lab.experiments.measurement import Basis
 from storm_lab.model import Assignment, Component, Topology
 from storm_lab.model.version import V0_8_2
 from storm_lab.papers.registry import experiment
-from storm_lab.papers.twitter.event_counting import latency_ms, million_a_minute, plan
+from storm_lab.papers.twitter.event_counting import plan
 from storm_lab.papers.twitter.machine_removal import SLUG, removals, runs
 from storm_lab.papers.twitter.machine_removal_measures import (
     FETCH_READING,
@@ -67,12 +67,6 @@ def test_three_machines_fail_at_the_end_of_every_stage_but_the_last() -> None:
     assert len(at) == MACHINES[0] - MACHINES[-1] == 12
     assert at[:3] == [(900.0, "machine14"), (900.0, "machine15"), (900.0, "machine16")]
     assert at[-1] == (3600.0, "machine07")
-
-
-def test_bundled_rates_and_latencies_are_converted_back() -> None:
-    assert million_a_minute(1000.0, 100) == pytest.approx(6.0)
-    assert latency_ms(2340.0, 300) == pytest.approx(7.8)
-    assert million_a_minute(None, 100) is latency_ms(None, 100) is None
 
 
 def test_a_disturbance_ends_after_the_last_minute_off_the_level() -> None:

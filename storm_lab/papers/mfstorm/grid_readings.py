@@ -15,7 +15,15 @@ from dataclasses import replace
 import pandas as pd
 
 from storm_lab.experiments.measurement import Basis, Measurement
-from storm_lab.experiments.readings import Samples, Tables, changes, measurement, quotients, value_of
+from storm_lab.experiments.readings import (
+    Samples,
+    Tables,
+    changes,
+    measurement,
+    per_seed,
+    quotients,
+    value_of,
+)
 from storm_lab.papers.mfstorm.grid import READING_S, variant
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, SCHEDULERS, comparable, refusal
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
@@ -104,11 +112,7 @@ def share(cells: Cells, kind: str, baseline: str) -> Samples:
 
 def averaged(parts: Sequence[Samples], factor: float = 1.0) -> Samples:
     """Mean of several readings, seed by seed, times ``factor``; None if one of them is None."""
-    means: Samples = []
-    for values in zip(*parts, strict=True):
-        known = [value for value in values if value is not None]
-        means.append(factor * sum(known) / len(known) if len(known) == len(values) else None)
-    return means
+    return per_seed(lambda *values: factor * sum(values) / len(values), *parts)
 
 
 def quotients_and_improvements(cells: Cells, kind: str, baselines: Sequence[str]) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from math import inf
 
 import pandas as pd
 
-from storm_lab.experiments.readings import Samples, Tables, by_seed, of_run
+from storm_lab.experiments.readings import Samples, Tables, by_seed, of_run, per_seed, value_of
 from storm_lab.papers.nstorm.testbed import FIRST_S, PERIOD_S
 
 LEVELS = (20, 40, 60, 80, 100)
@@ -35,11 +35,8 @@ def smooth_per_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
 
 
 def _of_level(tables: Tables, variant: str, seeds: Sequence[int], level: int, column: str) -> Samples:
-    def read(rows: pd.DataFrame) -> float | None:
-        known = rows.loc[rows["level"] == level, column].dropna()
-        return float(known.iloc[0]) if len(known) else None
-
-    return by_seed(tables.degradation, variant, seeds, read)
+    rows = tables.degradation
+    return value_of(rows[rows["level"] == level], column, variant, seeds)
 
 
 def _low_s(seconds: pd.DataFrame, smooth: float, level: int, from_s: float, to_s: float = inf) -> float:
@@ -58,14 +55,12 @@ def degraded_against_s(
 
     ``smooth`` holds a mean of other runs for each seed, so permanent costs become visible, too.
     """
-    found: Samples = []
-    for seed, mean in zip(seeds, smooth, strict=True):
+
+    def low_s(seed: int, mean: float) -> float | None:
         seconds = of_run(tables.throughput_1s, variant, seed)
-        if mean is None or not len(seconds):
-            found.append(None)
-        else:
-            found.append(_low_s(seconds, mean, level, FIRST_S))
-    return found
+        return _low_s(seconds, mean, level, FIRST_S) if len(seconds) else None
+
+    return per_seed(low_s, seeds, smooth)
 
 
 def moves_s(tables: Tables, variant: str, seed: int) -> list[float]:

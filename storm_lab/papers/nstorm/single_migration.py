@@ -15,6 +15,7 @@ from storm_lab.experiments.readings import (
     by_label,
     changes,
     measurement,
+    per_seed,
     quotients,
     reductions,
 )
@@ -171,7 +172,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     each = {name: mean_per_move_s(tables, name, seeds, 60) for name in methods}
     stopped = mean_per_move_s(tables, storm, seeds, 100)
     shortest = min_per_move_s(tables, PRINTED.variant, seeds, 100)
-    quarter = [None if s is None else s / parameters.number("duration_s") for s in low[star]]
+    quarter = per_seed(lambda low_s: low_s / parameters.number("duration_s"), low[star])
     reduced = {
         "against-storm": reductions(low[ours], low[storm]),
         "against-storm-star": reductions(low[ours], low[star]),
@@ -244,12 +245,7 @@ def wait_for(
 
 def _spread(methods: list[Samples]) -> Samples:
     """Per seed: how far the slowest method is below the fastest, in per cent."""
-    spreads: Samples = []
-    for rates in zip(*methods, strict=True):
-        known = [rate for rate in rates if rate is not None]
-        complete = len(known) == len(rates) and max(known) > 0
-        spreads.append(100 * (1 - min(known) / max(known)) if complete else None)
-    return spreads
+    return per_seed(lambda *rates: 100 * (1 - min(rates) / max(rates)) if max(rates) > 0 else None, *methods)
 
 
 _METHODS = ("storm-wait14.5-m1", STAR.variant, NSTORM.variant)

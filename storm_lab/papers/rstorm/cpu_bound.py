@@ -32,11 +32,12 @@ from storm_lab.experiments.readings import (
     measured,
     measurement,
     of_run,
+    per_seed,
     quotients,
     value_of,
 )
 from storm_lab.experiments.trial import TRIALS, Trial, explained, runs_of
-from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, on_emulab, scheduler_of, topology_plan
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, on_emulab, topology_plan
 from storm_lab.papers.rstorm.layouts import ASKED_WORKERS, MICRO, layout
 from storm_lab.papers.rstorm.sinks import UNIT, gains, rates_of
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
@@ -139,7 +140,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
     # The parameter is CPU on these machines, but a trace holds CPU at the cost model's clock.
     effort = Effort(work_us=values.number("work_ms") * 1000.0 * clock_mhz / CostModel().reference_mhz)
     plan = topology_plan(made.topology, made.definitions, (), effort=effort, timed=True)
-    described = on_emulab(spec, emulab(core_mhz=clock_mhz), (plan,), scheduler_of(values.text("scheduler")))
+    described = on_emulab(spec, emulab(core_mhz=clock_mhz), plan)
     return replace(described, cost=replace(described.cost, idle_jvm_share=values.number("idle_share")))
 
 
@@ -277,8 +278,7 @@ def _measure_ceiling(
     for t in ("linear", "diamond"):
         slower, ours = (latency(tables, t, name, seeds) for name in (default_setting(t), rstorm_setting(t)))
         later.append(measured(quotients(slower, ours)))
-        change = [None if v is None else 100.0 * (1.0 / (1.0 + v / 100.0) - 1.0) for v in throughput[t]]
-        gained.append(measured(change))
+        gained.append(measured(per_seed(lambda v: 100.0 * (1.0 / (1.0 + v / 100.0) - 1.0), throughput[t])))
     furthest = max(gained, key=lambda m: float("inf") if m.value is None else abs(m.value))
     least = min(later, key=lambda m: float("-inf") if m.value is None else m.value)
     values = (

@@ -6,12 +6,13 @@ User code runs over words or lines, and by default the spouts never run empty.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.model import Assignment, Cluster, Topology
+from storm_lab.model import Cluster, Topology
 from storm_lab.papers.rstorm.recording import Definition
 from storm_lab.papers.rstorm.testbed import VERSION, emulab_costs
 from storm_lab.papers.rstorm.usercode import NO_EFFORT, WORD, Effort, bolt_of, spout_of
@@ -34,26 +35,16 @@ def scheduler_of(name: str) -> Scheduler[Any]:
     return known[name]
 
 
-def on_emulab(
-    spec: RunSpec,
-    cluster: Cluster,
-    plans: tuple[TopologyPlan, ...],
-    scheduler: Scheduler[Any],
-    *,
-    placement: Assignment | None = None,
-) -> EmulationSpec:
-    """Describe a run of length ``duration_s``, with means from ``from_s`` on; both are its parameters."""
-    return EmulationSpec(
-        cluster=cluster,
-        version=spec.storm_version,
-        topologies=plans,
-        scheduler=scheduler,
-        placement=placement,
-        duration_s=spec.parameters.number("duration_s"),
-        seed=spec.seed,
+def on_emulab(spec: RunSpec, cluster: Cluster, *plans: TopologyPlan) -> EmulationSpec:
+    """Describe a run under the ``scheduler``, by default Storm's, with means from ``from_s`` on.
+
+    Both are parameters of the run.
+    """
+    scheduler = spec.parameters.text("scheduler") if "scheduler" in spec.parameters else DEFAULT
+    return replace(
+        spec.described(cluster, plans, scheduler_of(scheduler)),
         cost=emulab_costs(),
         window_s=WINDOW_S,
-        sample_every=spec.sample_every,
         warm_up_s=spec.parameters.number("from_s"),
     )
 

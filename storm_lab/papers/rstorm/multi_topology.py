@@ -11,9 +11,9 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, by_label, measurement, quotients
+from storm_lab.experiments.readings import Tables, by_label, measurement, per_seed, quotients
 from storm_lab.experiments.trial import TRIALS, Trial, runs_of, with_trials
-from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS, on_emulab, scheduler_of
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS, on_emulab
 from storm_lab.papers.rstorm.layouts import YAHOO, layout
 from storm_lab.papers.rstorm.recording import Layout
 from storm_lab.papers.rstorm.sinks import UNIT, gains, sums_of
@@ -86,9 +86,8 @@ def submitted(parameters: Parameters) -> tuple[Layout, ...]:
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run."""
     values = spec.parameters
-    plans = tuple(plan(spec, made) for made in submitted(values))
     cluster = emulab(SHARED_MACHINES, core_mhz=values.number("clock_mhz"))
-    return on_emulab(spec, cluster, plans, scheduler_of(values.text("scheduler")))
+    return on_emulab(spec, cluster, *(plan(spec, made) for made in submitted(values)))
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
@@ -112,7 +111,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     }
     gained = gains(found[_PAGE_LOAD, RSTORM], found[_PAGE_LOAD, DEFAULT])
     orders = quotients(found[_PROCESSING, RSTORM], stopped)
-    per_s = [None if rate is None else rate / 10.0 for rate in stopped]
+    per_s = per_seed(lambda rate: rate / 10.0, stopped)
     labels = {DEFAULT: "default", RSTORM: "r-storm"}
     both = {f"{topology}/{labels[name]}": samples for (topology, name), samples in found.items()}
     gain, quotient = f"100 * (R-Storm / default - 1), {how}", f"R-Storm / default, {how}"

@@ -20,7 +20,7 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement
 from storm_lab.experiments.trial import TRIALS, Trial, runs_of
 from storm_lab.papers.rstorm import recorded_setup
-from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of, topology_plan
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, topology_plan
 from storm_lab.papers.rstorm.layouts import MICRO, layout
 from storm_lab.papers.rstorm.recording import Layout
 from storm_lab.papers.rstorm.sinks import gains, rates_of
@@ -97,7 +97,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
         made.topology, made.definitions, (), word=word, timed=spec.parameters.integer("window") > 0
     )
     cluster = emulab(spec.parameters.integer("machines"), core_mhz=spec.parameters.number("clock_mhz"))
-    return on_emulab(spec, cluster, (plan,), scheduler_of(spec.parameters.text("scheduler")))
+    return on_emulab(spec, cluster, plan)
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

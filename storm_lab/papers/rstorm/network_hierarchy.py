@@ -6,6 +6,8 @@ The latency is the time between the spout's emit and the tuple's entry into the 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
@@ -13,7 +15,7 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, value_of
 from storm_lab.model import Assignment, Component, Slot, Subscription, Topology
 from storm_lab.model.executor import executors_of
-from storm_lab.papers.rstorm.emulab_runs import DEFAULT, on_emulab, scheduler_of, topology_plan
+from storm_lab.papers.rstorm.emulab_runs import on_emulab, topology_plan
 from storm_lab.papers.rstorm.recording import Definition
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
 from storm_lab.papers.rstorm.usercode import FIELDS
@@ -75,8 +77,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
         TOPOLOGY, _DEFINITIONS, (), word=word, timed=True, lines_per_s=values.number("lines_per_s")
     )
     cluster = emulab(core_mhz=values.number("clock_mhz"))
-    at = placement(values.text("distance"))
-    return on_emulab(spec, cluster, (plan,), scheduler_of(DEFAULT), placement=at)
+    return replace(on_emulab(spec, cluster, plan), placement=placement(values.text("distance")))
 
 
 def hop_latency(tables: Tables, distance: str, seeds: tuple[int, ...]) -> Samples:

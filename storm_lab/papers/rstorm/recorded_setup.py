@@ -9,6 +9,7 @@ Processing were not recorded, so the schedulers place them, and nothing was cali
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from storm_lab.emulator.spec import EmulationSpec
@@ -17,14 +18,7 @@ from storm_lab.experiments.measurement import Basis
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.experiments.readings import Samples, Tables
 from storm_lab.experiments.trial import runs_of
-from storm_lab.papers.rstorm.emulab_runs import (
-    DEFAULT,
-    RSTORM,
-    SCHEDULERS,
-    on_emulab,
-    scheduler_of,
-    topology_plan,
-)
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS, on_emulab, topology_plan
 from storm_lab.papers.rstorm.recording import PACKAGED, load_recordings
 from storm_lab.papers.rstorm.sinks import gains_relative_to_new, rates_of
 from storm_lab.papers.rstorm.testbed import VERSION, recorded_hosts
@@ -69,14 +63,13 @@ def runs(slug: str, topologies: Sequence[str], parameters: Parameters) -> tuple[
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run."""
     values, recordings = spec.parameters, load_recordings(spec.files["recordings"])
-    recorded, scheduler = recordings.topology(values.text("topology")), values.text("scheduler")
+    recorded = recordings.topology(values.text("topology"))
     effort = Effort(values.number("character_us") if "character_us" in values else CHARACTER_US)
     lines = lines_of(recordings.line_lengths)
     plan = topology_plan(recorded.topology, recorded.definitions, lines, effort=effort)
-    made = recorded.runs.get(_RECORDED_AS[scheduler])
-    placement = None if made is None else made.placement
-    cluster = recorded_hosts(values.number("clock_mhz"))
-    return on_emulab(spec, cluster, (plan,), scheduler_of(scheduler), placement=placement)
+    made = recorded.runs.get(_RECORDED_AS[values.text("scheduler")])
+    described = on_emulab(spec, recorded_hosts(values.number("clock_mhz")), plan)
+    return replace(described, placement=None if made is None else made.placement)
 
 
 def gains(tables: Tables, topology: str, seeds: Sequence[int], from_s: float) -> tuple[Samples, Basis]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from storm_lab.experiments.readings import Samples, Tables, by_seed, changes, measured, reductions
+from storm_lab.experiments.readings import Samples, Tables, by_seed, changes, measured, per_seed, reductions
 from storm_lab.experiments.trial import Trial, variant_of
 from storm_lab.papers.rstorm.layouts import layout
 
@@ -52,7 +52,7 @@ def sums_of(tables: Tables, topology: str, variant: str, seeds: Sequence[int], f
     """As `rates_of`, but summed over the output bolts, as Processing's number in figure 13 implies."""
     count = len(layout(topology).sinks)
     rates = rates_of(tables, topology, variant, seeds, from_s)
-    return [None if rate is None else rate * count for rate in rates]
+    return per_seed(lambda rate: rate * count, rates)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement
 from storm_lab.experiments.trial import TRIALS, Trial, runs_of
 from storm_lab.papers.rstorm import recorded_setup
-from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, scheduler_of, topology_plan
+from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, topology_plan
 from storm_lab.papers.rstorm.layouts import YAHOO, layout
 from storm_lab.papers.rstorm.recording import Layout
 from storm_lab.papers.rstorm.sinks import gains, rates_of
@@ -134,7 +134,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
     values = spec.parameters
     made = layout(values.text("topology"), workers=values.integer("workers"))
     cluster = emulab(values.integer("machines"), core_mhz=values.number("clock_mhz"))
-    return on_emulab(spec, cluster, (plan(spec, made),), scheduler_of(values.text("scheduler")))
+    return on_emulab(spec, cluster, plan(spec, made))
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

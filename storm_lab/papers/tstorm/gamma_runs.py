@@ -17,6 +17,7 @@ from storm_lab.experiments.readings import (
     mean_over,
     measurement,
     of_run,
+    per_seed,
     reductions,
     value_of,
 )
@@ -77,14 +78,12 @@ def gain_claim(
 
 def minute_from(tables: Tables, variant: str, seeds: Sequence[int], starts: Samples) -> Samples:
     """Mean processing time of the minute that starts with the bin of each seed's start."""
-    means: Samples = []
-    for seed, start in zip(seeds, starts, strict=True):
-        if start is None:
-            means.append(None)
-            continue
+
+    def mean(seed: int, start: float) -> float | None:
         low = start // 10 * 10
-        means += processing_ms(tables, variant, (seed,), low, low + _SECONDS_A_MINUTE)
-    return means
+        return processing_ms(tables, variant, (seed,), low, low + _SECONDS_A_MINUTE)[0]
+
+    return per_seed(mean, seeds, starts)
 
 
 def consolidated_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:

@@ -17,7 +17,7 @@ from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Describe, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Samples, Tables, by_seed, of_run, quotients
+from storm_lab.experiments.readings import Samples, Tables, by_seed, of_run, per_seed, quotients
 from storm_lab.experiments.trial import Trial, runs_of, tried
 from storm_lab.model.assignment import Assignment
 from storm_lab.model.executor import executors_of
@@ -130,10 +130,11 @@ def reassigned_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
 
 def before_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Mean processing time in the minute before the first re-assignment."""
-    return [
-        None if at is None else processing_ms(tables, variant, (seed,), at - BEFORE_S, at)[0]
-        for seed, at in zip(seeds, reassigned_s(tables, variant, seeds), strict=True)
-    ]
+    return per_seed(
+        lambda seed, at: processing_ms(tables, variant, (seed,), at - BEFORE_S, at)[0],
+        seeds,
+        reassigned_s(tables, variant, seeds),
+    )
 
 
 def after_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
@@ -142,12 +143,11 @@ def after_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     None for a seed in which more than `MAX_FAILED_SHARE` of all tuples fail after that time. The few that
     complete do not represent the topology.
     """
-    levels = processing_ms(tables, variant, seeds, SETTLED_S)
-    lost = failed_share(tables, variant, seeds)
-    return [
-        None if share is None or share > MAX_FAILED_SHARE else level
-        for level, share in zip(levels, lost, strict=True)
-    ]
+    return per_seed(
+        lambda level, share: level if share <= MAX_FAILED_SHARE else None,
+        processing_ms(tables, variant, seeds, SETTLED_S),
+        failed_share(tables, variant, seeds),
+    )
 
 
 def drop(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
@@ -168,10 +168,9 @@ def failed_share(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
 
 def nodes_at(tables: Tables, variant: str, seeds: Sequence[int], times_s: Samples) -> Samples:
     """Number of nodes with an executor at each seed's time."""
-    return [
-        None if at is None else at_time(tables.occupancy, "nodes", variant, (seed,), at)[0]
-        for seed, at in zip(seeds, times_s, strict=True)
-    ]
+    return per_seed(
+        lambda seed, at: at_time(tables.occupancy, "nodes", variant, (seed,), at)[0], seeds, times_s
+    )
 
 
 def first_schedule_nodes(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:

@@ -19,7 +19,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measurement, of_run
+from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measurement, of_run, per_seed
 from storm_lab.papers.tstorm import word_count
 from storm_lab.papers.tstorm.blade_runs import on_blades
 from storm_lab.papers.tstorm.gamma_runs import COMPARED_FROM_S, FIRST_SCHEDULE_S, processing_ms
@@ -163,15 +163,12 @@ def reassigned_s(tables: Tables, variant: str, seed: int) -> float | None:
 
 def lost(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Root tuples that fail or are lost during the re-assignment."""
-    found: Samples = []
-    for seed in seeds:
-        at = reassigned_s(tables, variant, seed)
-        if at is None:
-            found.append(None)
-        else:
-            rows = _around(of_run(tables.failures_10s, variant, seed), at)
-            found.append(float(rows["failed"].sum() + rows["lost"].sum()))
-    return found
+
+    def count(seed: int, at: float) -> float:
+        rows = _around(of_run(tables.failures_10s, variant, seed), at)
+        return float(rows["failed"].sum() + rows["lost"].sum())
+
+    return per_seed(count, seeds, [reassigned_s(tables, variant, seed) for seed in seeds])
 
 
 def excess_ms_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
@@ -180,20 +177,19 @@ def excess_ms_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     A root tuple that fails or is lost counts with its timeout. A mean over completed tuples alone would
     reward a hand-over for its losses.
     """
-    found: Samples = []
-    for seed in seeds:
-        at = reassigned_s(tables, variant, seed)
-        level = None if at is None else processing_ms(tables, variant, (seed,), at - BEFORE_S, at)[0]
-        if at is None or level is None:
-            found.append(None)
-        else:
-            done = _around(of_run(tables.latency_10s, variant, seed), at).set_index("t_s")
-            rows = _around(of_run(tables.failures_10s, variant, seed), at).set_index("t_s")
-            gone = rows["failed"] + rows["lost"]
-            took_ms = (done["processing_mean_ms"] * done["tuples"]).add(gone * TIME_OUT_MS, fill_value=0.0)
-            means = took_ms / done["tuples"].add(gone, fill_value=0.0)
-            found.append(float((means.dropna() - level).sum() * _BIN_S))
-    return found
+
+    def area(seed: int, at: float) -> float | None:
+        level = processing_ms(tables, variant, (seed,), at - BEFORE_S, at)[0]
+        if level is None:
+            return None
+        done = _around(of_run(tables.latency_10s, variant, seed), at).set_index("t_s")
+        rows = _around(of_run(tables.failures_10s, variant, seed), at).set_index("t_s")
+        gone = rows["failed"] + rows["lost"]
+        took_ms = (done["processing_mean_ms"] * done["tuples"]).add(gone * TIME_OUT_MS, fill_value=0.0)
+        means = took_ms / done["tuples"].add(gone, fill_value=0.0)
+        return float((means.dropna() - level).sum() * _BIN_S)
+
+    return per_seed(area, seeds, [reassigned_s(tables, variant, seed) for seed in seeds])
 
 
 def _around(bins: pd.DataFrame, at_s: float) -> pd.DataFrame:

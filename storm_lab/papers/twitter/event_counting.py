@@ -2,7 +2,7 @@
 
 The full rate is 113 thousand root tuples per second. A bundle of k is k tuples played as one at k-fold cost
 (`storm_lab.emulator.bundle`). The logs of such runs count bundles and contain stretched latencies.
-`million_a_minute`, `latency_ms` and `series` convert the pipeline's results back to tuples and milliseconds.
+`series` converts the pipeline's results back to tuples and milliseconds.
 """
 
 from __future__ import annotations
@@ -174,13 +174,3 @@ def series(throughput: pd.DataFrame, latency: pd.DataFrame, bundle: int) -> pd.D
     rates = throughput.set_index("t_s")["acked_per_s"].sort_index()
     means = latency.set_index("t_s")["complete_mean_ms"].reindex(rates.index)
     return pd.DataFrame({"throughput": rates * bundle * 60 / 1e6, "latency": means / bundle})
-
-
-def million_a_minute(acked_per_s: float | None, bundle: int) -> float | None:
-    """Convert bundles acked per second to million tuples per minute."""
-    return None if acked_per_s is None else acked_per_s * bundle * 60 / 1e6
-
-
-def latency_ms(stretched_ms: float | None, bundle: int) -> float | None:
-    """Convert a latency from the log of a run with bundles to that of a single tuple."""
-    return None if stretched_ms is None else stretched_ms / bundle

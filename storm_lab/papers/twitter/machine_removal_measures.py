@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -15,9 +15,10 @@ from storm_lab.experiments.readings import (
     mean_over,
     measurement,
     of_run,
+    per_seed,
 )
 from storm_lab.experiments.trial import Trial, explained
-from storm_lab.papers.twitter.event_counting import latency_ms, million_a_minute, series
+from storm_lab.papers.twitter.event_counting import series
 from storm_lab.papers.twitter.fetches import CHOSEN_ON
 from storm_lab.papers.twitter.testbed import SLOT_ORDERS
 from storm_lab.papers.twitter.timeline import MACHINES, Disturbance, disturbance, settled_from_s, stage_end_s
@@ -45,14 +46,14 @@ def throughput_by_stage(tables: Tables, parameters: Parameters, seeds: Sequence[
     """Million tuples acked per minute by machines, one value per seed: stable halves of the stages."""
     k = parameters.integer("bundle")
     means = _stable_means(tables.throughput_60s, "acked_per_s", parameters, seeds, weight="width_s")
-    return {machines: [million_a_minute(rate, k) for rate in rates] for machines, rates in means.items()}
+    return {machines: per_seed(lambda rate: rate * k * 60 / 1e6, rates) for machines, rates in means.items()}
 
 
 def latency_by_stage(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> dict[int, Samples]:
     """Mean complete latency in ms by number of machines, one value per seed: stable halves of the stages."""
     k = parameters.integer("bundle")
     means = _stable_means(tables.latency_60s, "complete_mean_ms", parameters, seeds, weight="tuples")
-    return {machines: [latency_ms(value, k) for value in values] for machines, values in means.items()}
+    return {machines: per_seed(lambda ms: ms / k, values) for machines, values in means.items()}
 
 
 def _stable_means(
@@ -185,16 +186,21 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def _spikes(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> tuple[Measurement, Measurement]:
-    by_seed = [disturbances(tables, parameters, seed, "latency") for seed in seeds]
-    rates = [disturbances(tables, parameters, seed, "throughput") for seed in seeds]
-    ratios = [_worst([d.peak / d.level if d else None for d in found], min) for found in by_seed]
-    settled = [
-        _worst([d.settled_s if d else None for d in (*found, *rate)], max)
-        for found, rate in zip(by_seed, rates, strict=True)
-    ]
+    # By removal, one of each seed.
+    spikes, drops = (
+        tuple(zip(*(disturbances(tables, parameters, seed, value) for seed in seeds), strict=True))
+        for value in ("latency", "throughput")
+    )
+
+    def longest(*found: Disturbance) -> float | None:
+        times = [each.settled_s for each in found if each.settled_s is not None]
+        return max(times) if len(times) == len(found) else None
+
+    ratios = per_seed(lambda *found: min(each.peak / each.level for each in found), *spikes)
+    settled = per_seed(longest, *spikes, *drops)
     heights = {
-        f"removal-{number}": [d.peak - d.level if d else None for d in own]
-        for number, own in enumerate(zip(*by_seed, strict=True), start=1)
+        f"removal-{number}": per_seed(lambda found: found.peak - found.level, own)
+        for number, own in enumerate(spikes, start=1)
     }
     height = "highest minute latency after a removal, less the mean of the second half of its stage"
     recovered = {"spike": ratios, "settled-after": settled}
@@ -206,8 +212,3 @@ def _spikes(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> tup
         by_label("twitter-spike-recover", recovered, unit="mixed", how=recovery),
         by_label("twitter-spike-size", heights, unit="ms", how=height),
     )
-
-
-def _worst(values: Sequence[float | None], choose: Callable[[Sequence[float]], float]) -> float | None:
-    known = [value for value in values if value is not None]
-    return choose(known) if len(known) == len(values) else None

@@ -27,6 +27,7 @@ from storm_lab.experiments.readings import (
     mean_over,
     measurement,
     of_run,
+    per_seed,
     quotients,
 )
 from storm_lab.model.topology import Topology
@@ -218,7 +219,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         [float(of_run(of_spouts, unreliable_variant(limit), seed)["emitted"].sum()) for seed in seeds]
         for limit in (smallest, NO_LIMIT)
     )
-    apart = [abs(a - b) for a, b in zip(limited, free, strict=True)]
+    apart = per_seed(lambda a, b: abs(a - b), limited, free)
     emitted = "tuples emitted by the spouts in the whole run"
     worst = f"lines acked from {tuned_from:g} s on with the worst first limit, over the best static one"
     return (

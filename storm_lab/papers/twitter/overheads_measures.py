@@ -14,7 +14,7 @@ import pandas as pd
 
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters
-from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, of_run
+from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, of_run, per_seed
 from storm_lab.papers.twitter.testbed import CORES
 
 ACKS_OFF = "storm-no-acks"
@@ -120,21 +120,17 @@ def measured(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
     def total_cpu(program: str, counts: Sequence[int | None]) -> Samples:
         """CPU of all machines, in % of a core, on the smallest number that keeps up."""
-        return [
-            None if count is None else count * cpu_percent(tables, on_machines(program, count), seed)
-            for count, seed in zip(counts, seeds, strict=True)
-        ]
+        return per_seed(
+            lambda count, seed: count * cpu_percent(tables, on_machines(program, count), seed), counts, seeds
+        )
 
     off: Samples = [cpu_percent(tables, on_machines(ACKS_OFF, 1), seed) for seed in seeds]
     needed_on = _needed(tables, parameters, ACKS_ON)
-    cost = [
-        (b - a) / a if a is not None and b is not None else None
-        for a, b in zip(
-            total_cpu(ACKS_OFF, _needed(tables, parameters, ACKS_OFF)),
-            total_cpu(ACKS_ON, needed_on),
-            strict=True,
-        )
-    ]
+    cost = per_seed(
+        lambda plain, acked: (acked - plain) / plain,
+        total_cpu(ACKS_OFF, _needed(tables, parameters, ACKS_OFF)),
+        total_cpu(ACKS_ON, needed_on),
+    )
     last = "CPU of a machine in the last minute"
     needed_by_java = [float(math.ceil(java / PHYSICAL_PERCENT))]
     rounded = "CPU of the reads over twelve cores, rounded up"
