@@ -14,6 +14,7 @@ from storm_lab.machine.places import DATA_VARIABLE
 from storm_lab.model import Assignment, Resources, Topology, executors_of
 from storm_lab.papers.algorithms import mfstorm, nstorm, rstorm, trees, tstorm, twitter
 from storm_lab.papers.algorithms.algorithms import EXPERIMENT, SLUG
+from storm_lab.papers.mfstorm.testbed import desktops
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.testbed import emulab
@@ -133,7 +134,7 @@ def test_the_spread_counts_nodes_without_executors() -> None:
 
 def test_mfstorm_fills_the_strongest_desktop_first_whatever_the_declared_order() -> None:
     assert mfstorm.filling_order() == ("D", "C", "A", "B")
-    assert [node.id for node in mfstorm.desktops(1).nodes] == ["A", "B", "C", "D"]
+    assert [node.id for node in desktops(1).nodes] == ["A", "B", "C", "D"]
 
 
 def test_rstorm_uses_more_machines_when_memory_binds_and_never_overcommits_it() -> None:

@@ -103,9 +103,8 @@ def test_the_other_schedulers_take_the_requested_slots_in_every_scenario(kind: s
 
 
 def test_isolation_uses_one_machine_per_requested_slot() -> None:
-    nodes = [
-        len(scheduling_result(ISOLATION, "word-count", name).assignment.nodes_used()) for name in SCENARIOS
-    ]
+    placed = (scheduling_result(ISOLATION, "word-count", each).assignment for each in SCENARIOS.values())
+    nodes = [len(assignment.nodes_used()) for assignment in placed]
     assert nodes == [1, 2, 3, 2, 3, 3]
 
 
@@ -139,7 +138,7 @@ def test_default_and_isolation_never_use_a_nodes_second_slot(kind: str) -> None:
         for name in SCENARIOS:
             for seed in range(3):
                 own, played = (
-                    scheduling_result(scheduler, kind, scenario, seed=seed).assignment
+                    scheduling_result(scheduler, kind, SCENARIOS[scenario], seed=seed).assignment
                     for scenario in (name, representative_scenario(name, scheduler))
                 )
                 assert own.slots == played.slots

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from storm_lab.experiments.measurement import Measurement, labelled, single
-from storm_lab.papers.mfstorm.starter import EXCLAMATION, WORD_COUNT, starter
-from storm_lab.papers.mfstorm.testbed import DESKTOPS, SCENARIOS, VERSION, desktops
-from storm_lab.schedulers import make_scheduler
-from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.papers.mfstorm.placement import scheduling_result
+from storm_lab.papers.mfstorm.starter import EXCLAMATION, WORD_COUNT
+from storm_lab.papers.mfstorm.testbed import DESKTOPS, SCENARIOS, Scenario
 from storm_lab.schedulers.papers.mfstorm import processing_power
 
 BASELINES = ("default", "isolation")
@@ -18,20 +17,12 @@ TOPOLOGIES = (WORD_COUNT, EXCLAMATION)
 """The tweet variants have the same shapes."""
 
 
-def nodes_in(scheduler: str, kind: str, slots: int, required: int) -> tuple[str, ...]:
-    """Nodes that the topology runs on; the isolation scheduler may use one machine per slot asked for."""
-    topology = starter(kind, required)
-    view = SchedulingView(
-        (topology,), desktops(slots), VERSION, isolated={kind: min(required, len(DESKTOPS))}
-    )
-    return make_scheduler(scheduler).schedule(view).assignment.nodes_used()
-
-
 def nodes_by_scenario(scheduler: str) -> dict[str, float | None]:
     """Number of nodes in each scenario; None where the topologies differ."""
     found: dict[str, float | None] = {}
     for name, scenario in SCENARIOS.items():
-        counts = {len(nodes_in(scheduler, kind, scenario.slots, scenario.required)) for kind in TOPOLOGIES}
+        results = [scheduling_result(scheduler, kind, scenario) for kind in TOPOLOGIES]
+        counts = {len(result.assignment.nodes_used()) for result in results}
         found[name] = counts.pop() if len(counts) == 1 else None
     return found
 
@@ -40,7 +31,8 @@ def filling_order() -> tuple[str, ...]:
     """Nodes in the order in which MF-Storm starts to use them as more slots are requested, one at a time."""
     order: list[str] = []
     for required in range(1, len(DESKTOPS) + 1):
-        order += sorted(set(nodes_in("mfstorm", WORD_COUNT, 1, required)) - set(order))
+        placed = scheduling_result("mfstorm", WORD_COUNT, Scenario(slots=1, required=required)).assignment
+        order += sorted(set(placed.nodes_used()) - set(order))
     return tuple(order)
 
 

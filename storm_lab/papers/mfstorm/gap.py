@@ -94,17 +94,17 @@ def gaps(kind: str, traffic: Mapping[tuple[Rank, Rank], float], seed: int) -> pd
     """
     known: dict[tuple[int, int, int], tuple[float, bool]] = {}
     rows = []
-    for scenario in SCENARIOS:
+    for name, scenario in SCENARIOS.items():
         for scheduler in SCHEDULERS:
-            if refusal(scheduler, kind, scenario):
+            if refusal(scheduler, kind, name):
                 continue
-            load = load_of(kind, SCENARIOS[scenario].required, traffic)
+            load = load_of(kind, scenario.required, traffic)
             placed = scheduling_result(scheduler, kind, scenario, load=load, seed=seed).assignment
             nodes = len(placed.nodes_used())
             if nodes > 1:
-                topology = starter(kind, SCENARIOS[scenario].required)
+                topology = starter(kind, scenario.required)
                 own, least, proven = _gap(topology, placed, load, seed, known)
-                rows.append((scenario, scheduler, nodes, own, least, own - least, "yes" if proven else "no"))
+                rows.append((name, scheduler, nodes, own, least, own - least, "yes" if proven else "no"))
     columns = ["scenario", "scheduler", "nodes", "inter-node %", "least %", "above least", "proven"]
     return pd.DataFrame(rows, columns=columns)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from storm_lab.model import MeasuredLoad
 from storm_lab.papers.mfstorm.starter import starter
-from storm_lab.papers.mfstorm.testbed import DESKTOPS, SCENARIOS, VERSION, desktops
+from storm_lab.papers.mfstorm.testbed import DESKTOPS, SCENARIOS, VERSION, Scenario, desktops
 from storm_lab.schedulers import make_scheduler
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.storm.isolation import IsolationParameters, IsolationScheduler
@@ -18,7 +18,8 @@ RAS = "resource-aware"
 MF_STORM = "mf-storm"
 SCHEDULERS = (DEFAULT, ISOLATION, RAS, MF_STORM)
 
-_NAMES = {DEFAULT: "default", RAS: "ras", MF_STORM: "mfstorm"}
+_NAMES = {RAS: "ras", MF_STORM: "mfstorm"}
+"""Names of the registry that differ from those in variants."""
 
 
 def policy(scheduler: str, kind: str, required: int) -> Scheduler[Any]:
@@ -29,16 +30,16 @@ def policy(scheduler: str, kind: str, required: int) -> Scheduler[Any]:
     """
     if scheduler == ISOLATION:
         return IsolationScheduler(IsolationParameters(machines=f"{kind}:{min(required, len(DESKTOPS))}"))
-    return make_scheduler(_NAMES[scheduler])
+    return make_scheduler(_NAMES.get(scheduler, scheduler))
 
 
 def scheduling_result(
-    scheduler: str, kind: str, scenario: str, *, load: MeasuredLoad | None = None, seed: int = 0
+    scheduler: str, kind: str, scenario: Scenario, *, load: MeasuredLoad | None = None, seed: int = 0
 ) -> SchedulingResult:
     """The scheduler's result for a newly submitted topology; without ``load``, a cold start."""
-    slots, required = SCENARIOS[scenario].slots, SCENARIOS[scenario].required
-    view = SchedulingView((starter(kind, required),), desktops(slots), VERSION, load=load, seed=seed)
-    return policy(scheduler, kind, required).schedule(view)
+    topology, cluster = starter(kind, scenario.required), desktops(scenario.slots)
+    view = SchedulingView((topology,), cluster, VERSION, load=load, seed=seed)
+    return policy(scheduler, kind, scenario.required).schedule(view)
 
 
 def representative_scenario(scenario: str, scheduler: str) -> str:
@@ -58,7 +59,7 @@ def representative_scenario(scenario: str, scheduler: str) -> str:
 @cache
 def _cold_start(scheduler: str, kind: str, scenario: str) -> SchedulingResult:
     """The result without load. Cached, because a search that ends in a refusal takes long."""
-    return scheduling_result(scheduler, kind, scenario)
+    return scheduling_result(scheduler, kind, SCENARIOS[scenario])
 
 
 def refusal(scheduler: str, kind: str, scenario: str) -> str:
