@@ -85,6 +85,10 @@ class Parameter:
         found = tuple(allowed.kind(item) for item in items)
         return found if isinstance(self.default, tuple) else found[0]
 
+    def tried(self, values: tuple[int, ...] | tuple[float, ...], doc: str) -> Parameter:
+        """The parameter ``<name>_tried``: a list of other values of this one."""
+        return replace(self, name=f"{self.name}_tried", default=values, doc=doc, chosen_on=())
+
     def parsed(self, text: str) -> ParameterValue:
         """Parse a text: ``1.8``, ``true``, ``1,1.8,2.2``, ``1-5``; `UserError` as `checked`."""
         if self.is_file and text not in self.choices:

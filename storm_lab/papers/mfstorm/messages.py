@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import cycle
 
 from storm_lab.workloads.splitmix import SplitMix
 from storm_lab.workloads.text import BOOK, GENERATED, Text, load_text
@@ -25,6 +26,9 @@ TWEETS = 5000
 TWEET_WORDS = 2500
 """Number of words of the tweet exclamation (same section)."""
 
+OWN = (GENERATED, BOOK)
+"""The project's own texts, of which samples as large as the paper's are taken."""
+
 _TWEET_CHARACTERS = 140
 _SHORTEST, _LONGEST = 20, 140
 """Lengths of generated messages, in characters; all lengths are equally frequent."""
@@ -35,42 +39,32 @@ _SEED = 7
 def sentences(choice: str) -> Text:
     """Five sentences cut from generated text or the book, or a file's lines; errors as in `load_text`."""
     text = load_text(choice)
-    if _is_own_file(choice):
+    if choice not in OWN:
         return Text(text.name, _with_words(text))
     words = _words(text)
     return Text(text.name, tuple(" ".join(next(words) for _ in range(size)) for size in SENTENCE_WORDS))
 
 
 def starter_words(choice: str) -> Text:
-    """The first five distinct words of four letters or more, or all distinct words of a file.
-
-    Raises:
-        UserError: as in `sentences`.
-    """
+    """The first five distinct words of four letters or more, or all of a file; errors as in `sentences`."""
     text = load_text(choice)
     words = tuple(dict.fromkeys(_words(text)))
-    if _is_own_file(choice):
-        return Text(text.name, words)
-    return Text(text.name, tuple(word for word in words if len(word) > 3)[:STARTER_WORDS])
+    if choice in OWN:
+        words = tuple(word for word in words if len(word) > 3)[:STARTER_WORDS]
+    return Text(text.name, words)
 
 
 def tweets(choice: str) -> Text:
-    """5,000 messages of up to 140 characters, or a file's first lines with words.
-
-    Raises:
-        UserError: as in `sentences`.
-    """
+    """5,000 messages of up to 140 characters, or a file's first lines with words; errors as above."""
     text = load_text(choice)
-    if _is_own_file(choice):
-        return Text(text.name, _with_words(text)[:TWEETS])
-    return _tweets_from(text)
+    return _tweets_from(text) if choice in OWN else Text(text.name, _with_words(text)[:TWEETS])
 
 
 @lru_cache(maxsize=2)
 def _tweets_from(text: Text) -> Text:
     """Messages made of a text's words, the same for every seed and grid."""
     draw = SplitMix(_SEED)
-    words = _endless(text)
+    words = cycle(_words(text))
     return Text(text.name, tuple(_message(words, draw) for _ in range(TWEETS)))
 
 
@@ -81,21 +75,12 @@ def tweet_words(choice: str) -> Text:
     return Text(made.name, tuple(words[:TWEET_WORDS]))
 
 
-def _is_own_file(choice: str) -> bool:
-    return choice not in (GENERATED, BOOK)
-
-
 def _with_words(text: Text) -> tuple[str, ...]:
     return tuple(line for line in text.lines if line.strip())
 
 
 def _words(text: Text) -> Iterator[str]:
     return (word for line in text.lines for word in line.split())
-
-
-def _endless(text: Text) -> Iterator[str]:
-    while True:
-        yield from _words(text)
 
 
 def _message(words: Iterator[str], draw: SplitMix) -> str:

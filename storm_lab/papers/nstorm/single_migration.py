@@ -19,7 +19,7 @@ from storm_lab.experiments.readings import (
     quotients,
     reductions,
 )
-from storm_lab.experiments.trial import Trial, under_trials, with_trials
+from storm_lab.experiments.trial import tried, under_trials, with_trials
 from storm_lab.papers.nstorm.durations import (
     ANSWERED,
     DEGRADED,
@@ -43,7 +43,7 @@ from storm_lab.papers.nstorm.runs import (
     trial_tag,
     with_other_readings,
 )
-from storm_lab.papers.nstorm.testbed import COMMON, FIRST_S, PERIOD_S
+from storm_lab.papers.nstorm.testbed import CALLS, COMMON, FIRST_S, PATIENCE, PERIOD_S
 
 SLUG = "nstorm-single-migration"
 
@@ -70,21 +70,14 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=0,
         high=60,
     ),
-    Parameter(
-        "calls_tried",
+    CALLS.tried(
         (1, 2, 8),
         "other numbers of concurrent calls, played with every patience of the callers, first seeds only",
-        low=1,
-        high=256,
     ),
-    Parameter(
-        "patience_s_tried",
+    PATIENCE.tried(
         (5.0,),
         "other patience of the callers, played with these numbers of calls: the time until a call whose "
         "tuples were lost in a move is repeated",
-        unit="s",
-        low=1,
-        high=600,
     ),
     Parameter(
         "trial_seeds", 2, "number of seeds with which other numbers of calls are played", low=1, high=100
@@ -125,15 +118,8 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     for calls, patience_s, tag in callers_tried(parameters):
         played = run_specs(few.changed(calls=calls, patience_s=patience_s), (STAR, NSTORM))
         specs += [replace(spec, variant=spec.variant + tag) for spec in played]
-    cold = [
-        Trial(
-            f"warm{factor:g}",
-            f"cold code {factor:g} times as dear",
-            {"warm_up_factor": factor},
-            requested=True,
-        )
-        for factor in dict.fromkeys(parameters.numbers("warm_up_factors_tried"))
-    ]
+    label = "cold code {} times as dear"
+    cold = tried(parameters, "warm_up_factor", "warm{}", label, listed="warm_up_factors_tried")
     return (*specs, *under_trials(lambda values: run_specs(values, methods), parameters, cold))
 
 

@@ -21,7 +21,7 @@ from storm_lab.papers.nstorm.runs import (
     trial_tag,
     with_other_readings,
 )
-from storm_lab.papers.nstorm.testbed import COMMON
+from storm_lab.papers.nstorm.testbed import COMMON, POLL
 
 SLUG = "nstorm-sync-cycles"
 
@@ -48,14 +48,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     MOVED,
     DELAY,
     *COMMON,
-    Parameter(
-        "poll_ms_tried",
-        (2.0, 30.0),
-        "other CPU costs of a poll, played with kept messages and the first seed only",
-        unit="ms",
-        low=2,
-        high=30,
-    ),
+    POLL.tried((2.0, 30.0), "other CPU costs of a poll, played with kept messages and the first seed only"),
 )
 
 

@@ -54,6 +54,25 @@ def servers() -> Cluster:
     return TESTBEDS["nstorm"].cluster
 
 
+CALLS = Parameter("calls", 2, "concurrent DRPC calls, not printed", low=1, high=256)
+PATIENCE = Parameter(
+    "patience_s",
+    30.0,
+    "how long a caller waits for an answer before it calls again, the topology's message timeout; not "
+    "printed, Storm's default is 30 s",
+    unit="s",
+    low=1,
+    high=600,
+)
+POLL = Parameter(
+    "poll_ms",
+    10.0,
+    "CPU of a worker's poll of its node's store; with every method, a refresh of its connections stops "
+    "sending for the same time",
+    unit="ms",
+    low=2,
+    high=30,
+)
 COMMON: tuple[Parameter, ...] = (
     seed_parameter(
         "one emulation of every setting per seed, each with its own random phases of the supervisors, which "
@@ -69,7 +88,7 @@ COMMON: tuple[Parameter, ...] = (
         is_file=True,
     ),
     Parameter("words", 8, "longest sentence, in words; not printed", low=MIN_WORDS, high=15),
-    Parameter("calls", 2, "concurrent DRPC calls, not printed", low=1, high=256),
+    CALLS,
     Parameter(
         "think_ms",
         0.0,
@@ -78,15 +97,7 @@ COMMON: tuple[Parameter, ...] = (
         low=0,
         high=10000,
     ),
-    Parameter(
-        "patience_s",
-        30.0,
-        "how long a caller waits for an answer before it calls again, the topology's message timeout; not "
-        "printed, Storm's default is 30 s",
-        unit="s",
-        low=1,
-        high=600,
-    ),
+    PATIENCE,
     Parameter(
         "messages",
         MESSAGES_DROPPED,
@@ -152,15 +163,7 @@ COMMON: tuple[Parameter, ...] = (
         low=10,
         high=100,
     ),
-    Parameter(
-        "poll_ms",
-        10.0,
-        "CPU of a worker's poll of its node's store; with every method, a refresh of its connections stops "
-        "sending for the same time",
-        unit="ms",
-        low=2,
-        high=30,
-    ),
+    POLL,
 )
 """Parameters that no figure prints. Absolute throughput is not printed either, so only ratios and times are
 compared.

@@ -9,7 +9,6 @@ case of a network-bound topology.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -17,13 +16,12 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Basis, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, by_label, measurement
+from storm_lab.experiments.readings import Tables
 from storm_lab.experiments.trial import TRIALS, Trial, runs_of
 from storm_lab.papers.rstorm import recorded_setup
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, topology_plan
 from storm_lab.papers.rstorm.layouts import MICRO, layout
 from storm_lab.papers.rstorm.recording import Layout
-from storm_lab.papers.rstorm.sinks import gains, rates_of
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, WORKERS, emulab
 from storm_lab.papers.rstorm.usercode import WORD
 
@@ -101,40 +99,21 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """Measure the gains of the three panels and their range, here and in the recorded set-up.
-
-    The calibration used the recorded runs.
-    """
-    seeds, from_s = parameters.seeds, parameters.number("from_s")
-    found = {
-        topology: gains(
-            *(rates_of(tables, topology, f"{topology}-{s}", seeds, from_s) for s in ("rstorm", "default"))
-        )
-        for topology in MICRO
+    """Measure the gains of the three panels and their range, here and in the recorded set-up."""
+    claims = {
+        topology: f"rstorm-fig8{panel}-{topology}" for panel, topology in zip("abc", MICRO, strict=True)
     }
-    window = f"mean tuples per 10 s at the output bolts from {from_s:g} s on"
-    recorded = {topology: recorded_setup.gains(tables, topology, seeds, from_s) for topology in MICRO}
-    basis_of = {_PANELS[topology]: basis for topology, (_, basis) in recorded.items()}
-    return (
-        *_panels(found, f"100 * (R-Storm / default - 1), {window}"),
-        *(
-            replace(each, reading=recorded_setup.READING, basis=basis_of.get(each.claim_id, Basis.FITTED))
-            for each in _panels(
-                {topology: samples for topology, (samples, _) in recorded.items()},
-                f"100 * (1 - default / R-Storm), {window}",
-            )
-        ),
+    found = recorded_setup.measure_gains(tables, parameters, claims)
+    here, recorded = (
+        Measurement(
+            "rstorm-headline-thr",
+            tuple(replace(each.values[0], label=t) for t, each in zip(MICRO, panels, strict=True)),
+            unit="%",
+            how=panels[0].how,
+        )
+        for panels in (found[::2], found[1::2])
     )
-
-
-_PANELS = {topology: f"rstorm-fig8{panel}-{topology}" for panel, topology in zip("abc", MICRO, strict=True)}
-
-
-def _panels(found: Mapping[str, Sequence[float | None]], how: str) -> tuple[Measurement, ...]:
-    return (
-        *(measurement(_PANELS[topology], found[topology], unit="%", how=how) for topology in MICRO),
-        by_label("rstorm-headline-thr", found, unit="%", how=how),
-    )
+    return (*found, here, replace(recorded, reading=recorded_setup.READING, basis=Basis.FITTED))
 
 
 EXPERIMENT = Experiment(

@@ -11,7 +11,6 @@ eight log lines. The eight lines here are new but have the same lengths.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,13 +19,12 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Describe, Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, measurement
+from storm_lab.experiments.readings import Tables
 from storm_lab.experiments.trial import TRIALS, Trial, runs_of
 from storm_lab.papers.rstorm import recorded_setup
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, SCHEDULERS, on_emulab, topology_plan
 from storm_lab.papers.rstorm.layouts import YAHOO, layout
 from storm_lab.papers.rstorm.recording import Layout
-from storm_lab.papers.rstorm.sinks import gains, rates_of
 from storm_lab.papers.rstorm.testbed import CHARACTER, CLOCK, MACHINES, SEEDS, VERSION, WORKERS, emulab
 from storm_lab.papers.rstorm.usercode import Effort
 from storm_lab.workloads.text import Text, read_text
@@ -139,23 +137,8 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the gains of the two panels, here and in the recorded set-up."""
-    seeds, from_s = parameters.seeds, parameters.number("from_s")
-    window = f"mean tuples per 10 s at the output bolts from {from_s:g} s on"
-    found: list[Measurement] = []
-    for claim, topology in zip(("rstorm-fig12a-pageload", "rstorm-fig12b-processing"), YAHOO, strict=True):
-        new, old = (
-            rates_of(tables, topology, f"{topology}-{s}", seeds, from_s) for s in ("rstorm", "default")
-        )
-        how = f"100 * (R-Storm / default - 1), {window}"
-        found.append(measurement(claim, gains(new, old), unit="%", how=how))
-        recorded, basis = recorded_setup.gains(tables, topology, seeds, from_s)
-        how = f"100 * (1 - default / R-Storm), {window}"
-        found.append(
-            replace(
-                measurement(claim, recorded, unit="%", how=how), reading=recorded_setup.READING, basis=basis
-            )
-        )
-    return tuple(found)
+    claims = dict(zip(YAHOO, ("rstorm-fig12a-pageload", "rstorm-fig12b-processing"), strict=True))
+    return tuple(recorded_setup.measure_gains(tables, parameters, claims))
 
 
 EXPERIMENT = Experiment(

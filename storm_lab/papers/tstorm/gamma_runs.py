@@ -13,7 +13,6 @@ from storm_lab.experiments.parameter import Parameters
 from storm_lab.experiments.readings import (
     Samples,
     Tables,
-    by_seed,
     mean_over,
     measurement,
     of_run,
@@ -127,22 +126,18 @@ def minute_peak_at(
     The paper plots averages over minutes. One of these minutes has its middle at ``centre_s``; by default
     minutes are counted from submission. None if the peak is not a spike.
     """
-    times: Samples = []
     first_s = centre_s - _SECONDS_A_MINUTE / 2
-    for seed in seeds:
-        events = of_run(tables.spikes, variant, seed)
-        events = events[(events["time_s"] > FIRST_SCHEDULE_S) & events["is_spike"].eq(True)]
-        if not len(events):
-            times.append(None)
-            continue
+
+    def middle_s(seed: int, spike_s: float) -> float | None:
         bins = of_run(tables.latency_10s, variant, seed).dropna(subset=["processing_mean_ms"])
         # A bin of 10 s belongs to the minute that holds its middle.
         minute = (bins["t_s"] + 5.0 - first_s) // _SECONDS_A_MINUTE
-        later = minute >= (float(events["time_s"].min()) - first_s) // _SECONDS_A_MINUTE
+        later = minute >= (spike_s - first_s) // _SECONDS_A_MINUTE
         sums = (bins["processing_mean_ms"] * bins["tuples"])[later].groupby(minute[later]).sum()
         means = sums / bins["tuples"][later].groupby(minute[later]).sum()
-        times.append(centre_s + _SECONDS_A_MINUTE * float(means.idxmax()) if len(means) else None)
-    return times
+        return centre_s + _SECONDS_A_MINUTE * float(means.idxmax()) if len(means) else None
+
+    return per_seed(middle_s, seeds, value_of(_spikes(tables), "time_s", variant, seeds))
 
 
 def spike_claim(
@@ -166,6 +161,10 @@ def spike_claim(
 
 def spike_at(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Middle of the peak's bin after the first generated schedule; None if the peak is not a spike."""
+    return per_seed(lambda peak_s: peak_s + 5.0, value_of(_spikes(tables), "peak_s", variant, seeds))
+
+
+def _spikes(tables: Tables) -> pd.DataFrame:
+    """Spikes after the first generated schedule, in the order of their times."""
     events = tables.spikes
-    spikes = events[(events["time_s"] > FIRST_SCHEDULE_S) & events["is_spike"].eq(True)].sort_values("time_s")
-    return by_seed(spikes, variant, seeds, lambda rows: float(rows["peak_s"].iloc[0]) + 5.0)
+    return events[(events["time_s"] > FIRST_SCHEDULE_S) & events["is_spike"].eq(True)].sort_values("time_s")

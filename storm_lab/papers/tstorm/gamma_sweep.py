@@ -14,7 +14,7 @@ from storm_lab.experiments.readings import Samples, Tables, by_label, measuremen
 from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, with_trials
 from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
 from storm_lab.papers.tstorm.gamma_runs import COMPARED_FROM_S, gains_from, processing_ms
-from storm_lab.papers.tstorm.testbed import COMMON, STORM, TWO_CORES, TWO_CORES_NAME, tstorm_variant
+from storm_lab.papers.tstorm.testbed import COMMON, CORES, STORM, TWO_CORES, TWO_CORES_NAME, tstorm_variant
 
 SLUG = "tstorm-gamma-sweep"
 
@@ -38,13 +38,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         high=10.0,
     ),
     *COMMON,
-    Parameter(
-        "cores_tried",
-        (2,),
-        "other numbers of cores of a node, played with the first seed only",
-        low=2,
-        high=4,
-    ),
+    CORES.tried((2,), "other numbers of cores of a node, played with the first seed only"),
     TRIALS,
 )
 _EXPLAINED = ("tstorm-fig6-gamma-crossover", "tstorm-7node-topology-order", "tstorm-headline")

@@ -9,7 +9,7 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement, of_run, quotients
 from storm_lab.experiments.trial import Trial, runs_of, tried, with_trials
-from storm_lab.papers.tstorm.chain import SHARED, describe, settled_from_s
+from storm_lab.papers.tstorm.chain import BOLT_MS, SHARED, describe, settled_from_s
 from storm_lab.papers.tstorm.gamma_runs import processing_ms
 from storm_lab.papers.tstorm.testbed import VERSION
 
@@ -26,14 +26,7 @@ ONSET_S = TIMEOUT_S / 2
 
 PARAMETERS: tuple[Parameter, ...] = (
     *SHARED,
-    Parameter(
-        "bolt_ms_tried",
-        (2.2, 3.0, 4.0, 5.0),
-        "other CPU costs of a bolt, played with the first seed only",
-        unit="ms",
-        low=1.0,
-        high=5.0,
-    ),
+    BOLT_MS.tried((2.2, 3.0, 4.0, 5.0), "other CPU costs of a bolt, played with the first seed only"),
     Parameter("duration_s", 300.0, "virtual length of a run; not printed", unit="s", low=60, high=1200),
 )
 

@@ -69,6 +69,15 @@ TRIED: tuple[Trial, ...] = (
 )
 """Trials, each played under Storm and with every gamma."""
 
+STORE = Parameter(
+    "store_us",
+    2550.0,
+    "time of an insert into MongoDB, client and server; fitted to T-Storm's 16.2 ms in figure 6(a)",
+    unit="us",
+    low=300,
+    high=3000,
+    chosen_on=("tstorm-fig6a-tstorm-ms",),
+)
 WORKLOAD: tuple[Parameter, ...] = (
     Parameter(
         "text",
@@ -104,15 +113,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         high=3000,
     ),
     Parameter("count_us", 20.0, "CPU to count a word", unit="us", low=5, high=50),
-    Parameter(
-        "store_us",
-        2550.0,
-        "time of an insert into MongoDB, client and server; fitted to T-Storm's 16.2 ms in figure 6(a)",
-        unit="us",
-        low=300,
-        high=3000,
-        chosen_on=("tstorm-fig6a-tstorm-ms",),
-    ),
+    STORE,
     *STORE_AND_QUEUE,
 )
 """Input and costs."""
@@ -121,13 +122,9 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("gammas", (1.0, 1.8, 2.2), "consolidation factors to try (figure 6)", low=1.0, high=10.0),
     *COMMON,
     *WORKLOAD,
-    Parameter(
-        "store_us_tried",
+    STORE.tried(
         (1000.0, 1800.0, 2800.0),
         f"other times of an insert, played with gamma 1 and under Storm for {TRIED_S:g} s, first seed only",
-        unit="us",
-        low=300,
-        high=3000,
     ),
     Parameter(
         "counterfactuals",
