@@ -11,13 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import yaml
 
 from storm_lab.errors import UserError
-from storm_lab.experiments.ledger import load_claims, refuse_unknown
+from storm_lab.experiments.ledger import FOLDER, load_claims, refuse_unknown
 
 
 class CauseClass(StrEnum):
@@ -64,8 +63,7 @@ def load_causes() -> Mapping[str, Cause]:
     Raises:
         UserError: an entry is incomplete, or one of its claims does not exist or already has a cause.
     """
-    file = resources.files("storm_lab.experiments") / "claims" / "causes.yaml"
-    return read_causes(file.read_text(encoding="utf-8"))
+    return read_causes((FOLDER / "causes.yaml").read_text(encoding="utf-8"))
 
 
 def read_causes(text: str) -> dict[str, Cause]:
@@ -100,15 +98,6 @@ def _causes(entry: Mapping[str, Any]) -> tuple[Cause, ...]:
         raise UserError("only a paper can contradict itself", field=f"{where}.impossible")
     if bool(entry.get("parameter")) != ("value" in entry):
         raise UserError("a parameter and its value go together", field=f"{where}.parameter")
-    return tuple(
-        Cause(
-            claim=str(claim),
-            kind=kind,
-            why=str(entry["why"]),
-            evidence=str(entry["evidence"]),
-            impossible=bool(entry.get("impossible", False)),
-            parameter=str(entry.get("parameter", "")),
-            value=str(entry.get("value", "")),
-        )
-        for claim in claims
-    )
+    texts = {key: str(entry.get(key, "")) for key in ("why", "evidence", "parameter", "value")}
+    impossible = bool(entry.get("impossible", False))
+    return tuple(Cause(str(claim), kind, impossible=impossible, **texts) for claim in claims)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import yaml
 
 from storm_lab.errors import UserError
-from storm_lab.experiments.ledger import load_claims
+from storm_lab.experiments.ledger import FOLDER, load_claims
 from storm_lab.model.checks import check_distinct
 
 
@@ -51,8 +50,7 @@ def load_contradictions() -> tuple[Contradiction, ...]:
 
     Raises `UserError` for a missing or unknown key, an unknown claim or paper, or an id that occurs twice.
     """
-    file = resources.files("storm_lab.experiments") / "claims" / "contradictions.yaml"
-    entries = yaml.safe_load(file.read_text(encoding="utf-8"))
+    entries = yaml.safe_load((FOLDER / "contradictions.yaml").read_text(encoding="utf-8"))
     found = tuple(_contradiction(entry) for entry in entries)
     check_distinct("contradictions.yaml", "id", [entry.id for entry in found])
     return found

@@ -23,6 +23,9 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.claim import Chain, Claim, Kind, Relation, Target, band_by_rule, literal
 from storm_lab.model.checks import check_distinct
 
+FOLDER = resources.files("storm_lab.experiments") / "claims"
+"""The packaged claims, causes and contradictions."""
+
 _NEEDED = ("id", "figure", "experiment", "topology", "metric", "kind", "statement")
 _NUMBER_KEYS = {"expected", "band", "neutral"}
 _CLAIM_KEYS = {
@@ -72,10 +75,9 @@ class Ledger:
 @cache
 def load_claims() -> Ledger:
     """The ledger that comes with the package; `UserError` names file, claim and key of an invalid entry."""
-    return read_ledger([_FOLDER / name for name in _FILES])
+    return read_ledger([FOLDER / name for name in _FILES])
 
 
-_FOLDER = resources.files("storm_lab.experiments") / "claims"
 _FILES = ("twitter.yaml", "tstorm.yaml", "rstorm.yaml", "nstorm.yaml", "mfstorm.yaml")
 
 

@@ -197,7 +197,7 @@ def test_early_acks_missing_acks_and_incomplete_trees_are_counted() -> None:
     )
     executed = [(root, 20 + n) for root in (1, 2, 3) for n in range(sizes[root] - (root == 2))]
     rows.append("executions", {"root_id": [r for r, _ in executed], "end_ns": [end for _, end in executed]})
-    check = trees.check_trees(rows, failing=False)
+    check = trees.check_trees(rows)
     assert (check.too_early, check.unacked, check.incomplete) == (2, 1, 1)
 
 

@@ -123,7 +123,7 @@ class TreeCheck:
     unacked: int
 
 
-def check_trees(rows: Rows, *, failing: bool) -> TreeCheck:
+def check_trees(rows: Rows) -> TreeCheck:
     """Compare the acked tuples with the executions, tree by tree."""
     roots = rows.table("roots").set_index("root_id")
     executed = rows.table("executions").groupby("root_id")["end_ns"].agg(["size", "max"])
@@ -132,9 +132,7 @@ def check_trees(rows: Rows, *, failing: bool) -> TreeCheck:
     lines = roots["line"] % LINES
     # One execution to tear the line, one for each piece.
     wanted = lines.map(lambda line: 1 + pieces_of(line))
-    complete = done["size"].fillna(0) == wanted
-    if failing:
-        complete &= ~lines.map(fails).astype(bool)
+    complete = (done["size"].fillna(0) == wanted) & ~lines.map(fails).astype(bool)
     acked = roots["outcome"] == "acked"
     early = acked & (~complete | (roots["complete_ns"] < done["max"]))
     return TreeCheck(

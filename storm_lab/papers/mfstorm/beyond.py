@@ -8,8 +8,8 @@ are no claims, because the paper says nothing about it.
 from __future__ import annotations
 
 from storm_lab.experiments.experiment import Experiment, RunSpec, no_claims
-from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.papers.mfstorm.grid import COMMON, cells, exclaim_parameter, sleep_parameter, split_parameter
+from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter, with_defaults
+from storm_lab.papers.mfstorm.grid import COMMON, EXCLAIM_US, SPLIT_US, cells, sleep_parameter
 from storm_lab.papers.mfstorm.placement import ISOLATION, SCHEDULERS
 from storm_lab.papers.mfstorm.starter import DIAMOND, EXCLAMATION, STAR, WORD_COUNT
 
@@ -55,8 +55,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     *_CHANGED,
     *(parameter for parameter in COMMON if parameter.name not in {changed.name for changed in _CHANGED}),
     sleep_parameter(0.0, "sleep of every spout executor before each emit; 0: none"),
-    split_parameter(3000.0),
-    exclaim_parameter(300.0),
+    *with_defaults((SPLIT_US, EXCLAIM_US), split_us=3000.0, exclaim_us=300.0),
 )
 
 

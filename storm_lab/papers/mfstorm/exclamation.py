@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storm_lab.experiments.experiment import Settling
-from storm_lab.papers.mfstorm.grid import exclaim_parameter, sleep_parameter
+from storm_lab.papers.mfstorm.grid import EXCLAIM_US, sleep_parameter
 from storm_lab.papers.mfstorm.grid_experiment import SETTLED_VARIANTS, grid_experiment
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, RAS
 from storm_lab.papers.mfstorm.starter import EXCLAMATION
@@ -15,7 +15,7 @@ EXPERIMENT = grid_experiment(
     EXCLAMATION,
     (
         sleep_parameter(100.0, "sleep of every spout executor before each emit (section on Exclamation)"),
-        exclaim_parameter(5.0),
+        EXCLAIM_US,
     ),
     title="Exclamation",
     figures="Figures 4 to 6",

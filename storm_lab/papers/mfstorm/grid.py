@@ -89,30 +89,18 @@ def sleep_parameter(default_ms: float, doc: str) -> Parameter:
 TWEET_SLEEP_MS = 50.0
 """Sleep of a spout executor before each emit (section on the tweet topologies)."""
 
-
-def tweet_sleep_parameter() -> Parameter:
-    """The same parameter for the tweet topologies."""
-    doc = "sleep of every spout executor before each emit (section on tweet topologies)"
-    return sleep_parameter(TWEET_SLEEP_MS, doc)
-
-
-def split_parameter(default_us: float) -> Parameter:
-    """The parameter for the CPU of a split, for word counts."""
-    return Parameter(
-        "split_us",
-        default_us,
-        "CPU to split a line of 8 words: 500-3000 in storm-starter, which uses a shell process of Python",
-        unit="us",
-        low=500,
-        high=3000,
-    )
-
-
-def exclaim_parameter(default_us: float) -> Parameter:
-    """The parameter for the CPU of a bolt that adds exclamation marks."""
-    return Parameter("exclaim_us", default_us, "CPU of a bolt that adds exclamation marks", "us", 1, 1000)
-
-
+TWEET_SLEEP = sleep_parameter(
+    TWEET_SLEEP_MS, "sleep of every spout executor before each emit (section on tweet topologies)"
+)
+SPLIT_US = Parameter(
+    "split_us",
+    1000.0,
+    "CPU to split a line of 8 words: 500-3000 in storm-starter, which uses a shell process of Python",
+    unit="us",
+    low=500,
+    high=3000,
+)
+EXCLAIM_US = Parameter("exclaim_us", 5.0, "CPU of a bolt that adds exclamation marks", "us", 1, 1000)
 JVM_START_S = Parameter(
     "jvm_start_s",
     0.0,

@@ -74,16 +74,13 @@ def since_submission(
     end_s = (rows["t_s"] + rows["width_s"]).groupby([rows["variant"], rows["seed"]]).max()
     rates = (tuples / end_s).to_dict()
     return {
-        (scenario, scheduler): [
-            None if count is None else _of_node(rates.get((variant(scenario, scheduler), seed)), count)
-            for seed, count in zip(seeds, nodes, strict=True)
-        ]
+        (scenario, scheduler): per_seed(
+            lambda rate, count: rate / count if count > 0 else None,
+            [rates.get((variant(scenario, scheduler), seed)) for seed in seeds],
+            nodes,
+        )
         for (scenario, scheduler), nodes in grid_values(tables, slug, kind, NODES, seeds).items()
     }
-
-
-def _of_node(rate: float | None, nodes: float) -> float | None:
-    return None if rate is None or nodes <= 0 else rate / nodes
 
 
 def grid_rows(

@@ -14,7 +14,7 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, quotients, value_of
 from storm_lab.papers.mfstorm import exclamation, tweet_exclamation, tweet_wordcount, wordcount
-from storm_lab.papers.mfstorm.grid import COMMON, cells, exclaim_parameter, split_parameter, variant
+from storm_lab.papers.mfstorm.grid import COMMON, EXCLAIM_US, SPLIT_US, cells, variant
 from storm_lab.papers.mfstorm.grid_readings import (
     PER_NODE,
     THROUGHPUT,
@@ -49,8 +49,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     *COMMON,
     Parameter("sleep_ms", 100.0, "sleep in Word Count and Exclamation", unit="ms", low=0, high=1000),
     Parameter("tweet_sleep_ms", 50.0, "sleep in the tweet topologies", unit="ms", low=0, high=1000),
-    split_parameter(1000.0),
-    exclaim_parameter(5.0),
+    SPLIT_US,
+    EXCLAIM_US,
     Parameter(
         "sleeps_tried_ms",
         TRIED_MS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storm_lab.experiments.experiment import Settling
-from storm_lab.papers.mfstorm.grid import exclaim_parameter, tweet_sleep_parameter
+from storm_lab.papers.mfstorm.grid import EXCLAIM_US, TWEET_SLEEP
 from storm_lab.papers.mfstorm.grid_experiment import grid_experiment
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, RAS
 from storm_lab.papers.mfstorm.starter import TWEET_EXCLAMATION
@@ -13,7 +13,7 @@ SLUG = "mfstorm-tweet-exclamation"
 EXPERIMENT = grid_experiment(
     SLUG,
     TWEET_EXCLAMATION,
-    (tweet_sleep_parameter(), exclaim_parameter(5.0)),
+    (TWEET_SLEEP, EXCLAIM_US),
     title="Tweet exclamation",
     figures="Figures 9, 10",
     per_node="fig10",

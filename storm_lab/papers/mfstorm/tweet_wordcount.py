@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storm_lab.experiments.experiment import Settling
-from storm_lab.papers.mfstorm.grid import split_parameter, tweet_sleep_parameter
+from storm_lab.papers.mfstorm.grid import SPLIT_US, TWEET_SLEEP
 from storm_lab.papers.mfstorm.grid_experiment import SETTLED_VARIANTS, grid_experiment
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION
 from storm_lab.papers.mfstorm.starter import TWEET_WORD_COUNT
@@ -13,7 +13,7 @@ SLUG = "mfstorm-tweet-wordcount"
 EXPERIMENT = grid_experiment(
     SLUG,
     TWEET_WORD_COUNT,
-    (tweet_sleep_parameter(), split_parameter(1000.0)),
+    (TWEET_SLEEP, SPLIT_US),
     title="Tweet word count",
     figures="Figures 7, 8",
     per_node="fig8",

@@ -10,10 +10,10 @@ from storm_lab.experiments.trial import Trial, explained, under_trials
 from storm_lab.papers.mfstorm.grid import (
     COMMON,
     JVM_START_S,
+    SPLIT_US,
     TWEET_SLEEP_MS,
     cells,
     sleep_parameter,
-    split_parameter,
     variant,
 )
 from storm_lab.papers.mfstorm.grid_experiment import SETTLED_VARIANTS
@@ -39,7 +39,7 @@ SLUG = "mfstorm-wordcount"
 PARAMETERS: tuple[Parameter, ...] = (
     *COMMON,
     sleep_parameter(100.0, "sleep of every spout executor before each emit (section on Word Count)"),
-    split_parameter(1000.0),
+    SPLIT_US,
     JVM_START_S,
 )
 

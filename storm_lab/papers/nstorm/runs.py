@@ -164,26 +164,14 @@ def timers(setting: Setting, poll_offset_s: float | None = None) -> Timers:
 def control_times(parameters: Parameters) -> ControlTimes:
     """The durations that the experiment leaves open; the others keep their defaults."""
     poll_s = parameters.number("poll_ms") / 1000
-    times = replace(
+    of_threads = {"sync_work_s": "sync_ms", "executor_start_s": "executor_start_ms"}
+    return replace(
         ControlTimes(),
         jvm_start_s=parameters.number("jvm_start_s"),
         poll_work_s=poll_s,
         refresh_hold_s=poll_s,
+        **{own: parameters.number(name) / 1000 for own, name in of_threads.items() if name in parameters},
     )
-    if "sync_ms" not in parameters:
-        return times
-    return replace(
-        times,
-        sync_work_s=parameters.number("sync_ms") / 1000,
-        executor_start_s=parameters.number("executor_start_ms") / 1000,
-    )
-
-
-def cost_model(parameters: Parameters) -> CostModel:
-    """The engine's cost model; a trial may set how much slower cold code is, to show the effect."""
-    if "warm_up_factor" not in parameters:
-        return CostModel()
-    return replace(CostModel(), warm_up_factor=parameters.number("warm_up_factor"))
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
@@ -191,10 +179,14 @@ def describe(spec: RunSpec) -> EmulationSpec:
     parameters = spec.parameters
     setting = Setting.of(parameters)
     in_turn = parameters.text("supervisors") == SUPERVISORS_IN_TURN
+    cost = CostModel()
+    if "warm_up_factor" in parameters:
+        # Set by a trial, to show the effect of cold code.
+        cost = replace(cost, warm_up_factor=parameters.number("warm_up_factor"))
     moves = RandomMoves(TOPOLOGY, setting.moved, FIRST_S, PERIOD_S, MOVABLE) if setting.moved else None
     return replace(
         spec.described(servers(), (plan(parameters, spec.files["text"]),), DefaultScheduler()),
-        cost=cost_model(parameters),
+        cost=cost,
         services=(moves,) if moves else (),
         migration=migration(setting),
         times=control_times(parameters),

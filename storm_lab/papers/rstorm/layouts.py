@@ -91,10 +91,7 @@ def layout(
         workers=ASKED_WORKERS[name] if workers is None else workers,
         settings={"topology.debug": debug},
     )
-    definitions = {
-        component.id: replace(recorded.definitions[component.id], sleep_ms=spout_sleep_ms)
-        if component.is_spout
-        else recorded.definitions[component.id]
-        for component in components
-    }
+    definitions = dict(recorded.definitions)
+    for spout in topology.spouts:
+        definitions[spout.id] = replace(definitions[spout.id], sleep_ms=spout_sleep_ms)
     return Layout(topology, definitions)

@@ -84,18 +84,15 @@ def plan(spec: RunSpec) -> TopologyPlan:
     spouts = spec.parameters.integer("spouts")
     declared = topology(spouts=spouts, workers=spec.parameters.integer("workers"))
     service_us = spec.parameters.number("bolt_ms") * 1000
+    # Letters and digits take one byte each.
+    characters = round(spec.parameters.number("tuple_kb") * 1024)
     code: dict[str, Spout | Bolt] = {
-        "spout": EmitRandomTexts(spouts, characters(spec.parameters), spec.seed),
+        "spout": EmitRandomTexts(spouts, characters, spec.seed),
         **{f"bolt{number}": Identity(service_us) for number in range(1, BOLTS)},
         f"bolt{BOLTS}": CountById(service_us),
     }
     source = SourcePlan(SourceKind.SATURATED, sleep_ns=round(SLEEP_MS * 1e6))
     return TopologyPlan(declared, build_trace(declared, code, spec.storm_version), {"spout": source})
-
-
-def characters(parameters: Parameters) -> int:
-    """Length of the random text; letters and digits take one byte each."""
-    return round(parameters.number("tuple_kb") * 1024)
 
 
 def settled_from_s(parameters: Parameters) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
@@ -62,18 +63,13 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Every seed with the main gamma, the first with other gammas, rules and rates.
-
-    Raises:
-        UserError: the log is unreadable.
-    """
-    excluded = ("windows_tried", "rates_tried", "gammas_unacked")
+    """Every seed with the main gamma, the first with others and with trials; `UserError`: unreadable log."""
+    excluded = ("log", "windows_tried", "rates_tried", "gammas_unacked")
     short = [
         replace(trial, changes={**trial.changes, "duration_s": TRIED_S}) for trial in _trials(parameters)
     ]
-    return relief_runs(
-        SLUG, describe_log_stream, run, parameters, short, input_parameter="log", excluded=excluded
-    )
+    make = partial(run, log=parameters.text("log"))
+    return relief_runs(SLUG, describe_log_stream, make, parameters, short, excluded)
 
 
 def _trials(parameters: Parameters) -> tuple[Trial, ...]:

@@ -56,24 +56,20 @@ GAMMAS: tuple[Parameter, ...] = (
 def relief_runs(
     slug: str,
     describe: Describe,
-    run: Callable[[str, int, Parameters, str], RunSpec],
+    run: Callable[[str, int, Parameters], RunSpec],
     parameters: Parameters,
     trials: Sequence[Trial],
-    *,
-    input_parameter: str,
-    excluded: tuple[str, ...],
+    excluded: Sequence[str],
 ) -> tuple[RunSpec, ...]:
     """Every seed with the main gamma; other gammas and trials with the first seed.
 
-    ``run`` makes the figure's run from a variant, seed, parameters and the value of the ``input_parameter``.
-    The ``excluded`` parameters are not part of the runs.
+    ``run`` and ``excluded`` are as in `gamma_runs`.
     """
 
     def make(variant: str, seed: int, parameters: Parameters) -> RunSpec:
-        return replace(run(variant, seed, parameters, given), experiment=slug, describe=describe)
+        return replace(run(variant, seed, parameters), experiment=slug, describe=describe)
 
-    given = parameters.text(input_parameter)
-    shared = parameters.without("seeds", "gammas_tried", STREAMS.name, input_parameter, *excluded)
+    shared = parameters.without("seeds", "gammas_tried", STREAMS.name, *excluded)
     shared = shared.changed(lines_per_s=total_lines_per_s(parameters, parameters.number("lines_per_s")))
     gammas = tried(parameters, "gamma", "g{}", "gamma {}", listed="gammas_tried")
     return runs_of(make, {RELIEVED: {}}, parameters, shared, (*gammas, *trials))

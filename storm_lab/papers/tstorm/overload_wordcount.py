@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
@@ -48,15 +50,8 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Every seed with the main gamma, the first with other gammas and rates; `UserError`: unreadable text."""
-    return relief_runs(
-        SLUG,
-        describe_word_count,
-        run,
-        parameters,
-        _trials(parameters),
-        input_parameter="text",
-        excluded=("rates_tried",),
-    )
+    make, trials = partial(run, text=parameters.text("text")), _trials(parameters)
+    return relief_runs(SLUG, describe_word_count, make, parameters, trials, ("text", "rates_tried"))
 
 
 def _trials(parameters: Parameters) -> tuple[Trial, ...]:

@@ -167,11 +167,7 @@ def costs(parameters: Parameters) -> WordCountCosts:
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The figure's runs, and with one seed other insert times, removed costs and trials.
-
-    Raises:
-        UserError: the text is unreadable.
-    """
+    """The figure's runs, and trials with one seed; `UserError` if the text cannot be read."""
 
     def of_storm(values: Parameters) -> tuple[RunSpec, ...]:
         return tuple(spec for spec in figure_runs(values) if spec.variant == STORM)

@@ -21,7 +21,7 @@ from storm_lab.experiments.trial import Trial, explained
 from storm_lab.papers.twitter.event_counting import series
 from storm_lab.papers.twitter.fetches import CHOSEN_ON
 from storm_lab.papers.twitter.testbed import SLOT_ORDERS
-from storm_lab.papers.twitter.timeline import MACHINES, Disturbance, disturbance, settled_from_s, stage_end_s
+from storm_lab.papers.twitter.timeline import MACHINES, Disturbance, disturbance, settled_from_s
 
 VARIANT = "storm"
 REMOVALS = len(MACHINES) - 1
@@ -67,7 +67,7 @@ def _stable_means(
             VARIANT,
             seeds,
             from_s=settled_from_s(stage_s, stage),
-            to_s=stage_end_s(stage_s, stage),
+            to_s=stage_s * (stage + 1),
             weight=weight,
         )
         for stage, machines in enumerate(MACHINES)

@@ -21,11 +21,6 @@ def settled_from_s(stage_s: float, stage: int) -> float:
     return stage_s * (stage + 0.5)
 
 
-def stage_end_s(stage_s: float, stage: int) -> float:
-    """When a stage ends."""
-    return stage_s * (stage + 1)
-
-
 @dataclass(frozen=True, slots=True)
 class Disturbance:
     """The effect of a removal on a series of minutes.
