@@ -69,7 +69,7 @@ def test_generated_tweets_and_words_have_the_printed_counts_and_lengths() -> Non
     ("kind", "shape"), [("word-count", (5, 8, 12)), ("exclamation", (10, 3, 2)), ("diamond", (4, 4, 4, 4))]
 )
 def test_topologies_have_storm_starters_shapes(kind: str, shape: tuple[int, ...]) -> None:
-    assert tuple(component.executors for component in KINDS[kind].components()) == shape
+    assert tuple(component.executors for component in KINDS[kind].components) == shape
 
 
 def test_every_word_of_every_emitted_sentence_is_counted_once() -> None:

@@ -8,11 +8,13 @@ scheduler's fullest one. It comes from the scheduler ``optimal``, which reports 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
+from itertools import count
 
 import pandas as pd
 
-from storm_lab.model import ACKER, Assignment, Cluster, Executor, Grouping, MeasuredLoad, Topology
+from storm_lab.model import ACKER, Assignment, Cluster, Grouping, MeasuredLoad, Topology
 from storm_lab.model.executor import executors_of
 from storm_lab.papers.mfstorm.placement import SCHEDULERS, refusal, scheduling_result
 from storm_lab.papers.mfstorm.starter import starter
@@ -36,10 +38,9 @@ def rank_traffic(traffic: pd.DataFrame) -> dict[tuple[Rank, Rank], float]:
     rows = traffic[(traffic["source_component"] != ACKER) & (traffic["target_component"] != ACKER)]
     sources = list(zip(rows["source_component"].tolist(), rows["source_task"].tolist(), strict=True))
     targets = list(zip(rows["target_component"].tolist(), rows["target_task"].tolist(), strict=True))
-    ranks: dict[tuple[str, int], Rank] = {}
     # A component's tasks have consecutive numbers, and all of them have traffic.
-    for component, task in sorted({*sources, *targets}):
-        ranks[component, task] = (component, sum(1 for name, _ in ranks if name == component))
+    places: dict[str, count[int]] = defaultdict(count)
+    ranks = {task: (task[0], next(places[task[0]])) for task in sorted({*sources, *targets})}
     found: dict[tuple[Rank, Rank], float] = {}
     for source, target, rate in zip(sources, targets, rows["tuples_per_s"].tolist(), strict=True):
         pair = (ranks[source], ranks[target])
@@ -73,18 +74,12 @@ def averaged_by_role(kind: str, traffic: Mapping[tuple[Rank, Rank], float]) -> d
 
 def load_of(kind: str, required: int, traffic: Mapping[tuple[Rank, Rank], float]) -> MeasuredLoad:
     """The traffic between the executors of a topology that asks for ``required`` workers."""
-    by_rank = dict(_ranked(executors_of(starter(kind, required), VERSION)))
+    places: dict[str, count[int]] = defaultdict(count)
+    executors = executors_of(starter(kind, required), VERSION)
+    by_rank = {(each.component, next(places[each.component])): each for each in executors}
     return MeasuredLoad(
         traffic={(by_rank[a], by_rank[b]): rate for (a, b), rate in traffic.items() if rate > 0}
     )
-
-
-def _ranked(executors: Iterable[Executor]) -> Iterable[tuple[Rank, Executor]]:
-    seen: dict[str, int] = {}
-    for executor in executors:
-        place = seen.get(executor.component, 0)
-        seen[executor.component] = place + 1
-        yield (executor.component, place), executor
 
 
 def gaps(kind: str, traffic: Mapping[tuple[Rank, Rank], float], seed: int) -> pd.DataFrame:

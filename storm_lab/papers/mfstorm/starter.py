@@ -47,62 +47,54 @@ class Exclaim(SteadyBolt):
         emit(f"{values[0]}!!!")
 
 
-def _word_count() -> tuple[Component, ...]:
-    by_word = Subscription("split", grouping=Grouping.FIELDS, fields=("word",))
-    return (
-        Component("spout", 5, outputs=_WORD),
-        Component("split", 8, inputs=(Subscription("spout"),), outputs=_WORD),
-        Component("count", 12, inputs=(by_word,), outputs={"default": ("word", "count")}),
-    )
-
-
-def _exclamation() -> tuple[Component, ...]:
-    return (
-        Component("word", 10, outputs=_WORD),
-        Component("exclaim1", 3, inputs=(Subscription("word"),), outputs=_WORD),
-        Component("exclaim2", 2, inputs=(Subscription("exclaim1"),), outputs=_WORD),
-    )
-
-
-def _diamond() -> tuple[Component, ...]:
-    """One spout, two branches, and one bolt that joins both."""
-    ends = (Subscription("left"), Subscription("right"))
-    return (
-        Component("word", 4, outputs=_WORD),
-        Component("left", 4, inputs=(Subscription("word"),), outputs=_WORD),
-        Component("right", 4, inputs=(Subscription("word"),), outputs=_WORD),
-        Component("join", 4, inputs=ends, outputs=_WORD),
-    )
-
-
-def _star() -> tuple[Component, ...]:
-    """Two spouts into one bolt, and two bolts behind it."""
-    into = (Subscription("word-a"), Subscription("word-b"))
-    return (
-        Component("word-a", 3, outputs=_WORD),
-        Component("word-b", 3, outputs=_WORD),
-        Component("hub", 4, inputs=into, outputs=_WORD),
-        Component("left", 3, inputs=(Subscription("hub"),), outputs=_WORD),
-        Component("right", 3, inputs=(Subscription("hub"),), outputs=_WORD),
-    )
+_WORD_COUNT = (
+    Component("spout", 5, outputs=_WORD),
+    Component("split", 8, inputs=(Subscription("spout"),), outputs=_WORD),
+    Component(
+        "count",
+        12,
+        inputs=(Subscription("split", grouping=Grouping.FIELDS, fields=("word",)),),
+        outputs={"default": ("word", "count")},
+    ),
+)
+_EXCLAMATION = (
+    Component("word", 10, outputs=_WORD),
+    Component("exclaim1", 3, inputs=(Subscription("word"),), outputs=_WORD),
+    Component("exclaim2", 2, inputs=(Subscription("exclaim1"),), outputs=_WORD),
+)
+_DIAMOND = (
+    Component("word", 4, outputs=_WORD),
+    Component("left", 4, inputs=(Subscription("word"),), outputs=_WORD),
+    Component("right", 4, inputs=(Subscription("word"),), outputs=_WORD),
+    Component("join", 4, inputs=(Subscription("left"), Subscription("right")), outputs=_WORD),
+)
+"""One spout, two branches, and one bolt that joins both."""
+_STAR = (
+    Component("word-a", 3, outputs=_WORD),
+    Component("word-b", 3, outputs=_WORD),
+    Component("hub", 4, inputs=(Subscription("word-a"), Subscription("word-b")), outputs=_WORD),
+    Component("left", 3, inputs=(Subscription("hub"),), outputs=_WORD),
+    Component("right", 3, inputs=(Subscription("hub"),), outputs=_WORD),
+)
+"""Two spouts into one bolt, and two bolts behind it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A topology: its components, what its spouts choose from, and the parameter for the CPU of its bolts."""
 
-    components: Callable[[], tuple[Component, ...]]
+    components: tuple[Component, ...]
     messages: Callable[[str], Text]
     work: str = "exclaim_us"
 
 
 KINDS: Mapping[str, Kind] = {
-    WORD_COUNT: Kind(_word_count, sentences, "split_us"),
-    EXCLAMATION: Kind(_exclamation, starter_words),
-    TWEET_WORD_COUNT: Kind(_word_count, tweets, "split_us"),
-    TWEET_EXCLAMATION: Kind(_exclamation, tweet_words),
-    DIAMOND: Kind(_diamond, starter_words),
-    STAR: Kind(_star, starter_words),
+    WORD_COUNT: Kind(_WORD_COUNT, sentences, "split_us"),
+    EXCLAMATION: Kind(_EXCLAMATION, starter_words),
+    TWEET_WORD_COUNT: Kind(_WORD_COUNT, tweets, "split_us"),
+    TWEET_EXCLAMATION: Kind(_EXCLAMATION, tweet_words),
+    DIAMOND: Kind(_DIAMOND, starter_words),
+    STAR: Kind(_STAR, starter_words),
 }
 
 
@@ -111,9 +103,8 @@ def starter(kind: str, workers: int, *, debug: bool = True) -> Topology:
 
     With ``debug`` the workers log every tuple, as storm-starter's topologies do.
     """
-    return Topology(
-        kind, KINDS[kind].components(), workers=workers, name=kind, settings={"topology.debug": debug}
-    )
+    components, settings = KINDS[kind].components, {"topology.debug": debug}
+    return Topology(kind, components, workers=workers, name=kind, settings=settings)
 
 
 @cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from storm_lab.workloads.splitmix import SplitMix
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, SteadySpout, Values
@@ -49,22 +50,22 @@ NO_EFFORT = Effort()
 
 
 class _Step(Bolt):
-    """A bolt that may sleep for each character of its input."""
+    """A bolt that may sleep for each character of its input; ``seed`` is that of its random draws."""
 
-    def __init__(self, effort: Effort, sleep_ms_per_char: float) -> None:
+    walks: ClassVar[bool] = False
+    """Whether it walks over all characters of its input."""
+
+    def __init__(self, effort: Effort, sleep_ms_per_char: float, seed: int) -> None:
         self._effort = effort
         self._sleep_ms_per_char = sleep_ms_per_char
+        self._draw = SplitMix(seed)
 
     def cost(self, values: Values) -> Cost:
         length = len(str(values[0]))
-        cpu_us = _STEP_US + self._effort.work_us + self.characters_walked(length) * self._effort.character_us
+        cpu_us = _STEP_US + self._effort.work_us + self.walks * length * self._effort.character_us
         if self._sleep_ms_per_char <= 0:
             return Cost(cpu_us)
         return Cost(cpu_us, SLEEP, length * self._sleep_ms_per_char * 1000.0)
-
-    def characters_walked(self, length: int) -> int:
-        """Number of input characters that the bolt walks over."""
-        return 0
 
 
 class Pass(_Step):
@@ -78,22 +79,16 @@ class Pass(_Step):
 class Shorten(_Step):
     """Keeps the first 80 % of the characters and walks over them."""
 
+    walks = True
+
     def execute(self, values: Values, emit: Emit) -> None:
         """Emit the first 80 % of the text."""
         text = str(values[0])
         emit(text[: len(text) * _KEPT_PERCENT // 100])
 
-    def characters_walked(self, length: int) -> int:
-        """All characters."""
-        return length
-
 
 class Filter(_Step):
     """Passes a tuple with probability 0.8."""
-
-    def __init__(self, effort: Effort, sleep_ms_per_char: float, seed: int = 2) -> None:
-        super().__init__(effort, sleep_ms_per_char)
-        self._draw = SplitMix(seed)
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Emit the input with probability 0.8."""
@@ -130,6 +125,4 @@ def spout_of(does: str, lines: Sequence[str], effort: Effort, word: str) -> Spou
 
 def bolt_of(does: str, place: int, effort: Effort, sleep_ms_per_char: float) -> Bolt:
     """The bolt that a definition names, one of `BOLTS`; ``place`` gives filters different random draws."""
-    if does == "filter":
-        return Filter(effort, sleep_ms_per_char, seed=2 + place)
-    return BOLTS[does](effort, sleep_ms_per_char)
+    return BOLTS[does](effort, sleep_ms_per_char, 2 + place)
