@@ -60,8 +60,7 @@ _KEYS = {"claims", "class", "why", "evidence", "impossible", "parameter", "value
 def load_causes() -> Mapping[str, Cause]:
     """The causes that come with the package, by claim.
 
-    Raises:
-        UserError: an entry is incomplete, or one of its claims does not exist or already has a cause.
+    Raises `UserError` if an entry is incomplete, or one of its claims is unknown or already has a cause.
     """
     return read_causes((FOLDER / "causes.yaml").read_text(encoding="utf-8"))
 

@@ -162,20 +162,14 @@ class Experiment:
     chosen: tuple[Trial, ...] = ()
 
     def planned(self, parameters: Parameters) -> tuple[RunSpec, ...]:
-        """Return the runs of these parameters; for the defaults, also the further seeds that settle claims.
-
-        Raises `UserError` if an input cannot be read.
-        """
+        """Return the runs, for the defaults also those that settle claims; `UserError`: unreadable input."""
         specs = {spec.key: spec for spec in self.runs(parameters)}
         for _, spec in self._settled(parameters):
             specs.setdefault(spec.key, spec)
         return tuple(specs.values())
 
     def tables_of_runs(self, parameters: Parameters) -> dict[tuple[str, str, int], tuple[str, ...]]:
-        """Return the metric tables of each planned run by its key: all, or those needed to settle claims.
-
-        Raises `UserError` if an input cannot be read.
-        """
+        """Return the metric tables to compute of each run by its key; `UserError` as in `planned`."""
         wanted = {spec.key: set(self.metrics) for spec in self.runs(parameters)}
         for settling, spec in self._settled(parameters):
             wanted.setdefault(spec.key, set()).update(settling.metrics or self.metrics)

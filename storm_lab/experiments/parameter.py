@@ -122,10 +122,7 @@ def seed_parameter(doc: str, default: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Para
 
 def with_defaults(declared: Sequence[Parameter], **defaults: ParameterValue) -> tuple[Parameter, ...]:
     """The same parameters, some of them with other defaults."""
-    return tuple(
-        replace(parameter, default=defaults[parameter.name]) if parameter.name in defaults else parameter
-        for parameter in declared
-    )
+    return tuple(replace(each, default=defaults.get(each.name, each.default)) for each in declared)
 
 
 class Parameters(Mapping[str, ParameterValue]):

@@ -184,10 +184,8 @@ class ExperimentStage:
     def run(self, values: Mapping[str, object]) -> RunSpec:
         """Return the experiment's own run with these values, Storm's scheduler and the first seed.
 
-        Values that the experiment does not declare, such as those of entrants, are ignored.
-
-        Raises:
-            UserError: these values leave the run out.
+        Values that the experiment does not declare, such as those of entrants, are ignored. `UserError` if
+        the others leave the run out.
         """
         names = {item.name for item in self.own}
         given = {name: value for name, value in values.items() if name in names}
@@ -208,11 +206,7 @@ def stage_slugs() -> tuple[str, ...]:
 
 
 def stages(slug: str) -> Mapping[str, Stage]:
-    """Return an experiment's stages by setting.
-
-    Raises:
-        UserError: there is no such experiment, or no scheduler decides anything in it.
-    """
+    """Return an experiment's stages by setting; `UserError` if it is unknown or takes no schedulers."""
     if slug in _WITHOUT_STAGES:
         why, instead = _WITHOUT_STAGES[slug]
         remedy = f"use {instead}"

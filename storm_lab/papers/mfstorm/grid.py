@@ -130,10 +130,7 @@ def cells(
     """The runs of a grid, without cells whose scheduler refuses the topology.
 
     ``prefix`` goes before the variants' names. Equal arguments make equal runs, which are played only once.
-    Cells that share a run (`representative_scenario`) add it once.
-
-    Raises:
-        UserError: the text cannot be read.
+    Cells that share a run (`representative_scenario`) add it once. `UserError` if the text cannot be read.
     """
     messages, work = KINDS[kind].messages(parameters.text("text")), KINDS[kind].work
     shared = parameters.only(("duration_s", "warm_up_s", "previous_s", "debug", "sleep_ms", work))
@@ -236,11 +233,7 @@ class TrafficLog:
 
 
 def traffic_log(previous: EmulationSpec) -> TrafficLog:
-    """Play the previous run and return the load that its monitors measured.
-
-    Raises:
-        UserError: the run was shorter than a window, or stopped.
-    """
+    """Play the previous run for its load; `UserError` if it was shorter than a window, or stopped."""
     recorder = LoadRecorder()
     outcome = Emulation(replace(previous, services=(recorder,))).run()
     if outcome.stopped or recorder.load is None or not recorder.load.traffic:

@@ -53,12 +53,9 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """N-Storm+ for each pair of cycles, and N-Storm with the longest, for every seed.
+    """N-Storm+ for each pair of cycles, and N-Storm with the longest, for every seed; trials with the first.
 
-    Other costs of a poll are played with the first seed.
-
-    Raises:
-        UserError: the numbers of T_s and T_w differ.
+    Raises `UserError` if the numbers of T_s and T_w differ.
     """
     syncs, polls = parameters.numbers("syncs_s"), parameters.numbers("polls_s")
     if len(syncs) != len(polls):

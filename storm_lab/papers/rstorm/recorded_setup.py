@@ -37,11 +37,7 @@ def recorded_variant(topology: str, scheduler: str) -> str:
 
 
 def runs(slug: str, topologies: Sequence[str], parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each topology under each scheduler with every seed, with the experiment's length and clock.
-
-    Raises:
-        UserError: the recordings cannot be read.
-    """
+    """Each topology under each scheduler with every seed; `UserError` if the recordings cannot be read."""
     shared = parameters.only(
         name for name in ("duration_s", "from_s", "clock_mhz", "character_us") if name in parameters
     )

@@ -116,11 +116,7 @@ def host(number: int) -> str:
 
 
 def load_recordings(source: str = PACKAGED) -> Recordings:
-    """Load the recordings of the package or of a file.
-
-    Raises:
-        UserError: the file cannot be read or does not fit; names topology and field if possible.
-    """
+    """Load the recordings of the package or of a file; `UserError`: it cannot be read or does not fit."""
     path = _FILE if source == PACKAGED else Path(source)
     try:
         data = path.read_bytes()

@@ -93,13 +93,9 @@ def gain_table(tables: Tables, pairs: Sequence[Pair], from_s: float) -> pd.DataF
 def trial_pairs(
     trials: Sequence[Trial], settings: Sequence[tuple[str, str, str]], known: Collection[str], seed: int
 ) -> list[Pair]:
-    """The pairs of every trial that was played.
+    """The pairs of every trial of which a variant is ``known`` to have been played with this ``seed``.
 
-    Args:
-        trials: all trials.
-        settings: topology and variants under default and R-Storm from which the trials deviate.
-        known: the variants that were played with this ``seed``.
-        seed: the seed.
+    ``settings`` are topologies with the variants under default and R-Storm from which the trials deviate.
     """
     return [
         Pair(
