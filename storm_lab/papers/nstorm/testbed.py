@@ -20,9 +20,6 @@ VERSION = V0_9_7
 TOPOLOGY = "drpc-word-count"
 MOVABLE = ("split", "count")
 """Bolts whose executors may be moved: 36 in all."""
-SPOUTS = 8
-SPLITTERS = 12
-COUNTERS = 24
 WORKERS = 8
 """The printed "topology parallelism 8", understood as workers: two nodes of four slots, all in use."""
 
@@ -174,9 +171,9 @@ def topology(patience_s: float = 30.0) -> Topology:
     """DRPC spout 8, split 12, count 24 grouped by word; eight workers with one acker each."""
     by_word = Subscription("split", grouping=Grouping.FIELDS, fields=("word",))
     components = (
-        Component("drpc-spout", SPOUTS, outputs={"default": ("sentence",)}),
-        Component("split", SPLITTERS, inputs=(Subscription("drpc-spout"),), outputs={"default": ("word",)}),
-        Component("count", COUNTERS, inputs=(by_word,), outputs={"default": ("word", "count")}),
+        Component("drpc-spout", 8, outputs={"default": ("sentence",)}),
+        Component("split", 12, inputs=(Subscription("drpc-spout"),), outputs={"default": ("word",)}),
+        Component("count", 24, inputs=(by_word,), outputs={"default": ("word", "count")}),
     )
     return Topology(
         TOPOLOGY,

@@ -96,11 +96,9 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 def smallest(tables: Tables, gammas: Sequence[float], seeds: Sequence[int]) -> Samples:
     """Word Count's smallest gain over these gammas, by seed; None for a seed without any gain."""
     part = part_of(tables, SEVEN_NODES["word-count"][0])
-    found: Samples = []
-    for gains in zip(*(gains_from(part, gamma, seeds, COMPARED_FROM_S) for gamma in gammas), strict=True):
-        known = [gain for gain in gains if gain is not None]
-        found.append(min(known) if known else None)
-    return found
+    by_gamma = [gains_from(part, gamma, seeds, COMPARED_FROM_S) for gamma in gammas]
+    by_seed = zip(*by_gamma, strict=True)
+    return [min((gain for gain in gains if gain is not None), default=None) for gains in by_seed]
 
 
 EXPERIMENT = Experiment(

@@ -206,7 +206,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         for first in dict.fromkeys(parameters.integers("first_limits"))
     ]
     # The worst of the first values: the tuner must find its way from all of them.
-    tuned = [_least(rates) for rates in zip(*by_start, strict=True)]
+    by_seed = zip(*by_start, strict=True)
+    tuned = [min((rate for rate in rates if rate is not None), default=None) for rates in by_seed]
     large = {
         "timed-out": _failures(tables, "failed", seeds),
         "replayed": _failures(tables, "replayed", seeds),
@@ -228,10 +229,6 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         measurement("twitter-msp-autotune", quotients(tuned, best), unit="ratio", how=worst),
         measurement("twitter-msp-unreliable", apart, unit="tuples", how=emitted),
     )
-
-
-def _least(rates: Sequence[float | None]) -> float | None:
-    return min((rate for rate in rates if rate is not None), default=None)
 
 
 def _failures(tables: Tables, column: str, seeds: Sequence[int]) -> Samples:
