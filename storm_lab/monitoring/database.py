@@ -113,10 +113,11 @@ class LoadDatabase:
     If the file holds the database of an older run, it is replaced.
     """
 
+    _ids: dict[Executor, int]
+    _read: tuple[tuple[int, int], MeasuredLoad | None] | None
+
     def __init__(self, path: str | Path = ":memory:") -> None:
-        self._windows = 0
-        self._ids: dict[Executor, int] = {}
-        self._read: tuple[tuple[int, int], MeasuredLoad | None] | None = None
+        self._ids, self._read = {}, None
         if str(path) != ":memory:":
             _remove_older(Path(path))
         try:
@@ -143,7 +144,7 @@ class LoadDatabase:
             if version != SCHEMA_VERSION:
                 message = f"the file is not a load database of schema {SCHEMA_VERSION}"
                 raise UserError(message, field="database", value=str(path))
-            (opened._windows,) = opened._db.execute("SELECT coalesce(max(id), 0) FROM window").fetchone()
+            opened.load()
         except sqlite3.DatabaseError as error:
             raise UserError(
                 f"the file is not a load database ({error})", field="database", value=str(path)
@@ -162,10 +163,9 @@ class LoadDatabase:
 
     def write_window(self, load: WindowLoad) -> None:
         """Add one window in a single transaction."""
-        with self._db:
-            self._windows += 1
-            window = self._windows
-            self._insert("window", [(window, load.start_ns, load.end_ns)])
+        with self._db as db:
+            span = (load.start_ns, load.end_ns)
+            window = db.execute("INSERT INTO window VALUES (NULL, ?, ?)", span).lastrowid
             self._insert(
                 "executor_load",
                 [
@@ -186,9 +186,9 @@ class LoadDatabase:
 
     def load(self) -> MeasuredLoad | None:
         """Return the moving averages of the newest window, or None before the first."""
-        # The second number changes when another process has written.
+        # The first number changes when this process has written, the second when another one has.
         (others,) = self._db.execute("PRAGMA data_version").fetchone()
-        newest = (self._windows, int(others))
+        newest = (self._db.total_changes, int(others))
         if self._read is None or self._read[0] != newest:
             self._read = (newest, self._read_load())
         return self._read[1]

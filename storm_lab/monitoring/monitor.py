@@ -75,10 +75,9 @@ class LoadMonitor:
             return
         cpu, where, queued = self._cpu_mhz(sample, seconds)
         nodes = {node.id: 0.0 for node in self._control.cluster.nodes}
-        for (_, slot), mhz in cpu.items():
-            nodes[slot.node] += mhz
         per_executor: dict[Executor, float] = {}
-        for (executor, _), mhz in cpu.items():
+        for (executor, slot), mhz in cpu.items():
+            nodes[slot.node] += mhz
             per_executor[executor] = per_executor.get(executor, 0.0) + mhz
         traffic = self._rates(sample, seconds)
         self._cpu.add(per_executor)

@@ -69,7 +69,7 @@ class OnlineScheduling:
             overload=self.overload,
             least_gain=self.least_gain,
         )
-        CustomScheduler(control, monitor.database, self.fetch_s)
+        _start_custom_scheduler(control, monitor.database, self.fetch_s)
         for index, swap in enumerate(self.swaps):
             check_number("a swap", f"swaps[{index}].at_s", swap.at_s, unit="s")
             control.clock.at(
@@ -77,24 +77,18 @@ class OnlineScheduling:
             )
 
 
-class CustomScheduler:
-    """Nimbus's plug-in that installs the newest generated schedule (T-Storm IV-C).
+def _start_custom_scheduler(control: ControlPlane, database: LoadDatabase, fetch_s: float) -> None:
+    """Start Nimbus's plug-in that installs the newest generated schedule (T-Storm IV-C).
 
     It polls the load database every ``fetch_s``; the phase of this cycle is drawn from the run's seed.
     """
+    installed = 0
 
-    def __init__(self, control: ControlPlane, database: LoadDatabase, fetch_s: float) -> None:
-        self._control = control
-        self._database = database
-        self._installed = 0
-        phase = int(control.random("custom-scheduler").random() * ns(fetch_s))
-        control.clock.every(ns(fetch_s), Rank.MONITOR, _PLUG_IN, self.fetch, first_ns=phase)
-
-    def fetch(self) -> None:
+    def fetch() -> None:
         """Install the newest adopted schedule if it is new and Nimbus can accept it now."""
-        control = self._control
-        newest = self._database.newest_adopted()
-        if newest is None or newest[0] <= self._installed:
+        nonlocal installed
+        newest = database.newest_adopted()
+        if newest is None or newest[0] <= installed:
             return
         number, assignment, cause = newest
         busy = any(
@@ -103,7 +97,7 @@ class CustomScheduler:
         )
         if busy or not control.nimbus.up or not control.zookeeper.up:
             return
-        self._installed = number
+        installed = number
         live = {node.id for node in control.nimbus.live_cluster.nodes}
         gone = [node for node in assignment.nodes_used() if node not in live]
         if gone:
@@ -115,3 +109,6 @@ class CustomScheduler:
             control.nimbus.install(assignment, f"schedule {number}: {cause}")
         except InvalidAssignmentError as error:
             control.log.note(_PLUG_IN, "refuse-schedule", f"schedule {number}", str(error))
+
+    phase = int(control.random("custom-scheduler").random() * ns(fetch_s))
+    control.clock.every(ns(fetch_s), Rank.MONITOR, _PLUG_IN, fetch, first_ns=phase)
