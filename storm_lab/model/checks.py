@@ -13,10 +13,8 @@ from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from storm_lab.errors import UserError
 
-_NOUNS = {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text"} | {
-    "NoneType": "None",
-    "ndarray": "an array",
-}
+_NOUNS = {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text"}
+_NOUNS |= {"NoneType": "None", "ndarray": "an array"}
 _FLAGS = dict.fromkeys(("true", "yes", "1", "on"), True) | dict.fromkeys(("false", "no", "0", "off"), False)
 
 
@@ -154,10 +152,10 @@ def check_number(
     Allowed(float, low, high, unit).check(owner, field, value)
 
 
-def check_name(owner: str, field: str, value: object) -> None:
-    """Raise `UserError` unless ``value`` is a text that is not empty."""
+def check_id(owner: str, value: object) -> None:
+    """Raise `UserError` unless an id is a text that is not empty."""
     if not isinstance(value, str) or not value:
-        raise _type_error(owner, field, value, "a name", "give a text")
+        raise _type_error(owner, "id", value, "a name", "give a text")
 
 
 def check_distinct(owner: str, noun: str, names: Sequence[object]) -> None:

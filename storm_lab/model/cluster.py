@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from storm_lab.errors import UserError
-from storm_lab.model.checks import check_distinct, check_kinds, check_name, check_number, check_whole
+from storm_lab.model.checks import check_distinct, check_id, check_kinds, check_number, check_whole
 from storm_lab.model.topology import Resources
 
 DEFAULT_PORTS = (6700, 6701, 6702, 6703)
@@ -128,7 +128,7 @@ class Cluster:
                     )
         # A node without an id is a machine type, which cannot be part of a cluster.
         for node in self.nodes:
-            check_name("a node of a cluster", "id", node.id)
+            check_id("a node of a cluster", node.id)
         check_distinct("the cluster", "node", [node.id for node in self.nodes])
 
     def node(self, node_id: str) -> Node:

@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-_MASK = 0xFFFFFFFF
+_MASK = 0xFFFF_FFFF
+_MASK64 = 0xFFFF_FFFF_FFFF_FFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +39,17 @@ def string_hash(text: str) -> int:
     else:
         raw = text.encode("utf-16-be", "surrogatepass")
         units = struct.unpack(f">{len(raw) // 2}H", raw)
-    total = 0
-    for unit in units:
-        total = (31 * total + unit) & _MASK
-    return int32(total)
+    return folded_hash(units, 0)
 
 
 def long_hash(number: int) -> int:
     """``Long.hashCode``: both halves of the 64-bit pattern, XORed."""
-    bits = number & 0xFFFF_FFFF_FFFF_FFFF
+    bits = number & _MASK64
     return int32(bits ^ (bits >> 32))
 
 
-def folded_hash(hashes: Iterable[int]) -> int:
-    """Compute the hash of a sequence from the hashes of its members, with the formula of List."""
-    total = 1
+def folded_hash(hashes: Iterable[int], total: int = 1) -> int:
+    """Compute a sequence's hash from those of its members; List begins with a total of 1, String with 0."""
     for member in hashes:
         total = (31 * total + member) & _MASK
     return int32(total)
@@ -104,7 +101,6 @@ def java_hash(value: object, *, deep: bool = True) -> int:
     raise TypeError(f"a value of type {type(value).__name__} has no Java hash")
 
 
-_MASK64 = 0xFFFF_FFFF_FFFF_FFFF
 _C1 = 0x87C37B91114253D5
 _C2 = 0x4CF5AD432745937F
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from storm_lab.errors import UserError, check_known
-from storm_lab.model.checks import check_distinct, check_kinds, check_name, check_number, check_whole
+from storm_lab.model.checks import check_distinct, check_id, check_kinds, check_number, check_whole
 from storm_lab.model.settings import SettingValue, check_topology_settings
 
 DEFAULT_STREAM = "default"
@@ -93,7 +93,7 @@ class Component:
     tick_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        check_name("a component", "id", self.id)
+        check_id("a component", self.id)
         owner = f"component {self.id!r}"
         check_kinds(owner, self)
         for field_name, names, reserved in (
@@ -148,7 +148,7 @@ class Topology:
     settings: Mapping[str, SettingValue] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_name("a topology", "id", self.id)
+        check_id("a topology", self.id)
         owner = f"topology {self.id!r}"
         check_kinds(owner, self)
         ids = [component.id for component in self.components]
