@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -53,7 +53,7 @@ _QUOTED = r'"((?:[^"\\]|\\.)*)"'
 _HEAD = re.compile(r"\S+ \S+ \S+ \[")
 _COMMON = re.compile(rf"(\S+) \S+ \S+ \[([^\]]*)\] {_QUOTED} (\S+) (\S+)")
 _COMBINED = re.compile(rf"{_COMMON.pattern} {_QUOTED} {_QUOTED}")
-_APACHE_TIME = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)")
+_APACHE_TIME = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d:\d\d:\d\d) ([+-])(\d\d)(\d\d)")
 _NEEDED = ("date", "time", "c-ip", "cs-method", "cs-uri-stem", "sc-status")
 
 
@@ -108,13 +108,9 @@ def _of_w3c(columns: Sequence[str], fields: Sequence[str]) -> Access:
     found = {name: "" if text == "-" else text for name, text in zip(fields, columns, strict=True)}
     if any(not found.get(name) for name in _NEEDED):
         raise MalformedLineError("missing column")
-    try:
-        moment = datetime.fromisoformat(f"{found['date']}T{found['time']}+00:00")
-    except ValueError:
-        raise MalformedLineError("bad time") from None
     return Access(
         client=found["c-ip"],
-        time_s=int(moment.timestamp()),
+        time_s=_seconds(f"{found['date']}T{found['time']}+00:00"),
         method=found["cs-method"],
         path=found["cs-uri-stem"],
         query=found.get("cs-uri-query", ""),
@@ -129,14 +125,17 @@ def _apache_time(text: str) -> int:
     found = _APACHE_TIME.fullmatch(text)
     if found is None or found[2] not in MONTHS:
         raise MalformedLineError("bad time")
-    day, _, year, hour, minute, second, sign, off_hours, off_minutes = found.groups()
+    day, month, year, clock, sign, hours, minutes = found.groups()
+    local = _seconds(f"{year}-{MONTHS.index(month) + 1:02d}-{day}T{clock}+00:00")
+    offset = 3600 * int(hours) + 60 * int(minutes)
+    return local - offset if sign == "+" else local + offset
+
+
+def _seconds(iso_time: str) -> int:
     try:
-        month = MONTHS.index(found[2]) + 1
-        local = datetime(int(year), month, int(day), int(hour), int(minute), int(second), tzinfo=UTC)
+        return int(datetime.fromisoformat(iso_time).timestamp())
     except ValueError:
         raise MalformedLineError("bad time") from None
-    offset = timedelta(hours=int(off_hours), minutes=int(off_minutes))
-    return int((local - offset if sign == "+" else local + offset).timestamp())
 
 
 def _status(text: str) -> int:
