@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -37,11 +37,7 @@ class RunFailedError(Exception):
 
 
 def run_into(draft: Draft, plan: Plan, folder: Path, wanted: Wanted) -> None:
-    """Run the components of a draft; put what they did into it, or note why they could not be run.
-
-    Raises:
-        UserError: a file of records cannot be read.
-    """
+    """Put what a draft's components do into it, or note why they cannot be run; errors as `Overlay.rows`."""
     try:
         with run_components(plan, folder, wanted) as (outcome, given):
             # Tick periods that became known only when the components were made.
@@ -60,10 +56,8 @@ def run_components(
 ) -> Iterator[tuple[Mapping[str, Any], frozenset[str]]]:
     """Run a plan with what an overlay gives; yield its outcome and the spouts whose records were given.
 
-    Raises:
-        RunFailedError: the process took too long, was ended, or returned an outcome that the block cannot
-            read.
-        UserError: a file of records cannot be read.
+    Raises `RunFailedError` if the process took too long, was ended, or returned an outcome that the block
+    cannot read, and `UserError` if a file of records cannot be read.
     """
     overlay = wanted.overlay
     for name, entry in overlay.given.get("components", {}).items():
@@ -85,8 +79,8 @@ def run_components(
 
 
 def _run(plan: Plan, folder: Path, scratch: Path) -> bytes:
-    plan_file, outcome, errors = (scratch / name for name in ("plan.json", "outcome.json", "errors.txt"))
-    plan_file.write_text(json.dumps(asdict(plan)), encoding="utf-8")
+    plan_file, outcome, errors = (scratch / name for name in ("plan.pickle", "outcome.json", "errors.txt"))
+    plan_file.write_bytes(pickle.dumps(plan))
     package = Path(storm_lab.__file__).resolve().parents[1]
     environment = {
         **os.environ,

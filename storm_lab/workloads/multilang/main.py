@@ -1,13 +1,14 @@
 """The process that runs Python components: ``python -m storm_lab.workloads.multilang.main PLAN OUTCOME``.
 
-It reads a plan, runs it, and writes the outcome as JSON. The plan also sets its limits of memory and CPU
-time.
+It reads a pickled `Plan`, runs it, and writes the outcome as JSON. The plan also sets its limits of memory
+and CPU time.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import pickle
 import random
 import resource
 import sys
@@ -21,7 +22,7 @@ from storm_lab.workloads.multilang.components import TicklessBatchingBolt
 from storm_lab.workloads.multilang.emits import CallCollector, TaskTable
 from storm_lab.workloads.multilang.instances import Instances
 from storm_lab.workloads.multilang.loading import Loader, LoadError, install
-from storm_lab.workloads.multilang.plan import ComponentSpec, Given, Plan, read_plan, tick_of
+from storm_lab.workloads.multilang.plan import ComponentSpec, Given, Plan, tick_of
 from storm_lab.workloads.multilang.recorder import Recorder
 from storm_lab.workloads.multilang.recording import Recording
 
@@ -128,7 +129,7 @@ def _runnable(specs: list[ComponentSpec], broken: dict[str, str]) -> list[Compon
 
 def main(plan_file: str, outcome_file: str) -> None:
     """Read the plan, run it, write the outcome, and end at once, even if threads are still running."""
-    outcome = run_plan(read_plan(Path(plan_file)))
+    outcome = run_plan(pickle.loads(Path(plan_file).read_bytes()))
     partial = Path(f"{outcome_file}.partial")
     partial.write_text(json.dumps(outcome, default=repr, skipkeys=True), encoding="utf-8")
     partial.replace(outcome_file)

@@ -1,11 +1,9 @@
-"""The plan for the process that runs Python components, and the components in its outcome; both as JSON."""
+"""The plan for the process that runs Python components, and the components in its outcome."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 TICK = "topology.tick.tuple.freq.secs"
@@ -75,14 +73,6 @@ def tick_of(config: Mapping[str, Any]) -> float | None:
     """Return the period of tick tuples that a configuration sets, in seconds; None if it sets none."""
     period = config.get(TICK)
     return float(period) if isinstance(period, int | float) and period > 0 else None
-
-
-def read_plan(path: Path) -> Plan:
-    """Read a plan from its fields as JSON."""
-    raw = json.loads(path.read_text(encoding="utf-8"))
-    raw["components"] = [component_of(item) for item in raw["components"]]
-    raw["given"] = {name: Given(**item) for name, item in raw["given"].items()}
-    return Plan(**raw)
 
 
 def component_of(raw: Mapping[str, Any]) -> ComponentSpec:
