@@ -29,7 +29,6 @@ from storm_lab.league.site_variants import (
     with_workers,
     worker_counts,
 )
-from storm_lab.model.machines import Machines
 from storm_lab.runs.execute import JOBS
 from storm_lab.schedulers.baselines.given import GivenPlacement
 from storm_lab.workloads.importers.imported import Imported
@@ -50,7 +49,6 @@ ScaledSite = Callable[[float], Site]
 
 def advise(
     imported: Imported,
-    machines: Machines | None = None,
     *,
     seeds: Sequence[int] = (1, 2, 3),
     entrants: Sequence[Entrant] | None = None,
@@ -60,15 +58,13 @@ def advise(
 ) -> Advice:
     """Advise on an imported topology as `advise_site` does, and say how far that depends on assumptions.
 
-    Raises:
-        UserError: the topology cannot be played, or as `advise_site`.
-        StormLabError: a run fails, or there is no Java for Spark.
+    Raises `UserError` if the topology cannot be played, and the errors of `advise_site`.
     """
     found = advise_site(
-        imported_site(imported, machines),
+        imported_site(imported),
         seeds=seeds,
         entrants=entrants,
-        others=_other_costs(imported, machines),
+        others=_other_costs(imported),
         jobs=jobs,
         show_progress=show_progress,
         say=say,
@@ -215,7 +211,7 @@ def _at_rate(setting: Setting, rate_per_s: float) -> Setting:
     return replace(setting, site=with_load(setting.site, rate_per_s / present_load(setting.site)))
 
 
-def _other_costs(imported: Imported, machines: Machines | None) -> dict[str, ScaledSite]:
+def _other_costs(imported: Imported) -> dict[str, ScaledSite]:
     """Return the site as a function of a factor on all costs that the import assumed; empty without any."""
     playable = imported.ready()
     guessed = {item.component for item in imported.assumed if item.what == "cost of a call"}
@@ -227,6 +223,6 @@ def _other_costs(imported: Imported, machines: Machines | None) -> dict[str, Sca
             name: replace(known, cost_us=known.cost_us.scaled(factor)) if name in guessed else known
             for name, known in playable.figures.items()
         }
-        return imported_site(replace(imported, playable=replace(playable, figures=figures)), machines)
+        return imported_site(replace(imported, playable=replace(playable, figures=figures)))
 
     return {f"the assumed costs of {', '.join(sorted(guessed))}": scaled}

@@ -43,11 +43,7 @@ def fewest(most: int) -> Search[int, int | None]:
 
 
 def highest(guess: float) -> Search[float, float]:
-    """Find the highest rate that is kept up with, to three per cent, starting near ``guess``.
-
-    Raises:
-        UserError: no rate is kept up with, however low, or every rate is, however high.
-    """
+    """Find the highest rate that is kept up with, to 3 %, from a guess; `UserError` if none is, or every."""
     low, high = 0.0, float("inf")
     rates = np.geomspace(guess / _SPREAD, guess * _SPREAD, _PER_ROUND)
     for _ in range(_MAX_ROUNDS):
@@ -75,9 +71,6 @@ def run_together(
     """Run several searches together, round by round, and return their results.
 
     ``ask`` gets all numbers of a round, each with the key of its search, and returns whether each fits.
-
-    Raises:
-        UserError: as the searches.
     """
     found: dict[Key, Found] = {}
     wanted = {key: next(search) for key, search in searches.items()}
