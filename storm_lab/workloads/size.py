@@ -32,10 +32,9 @@ def _content(value: object) -> int:
         return length + _varint_bytes(length)
     if isinstance(value, bool):
         return 1
-    if isinstance(value, int):
-        return _varint_bytes(_zigzag(value))
-    if isinstance(value, JavaLong):
-        return _varint_bytes(_zigzag(value.value))
+    if isinstance(value, int | JavaLong):
+        number = value.value if isinstance(value, JavaLong) else value
+        return _varint_bytes(number * 2 if number >= 0 else -number * 2 - 1)
     if isinstance(value, float):
         return 8
     if isinstance(value, bytes):
@@ -46,10 +45,6 @@ def _content(value: object) -> int:
         pairs = (part for entry in value.items() for part in entry)
         return _varint_bytes(len(value)) + sum(1 + _content(part) for part in pairs)
     raise TypeError(f"the serialised size of a {type(value).__name__} is not known")
-
-
-def _zigzag(number: int) -> int:
-    return number * 2 if number >= 0 else -number * 2 - 1
 
 
 def _varint_bytes(number: int) -> int:

@@ -40,12 +40,12 @@ class StatedSpout(Spout):
         calls: int,
         *,
         given: Sequence[Record] = (),
-        direct: Mapping[str, int] | None = None,
+        direct: Mapping[str, int] = {},
     ) -> None:
         self._calls = calls
         self._given = given
         self._stream = next(iter(component.outputs), "")
-        self._emitter = _Emitter(component, figures, direct or {}, without=self._stream if given else None)
+        self._emitter = _Emitter(component, figures, direct, without=self._stream if given else None)
         self._cost = _costs(component.id, figures.cost_us)
         self._figures = figures
 
@@ -67,10 +67,8 @@ class StatedSpout(Spout):
 class StatedBolt(Bolt):
     """A bolt that costs and emits what its figures state, whatever it receives."""
 
-    def __init__(
-        self, component: Component, figures: Figures, *, direct: Mapping[str, int] | None = None
-    ) -> None:
-        self._emitter = _Emitter(component, figures, direct or {})
+    def __init__(self, component: Component, figures: Figures, *, direct: Mapping[str, int] = {}) -> None:
+        self._emitter = _Emitter(component, figures, direct)
         self._figures = figures
         self._cost = _costs(component.id, figures.cost_us)
         self._by_input = {

@@ -50,20 +50,17 @@ class Playable:
 
     def code(self) -> dict[str, Spout | Bolt]:
         """Return new user code by component; one pass over the input uses it up."""
-        direct = _direct_tasks(self.topology)
         code: dict[str, Spout | Bolt] = {} if self.calls is None else dict(self.calls.code(self.figures))
         for component in self.topology.components:
-            if component.id in code:
+            name = component.id
+            if name in code:
                 continue
-            figures = self.figures[component.id]
-            behind = {stream: n for (source, stream), n in direct.items() if source == component.id}
+            figures, direct = self.figures[name], _direct_tasks(self.topology, name)
             if component.is_spout:
-                given = self.given.get(component.id, ())
-                code[component.id] = StatedSpout(
-                    component, figures, self.source_calls, given=given, direct=behind
-                )
+                given = self.given.get(name, ())
+                code[name] = StatedSpout(component, figures, self.source_calls, given=given, direct=direct)
             else:
-                code[component.id] = StatedBolt(component, figures, direct=behind)
+                code[name] = StatedBolt(component, figures, direct=direct)
         return code
 
     def trace(self) -> WorkloadTrace:
@@ -104,12 +101,11 @@ class Imported:
         return self.playable
 
 
-def _direct_tasks(topology: Topology) -> dict[tuple[str, str], int]:
+def _direct_tasks(topology: Topology, emitter: str) -> dict[str, int]:
     """Return, by direct stream, the number of tasks that its emitter may address in every subscriber."""
-    found: dict[tuple[str, str], int] = {}
+    found: dict[str, int] = {}
     for component in topology.components:
         for item in component.inputs:
-            if item.grouping is Grouping.DIRECT:
-                key = (item.source, item.stream)
-                found[key] = min(component.task_count, found.get(key, component.task_count))
+            if item.source == emitter and item.grouping is Grouping.DIRECT:
+                found[item.stream] = min(component.task_count, found.get(item.stream, component.task_count))
     return found

@@ -37,11 +37,7 @@ _LINKS = {
 
 
 def load_machines(choice: str | Path) -> Machines:
-    """Return the machines of a file, or of a paper's cluster by name (`storm_lab.model.machines.TESTBEDS`).
-
-    Raises:
-        UserError: there is no such file or name, or the file violates its schema.
-    """
+    """Return the machines of a file or of one of `TESTBEDS`; `UserError` if it is unknown or invalid."""
     if str(choice) in TESTBEDS:
         return TESTBEDS[str(choice)]
     path = Path(choice)

@@ -57,18 +57,16 @@ class Notes:
     read: list[str] = field(default_factory=list)
     """Sentences about what was read and how."""
 
-    def cannot_use(self, place: Place, what: str, reason: str) -> None:
-        """Note something that is left out; the topology can be played without it."""
-        self._add(Unusable(place, what, reason))
+    def cannot_use(self, place: Place, what: str, reason: str, *, missing: bool = False) -> None:
+        """Note, once, something that is left out."""
+        item = Unusable(place, what, reason, missing)
+        if item not in self.unusable:
+            self.unusable.append(item)
 
     def missing(self, place: Place, what: str, reason: str) -> None:
         """Note something without which the topology cannot be played."""
-        self._add(Unusable(place, what, reason, missing=True))
+        self.cannot_use(place, what, reason, missing=True)
 
     def assume(self, component: str, what: str, value: str, reason: str) -> None:
         """Note a figure that is not stated."""
         self.assumed.append(Assumed(component, what, value, reason))
-
-    def _add(self, item: Unusable) -> None:
-        if item not in self.unusable:
-            self.unusable.append(item)

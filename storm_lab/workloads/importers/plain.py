@@ -36,11 +36,7 @@ FORMAT = "storm-lab YAML"
 
 
 def read_plain(part: Part, path: Path, notes: Notes) -> Draft:
-    """Return the topology of the file at ``path``, whose content is ``part``.
-
-    Raises:
-        UserError: it violates its schema, or a file that it names cannot be read.
-    """
+    """Return the topology of a file; `UserError` if it violates its schema or names an unreadable file."""
     given = checked(part, TOPOLOGY)
     draft = Draft(FORMAT, given["name"], part.place, notes, files=[path.name])
     measured = clock_of(given.get("measured_on"), str(part.place))
@@ -84,11 +80,7 @@ def _take_recording(path: Path, draft: Draft) -> None:
 
 
 def export_topology(playable: Playable, path: Path) -> tuple[Path, ...]:
-    """Write a topology to ``path`` and its recording, if any, beside it; return the files written.
-
-    Raises:
-        UserError: the folder cannot be written to.
-    """
+    """Write a topology and, beside it, its recording, if any; return the files. `UserError`: not writable."""
     document = topology_document(playable)
     files: list[tuple[Path, bytes]] = []
     if playable.calls is not None or playable.given:

@@ -41,11 +41,7 @@ def is_streamparse(path: Path) -> bool:
 
 
 def _find_project(path: Path) -> tuple[Path, list[Path]]:
-    """Return the topology file that a path means, and the folders to search for its modules.
-
-    Raises:
-        UserError: the project has several topologies, or there is no such file.
-    """
+    """Return a path's topology file and the folders of its modules; `UserError` for several topologies."""
     file = path
     if path.is_dir():
         found = _topologies(path)

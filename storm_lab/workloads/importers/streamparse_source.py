@@ -20,7 +20,6 @@ from storm_lab.workloads.multilang import dsl
 from storm_lab.workloads.multilang.plan import ComponentSpec
 
 MOST_BASES = 8
-_FOREIGN = {"JavaSpout": True, "JavaBolt": False, "ShellSpout": True, "ShellBolt": False}
 _BASES = {
     **dict.fromkeys(("Spout", "ReliableSpout"), True),
     **dict.fromkeys(("Bolt", "BatchingBolt", "TicklessBatchingBolt", "BasicBolt"), False),
@@ -126,10 +125,9 @@ class _Reader:
         for key in [key for key, value in given.items() if _has_unknown(value)]:
             self._notes.cannot_use(place, f"{key} of {name}", "it is computed, and reading does not compute")
             del given[key]
-        last = owner.rpartition(".")[2]
-        if last in _FOREIGN:
-            given["java"] = str(given.get("full_class_name") or last)
-            spec = dsl.Spec(type(last, (), {}), is_spout=_FOREIGN[last], **given)
+        foreign = getattr(dsl, owner.rpartition(".")[2], None)
+        if isinstance(foreign, type) and issubclass(foreign, dsl.JavaBolt):
+            spec = foreign.spec(**given)
             spec.outputs_known = "outputs" in given
         else:
             spec = self._python_spec(owner, given, module, place)

@@ -25,11 +25,7 @@ MOST_RECORDS = 100_000
 
 
 def clock_of(given: Mapping[str, Any] | None, where: str) -> float | None:
-    """Return the clock that ``measured_on`` states, in MHz of the cost model's cores; None if it is absent.
-
-    Raises:
-        UserError: there is no machine type of that name.
-    """
+    """Return the clock of ``measured_on`` in MHz of the cost model's cores; `UserError`: unknown type."""
     if given is None:
         return None
     if "type" in given:
@@ -59,11 +55,7 @@ def keys_of(given: Mapping[str, Any]) -> Keys:
 
 
 def check_bolt(part: Part, name: str, given: Mapping[str, Any], why: str) -> None:
-    """Refuse keys for spouts in a bolt's entry of a document; ``why`` says why it is a bolt.
-
-    Raises:
-        UserError: names file, line and key.
-    """
+    """Raise `UserError` for a key for spouts in a bolt's entry; ``why`` says why it is a bolt."""
     for key in ("rate_per_s", "anchored", "replays", "records"):
         if key in given:
             message = f"{name} {why}, and {key} is for spouts"
@@ -87,13 +79,7 @@ def put_topology(draft: Draft, given: Mapping[str, Any]) -> None:
 def put_figures(
     component: DraftComponent, given: Mapping[str, Any], factor: float, folder: Path, *, inside: bool
 ) -> None:
-    """Override a component of the draft with what its entry states.
-
-    ``inside``: files must be in ``folder`` or below it.
-
-    Raises:
-        UserError: the file of records cannot be read.
-    """
+    """Override a component of the draft with what its entry states; ``inside`` and errors as `read_rows`."""
     for name in ("executors", "tasks"):
         if name in given:
             setattr(component, name, int(given[name]))
@@ -136,13 +122,11 @@ def _put_emits(component: DraftComponent, name: str, given: Any) -> None:
 
 
 def read_rows(name: str, folder: Path, field: str, *, inside: bool) -> list[Row]:
-    """Return the records of a file.
+    """Return the records of a file; with ``inside``, it must be in ``folder`` or below it.
 
     A JSON file (``.json``, ``.jsonl``, ``.ndjson``) has a list, object or value per line, any other file a
-    text per line.
-
-    Raises:
-        UserError: the file cannot be read, holds no record or too many, or a line is not JSON.
+    text per line. Raises `UserError` if the file cannot be read, holds no record or too many, or a line is
+    not JSON.
     """
     path = folder / name
     if inside and not path.resolve().is_relative_to(folder.resolve()):

@@ -49,14 +49,11 @@ class Grouping:
         return GroupingSpec("fields", tuple(map(str, names)))
 
     @classmethod
-    def custom_object(cls, java_class_name: str, arg_list: Any = ()) -> GroupingSpec:
-        """Group by a Java class."""
+    def custom_object(cls, *args: Any, **kwargs: Any) -> GroupingSpec:
+        """Group by a Java class, given by its name or a serialised object."""
         return GroupingSpec("custom")
 
-    @classmethod
-    def custom_serialized(cls, java_serialized: Any) -> GroupingSpec:
-        """Group by a serialised Java object."""
-        return GroupingSpec("custom")
+    custom_serialized = custom_object
 
 
 @dataclass(eq=False)
