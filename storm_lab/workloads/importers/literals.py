@@ -102,15 +102,11 @@ def _call(node: ast.Call, scope: Mapping[str, Any]) -> Any:
     named = {item.arg: _value(item.value, scope) for item in node.keywords if item.arg}
     if any(value is UNKNOWN for value in (*arguments, *named.values())):
         return UNKNOWN
-    last = name.rpartition(".")[2]
-    if name.endswith("Grouping.fields"):
-        return dsl.Grouping.fields(*arguments)
-    if name.endswith(("Grouping.custom_object", "Grouping.custom_serialized")):
-        return dsl.GroupingSpec("custom")
-    if last == "Stream":
-        return dsl.Stream(*arguments, **named)
-    if last == "GlobalStreamId":
-        return dsl.GlobalStreamId(*arguments, **named)
+    owner, _, last = name.rpartition(".")
+    if owner.endswith("Grouping") and last in ("fields", "custom_object", "custom_serialized"):
+        return getattr(dsl.Grouping, last)(*arguments)
+    if last in ("Stream", "GlobalStreamId"):
+        return getattr(dsl, last)(*arguments, **named)
     if name in _KINDS and len(arguments) == 1:
         return _KINDS[name](arguments[0]) if isinstance(arguments[0], str | int | float) else UNKNOWN
     if name in ("list", "tuple", "set") and len(arguments) == 1 and isinstance(arguments[0], list):
