@@ -46,12 +46,10 @@ class Part:
     value: Mapping[str, Part] | list[Part] | str | int | float | bool | None
     place: Place
 
-    def get(self, key: str) -> Part | None:
-        """Return the part under a key; None if this is no mapping, lacks the key, or has no value there."""
-        if not isinstance(self.value, Mapping):
-            return None
-        found = self.value.get(key)
-        return None if found is None or found.value is None else found
+    def get(self, key: str) -> Part:
+        """Return the part under a key; `ABSENT` if this is no mapping or has no value there."""
+        found = self.value.get(key, ABSENT) if isinstance(self.value, Mapping) else ABSENT
+        return ABSENT if found.value is None else found
 
     def items(self) -> Iterator[tuple[str, Part]]:
         """Yield keys and parts of a mapping; nothing for any other value."""
@@ -60,8 +58,7 @@ class Part:
 
     def under(self, key: str) -> list[Part]:
         """Return the parts of the list under a key; none if there is no list."""
-        found = self.get(key)
-        return [] if found is None else found.parts()
+        return self.get(key).parts()
 
     def parts(self) -> list[Part]:
         """Return the parts of a list; none for any other value."""
@@ -85,6 +82,10 @@ class Part:
             except (KeyError, IndexError, TypeError):
                 break
         return part
+
+
+ABSENT = Part(None, Place(""))
+"""Stands for a part that a document does not have."""
 
 
 def read_bounded(path: Path, *, field: str = "file", largest: int = LARGEST_FILE) -> str:

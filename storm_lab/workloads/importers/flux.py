@@ -12,7 +12,7 @@ from pathlib import Path
 
 from storm_lab.model.topology import DEFAULT_STREAM, Grouping
 from storm_lab.model.version import StormVersion
-from storm_lab.workloads.importers.documents import Part, read_bounded, yaml_part
+from storm_lab.workloads.importers.documents import ABSENT, Part, read_bounded, yaml_part
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
 from storm_lab.workloads.importers.flux_includes import Merged, check_references, merge_includes
 from storm_lab.workloads.importers.flux_shell import SHELL_CLASSES, ShellCommand, read_shell, run_flux
@@ -35,14 +35,13 @@ _SETTINGS_ONLY = {"name", "config"}
 
 def looks_like_flux(part: Part) -> bool:
     """Whether a document has the keys of Flux."""
-    if part.get("topologySource") is not None or part.get("includes") is not None:
+    if part.get("topologySource") is not ABSENT or part.get("includes") is not ABSENT:
         return True
     for section in ("spouts", "bolts", "components", "workerHooks"):
-        if any(item.get("className") is not None for item in part.under(section)):
+        if any(item.get("className") is not ABSENT for item in part.under(section)):
             return True
     # A file of settings alone is meant for other files to include; it is read, and what it lacks is reported.
-    config = part.get("config")
-    return config is not None and any(config.items()) and {key for key, _ in part.items()} <= _SETTINGS_ONLY
+    return any(part.get("config").items()) and {key for key, _ in part.items()} <= _SETTINGS_ONLY
 
 
 def read_flux(path: Path, wanted: Wanted, notes: Notes) -> Draft:
@@ -62,7 +61,7 @@ def read_flux(path: Path, wanted: Wanted, notes: Notes) -> Draft:
     for key, part in top.items():
         if key not in _KEYS:
             notes.cannot_use(part.place, f"the key {key!r}", "Flux has no such key")
-    if merged.source is not None:
+    if merged.source is not ABSENT:
         _refuse_source(merged.source, draft)
     check_references(merged, notes)
     for part in merged.spouts.values():
@@ -106,7 +105,7 @@ def _component(part: Part, draft: Draft, commands: dict[str, ShellCommand], *, i
         notes.cannot_use(part.place, f"{name}'s class", "there is no className; Flux would refuse the file")
     component.executors = _count(part.get("parallelism"), name, "parallelism", draft)
     tasks = part.get("numTasks")
-    if tasks is not None and tasks.value != -1:
+    if tasks.value != -1:
         component.tasks = _count(tasks, name, "numTasks", draft)
     for key, attribute in (
         ("onHeapMemoryLoad", "memory_mb"),
@@ -114,7 +113,7 @@ def _component(part: Part, draft: Draft, commands: dict[str, ShellCommand], *, i
         ("cpuLoad", "cpu_points"),
     ):
         load = part.get(key)
-        if load is not None and load.value != -1:
+        if load.value != -1:
             setattr(component, attribute, amount(load, notes, f"{key} of {name}"))
     _own_settings(part.get("config"), component, draft)
     if class_name.rpartition(".")[2] in SHELL_CLASSES:
@@ -132,9 +131,7 @@ def _note_windows(part: Part, component: DraftComponent, notes: Notes) -> None:
             notes.cannot_use(method.place, f"{component.id}'s {name}", why)
 
 
-def _own_settings(config: Part | None, component: DraftComponent, draft: Draft) -> None:
-    if config is None:
-        return
+def _own_settings(config: Part, component: DraftComponent, draft: Draft) -> None:
     idle = []
     for key, part in config.items():
         if key == TICK:
@@ -148,8 +145,8 @@ def _own_settings(config: Part | None, component: DraftComponent, draft: Draft) 
     note_idle(idle, config.place, draft)
 
 
-def _count(part: Part | None, name: str, key: str, draft: Draft) -> int | None:
-    if part is not None and isinstance(part.value, str) and is_open(part.value):
+def _count(part: Part, name: str, key: str, draft: Draft) -> int | None:
+    if isinstance(part.value, str) and is_open(part.value):
         draft.notes.assume(name, key, "1", f"{as_written(part.value)} has no value; give its property")
         return None
     return whole(part, draft.notes, f"{key} of {name}", least=1)
@@ -166,13 +163,14 @@ def _stream(part: Part, draft: Draft) -> None:
         known = ", ".join(list(draft.components)[:12]) or "none"
         notes.missing(part.place, f"the stream to {target!r}", f"there is no such bolt; there are: {known}")
         return
-    how = part.get("grouping") or Part(None, part.place)
-    grouping = grouping_of(a_text(how.get("type")), notes, how.place)
+    how = part.get("grouping")
+    place = part.place if how is ABSENT else how.place
+    grouping = grouping_of(a_text(how.get("type")), notes, place)
     keyed = grouping in (Grouping.FIELDS, Grouping.PARTIAL_KEY)
     component.inputs.append(
         DraftInput(
             source=source,
-            place=how.place,
+            place=place,
             stream=as_written(a_text(how.get("streamId")) or DEFAULT_STREAM),
             grouping=grouping,
             fields=tuple(map(as_written, texts(how.get("args")))) if keyed else (),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from storm_lab.errors import UserError
-from storm_lab.workloads.importers.documents import Part
+from storm_lab.workloads.importers.documents import ABSENT, Part
 from storm_lab.workloads.importers.flux_text import as_written
 from storm_lab.workloads.importers.place import Notes
 from storm_lab.workloads.importers.scalars import a_text, flag, texts
@@ -24,8 +24,8 @@ MOST_INCLUDES = 50
 class Merged:
     """The sections of a file and of the files that it includes."""
 
-    name: Part | None = None
-    source: Part | None = None
+    name: Part = ABSENT
+    source: Part = ABSENT
     config: dict[str, Part] = field(default_factory=dict)
     components: dict[str, Part] = field(default_factory=dict)
     spouts: dict[str, Part] = field(default_factory=dict)
@@ -44,7 +44,7 @@ def merge_includes(top: Part, path: Path, load: Callable[[Path], Part], notes: N
         included = _included(entry, path, load, notes)
         if included is None:
             continue
-        if included.get("includes") is not None:
+        if included.get("includes") is not ABSENT:
             notes.cannot_use(entry.place, "includes of an included file", "Flux does not follow them either")
         _add(included, merged, notes, override=flag(entry.get("override")) is True)
     return merged
@@ -90,11 +90,11 @@ def _find(name: str, path: Path) -> Path | None:
 def _add(part: Part, merged: Merged, notes: Notes, *, override: bool) -> None:
     """Add the sections of one file to those that are merged already."""
     name = part.get("name")
-    if name is not None and (merged.name is None or override):
+    if name is not ABSENT and (merged.name is ABSENT or override):
         merged.name = name
-    merged.source = part.get("topologySource") or merged.source
-    config = part.get("config")
-    for key, value in config.items() if config is not None else ():
+    source = part.get("topologySource")
+    merged.source = merged.source if source is ABSENT else source
+    for key, value in part.get("config").items():
         if override or key not in merged.config:
             merged.config[key] = value
     for section in ("components", "spouts", "bolts"):
@@ -116,11 +116,8 @@ def _add(part: Part, merged: Merged, notes: Notes, *, override: bool) -> None:
 
 def _list(part: Part, section: str, notes: Notes) -> list[Part]:
     found = part.get(section)
-    if found is None:
-        return []
-    if not isinstance(found.value, list):
+    if found is not ABSENT and not isinstance(found.value, list):
         notes.cannot_use(found.place, section, "it is not a list")
-        return []
     return found.parts()
 
 
@@ -140,7 +137,6 @@ def _references(bean: Part) -> Iterator[tuple[str, Part]]:
     items += [item for method in bean.under("configMethods") for item in method.under("args")]
     for item in items:
         single, several = item.get("ref"), item.get("reflist")
-        if single is not None and (name := a_text(single)) is not None:
+        if (name := a_text(single)) is not None:
             yield name, single
-        if several is not None:
-            yield from ((name, several) for name in texts(several))
+        yield from ((name, several) for name in texts(several))

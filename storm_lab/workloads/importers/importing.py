@@ -9,7 +9,7 @@ from pathlib import Path
 from storm_lab.errors import UserError
 from storm_lab.model.machines import Machines
 from storm_lab.workloads.build import REFERENCE_MHZ
-from storm_lab.workloads.importers.documents import Part, json_part, read_bounded, yaml_part
+from storm_lab.workloads.importers.documents import ABSENT, Part, json_part, read_bounded, yaml_part
 from storm_lab.workloads.importers.draft import Draft
 from storm_lab.workloads.importers.finish import finish
 from storm_lab.workloads.importers.flux import looks_like_flux, read_flux
@@ -105,7 +105,7 @@ def _read(names: Sequence[str], wanted: Wanted, notes: Notes) -> Draft:
         remedy = "import one topology at a time"
         raise UserError(message, field="file", value=", ".join(names[:5]), remedy=remedy)
     path, part = paths[0], parts[0]
-    if part.get("storm_lab") is not None:
+    if part.get("storm_lab") is not ABSENT:
         if path.suffix != ".json":
             part = yaml_part(read_bounded(path), path.name, notes)
         return read_plain(part, path, notes)
@@ -154,7 +154,7 @@ def _ui(parts: Sequence[Part], files: list[str], notes: Notes) -> Draft:
     pages = sort_pages(parts, notes)
     draft = read_ui(pages, Place(files[0]), notes)
     draft.files = files
-    draft.machines = None if pages.supervisors is None else machines_of(pages.supervisors, notes)
+    draft.machines = machines_of(pages.supervisors, notes)
     return draft
 
 

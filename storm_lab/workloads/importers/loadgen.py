@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from storm_lab.model.topology import DEFAULT_STREAM, Component, Grouping
-from storm_lab.workloads.importers.documents import Part
+from storm_lab.workloads.importers.documents import ABSENT, Part
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput, DraftStream
 from storm_lab.workloads.importers.figures import Keys, KeyShape, Spread
 from storm_lab.workloads.importers.imported import Playable
@@ -37,11 +37,12 @@ def looks_like_loadgen(part: Part) -> bool:
     """Whether a document has the rates or latencies of a captured topology."""
     for section in ("spouts", "bolts"):
         for item in part.under(section):
-            if item.get("className") is not None:
+            if item.get("className") is not ABSENT:
                 return False
-            if any(stream.get("rate") is not None for stream in item.under("streams")):
+            if any(stream.get("rate") is not ABSENT for stream in item.under("streams")):
                 return True
-    return any(item.get("execTime") or item.get("processTime") for item in part.under("streams"))
+    times = (item.get(key) for item in part.under("streams") for key in ("execTime", "processTime"))
+    return any(time is not ABSENT for time in times)
 
 
 def read_loadgen(part: Part, path: Path, notes: Notes) -> Draft:
@@ -84,7 +85,7 @@ def _component(part: Part, draft: Draft, rates: dict[tuple[str, str], Spread], *
         if rate is not None:
             rates[name, stream] = rate
     slow = part.get("slowExecutorPattern")
-    if slow is not None:
+    if slow is not ABSENT:
         why = "all executors of a component cost the same here; give the slow ones a slower node"
         notes.cannot_use(slow.place, f"slowExecutorPattern of {name}", why)
 
@@ -96,7 +97,7 @@ def _subscription(part: Part, draft: Draft) -> None:
         draft.notes.missing(part.place, f"the stream to {target!r}", "there is no such bolt")
         return
     grouping = part.get("grouping")
-    where = part if grouping is None else grouping
+    where = part if grouping is ABSENT else grouping
     kind = grouping_of(a_text(where.get("type")), draft.notes, where.place)
     cost = _spread(part.get("execTime"), draft, f"execTime of {target} from {source}")
     process = _spread(part.get("processTime"), draft, f"processTime of {target} from {source}")
@@ -116,9 +117,7 @@ def _subscription(part: Part, draft: Draft) -> None:
     )
 
 
-def _spread(part: Part | None, draft: Draft, what: str) -> Spread | None:
-    if part is None:
-        return None
+def _spread(part: Part, draft: Draft, what: str) -> Spread | None:
     notes = draft.notes
     mean = amount(part.get("mean"), notes, f"mean of the {what}", most=1e9)
     if mean is None:

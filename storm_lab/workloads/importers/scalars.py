@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from storm_lab.model.topology import Grouping
-from storm_lab.workloads.importers.documents import Part
+from storm_lab.workloads.importers.documents import ABSENT, Part
 from storm_lab.workloads.importers.place import Notes, Place
 
 MOST_EXECUTORS = 10_000
@@ -13,26 +13,20 @@ MOST_EXECUTORS = 10_000
 _BY_NAME = {grouping.value: grouping for grouping in Grouping}
 
 
-def a_text(part: Part | None) -> str | None:
+def a_text(part: Part) -> str | None:
     """Return a scalar as text; None for any other value."""
-    if part is None or isinstance(part.value, dict | list):
-        return None
-    return None if part.value is None else str(part.value)
+    return None if part.value is None or isinstance(part.value, dict | list) else str(part.value)
 
 
-def texts(part: Part | None) -> tuple[str, ...]:
+def texts(part: Part) -> tuple[str, ...]:
     """Return the texts of a list, or a single one; other members are left out."""
-    if part is None:
-        return ()
-    if isinstance(part.value, list):
-        return tuple(text for item in part.value if (text := a_text(item)) is not None)
-    text = a_text(part)
-    return () if text is None else (text,)
+    items = part.value if isinstance(part.value, list) else [part]
+    return tuple(text for item in items if (text := a_text(item)) is not None)
 
 
-def number(part: Part | None) -> float | None:
+def number(part: Part) -> float | None:
     """Return a finite number, including one written as text; None for any other value."""
-    if part is None or isinstance(part.value, bool) or not isinstance(part.value, int | float | str):
+    if isinstance(part.value, bool) or not isinstance(part.value, int | float | str):
         return None
     try:
         value = float(part.value)
@@ -41,9 +35,9 @@ def number(part: Part | None) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def amount(part: Part | None, notes: Notes, what: str, *, most: float = 1e12) -> float | None:
+def amount(part: Part, notes: Notes, what: str, *, most: float = 1e12) -> float | None:
     """Return a number from 0 to ``most``; note any other value."""
-    if part is None:
+    if part is ABSENT:
         return None
     value = number(part)
     if value is None or not 0 <= value <= most:
@@ -52,11 +46,9 @@ def amount(part: Part | None, notes: Notes, what: str, *, most: float = 1e12) ->
     return value
 
 
-def whole(
-    part: Part | None, notes: Notes, what: str, *, least: int = 0, most: int = MOST_EXECUTORS
-) -> int | None:
+def whole(part: Part, notes: Notes, what: str, *, least: int = 0, most: int = MOST_EXECUTORS) -> int | None:
     """Return a whole number in a range; note any other value."""
-    if part is None:
+    if part is ABSENT:
         return None
     value = number(part)
     if value is None or value % 1 != 0 or not least <= value <= most:
@@ -65,14 +57,9 @@ def whole(
     return int(value)
 
 
-def flag(part: Part | None) -> bool | None:
+def flag(part: Part) -> bool | None:
     """Return true or false, including those written as text; None for any other value."""
-    if part is None:
-        return None
-    if isinstance(part.value, bool):
-        return part.value
-    text = str(part.value).lower()
-    return text == "true" if text in ("true", "false") else None
+    return {"true": True, "false": False}.get(str(part.value).lower())
 
 
 def _shown(part: Part) -> str:

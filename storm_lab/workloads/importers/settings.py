@@ -28,10 +28,8 @@ _WHOLE = {
 _MOST_NAMED = 8
 
 
-def read_settings(config: Part | None, draft: Draft) -> None:
+def read_settings(config: Part, draft: Draft) -> None:
     """Read the settings of a whole topology; those without effect are noted once, by name."""
-    if config is None:
-        return
     notes = draft.notes
     idle: list[str] = []
     for key, part in config.items():

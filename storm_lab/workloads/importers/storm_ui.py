@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from storm_lab.model.topology import DEFAULT_STREAM, Grouping
 from storm_lab.model.version import StormVersion
-from storm_lab.workloads.importers.documents import Part
+from storm_lab.workloads.importers.documents import ABSENT, Part
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
 from storm_lab.workloads.importers.figures import Spread
 from storm_lab.workloads.importers.place import Notes, Place
@@ -62,7 +62,7 @@ class _Counts:
 def read_ui(pages: UiPages, place: Place, notes: Notes) -> Draft:
     """Return the topology that the pages describe."""
     page = pages.topology
-    if page is None:
+    if page is ABSENT:
         draft = Draft(FORMAT, "topology", place, notes)
         notes.missing(place, "the topology's page", "save /api/v1/topology/ID and give it too")
         return draft
@@ -74,9 +74,8 @@ def read_ui(pages: UiPages, place: Place, notes: Notes) -> Draft:
         for item in page.under(section):
             name = a_text(item.get(identity)) or ""
             if not name.startswith("__") and _add(item, name, draft, is_spout=is_spout):
-                counts[name] = _counts(item, pages.components.get(name))
-    if pages.metrics is not None:
-        _count_metrics(pages.metrics, counts)
+                counts[name] = _counts(item, pages.components.get(name, ABSENT))
+    _count_metrics(pages.metrics, counts)
     _subscriptions(pages, counts, draft)
     for component in draft.components.values():
         _figures(component, counts[component.id], seconds, draft)
@@ -127,15 +126,14 @@ def _add(item: Part, name: str, draft: Draft, *, is_spout: bool) -> bool:
     return True
 
 
-def _counts(item: Part, page: Part | None) -> _Counts:
+def _counts(item: Part, page: Part) -> _Counts:
     """Return what a component's page counts, if there is one."""
     counts = _Counts(item)
-    if page is not None:
-        for output in page.under("outputStats"):
-            counts.emit(a_text(output.get("stream")), number(output.get("emitted")))
-        for entry in page.under("inputStats"):
-            executed, latency = number(entry.get("executed")), number(entry.get("executeLatency"))
-            counts.read(_stream(entry, "component", "stream"), executed, latency)
+    for output in page.under("outputStats"):
+        counts.emit(a_text(output.get("stream")), number(output.get("emitted")))
+    for entry in page.under("inputStats"):
+        executed, latency = number(entry.get("executed")), number(entry.get("executeLatency"))
+        counts.read(_stream(entry, "component", "stream"), executed, latency)
     return counts
 
 
@@ -161,7 +159,7 @@ def _stream(part: Part, component: str, stream: str) -> Stream:
 def _subscriptions(pages: UiPages, counts: dict[str, _Counts], draft: Draft) -> None:
     """Add the inputs of every bolt, from the graph and from the inputs that were counted."""
     grouped: dict[tuple[str, Stream], tuple[str, Place]] = {}
-    for name, item in pages.graph.items() if pages.graph is not None else ():
+    for name, item in pages.graph.items():
         for entry in item.under(":inputs"):
             source = _stream(entry, ":component", ":stream")
             if not name.startswith("__") and not source[1].startswith("__"):
@@ -244,8 +242,7 @@ def _shared(component: DraftComponent, total: float, draft: Draft) -> dict[str, 
 
 def _version(pages: UiPages, draft: Draft) -> None:
     for page in (pages.topology, pages.cluster):
-        text = a_text(page.get("stormVersion")) if page is not None else None
-        numbers = _VERSION.match(text or "")
+        numbers = _VERSION.match(a_text(page.get("stormVersion")) or "")
         if numbers is not None:
             draft.set_version(StormVersion((int(numbers[1]), int(numbers[2]), int(numbers[3] or 0))))
             return

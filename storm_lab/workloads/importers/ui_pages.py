@@ -17,7 +17,7 @@ from storm_lab.model.cluster import Cluster, Node
 from storm_lab.model.machines import Machines, machine
 from storm_lab.model.topology import Resources
 from storm_lab.workloads.build import REFERENCE_MHZ
-from storm_lab.workloads.importers.documents import LARGEST_FILE, Part, json_part
+from storm_lab.workloads.importers.documents import ABSENT, LARGEST_FILE, Part, json_part
 from storm_lab.workloads.importers.place import Notes, Place
 from storm_lab.workloads.importers.scalars import a_text, number
 
@@ -33,12 +33,12 @@ _NIC_MBPS = 1000.0
 class UiPages:
     """The pages of one topology: its own, those of its components, its graph, and the cluster's."""
 
-    topology: Part | None = None
+    topology: Part = ABSENT
     components: dict[str, Part] = field(default_factory=dict)
-    metrics: Part | None = None
-    graph: Part | None = None
-    cluster: Part | None = None
-    supervisors: Part | None = None
+    metrics: Part = ABSENT
+    graph: Part = ABSENT
+    cluster: Part = ABSENT
+    supervisors: Part = ABSENT
 
 
 def sort_pages(parts: Iterable[Part], notes: Notes) -> UiPages:
@@ -54,7 +54,7 @@ def sort_pages(parts: Iterable[Part], notes: Notes) -> UiPages:
             notes.cannot_use(part.place, "this page", "it is not a page of a topology, component or cluster")
         elif kind == "other":
             notes.cannot_use(part.place, "this page", "it has nothing about the topology")
-        elif getattr(pages, kind) is not None:
+        elif getattr(pages, kind) is not ABSENT:
             notes.cannot_use(part.place, f"a second {kind} page", "the first one counts")
         else:
             setattr(pages, kind, part)
@@ -74,9 +74,9 @@ def kind_of_page(part: Part) -> str:
         return "topology"
     if {"spouts", "bolts"} & keys and _has(part, "complete_ms_avg", "executed_ms_avg"):
         return "metrics"
-    if any(item.get(":type") is not None for _, item in part.items()):
+    if any(item.get(":type") is not ABSENT for _, item in part.items()):
         return "graph"
-    if isinstance(getattr(part.get("supervisors"), "value", None), list):
+    if isinstance(part.get("supervisors").value, list):
         return "supervisors"
     if "stormVersion" in keys and "slotsTotal" in keys:
         return "cluster"
@@ -87,7 +87,7 @@ def kind_of_page(part: Part) -> str:
 
 def _has(part: Part, *names: str) -> bool:
     return any(
-        item.get(name) is not None
+        item.get(name) is not ABSENT
         for section in ("spouts", "bolts")
         for item in part.under(section)
         for name in names
