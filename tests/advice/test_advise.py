@@ -1,7 +1,7 @@
 """Advice on a topology whose best setting and limit are known by hand."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,26 +14,15 @@ from storm_lab.errors import UserError
 from storm_lab.league.field import field
 from storm_lab.league.reader_site import Site
 from storm_lab.model import Cluster, Component, Node, Subscription, Topology
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.usercode import Cost, Emit, SteadyBolt, SteadySpout, Values
 
 WORK_US = 10_000.0
 """CPU of a line in the one executor of the bolt: it can do 100 a second, less what the framework takes."""
 
 
-class Lines(Spout):
-    def records(self) -> Iterator[tuple[object, ...]]:
-        yield ("line",)
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        return Cost(10.0)
-
-
-class Work(Bolt):
+class Work(SteadyBolt):
     def execute(self, values: Values, emit: Emit) -> None:
         return
-
-    def cost(self, values: Values) -> Cost:
-        return Cost(WORK_US)
 
 
 def site(source: float | SourcePlan, *, cores: int = 4, nodes: int = 3, executors: int = 1) -> Site:
@@ -47,7 +36,8 @@ def site(source: float | SourcePlan, *, cores: int = 4, nodes: int = 3, executor
     )
     ports = (6700, 6701)
     machines = Cluster(tuple(Node(f"n{number + 1}", cores=cores, ports=ports) for number in range(nodes)))
-    return Site.of(topology, {"lines": Lines(), "work": Work()}, machines, sources={"lines": source})
+    code = {"lines": SteadySpout(Cost(10.0), [("line",)]), "work": Work(Cost(WORK_US))}
+    return Site.of(topology, code, machines, sources={"lines": source})
 
 
 @pytest.fixture(autouse=True)

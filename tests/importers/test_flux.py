@@ -144,11 +144,6 @@ def test_a_loop_is_playable_once_an_overlay_limits_its_tuples(tmp_path: Path) ->
     assert counts["a"] == pytest.approx(counts["s"] * 4 / 3, rel=0.01)
 
 
-def test_classes_from_before_apache_are_played_on_storm_0_10(tmp_path: Path) -> None:
-    playable = ready(import_text(tmp_path, SHAPES["classes from before Apache"].text))
-    assert playable.version == StormVersion((0, 10, 2))
-
-
 INCLUDED = """
 name: included
 config: {topology.workers: 9, topology.debug: true}
@@ -267,23 +262,19 @@ def test_a_file_that_includes_itself_is_read_once(tmp_path: Path) -> None:
     assert len(ready(imported).topology.component("b").inputs) == 1
 
 
-@pytest.mark.parametrize("name", ["backtype.storm.testing.TestWordSpout", "storm.kafka.KafkaSpout"])
-def test_package_names_from_before_1_0_determine_the_version(tmp_path: Path, name: str) -> None:
-    text = f"spouts: [{{id: s, className: {name}}}]\n"
-    assert ready(import_text(tmp_path, text)).version == StormVersion((0, 10, 2))
-
-
 @pytest.mark.parametrize(
-    ("name", "reason"),
+    ("name", "version", "reason"),
     [
-        ("storm.kafka.KafkaSpout", "by the names of its classes; give storm_version"),
-        ("demo.S", "not stated; give storm_version"),
+        ("backtype.storm.testing.TestWordSpout", "0.10.2", "by the names of its classes; give storm_version"),
+        ("storm.kafka.KafkaSpout", "0.10.2", "by the names of its classes; give storm_version"),
+        ("demo.S", "2.8.8", "not stated; give storm_version"),
     ],
 )
-def test_class_names_are_the_reason_for_a_version_only_if_they_determine_it(
-    tmp_path: Path, name: str, reason: str
+def test_package_names_from_before_1_0_determine_the_version(
+    tmp_path: Path, name: str, version: str, reason: str
 ) -> None:
     found = import_text(tmp_path, f"spouts: [{{id: s, className: {name}}}]\n")
+    assert str(ready(found).version) == version
     assert [item.reason for item in found.assumed if item.what == "Storm's version"] == [reason]
 
 

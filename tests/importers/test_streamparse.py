@@ -21,8 +21,8 @@ from tests.importers.streamparse_shapes import PROJECTS, Project, one_file
 def test_a_project_is_read_as_text(tmp_path: Path, project: Project) -> None:
     imported = import_topology(project.write(tmp_path))
     assert imported.format == "streamparse"
-    if project.text_missing:
-        assert project.text_missing in "\n".join(map(str, imported.missing))
+    if missing := project.text_missing or project.missing:
+        assert missing in "\n".join(map(str, imported.missing))
         return
     topology = ready(imported).topology
     assert [c.id for c in topology.components] == list(project.executors)

@@ -110,16 +110,9 @@ TABLE = [
 
 def _at(last: TunerAction) -> PendingTuner:
     """A tuner at limit 80 with this last action and a last progress of 100, reached by calls only."""
-    if last is UP:
-        tuner = PendingTuner(TunerSettings(first=64))
-        calls = [100.0]
-    elif last is NONE:
-        tuner = PendingTuner(TunerSettings(first=80))
-        calls = [100.0, 100.0]
-    else:
-        # 86 would be raised to 108 and cut by the least cut, a quarter, to 81; 85 goes to 107 and 80.
-        tuner = PendingTuner(TunerSettings(first=85))
-        calls = [110.0, 100.0]
+    # 86 would be raised to 108 and cut by the least cut, a quarter, to 81; 85 goes to 107 and 80.
+    first, *calls = {UP: (64, 100.0), NONE: (80, 100.0, 100.0), DOWN: (85, 110.0, 100.0)}[last]
+    tuner = PendingTuner(TunerSettings(first=int(first)))
     for call in calls:
         tuner.auto_tune(call)
     assert tuner.get() == 80

@@ -11,7 +11,16 @@ from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import V0_8_2, V0_10_0, V1_0_6, V2_8_8, StormVersion
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.text import Text
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, TupleFailedError, Values
+from storm_lab.workloads.usercode import (
+    Bolt,
+    Cost,
+    Emit,
+    Spout,
+    SteadyBolt,
+    SteadySpout,
+    TupleFailedError,
+    Values,
+)
 from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, StoreCounts, WordCountCosts
 from storm_lab.workloads.workload_trace import FAILS, WorkloadTrace
 
@@ -20,29 +29,22 @@ COSTS = WordCountCosts(
 )
 
 
-class Lines(Spout):
+class Lines(SteadySpout):
     def __init__(self, *records: tuple[object, ...]) -> None:
-        self._records = records
-
-    def records(self) -> Iterable[tuple[object, ...]]:
-        return self._records
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        return Cost(1.0)
+        super().__init__(Cost(1.0), records)
 
 
-class Do(Bolt):
+class Do(SteadyBolt):
     """A bolt that calls one function."""
 
-    def __init__(self, execute: Callable[[Values, Emit], None] = lambda values, emit: None) -> None:
+    def __init__(
+        self, execute: Callable[[Values, Emit], None] = lambda values, emit: None, cost: Cost | None = None
+    ) -> None:
+        super().__init__(cost or Cost(2.0))
         self._execute = execute
-        self.price = Cost(2.0)
 
     def execute(self, values: Values, emit: Emit) -> None:
         self._execute(values, emit)
-
-    def cost(self, values: Values) -> Cost:
-        return self.price
 
 
 def spout(*fields: str) -> Component:
@@ -306,10 +308,8 @@ def test_maps_have_a_size_and_can_be_grouped_by() -> None:
 
 @pytest.mark.parametrize("cost", [Cost(-1.0), Cost(float("nan")), Cost(1.0, "db", float("inf"))])
 def test_an_invalid_cost_is_refused(cost: Cost) -> None:
-    sink = Do()
-    sink.price = cost
     with pytest.raises(UserError, match=r"sink\.cost: .*is not a time"):
-        trace_of([spout("n"), bolt("sink", on_spout())], {"spout": Lines((1,)), "sink": sink})
+        trace_of([spout("n"), bolt("sink", on_spout())], {"spout": Lines((1,)), "sink": Do(cost=cost)})
 
 
 @pytest.mark.parametrize(

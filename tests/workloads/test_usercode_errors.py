@@ -14,27 +14,21 @@ from storm_lab.model.topology import Component, Subscription, Topology
 from storm_lab.model.version import V0_9_7
 from storm_lab.workloads import build, checks
 from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, SteadyBolt, SteadySpout, Values
 from storm_lab.workloads.workload_trace import WorkloadTrace
 
 
-class Words(Spout):
-    def records(self) -> Iterable[tuple[object, ...]]:
-        return [("to",), ("be",)]
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        return Cost(1.0)
+class Words(SteadySpout):
+    def __init__(self) -> None:
+        super().__init__(Cost(1.0), [("to",), ("be",)])
 
 
-class Pass(Bolt):
+class Pass(SteadyBolt):
+    def __init__(self) -> None:
+        super().__init__(Cost(1.0))
+
     def execute(self, values: Values, emit: Emit) -> None:
         emit(*values)
-
-    def cost(self, values: Values) -> Cost:
-        return Cost(1.0)
-
-    def tick_cost(self) -> Cost:
-        return Cost(1.0)
 
 
 def build_with(spout: Spout | None = None, bolt: Bolt | None = None, *, loop: bool = False) -> WorkloadTrace:
