@@ -197,12 +197,8 @@ class LoadDatabase:
         db = self._db
         if db.execute("SELECT 1 FROM window LIMIT 1").fetchone() is None:
             return None
-        by_id = {
-            number: Executor(topology, start, end, component)
-            for number, topology, start, end, component in db.execute(
-                "SELECT id, topology, start_task, end_task, component FROM executor"
-            )
-        }
+        executors = db.execute("SELECT id, topology, start_task, end_task, component FROM executor")
+        by_id = {number: Executor(*names) for number, *names in executors}
         last = "(SELECT max(id) FROM window)"
         cpu = db.execute(
             f"SELECT executor, mhz_average FROM executor_load WHERE window = {last} ORDER BY executor"

@@ -14,7 +14,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,7 +66,7 @@ class RecordedCalls:
         """Return user code that replays the calls, at the costs of ``figures``."""
         spouts = {name: RecordedSpout(calls, figures[name]) for name, calls in self.spouts.items()}
         bolts = {
-            name: RecordedBolt(name, calls, figures[name], self.ticks.get(name))
+            name: RecordedBolt(name, iter(calls), figures[name], self.ticks.get(name))
             for name, calls in self.bolts.items()
         }
         return {**spouts, **bolts}
@@ -86,42 +86,40 @@ class RecordedSpout(SteadySpout):
         _emit_all(call, emit)
 
 
+@dataclass(eq=False)
 class RecordedBolt(Bolt):
     """A bolt that emits what its own code emitted, call by call."""
 
-    def __init__(
-        self, name: str, calls: Iterable[RecordedCall], figures: Figures, tick: RecordedCall | None
-    ) -> None:
-        self._name = name
-        self._calls = iter(calls)
-        self._figures = figures
-        self._tick = tick
+    name: str
+    calls: Iterator[RecordedCall]
+    figures: Figures
+    recorded_tick: RecordedCall | None
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Emit what the recorded call emitted, or fail as it did."""
-        call = next(self._calls, None)
+        call = next(self.calls, None)
         if call is None or call.source != (values.source, values.stream):
             message = "the calls of this component were recorded in another topology"
             remedy = "run the Python again with the topology as it is now"
-            raise UserError(message, field=self._name, remedy=remedy)
+            raise UserError(message, field=self.name, remedy=remedy)
         if call.failed:
             raise TupleFailedError
         _emit_all(call, emit)
 
     def cost(self, values: Values) -> Cost:
         """Return the stated cost of tuples of this component and stream."""
-        figures = self._figures
+        figures = self.figures
         cost = figures.input_cost_us.get((values.source, values.stream), figures.cost_us)
         return Cost(cost.mean, figures.server, figures.server_us)
 
     def tick(self, emit: Emit) -> None:
         """Emit what the recorded tick emitted."""
-        if self._tick is not None:
-            _emit_all(self._tick, emit)
+        if self.recorded_tick is not None:
+            _emit_all(self.recorded_tick, emit)
 
     def tick_cost(self) -> Cost:
         """Return the stated cost of a tick."""
-        return Cost(self._figures.tick_cost_us)
+        return Cost(self.figures.tick_cost_us)
 
 
 def _emit_all(call: RecordedCall, emit: Emit) -> None:
