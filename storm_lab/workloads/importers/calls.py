@@ -51,10 +51,10 @@ class RecordedCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordedCalls:
-    """All calls, by component, and the tick of each bolt that has one."""
+    """All calls, by component, and the tick of each bolt that has one; empty if no code was run."""
 
-    spouts: Mapping[str, tuple[RecordedCall, ...]]
-    bolts: Mapping[str, tuple[RecordedCall, ...]]
+    spouts: Mapping[str, tuple[RecordedCall, ...]] = field(default_factory=dict)
+    bolts: Mapping[str, tuple[RecordedCall, ...]] = field(default_factory=dict)
     ticks: Mapping[str, RecordedCall] = field(default_factory=dict)
 
     @property
@@ -140,10 +140,10 @@ def as_java(value: object) -> object:
     return value
 
 
-def recording_bytes(calls: RecordedCalls | None, given: Given) -> bytes:
+def recording_bytes(calls: RecordedCalls, given: Given) -> bytes:
     """Return the content of a recording file: the same for the same calls, on every machine and day."""
     content: dict[str, Any] = {"storm_lab": KIND, "given": dict(given)}
-    if calls is not None:
+    if calls.components:
         content |= {"spouts": dict(calls.spouts), "bolts": dict(calls.bolts), "ticks": dict(calls.ticks)}
     packed = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0) as file:
@@ -151,7 +151,7 @@ def recording_bytes(calls: RecordedCalls | None, given: Given) -> bytes:
     return packed.getvalue()
 
 
-def read_recording(path: Path) -> tuple[RecordedCalls | None, Given]:
+def read_recording(path: Path) -> tuple[RecordedCalls, Given]:
     """Read calls, if any, and given records by spout; `UserError` if it is no recording or too large."""
 
     def refusal(message: str) -> UserError:
@@ -170,7 +170,7 @@ def read_recording(path: Path) -> tuple[RecordedCalls | None, Given]:
             raise refusal("is not a recording of storm-lab")
         given = {str(k): tuple(tuple(row) for row in rows) for k, rows in content["given"].items()}
         if "spouts" not in content:
-            return None, given
+            return RecordedCalls(), given
         calls = RecordedCalls(
             spouts={str(k): tuple(call_of(*row) for row in rows) for k, rows in content["spouts"].items()},
             bolts={str(k): tuple(call_of(*row) for row in rows) for k, rows in content["bolts"].items()},

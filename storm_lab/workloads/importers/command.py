@@ -148,7 +148,7 @@ def _component(playable: Playable, component: Component) -> dict[str, Any]:
 
 
 def _origin(playable: Playable, name: str) -> str:
-    if playable.calls is not None and name in playable.calls.components:
+    if name in playable.calls.components:
         return "its own code"
     return "given records" if name in playable.given else "figures"
 

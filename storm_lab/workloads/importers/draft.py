@@ -118,7 +118,7 @@ class Draft:
     version_assumed: str = "not stated; give storm_version"
     measured: str = ""
     measured_here: bool = False
-    calls: RecordedCalls | None = None
+    calls: RecordedCalls = field(default_factory=RecordedCalls)
     files: list[str] = field(default_factory=list)
     machines: Machines | None = None
 
@@ -151,10 +151,6 @@ class Draft:
             return False
         self.components[component.id] = component
         return True
-
-    def is_recorded(self, component: str) -> bool:
-        """Whether a component's own code was run."""
-        return self.calls is not None and component in self.calls.components
 
     def subscriptions(self, source: str, stream: str) -> list[DraftInput]:
         """Return the subscriptions to a stream."""

@@ -30,7 +30,7 @@ MOST_ALL_EXECUTORS = 50_000
 def finish(draft: Draft, defaults: Defaults) -> Playable | None:
     """Return the playable topology, or None if something is missing; note in the draft what was assumed."""
     for component in draft.components.values():
-        if component.records and not draft.is_recorded(component.id):
+        if component.records and component.id not in draft.calls.components:
             draft.fit_rows(component)
     _check_topology(draft)
     if any(item.missing for item in draft.notes.unusable):
@@ -203,7 +203,8 @@ def _figures(component: DraftComponent, draft: Draft, defaults: Defaults) -> Fig
         cost = Spread(defaults.cost_us)
         if len(by_input) < max(1, len(component.inputs)):
             notes.assume(name, "cost of a call", f"{defaults.cost_us:g} us", "a default; give cost_us")
-    if component.tick_s is not None and component.tick_cost_us is None and not draft.is_recorded(name):
+    recorded = name in draft.calls.components
+    if component.tick_s is not None and component.tick_cost_us is None and not recorded:
         notes.assume(name, "cost of a tick tuple", f"{cost.mean:g} us, and it emits nothing", "give tick")
     return Figures(
         cost_us=cost,
@@ -223,7 +224,7 @@ def _emits(component: DraftComponent, name: str, draft: Draft, defaults: Default
     heard = draft.subscriptions(component.id, name)
     where = f"{component.id}.{name}"
     per_call, size = stream.per_call, stream.bytes
-    known = draft.is_recorded(component.id) or (
+    known = component.id in draft.calls.components or (
         bool(component.given) and name == next(iter(component.streams))
     )
     if known or not heard:

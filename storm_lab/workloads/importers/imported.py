@@ -46,11 +46,11 @@ class Playable:
     figures: Mapping[str, Figures]
     source_calls: int
     given: Mapping[str, tuple[tuple[object, ...], ...]] = field(default_factory=dict)
-    calls: RecordedCalls | None = None
+    calls: RecordedCalls = field(default_factory=RecordedCalls)
 
     def code(self) -> dict[str, Spout | Bolt]:
         """Return new user code by component; one pass over the input uses it up."""
-        code: dict[str, Spout | Bolt] = {} if self.calls is None else dict(self.calls.code(self.figures))
+        code = self.calls.code(self.figures)
         for component in self.topology.components:
             name = component.id
             if name in code:

@@ -187,11 +187,10 @@ def _tuples_per_call(playable: Playable) -> dict[tuple[str, str], float]:
         for name, figures in playable.figures.items()
         for stream, emits in figures.emits.items()
     }
-    if playable.calls is not None:
-        for name, calls in {**playable.calls.spouts, **playable.calls.bolts}.items():
-            for stream in playable.topology.component(name).outputs:
-                tuples = sum(1 for call in calls for emit in call.emits if emit.stream == stream)
-                found[name, stream] = tuples / len(calls) if calls else 0.0
+    for name, calls in {**playable.calls.spouts, **playable.calls.bolts}.items():
+        for stream in playable.topology.component(name).outputs:
+            tuples = sum(1 for call in calls for emit in call.emits if emit.stream == stream)
+            found[name, stream] = tuples / len(calls) if calls else 0.0
     for name in playable.given:
         found[name, next(iter(playable.topology.component(name).outputs))] = 1.0
     return found

@@ -69,8 +69,7 @@ def read_plain(part: Part, path: Path, notes: Notes) -> Draft:
 
 def _take_recording(path: Path, draft: Draft) -> None:
     calls, given = read_recording(path)
-    named = [*given, *(() if calls is None else calls.components)]
-    strangers = [name for name in named if name not in draft.components]
+    strangers = [name for name in (*given, *calls.components) if name not in draft.components]
     if strangers:
         message = "the recording holds a component that the topology does not have"
         raise UserError(message, field="recording", value=strangers[0], remedy="export the topology again")
@@ -83,7 +82,7 @@ def export_topology(playable: Playable, path: Path) -> tuple[Path, ...]:
     """Write a topology and, beside it, its recording, if any; return the files. `UserError`: not writable."""
     document = topology_document(playable)
     files: list[tuple[Path, bytes]] = []
-    if playable.calls is not None or playable.given:
+    if playable.calls.components or playable.given:
         recording = path.with_name(f"{path.stem}.recording.json.gz")
         document["recording"] = recording.name
         files.append((recording, recording_bytes(playable.calls, playable.given)))
