@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from storm_lab.errors import unknown_name
+from storm_lab.errors import check_known
 from storm_lab.workloads.build import REFERENCE_MHZ
-from storm_lab.workloads.importers.documents import Part, read_bounded, yaml_part
+from storm_lab.workloads.importers.documents import ABSENT, Part, read_bounded, yaml_part
 from storm_lab.workloads.importers.draft import Draft, Row
 from storm_lab.workloads.importers.figures import Defaults
-from storm_lab.workloads.importers.place import Notes, Place
+from storm_lab.workloads.importers.place import Notes
 from storm_lab.workloads.importers.schema import OVERLAY, checked
 from storm_lab.workloads.importers.yaml_figures import (
     check_bolt,
@@ -22,8 +22,6 @@ from storm_lab.workloads.importers.yaml_figures import (
     put_topology,
     read_rows,
 )
-
-_NOWHERE = Part(None, Place("overlay"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class Overlay:
     """
 
     given: Mapping[str, Any] = field(default_factory=dict)
-    part: Part = _NOWHERE
+    part: Part = ABSENT
     folder: Path = Path()
 
     @property
@@ -72,10 +70,9 @@ class Overlay:
         put_topology(draft, self.given.get("topology", {}))
         factor = (self.cost_mhz or REFERENCE_MHZ) / REFERENCE_MHZ
         for name, entry in self.given.get("components", {}).items():
-            component = draft.components.get(name)
-            if component is None:
-                where = str(self.part.at(("components", name)).place)
-                raise unknown_name("component", name, draft.components, "the topology", field=where)
+            where = str(self.part.at(("components", name)).place)
+            check_known("component", name, draft.components, "the topology", field=where)
+            component = draft.components[name]
             if not component.is_spout:
                 check_bolt(self.part, name, entry, "is a bolt")
             put_figures(component, entry, factor, self.folder, inside=False)
