@@ -38,7 +38,6 @@ from weakref import WeakKeyDictionary
 
 from storm_lab.identity.origin import data_files, libraries, source_file
 from storm_lab.identity.source import Source, Statement, Target
-from storm_lab.identity.source_cache import cached_source
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -160,22 +159,12 @@ class _Links:
 
 
 class Code:
-    """The modules of the package and of users, each parsed once.
+    """The modules of the package and of users, each parsed once; ``read`` reads a file."""
 
-    Args:
-        read: function that reads a file.
-        parsed: function that parses a module of the package.
-    """
-
-    def __init__(
-        self,
-        read: Callable[[Path], str] = lambda path: path.read_text(encoding="utf-8"),
-        parsed: Callable[..., Source] = Source.parsed,
-    ) -> None:
+    def __init__(self, read: Callable[[Path], str] = lambda path: path.read_text(encoding="utf-8")) -> None:
         self._read = read
-        self._parsed_own = parsed
         self._modules: dict[str, _Module | None] = {}
-        self._user_modules: dict[tuple[Path, int, int], _Module] = {}
+        self._parsed_files: dict[tuple[Path, int, int], _Module] = {}
         self._closures: dict[frozenset[Root], Closure] = {}
         self._links: WeakKeyDictionary[Statement, _Links] = WeakKeyDictionary()
 
@@ -206,7 +195,8 @@ class Code:
         """Return a module as ``importer`` would import it; None for a module of another distribution."""
         if self._is_own(name):
             if name not in self._modules:
-                self._modules[name] = self._own(name)
+                path = _file(PACKAGE.parent / name.replace(".", "/"))
+                self._modules[name] = self._parsed(name, path, PACKAGE.parent) if path else None
             return self._modules[name]
         if importer is None:
             # Read from the file that it was imported from.
@@ -290,26 +280,19 @@ class Code:
     def _is_own(self, name: str) -> bool:
         return name == PACKAGE.name or name.startswith(f"{PACKAGE.name}.")
 
-    def _own(self, name: str) -> _Module | None:
-        path = _file(PACKAGE.parent / name.replace(".", "/"))
-        if path is None:
-            return None
-        source = self._parsed_own(name, self._read(path), is_package=path.name == "__init__.py")
-        return _Module(source, path, PACKAGE.parent, is_user_code=False)
-
     def _parsed(self, name: str, path: Path, home: Path) -> _Module:
         state = path.stat()
         key = (path, state.st_mtime_ns, state.st_size)
-        if key not in self._user_modules:
+        if key not in self._parsed_files:
             source = Source.parsed(name, self._read(path), is_package=path.name == "__init__.py")
-            self._user_modules[key] = _Module(source, path, home, is_user_code=True)
-        return self._user_modules[key]
+            self._parsed_files[key] = _Module(source, path, home, is_user_code=not self._is_own(name))
+        return self._parsed_files[key]
 
 
 @cache
 def own_code() -> Code:
     """Return the code that this process runs."""
-    return Code(parsed=cached_source)
+    return Code()
 
 
 def _file(place: Path) -> Path | None:
