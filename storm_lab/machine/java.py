@@ -13,16 +13,16 @@ import importlib.util
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from storm_lab.errors import UserError, refused_by_system
+from storm_lab.machine.atomic_file import atomic_file
 from storm_lab.machine.places import user_cache
 
 OLDEST_JAVA = 17
@@ -100,50 +100,31 @@ def activate_java() -> JavaRuntime:
 def build_shim(home: Path, folder: Path) -> Path:
     """Return a JAVA_HOME in `folder` that runs the Java in `home` without the vector argument.
 
-    The shim is built under a temporary name and moved into place in one step, so that neither an interrupted
-    build nor two concurrent builds leave an incomplete one. A complete shim that exists already is used
-    again. Raises `UserError` if the shim cannot be written.
+    Only what is missing or damaged is made, the script last and in one step. So an interrupted build is
+    completed by the next one, and two builds may run at the same time. Raises `UserError` if the shim cannot
+    be written.
     """
     home = home.resolve()
     key = hashlib.sha256(f"{_SHIM_FORMAT}\0{home}".encode()).hexdigest()[:12]
     shim = folder / f"java-{key}"
-    if _is_whole(shim, home):
-        return shim
+    script, text = shim / "bin" / "java", _shim_script(home)
     with refused_by_system(
         "cannot be written to",
         field="folder for the Java shim",
         value=str(folder),
         remedy="set XDG_CACHE_HOME to a folder of your own, or JAVA_HOME to a full JDK",
     ):
-        folder.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{shim.name}-", dir=folder))
-    try:
-        _fill_shim(draft, home)
-        draft.chmod(0o755)  # mkdtemp denies access to other users, who may share the environment
-        if shim.exists():
-            shutil.rmtree(shim)
-        draft.rename(shim)
-    except OSError:
-        # Another process may have been quicker. Its shim is as good as this one if it is complete.
-        if not _is_whole(shim, home):
-            raise
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        script.parent.mkdir(parents=True, exist_ok=True)
+        for entry in (*home.iterdir(), *(home / "bin").iterdir()):
+            link = shim / entry.relative_to(home)
+            if link not in (script, script.parent) and not link.exists():
+                with suppress(FileExistsError):
+                    link.symlink_to(entry)
+        if not (_is_program(script) and script.read_bytes() == text.encode()):
+            with atomic_file(script) as draft:
+                draft.write_text(text, encoding="utf-8")
+                draft.chmod(0o755)
     return shim
-
-
-def _fill_shim(draft: Path, home: Path) -> None:
-    for entry in sorted(home.iterdir()):
-        if entry.name != "bin":
-            (draft / entry.name).symlink_to(entry)
-    programs = draft / "bin"
-    programs.mkdir()
-    for entry in sorted((home / "bin").iterdir()):
-        if entry.name != "java":
-            (programs / entry.name).symlink_to(entry)
-    script = programs / "java"
-    script.write_text(_shim_script(home), encoding="utf-8")
-    script.chmod(0o755)
 
 
 def _shim_script(home: Path) -> str:
@@ -153,16 +134,6 @@ def _shim_script(home: Path) -> str:
         f'for one; do shift; [ "$one" = {VECTOR_ARGUMENT} ] || set -- "$@" "$one"; done\n'
         f'exec {shlex.quote(str(home / "bin" / "java"))} "$@"\n'
     )
-
-
-def _is_whole(shim: Path, home: Path) -> bool:
-    script = shim / "bin" / "java"
-    try:
-        if script.read_text(encoding="utf-8") != _shim_script(home) or not os.access(script, os.X_OK):
-            return False
-    except (OSError, UnicodeDecodeError):
-        return False
-    return all((shim / entry.name).exists() for entry in home.iterdir())
 
 
 def _shim_folder(env: Mapping[str, str]) -> Path:

@@ -160,15 +160,19 @@ def test_a_shim_is_reused_and_a_damaged_one_is_replaced(tmp_path: Path) -> None:
     assert [entry.name for entry in (tmp_path / "shims").iterdir()] == [shim.name]
 
 
-def test_an_interrupted_build_leaves_no_shim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(draft: Path, home: Path) -> None:
-        (draft / "bin").mkdir()
+def test_an_interrupted_build_is_completed_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(link: Path, target: Path) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(java, "_fill_shim", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        java.build_shim(fake_java(tmp_path / "jre", 17), tmp_path / "shims")
-    assert list((tmp_path / "shims").iterdir()) == []
+    home = fake_java(tmp_path / "jre", 17)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Path, "symlink_to", interrupt)
+        java.build_shim(home, tmp_path / "shims")
+    shim = java.build_shim(home, tmp_path / "shims")
+    assert (shim / "release").exists()
+    assert os.access(shim / "bin" / "java", os.X_OK)
 
 
 def test_a_file_in_place_of_the_folder_of_shims_is_reported(tmp_path: Path) -> None:
