@@ -5,11 +5,13 @@ Each function raises a `UserError` that names the value and its place (``what`` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-from typing import Any
+from collections.abc import Callable, Mapping, Set
+from typing import Any, TypeVar
 
 from storm_lab.errors import UserError, check_known
 from storm_lab.model.topology import MAX_AMOUNT
+
+T = TypeVar("T")
 
 _MOST = 1 << 63
 
@@ -64,6 +66,11 @@ def a_whole(raw: Any, what: str) -> int:
     return int(raw)
 
 
+def a_whole_or_none(raw: Any, what: str) -> int | None:
+    """Return a whole number, or None for None."""
+    return None if raw is None else a_whole(raw, what)
+
+
 def an_amount(raw: Any, what: str) -> float:
     """Return a finite number that is not negative."""
     if isinstance(raw, bool) or not isinstance(raw, int | float):
@@ -85,26 +92,10 @@ class Fields:
         for key in raw:
             check_known("key", key, known, owner)
 
-    def name(self, key: str, default: str) -> str:
-        """Return a text."""
-        return a_name(self.raw.get(key, default), f"{key} of {self.owner}")
+    def value(self, key: str, check: Callable[[Any, str], T], default: Any) -> T:
+        """Return the value of a key, checked by one of the functions above."""
+        return check(self.raw.get(key, default), f"{key} of {self.owner}")
 
-    def whole(self, key: str, default: int) -> int:
-        """Return a whole number."""
-        return a_whole(self.raw.get(key, default), f"{key} of {self.owner}")
-
-    def whole_or_none(self, key: str) -> int | None:
-        """Return a whole number, or None if there is none."""
-        return None if self.raw.get(key) is None else self.whole(key, 0)
-
-    def amount(self, key: str, default: float) -> float:
-        """Return a number that is not negative."""
-        return an_amount(self.raw.get(key, default), f"{key} of {self.owner}")
-
-    def items(self, key: str) -> list[Any]:
-        """Return a list, empty if there is none."""
-        return a_sequence(self.raw.get(key, []), f"{key} of {self.owner}")
-
-    def mapping(self, key: str) -> Mapping[str, Any]:
-        """Return an object, empty if there is none."""
-        return a_mapping(self.raw.get(key, {}), f"{key} of {self.owner}")
+    def items(self, key: str, check: Callable[[Any, str], T]) -> tuple[T, ...]:
+        """Return the checked items of a list; none if there is no list."""
+        return tuple(check(item, f"{key} of {self.owner}") for item in self.value(key, a_sequence, []))

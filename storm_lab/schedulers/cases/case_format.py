@@ -37,6 +37,7 @@ from storm_lab.schedulers.cases.case_fields import (
     a_row,
     a_sequence,
     a_whole,
+    a_whole_or_none,
     an_amount,
     required,
 )
@@ -97,17 +98,15 @@ def read_case(raw: Any, version: StormVersion) -> SchedulingView:
     submitted = a_sequence(required(raw_input, "topologies", "the input"), "topologies")
     topologies = tuple(map(_topology, submitted))
     book = _TaskBook(topologies, version)
-    conf = given.mapping("conf")
+    conf = given.value("conf", a_mapping, {})
     return SchedulingView(
         topologies=topologies,
         cluster=cluster,
         version=version,
-        present=_present(given.mapping("existing"), cluster, book),
+        present=_present(given.value("existing", a_mapping, {}), cluster, book),
         load=_load(raw_input, book),
-        blacklisted_hosts=frozenset(
-            a_name(host, "blacklisted_hosts") for host in given.items("blacklisted_hosts")
-        ),
-        dead_slots=frozenset(map(_dead_slot, given.items("dead_slots"))),
+        blacklisted_hosts=frozenset(given.items("blacklisted_hosts", a_name)),
+        dead_slots=frozenset(given.items("dead_slots", _dead_slot)),
         user_pools={
             user: _pool(pool) for user, pool in a_mapping(conf.get(_USER_POOLS, {}), _USER_POOLS).items()
         },
@@ -115,7 +114,7 @@ def read_case(raw: Any, version: StormVersion) -> SchedulingView:
             topology: a_whole(machines, f"{_ISOLATED}/{topology}")
             for topology, machines in a_mapping(conf.get(_ISOLATED, {}), _ISOLATED).items()
         },
-        seed=given.whole("seed", 0),
+        seed=given.value("seed", a_whole, 0),
     )
 
 
@@ -138,9 +137,9 @@ class _TaskBook:
         return executor
 
 
-def _dead_slot(raw: Any) -> Slot:
-    node, port = a_row(raw, 2, "dead_slots", "[node, port]")
-    return Slot(a_name(node, "dead_slots"), a_whole(port, "dead_slots"))
+def _dead_slot(raw: Any, what: str) -> Slot:
+    node, port = a_row(raw, 2, what, "[node, port]")
+    return Slot(a_name(node, what), a_whole(port, what))
 
 
 def _pool(raw: Any) -> Resources:
@@ -158,17 +157,16 @@ def _identified(raw: Any, kind: str, known: Set[str], of: str = "") -> tuple[str
 def _node(raw: Any, version: StormVersion) -> Node:
     identity, given = _identified(raw, "supervisor", _NODE_KEYS)
     owner = given.owner
-    offered = given.mapping("resources")
-    ports = tuple(a_whole(port, f"ports of {owner}") for port in given.items("ports"))
+    offered = given.value("resources", a_mapping, {})
     defaults = Node(identity)
     memory = defaults.offer.memory_mb if version >= V2_0_0 else _MEMORY_OFFER_UNTIL_1
     return Node(
         id=identity,
-        host=given.name("host", identity),
-        rack=given.name("rack", DEFAULT_RACK),
-        ports=ports,
-        cores=given.whole("cores", defaults.cores),
-        core_mhz=given.amount("mhz", defaults.core_mhz),
+        host=given.value("host", a_name, identity),
+        rack=given.value("rack", a_name, DEFAULT_RACK),
+        ports=given.items("ports", a_whole),
+        cores=given.value("cores", a_whole, defaults.cores),
+        core_mhz=given.value("mhz", an_amount, defaults.core_mhz),
         offer=Resources(
             an_amount(offered.get(_CPU_OFFER, defaults.offer.cpu_points), f"{_CPU_OFFER} of {owner}"),
             an_amount(offered.get(_MEMORY_OFFER, memory), f"{_MEMORY_OFFER} of {owner}"),
@@ -179,7 +177,7 @@ def _node(raw: Any, version: StormVersion) -> Node:
 def _topology(raw: Any) -> Topology:
     identity, given = _identified(raw, "topology", _TOPOLOGY_KEYS)
     topology, owner = given.raw, given.owner
-    conf = dict(given.mapping("conf"))
+    conf = dict(given.value("conf", a_mapping, {}))
     priority = a_whole(conf.pop(_PRIORITY, topology.get("priority", 29)), _PRIORITY)
     # This caps the executors at submission; a case lists the executors after that.
     conf.pop(_MAX_PARALLELISM, None)
@@ -189,12 +187,12 @@ def _topology(raw: Any) -> Topology:
     components = a_sequence(required(topology, "components", owner), f"components of {owner}")
     return Topology(
         id=identity,
-        name=given.name("name", identity),
+        name=given.value("name", a_name, identity),
         components=tuple(_component(component, owner, defaults) for component in components),
-        workers=given.whole("workers", 1),
-        ackers=given.whole_or_none("ackers"),
-        owner=given.name("owner", "") if topology.get("owner") else "",
-        launch_time_s=given.amount("launch", 0.0),
+        workers=given.value("workers", a_whole, 1),
+        ackers=given.value("ackers", a_whole_or_none, None),
+        owner=given.value("owner", a_name, "") if topology.get("owner") else "",
+        launch_time_s=given.value("launch", an_amount, 0.0),
         priority=priority,
         settings=conf,
     )
@@ -205,15 +203,15 @@ def _component(raw: Any, owner: str, defaults: Resources) -> Component:
     demand = None
     if given.raw.keys() & {"cpu", "mem", "offheap"}:
         demand = Resources(
-            given.amount("cpu", defaults.cpu_points),
-            given.amount("mem", defaults.memory_mb),
-            given.amount("offheap", defaults.offheap_mb),
+            given.value("cpu", an_amount, defaults.cpu_points),
+            given.value("mem", an_amount, defaults.memory_mb),
+            given.value("offheap", an_amount, defaults.offheap_mb),
         )
     return Component(
         id=identity,
-        executors=given.whole("par", 1),
-        tasks=given.whole_or_none("tasks"),
-        inputs=tuple(_subscription(subscription, given.owner) for subscription in given.items("inputs")),
+        executors=given.value("par", a_whole, 1),
+        tasks=given.value("tasks", a_whole_or_none, None),
+        inputs=tuple(_subscription(each, given.owner) for each in given.value("inputs", a_sequence, [])),
         resources=demand,
     )
 
@@ -226,9 +224,9 @@ def _subscription(raw: Any, owner: str) -> Subscription:
     check_known("grouping", grouping, [item.value for item in Grouping], owner)
     return Subscription(
         source=a_name(required(subscription, "from", what), f"from of {what}"),
-        stream=given.name("stream", "default"),
+        stream=given.value("stream", a_name, "default"),
         grouping=Grouping(grouping),
-        fields=tuple(a_name(name, f"fields of {what}") for name in given.items("fields")),
+        fields=given.items("fields", a_name),
     )
 
 
