@@ -8,7 +8,6 @@ between places.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -136,8 +135,6 @@ class _Pairing:
         self._count = [0] * places
         self._place = [-1] * len(load)
         self._with: list[dict[int, float]] = [{} for _ in load]
-        # A heap with the least loaded place first; outdated entries are dropped when they reach the top.
-        self._by_load = [(0.0, 0, place) for place in range(places)]
 
     def run(self) -> list[int]:
         """Return the place of every item."""
@@ -195,24 +192,16 @@ class _Pairing:
         return used + self._load[item] <= self._limit[place]
 
     def _least_loaded(self, item: int) -> int:
-        """Return the least loaded place that fits the item; if none fits, the least loaded one with room."""
-        heap = self._by_load
-        while heap:
-            used, count, place = heap[0]
-            if used == self._used[place] and count == self._count[place] < self._room[place]:
-                break
-            heapq.heappop(heap)
-        else:
-            # All places are full, so the item already has one.
-            return self._place[item]
-        if self._fits(item, place, used):
-            return place
-        fitting = (
-            (self._used[p], self._count[p], p)
-            for p in range(len(self._used))
-            if self._count[p] < self._room[p] and self._fits(item, p, self._used[p])
+        """Return the least loaded place that fits the item; if none fits, the least loaded one with room.
+
+        If no place has room, the item already has one, which is returned.
+        """
+        free = (place for place, count in enumerate(self._count) if count < self._room[place])
+        return min(
+            free,
+            key=lambda p: (not self._fits(item, p, self._used[p]), self._used[p], self._count[p]),
+            default=self._place[item],
         )
-        return min(fitting, default=(used, count, place))[2]
 
     def _move(self, item: int, place: int) -> None:
         old = self._place[item]
@@ -224,9 +213,6 @@ class _Pairing:
         self._used[place] += self._load[item]
         self._count[place] += 1
         self._place[item] = place
-        for changed in (old, place):
-            if changed >= 0:
-                heapq.heappush(self._by_load, (self._used[changed], self._count[changed], changed))
         for other, rate in self._near[item]:
             if old >= 0:
                 self._with[other][old] -= rate
