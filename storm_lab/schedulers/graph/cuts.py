@@ -7,8 +7,9 @@ and Mattheyses). It is deterministic. Time grows as edges times the logarithm of
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
 
 from storm_lab.model.executor import integer_divided
 
@@ -86,20 +87,15 @@ def _seeds(near: Adjacency) -> Iterable[int]:
 def _grown(near: Adjacency, size: Sequence[int], seed: int, left_size: int) -> list[int]:
     """Grow side 0 from ``seed``, always adding the vertex with the strongest ties to it."""
     side = [1] * len(near)
-    tie = [0.0] * len(near)
-    heap = [(0.0, seed)]
+    tie = np.zeros(len(near))
+    tie[seed] = np.inf
     grown = 0
-    unseen = iter(range(len(near)))
     while grown < left_size:
-        while heap and side[heap[0][1]] == 0:
-            heapq.heappop(heap)
-        vertex = heapq.heappop(heap)[1] if heap else next(v for v in unseen if side[v] == 1)
-        side[vertex] = 0
+        vertex = int(tie.argmax())
+        side[vertex], tie[vertex] = 0, -np.inf
         grown += size[vertex]
         for other, weight in near[vertex].items():
-            if side[other] == 1:
-                tie[other] += weight
-                heapq.heappush(heap, (-tie[other], other))
+            tie[other] += weight
     return side
 
 
@@ -114,31 +110,28 @@ def refined(near: Adjacency, size: Sequence[int], side: list[int], left_size: in
 
 def _improve(near: Adjacency, size: Sequence[int], side: list[int], left_size: int, slack: int) -> bool:
     """Do one pass: move each vertex at most once, best first, and keep the best state on the way."""
-    gain = [sum(w if side[j] != side[v] else -w for j, w in row.items()) for v, row in enumerate(near)]
-    heaps: tuple[list[tuple[float, int]], list[tuple[float, int]]] = ([], [])
-    for v, g in enumerate(gain):
-        heaps[side[v]].append((-g, v))
-    heapq.heapify(heaps[0])
-    heapq.heapify(heaps[1])
-    locked = [False] * len(near)
+    gain = np.array(
+        [sum(w if side[j] != side[v] else -w for j, w in row.items()) for v, row in enumerate(near)]
+    )
+    sides, locked = np.array(side), np.zeros(len(near), dtype=bool)
     left = _left(side, size)
     saved = 0.0
     moves: list[int] = []
     best_key, best_length = (abs(left - left_size), 0.0), 0
     start_key = best_key
     while len(moves) - best_length <= _STALL + abs(left - left_size):
-        vertex = _next_move(heaps, gain, side, locked, left - left_size, slack)
-        if vertex is None:
+        excess = left - left_size
+        may_lose = np.array((excess > -slack, excess < slack))
+        movable = np.flatnonzero(may_lose[sides] & ~locked)
+        if not len(movable):
             break
+        vertex = int(movable[gain[movable].argmax()])
         locked[vertex] = True
-        saved += gain[vertex]
+        saved += float(gain[vertex])
         left += size[vertex] if side[vertex] == 1 else -size[vertex]
-        side[vertex] = 1 - side[vertex]
-        gain[vertex] = -gain[vertex]
+        side[vertex] = sides[vertex] = 1 - side[vertex]
         for other, weight in near[vertex].items():
             gain[other] += -2.0 * weight if side[other] == side[vertex] else 2.0 * weight
-            if not locked[other]:
-                heapq.heappush(heaps[side[other]], (-gain[other], other))
         moves.append(vertex)
         key = (abs(left - left_size), -saved)
         if key < (best_key[0], best_key[1] - _LEAST_GAIN):
@@ -146,29 +139,6 @@ def _improve(near: Adjacency, size: Sequence[int], side: list[int], left_size: i
     for vertex in moves[best_length:]:
         side[vertex] = 1 - side[vertex]
     return best_key[0] < start_key[0] or best_key[1] < -_LEAST_GAIN
-
-
-def _next_move(
-    heaps: tuple[list[tuple[float, int]], list[tuple[float, int]]],
-    gain: Sequence[float],
-    side: Sequence[int],
-    locked: Sequence[bool],
-    excess: int,
-    slack: int,
-) -> int | None:
-    """Return the unlocked vertex with most gain on a side that may lose one; ``excess`` is side 0's."""
-    tops: list[tuple[float, int, int]] = []
-    for s, heap in enumerate(heaps):
-        while heap and (locked[heap[0][1]] or side[heap[0][1]] != s or -heap[0][0] != gain[heap[0][1]]):
-            heapq.heappop(heap)
-        may_lose = excess > -slack if s == 0 else excess < slack
-        if heap and may_lose:
-            tops.append((heap[0][0], heap[0][1], s))
-    if not tops:
-        return None
-    _, vertex, s = min(tops)
-    heapq.heappop(heaps[s])
-    return vertex
 
 
 def _merged(
