@@ -142,7 +142,7 @@ class Search:
         self, executor: Executor, nodes: NodeOrder, tried: list[int], k: int, skip: int
     ) -> Slot | None:
         available = self._state.available
-        cpu, heap, offheap = self._state.sums_of(executor)
+        cpu, heap, offheap = self._state.sums_of((executor,))
         memory = heap + offheap
         for node_id in nodes:
             left = available(node_id)
@@ -161,13 +161,13 @@ class Search:
         """Return the constraint that rules out the slot for the executor, or None if it fits."""
         state = self._state
         left_cpu, left_memory = state.available(slot.node)
-        cpu, heap, offheap = state.sums_of(executor)
+        cpu, heap, offheap = state.sums_of((executor,))
         if left_cpu < cpu:
             return "node has {:g} CPU points, needs {:g}", left_cpu, cpu
         if left_memory < heap + offheap:
             return "node has {:g} MB, needs {:g}", left_memory, heap + offheap
         if self._one_executor or self._one_component:
-            inside = state.workers.get(slot, [])
+            inside = state.workers.get(slot, ())
             if inside and self._one_executor:
                 return ("one executor per worker",)
             if any(other.component != executor.component for other in inside):

@@ -13,48 +13,27 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Self
 
 from storm_lab.model import Executor, Slot
+from storm_lab.model.grouped import grouped
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.storm.hash_order import executor_hash, hash_map_order, slot_hash
-from storm_lab.schedulers.storm.ras_state import RasState, Sums, total_demand
+from storm_lab.schedulers.storm.ras_state import RasState, Worker, total_demand
 
 _CACHE_SIZE = 1 << 14
 """Cached changes of each kind: more than a search within Storm's 10,000 states needs, and a few megabytes."""
 
 
-class Worker:
-    """A worker's executors in Storm's order and their total demand. Must not be changed."""
-
-    __slots__ = ("before", "executors", "sums")
-
-    def __init__(self, executors: list[Executor], sums: Sums, before: Worker | None = None) -> None:
-        self.executors = executors
-        self.sums = sums
-        self.before = before
-        """The worker before the last executor joined, if known."""
+@lru_cache(_CACHE_SIZE)
+def _after_joining(worker: Worker, executor: Executor) -> Worker:
+    return tuple(hash_map_order((executor, *worker), executor_hash))
 
 
-EMPTY_WORKER = Worker([], (0.0, 0.0, 0.0))
-"""The value for a slot without a worker."""
-
-
-def _with(view: SchedulingView, worker: Worker, executor: Executor) -> Worker:
-    executors = hash_map_order([executor, *worker.executors], executor_hash)
-    return Worker(executors, total_demand(view, executors), worker)
-
-
-def _without(view: SchedulingView, worker: Worker, executor: Executor) -> Worker:
-    rest = [other for other in worker.executors if other != executor]
-    if not rest:
-        return EMPTY_WORKER
-    executors = hash_map_order(rest, executor_hash)
-    # The same object again, which knows its own predecessor.
-    if worker.before is not None and worker.before.executors == executors:
-        return worker.before
-    return Worker(executors, total_demand(view, executors))
+@lru_cache(_CACHE_SIZE)
+def _after_leaving(worker: Worker, executor: Executor) -> Worker:
+    return tuple(hash_map_order([other for other in worker if other != executor], executor_hash))
 
 
 class Ras2State(RasState):
@@ -62,28 +41,21 @@ class Ras2State(RasState):
 
     def __init__(self, view: SchedulingView) -> None:
         super().__init__(view)
-        # Copies of the state share these caches of demands and of workers.
-        self.sums_of = cache(lambda executor: total_demand(view, [executor]))
-        """``sums_of(executor)`` is the executor's demand."""
-        self._after_joining = lru_cache(_CACHE_SIZE)(partial(_with, view))
-        self._after_leaving = lru_cache(_CACHE_SIZE)(partial(_without, view))
-        self._inside: dict[Slot, Worker] = {}
+        self.sums_of = lru_cache(_CACHE_SIZE)(partial(total_demand, view))
+        """``sums_of(worker)`` is the total demand of a worker; copies of the state share this cache."""
         self._of_node: dict[str, dict[Slot, Worker]] = {}
         self._left: dict[str, tuple[float, float]] = {}
         self._executors_on = {
             i: Counter(slot.node for slot in placed.values()) for i, placed in self.slot_of.items()
         }
-        self.workers = {}
         for placed in self.slot_of.values():
-            for executor in hash_map_order(list(placed), executor_hash):
-                self.workers.setdefault(placed[executor], []).append(executor)
-        for slot, executors in self.workers.items():
-            self._enter(slot, Worker(executors, total_demand(view, executors)))
+            executors = hash_map_order(list(placed), executor_hash)
+            for slot, inside in grouped(executors, placed.__getitem__).items():
+                self._enter(slot, tuple(inside))
 
     def copy(self) -> Self:
         """Return an independent state of the same view."""
         twin = super().copy()
-        twin._inside = dict(self._inside)
         twin._of_node = {node: dict(workers) for node, workers in self._of_node.items()}
         twin._left = dict(self._left)
         twin._executors_on = {topology_id: on.copy() for topology_id, on in self._executors_on.items()}
@@ -123,13 +95,13 @@ class Ras2State(RasState):
     def memory_of_workers(self, topology_id: str) -> float:
         """Return the memory in MB of the topology's workers, summed worker by worker as in Storm."""
         slots = dict.fromkeys(self.slot_of[topology_id].values())
-        used = (self._inside[slot].sums for slot in slots)
+        used = (self.sums_of(self.workers[slot]) for slot in slots)
         return math.fsum(heap + offheap for _, heap, offheap in used)
 
     def added_by(self, executor: Executor, slot: Slot) -> tuple[float, float, float]:
         """Return the CPU points and memory in MB that the executor adds to the worker, and the new heap."""
-        now = self._inside.get(slot, EMPTY_WORKER)
-        before, after = now.sums, self._after_joining(now, executor).sums
+        now = self.workers.get(slot, ())
+        before, after = self.sums_of(now), self.sums_of(_after_joining(now, executor))
         return after[0] - before[0], (after[2] + after[1]) - (before[2] + before[1]), after[1]
 
     # --- changes ---
@@ -138,21 +110,20 @@ class Ras2State(RasState):
         """Put an unplaced executor into a slot."""
         self.slot_of[executor.topology][executor] = slot
         self._executors_on[executor.topology][slot.node] += 1
-        self._enter(slot, self._after_joining(self._inside.get(slot, EMPTY_WORKER), executor))
+        self._enter(slot, _after_joining(self.workers.get(slot, ()), executor))
 
     def remove(self, executor: Executor) -> None:
         """Remove a placed executor from its slot."""
         slot = self.slot_of[executor.topology].pop(executor)
         self._executors_on[executor.topology][slot.node] -= 1
-        self._enter(slot, self._after_leaving(self._inside[slot], executor))
+        self._enter(slot, _after_leaving(self.workers[slot], executor))
 
     def _enter(self, slot: Slot, worker: Worker) -> None:
         of_node = self._of_node.setdefault(slot.node, {})
-        if worker.executors:
-            self.workers[slot] = worker.executors
-            self._inside[slot] = of_node[slot] = worker
+        if worker:
+            self.workers[slot] = of_node[slot] = worker
         else:
-            del self.workers[slot], self._inside[slot], of_node[slot]
+            del self.workers[slot], of_node[slot]
         self._left.pop(slot.node, None)
 
     def _used(self, node_id: str) -> tuple[float, float]:
@@ -160,6 +131,6 @@ class Ras2State(RasState):
         slots = hash_map_order(list(of_node), slot_hash) if len(of_node) > 1 else of_node
         cpu = heap = offheap = 0.0
         for slot in slots:
-            sums = of_node[slot].sums
+            sums = self.sums_of(of_node[slot])
             cpu, heap, offheap = cpu + sums[0], heap + sums[1], offheap + sums[2]
         return cpu, heap + offheap

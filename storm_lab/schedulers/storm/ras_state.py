@@ -15,6 +15,9 @@ from storm_lab.schedulers.storm.hash_order import handed_over_order, hash_map_or
 
 _DEFAULT_MAX_HEAP_MB = 768.0
 
+Worker = tuple[Executor, ...]
+"""The executors of a worker, in the order that counts for the version."""
+
 Sums = tuple[float, float, float]
 """CPU points, heap and off-heap memory in MB."""
 
@@ -57,7 +60,7 @@ class RasState(Assignments):
         self.alive: dict[str, Node] = {
             i: node for i, node in self.nodes.items() if node.host_name not in view.blacklisted_hosts
         }
-        self.workers: dict[Slot, list[Executor]] = {}
+        self.workers: dict[Slot, Worker] = {}
         for executor, slot in view.present.slots.items():
             RasState.place(self, executor, slot)
 
@@ -65,7 +68,7 @@ class RasState(Assignments):
         """Return an independent state of the same view."""
         twin = copy.copy(self)
         twin.slot_of = {topology_id: dict(placed) for topology_id, placed in self.slot_of.items()}
-        twin.workers = {slot: list(executors) for slot, executors in self.workers.items()}
+        twin.workers = dict(self.workers)
         return twin
 
     # --- queries ---
@@ -80,15 +83,14 @@ class RasState(Assignments):
     def place(self, executor: Executor, slot: Slot) -> None:
         """Put an unplaced executor into a slot."""
         self.slot_of[executor.topology][executor] = slot
-        self.workers.setdefault(slot, []).append(executor)
+        self.workers[slot] = (*self.workers.get(slot, ()), executor)
 
     def remove(self, executor: Executor) -> None:
         """Remove a placed executor from its slot."""
         slot = self.slot_of[executor.topology].pop(executor)
-        inside = self.workers[slot]
-        inside.remove(executor)
-        if not inside:
-            del self.workers[slot]
+        inside = self.workers.pop(slot)
+        if len(inside) > 1:
+            self.workers[slot] = tuple(other for other in inside if other != executor)
 
     def evict(self, topology_id: str) -> None:
         """Remove all executors of a topology from their slots."""
