@@ -39,7 +39,7 @@ def solve(
     solver.parameters.max_deterministic_time = effort
     solver.parameters.random_seed = 1
     status = solver.solve(model.model)
-    total = sum(rate for i, row in enumerate(problem.graph.near) for j, rate in row if i < j)
+    total = sum(rate for i, row in enumerate(problem.graph.near) for j, rate in row.items() if i < j)
     if status == cp_model.INFEASIBLE:
         return None, 0.0, True
     bound = max(0.0, total - solver.best_objective_bound / model.scale)
@@ -50,7 +50,7 @@ def solve(
 
 def interchangeable(problem: PlacementProblem) -> list[list[int]]:
     """Return classes of executors that can be exchanged without changing the problem."""
-    near = [dict(row) for row in problem.graph.near]
+    near = problem.graph.near
     classes: list[list[int]] = []
     by_key: dict[tuple[object, ...], list[list[int]]] = {}
     for i in range(problem.executors):
@@ -76,7 +76,7 @@ class _PlacementModel:
     def __init__(self, cp_model: Any, problem: PlacementProblem) -> None:
         self.problem = problem
         self.model = cp_model.CpModel()
-        heaviest = max((rate for row in problem.graph.near for _, rate in row), default=1.0)
+        heaviest = max((rate for row in problem.graph.near for rate in row.values()), default=1.0)
         self.scale = _SCALE / max(1.0, heaviest * max(1, problem.executors))
         self.topologies = range(max(problem.topology_of, default=-1) + 1)
         self.works = [
@@ -121,7 +121,7 @@ class _ClassModel(_PlacementModel):
             [sum(row[n] for row in self.x) for n in nodes],
             [sum(row[n] * each for row, each in zip(self.x, milli_mhz, strict=True)) for n in nodes],
         )
-        near = [dict(row) for row in problem.graph.near]
+        near = problem.graph.near
         gains = []
         for a, first in enumerate(classes):
             for b in range(a, len(classes)):
@@ -169,7 +169,7 @@ class _ExecutorModel(_PlacementModel):
         )
         gains = []
         for i, near in enumerate(problem.graph.near):
-            for j, rate in near:
+            for j, rate in near.items():
                 if i >= j or self.scaled(rate) == 0:
                     continue
                 for n in nodes:

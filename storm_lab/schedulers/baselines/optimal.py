@@ -96,7 +96,7 @@ def _place_all(work: Round, problem: PlacementProblem, place: list[int]) -> None
         return
     for executor, near in zip(executors, problem.graph.near, strict=True):
         local = [0.0] * problem.nodes
-        for peer, rate in near:
+        for peer, rate in near.items():
             local[place[peer]] += rate
         candidates = [
             Candidate(slot, sum(local) - local[n])

@@ -72,7 +72,7 @@ def cut_topology(view: SchedulingView, topology: Topology, parts: int) -> list[l
     """Divide the executors into ``parts`` parts of equal size (within one), with little traffic between."""
     executors = view.executors[topology.id]
     graph = Neighbours.of(executors, expected_traffic(view, topology))
-    groups = parts_of_equal_size([dict(row) for row in graph.near], min(parts, len(executors)))
+    groups = parts_of_equal_size(graph.near, min(parts, len(executors)))
     return [[executors[i] for i in group] for group in groups]
 
 

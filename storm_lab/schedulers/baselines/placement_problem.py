@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storm_lab.schedulers.contract import SchedulingView
+from storm_lab.schedulers.graph.cuts import cut_weight
 from storm_lab.schedulers.graph.traffic import Neighbours, expected_traffic
 from storm_lab.schedulers.papers.tstorm import PackingParameters
 from storm_lab.schedulers.slot_book import SlotBook
@@ -75,16 +76,13 @@ class PlacementProblem:
 
     def cost(self, place: Sequence[int]) -> float:
         """Return the traffic between nodes, in tuples per second, of a complete placement."""
-        crossing = sum(
-            rate for i, row in enumerate(self.graph.near) for j, rate in row if i < j and place[i] != place[j]
-        )
-        return float(crossing)
+        return cut_weight(self.graph.near, place)
 
     def lower_bound(self) -> float:
         """Return a lower bound of the cost: an executor shares its node with at most ``cap - 1`` others."""
         bound = 0.0
         for row in self.graph.near:
-            rates = sorted((rate for _, rate in row), reverse=True)
+            rates = sorted(row.values(), reverse=True)
             bound += sum(rates[max(0, self.cap - 1) :])
         return bound / 2.0
 
@@ -137,7 +135,7 @@ class LocalSearch:
 
     def _swap_partner(self, i: int, home: int, node: int, gain: float) -> int | None:
         """Return the executor on ``node`` with which a swap saves most traffic and keeps all constraints."""
-        rate_with = dict(self._p.graph.near[i])
+        rate_with = self._p.graph.near[i]
         best, best_gain = None, _LEAST_GAIN
         for j in sorted(self._members[node]):
             total = (
@@ -192,7 +190,7 @@ class LocalSearch:
             self._members[node].add(i)
         else:
             self._members[node].discard(i)
-        for j, rate in self._p.graph.near[i]:
+        for j, rate in self._p.graph.near[i].items():
             self._with[j][node] = self._with[j].get(node, 0.0) + sign * rate
 
 

@@ -65,10 +65,11 @@ def bisect(near: Adjacency, size: Sequence[int], left_size: int) -> list[int]:
     The size is exact if all vertices have size one, otherwise as close as the vertices allow.
     """
     if len(near) > _SMALL:
-        coarse_near, coarse_size, into = _merged(near, size, limit=max(1, sum(size) // 16))
-        if len(coarse_near) <= _LEAST_MERGING * len(near):
-            coarse = bisect(coarse_near, coarse_size, left_size)
-            return refined(near, size, [coarse[merged] for merged in into], left_size)
+        into = _matched(near, size, limit=max(1, sum(size) // 16))
+        sizes = np.bincount(into, weights=size).astype(int).tolist()
+        if len(sizes) <= _LEAST_MERGING * len(near):
+            coarse = bisect(merged(near, into, len(sizes)), sizes, left_size)
+            return refined(near, size, [coarse[pair] for pair in into], left_size)
     sides = (refined(near, size, _grown(near, size, seed, left_size), left_size) for seed in _seeds(near))
     return min(sides, key=lambda s: (abs(_left(s, size) - left_size), cut_weight(near, s)), default=[])
 
@@ -141,31 +142,28 @@ def _improve(near: Adjacency, size: Sequence[int], side: list[int], left_size: i
     return best_key[0] < start_key[0] or best_key[1] < -_LEAST_GAIN
 
 
-def _merged(
-    near: Adjacency, size: Sequence[int], limit: int
-) -> tuple[list[dict[int, float]], list[int], list[int]]:
-    """Match each vertex with its heaviest free neighbour, up to the size ``limit``.
-
-    Returns the coarser graph, the sizes of its vertices, and for each vertex the one that it is merged into.
-    """
-    count = len(near)
-    into = [-1] * count
-    merged = 0
-    for v in sorted(range(count), key=lambda v: (len(near[v]), v)):
-        if into[v] >= 0:
-            continue
-        into[v] = merged
-        free = ((w, -j) for j, w in near[v].items() if into[j] < 0 and size[v] + size[j] <= limit)
-        partner = max(free, default=None)
-        if partner is not None:
-            into[-partner[1]] = merged
-        merged += 1
-    coarse: list[dict[int, float]] = [{} for _ in range(merged)]
-    sizes = [0] * merged
+def merged(near: Adjacency, into: Sequence[int], count: int) -> list[dict[int, float]]:
+    """Return the graph of ``count`` groups of vertices; ``into`` has the group of each vertex."""
+    coarse: list[dict[int, float]] = [{} for _ in range(count)]
     for v, row in enumerate(near):
-        sizes[into[v]] += size[v]
         target = coarse[into[v]]
         for j, w in row.items():
             if into[j] != into[v]:
                 target[into[j]] = target.get(into[j], 0.0) + w
-    return coarse, sizes, into
+    return coarse
+
+
+def _matched(near: Adjacency, size: Sequence[int], limit: int) -> list[int]:
+    """Match each vertex with its heaviest free neighbour, up to the size ``limit``; return its pair."""
+    into = [-1] * len(near)
+    pairs = 0
+    for v in sorted(range(len(near)), key=lambda v: (len(near[v]), v)):
+        if into[v] >= 0:
+            continue
+        into[v] = pairs
+        free = ((w, -j) for j, w in near[v].items() if into[j] < 0 and size[v] + size[j] <= limit)
+        partner = max(free, default=None)
+        if partner is not None:
+            into[-partner[1]] = pairs
+        pairs += 1
+    return into

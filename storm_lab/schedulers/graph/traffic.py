@@ -21,11 +21,11 @@ Pairs = Mapping[tuple[Executor, Executor], float]
 class Neighbours:
     """Undirected traffic between numbered executors.
 
-    ``near[i]`` lists ``(j, rate)``: tuples per second in both directions together, ``j`` ascending.
+    ``near[i]`` has the tuples per second in both directions together by ``j``, ascending.
     """
 
     executors: tuple[Executor, ...]
-    near: tuple[tuple[tuple[int, float], ...], ...]
+    near: tuple[dict[int, float], ...]
 
     @classmethod
     def of(cls, executors: Sequence[Executor], traffic: Pairs) -> Neighbours:
@@ -38,11 +38,11 @@ class Neighbours:
                 continue
             sums[i][j] = sums[i].get(j, 0.0) + rate
             sums[j][i] = sums[j].get(i, 0.0) + rate
-        return cls(tuple(executors), tuple(tuple(sorted(row.items())) for row in sums))
+        return cls(tuple(executors), tuple(dict(sorted(row.items())) for row in sums))
 
     def total(self, i: int) -> float:
         """Return all traffic of executor ``i``, in and out."""
-        return sum(rate for _, rate in self.near[i])
+        return sum(self.near[i].values())
 
 
 def inter_node_traffic(slots: Mapping[Executor, Slot], traffic: Pairs) -> float:

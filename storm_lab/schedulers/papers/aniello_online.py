@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from storm_lab.model.grouped import grouped
 from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
+from storm_lab.schedulers.graph.cuts import Adjacency, merged
 from storm_lab.schedulers.graph.traffic import Neighbours
 from storm_lab.schedulers.keeping import Round
 from storm_lab.schedulers.papers.aniello_offline import AnielloOfflineScheduler
@@ -55,7 +56,7 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
         load = [view.load.cpu_mhz.get(executor, 0.0) for executor in graph.executors]
         worker_load = [sum(load[i] for i in members) for members in workers]
         capacity = [node.capacity_mhz * self.parameters.capacity_fraction for node in view.cluster.nodes]
-        node_of = _Pairing(_between(graph, worker_of, len(workers)), worker_load, capacity, slots).run()
+        node_of = _Pairing(merged(graph.near, worker_of, len(workers)), worker_load, capacity, slots).run()
         slot_of = [
             book.take_new(graph.executors[members[0]].topology, node_of[w])
             for w, members in enumerate(workers)
@@ -65,7 +66,9 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
                 executor = graph.executors[i]
                 work.placed[executor] = slot
                 candidates = (
-                    Candidate(other, float(sum(rate for j, rate in graph.near[i] if worker_of[j] == v)))
+                    Candidate(
+                        other, float(sum(rate for j, rate in graph.near[i].items() if worker_of[j] == v))
+                    )
                     for v, other in enumerate(slot_of)
                     if graph.executors[workers[v][0]].topology == executor.topology
                 )
@@ -104,26 +107,16 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
         return workers, worker_of, graph
 
 
-def _between(graph: Neighbours, worker_of: Sequence[int], workers: int) -> list[list[tuple[int, float]]]:
-    sums: list[dict[int, float]] = [{} for _ in range(workers)]
-    for i, row in enumerate(graph.near):
-        for j, rate in row:
-            a, b = worker_of[i], worker_of[j]
-            if a != b:
-                sums[a][b] = sums[a].get(b, 0.0) + rate
-    return [sorted(row.items()) for row in sums]
-
-
 class _Pairing:
     """Assignment of items to places, pair by pair in order of traffic, with running sums per item and place.
 
-    ``near`` has the neighbours and rates of each item, ``load`` its load. An item must not bring a place
+    ``near`` has the rates of each item by neighbour, ``load`` its load. An item must not bring a place
     above ``limit``. ``room``, if given, is the largest number of items of a place.
     """
 
     def __init__(
         self,
-        near: Sequence[Sequence[tuple[int, float]]],
+        near: Adjacency,
         load: Sequence[float],
         limit: Sequence[float],
         room: Sequence[int] | None = None,
@@ -138,7 +131,7 @@ class _Pairing:
 
     def run(self) -> list[int]:
         """Return the place of every item."""
-        pairs = [(-rate, i, j) for i, row in enumerate(self._near) for j, rate in row if i < j]
+        pairs = [(-rate, i, j) for i, row in enumerate(self._near) for j, rate in row.items() if i < j]
         pairs.sort()
         for lost, i, j in pairs:
             self._put_pair(i, j, -lost)
@@ -213,7 +206,7 @@ class _Pairing:
         self._used[place] += self._load[item]
         self._count[place] += 1
         self._place[item] = place
-        for other, rate in self._near[item]:
+        for other, rate in self._near[item].items():
             if old >= 0:
                 self._with[other][old] -= rate
             self._with[other][place] = self._with[other].get(place, 0.0) + rate

@@ -242,7 +242,7 @@ class Attempt:
         executor = self._graph.executors[i]
         slot, cpu, below = self._constraints(executor)
         local = np.zeros(len(self._count))
-        for peer, rate in self._graph.near[i]:
+        for peer, rate in self._graph.near[i].items():
             if peer in self._place:
                 local[self._place[peer]] += rate
         node = self._best(slot & cpu & below, local)
