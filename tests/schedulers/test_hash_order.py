@@ -10,7 +10,6 @@ from storm_lab.schedulers.storm.hash_order import (
     copied_map_order,
     copied_set_order,
     hash_map_order,
-    integer_hash,
     java7_map_order,
     slot_hash,
 )
@@ -43,7 +42,7 @@ def test_a_copied_map_has_its_own_capacity(keys: list[str], expected: list[str])
 
 
 def test_ports_of_a_set_wrap_at_the_table_size() -> None:
-    assert hash_map_order([6700, 6701, 6702, 6703, 6704], integer_hash) == [6704, 6700, 6701, 6702, 6703]
+    assert hash_map_order([6700, 6701, 6702, 6703, 6704], int) == [6704, 6700, 6701, 6702, 6703]
 
 
 @pytest.mark.parametrize(
@@ -88,9 +87,9 @@ def test_java_7_spreads_component_ids_over_its_buckets() -> None:
 
 def test_java_7_puts_a_new_key_in_front_of_its_bucket() -> None:
     """0 and 17 spread to 0 and 17 ^ 1 = 16, so they share one of sixteen buckets, but not in Java 8."""
-    assert hash_map_order([0, 17], integer_hash) == [0, 17]
-    assert java7_map_order([0, 17], integer_hash) == [17, 0]
-    assert java7_map_order([17, 0], integer_hash) == [0, 17]
+    assert hash_map_order([0, 17], int) == [0, 17]
+    assert java7_map_order([0, 17], int) == [17, 0]
+    assert java7_map_order([17, 0], int) == [0, 17]
 
 
 def test_java_7_grows_when_a_full_table_meets_a_taken_bucket() -> None:
@@ -100,5 +99,5 @@ def test_java_7_grows_when_a_full_table_meets_a_taken_bucket() -> None:
     and 17 comes after all others, in bucket 16.
     """
     twelve = list(range(12))
-    assert java7_map_order([*twelve, 12], integer_hash) == [*twelve, 12]
-    assert java7_map_order([*twelve, 17], integer_hash) == [*twelve, 17]
+    assert java7_map_order([*twelve, 12], int) == [*twelve, 12]
+    assert java7_map_order([*twelve, 17], int) == [*twelve, 17]

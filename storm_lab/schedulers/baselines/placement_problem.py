@@ -52,7 +52,6 @@ class PlacementProblem:
         }
         cpu = view.load.cpu_mhz if view.load is not None else {}
         slots = tuple(SlotBook(view).free_counts())
-        available = sum(count > 0 for count in slots)
         return cls(
             graph=Neighbours.of(executors, traffic),
             topology_of=tuple(number[e.topology] for e in executors),
@@ -61,7 +60,7 @@ class PlacementProblem:
                 n.capacity_mhz * parameters.capacity_fraction * (1 + _SLACK) for n in view.cluster.nodes
             ),
             slots=slots,
-            cap=parameters.executors_per_node(len(executors), available) if available else 0,
+            cap=parameters.executors_per_node(len(executors), sum(count > 0 for count in slots)),
         )
 
     @property

@@ -53,8 +53,8 @@ class PackingParameters(PolicyParameters):
     )
 
     def executors_per_node(self, executors: int, nodes: int) -> int:
-        """Return the cap of constraint 3 for ``N_e`` executors on ``K`` nodes."""
-        even = executors / nodes
+        """Return the cap of constraint 3 for ``N_e`` executors on ``K`` nodes; 0 if there is no node."""
+        even = executors / nodes if nodes else 0.0
         exact = self.gamma * even
         floor = math.floor(exact + _ROUNDING_SLACK)
         if self.cap == "ceil":
@@ -124,10 +124,10 @@ class Caps:
         assert view.load is not None
         available = sum(count > 0 for count in SlotBook(view).free_counts())
         self._counted = sum(parameters.count_ackers or e.component != ACKER for e in executors)
-        self.asked = parameters.executors_per_node(self._counted, available) if available else 0
+        self.asked = parameters.executors_per_node(self._counted, available)
         # Every cap that corresponds to a gamma of at least 1 and has room for all executors.
-        low = replace(parameters, gamma=1.0).executors_per_node(self._counted, available) if available else 0
-        self.smallest = max(low, -(-self._counted // available) if available else 0, 1)
+        low = replace(parameters, gamma=1.0).executors_per_node(self._counted, available)
+        self.smallest = max(low, -(-self._counted // max(1, available)), 1)
         loads = [view.load.cpu_mhz.get(executor, 0.0) for executor in executors]
         capacities = sorted(
             (n.capacity_mhz * parameters.capacity_fraction for n in view.cluster.nodes), reverse=True

@@ -20,7 +20,6 @@ from storm_lab.schedulers.storm.hash_order import (
     executor_hash,
     handed_over_order,
     hash_map_order,
-    integer_hash,
     slot_hash,
 )
 from storm_lab.schedulers.view_checks import check_view
@@ -48,7 +47,7 @@ class ClusterState(Assignments):
         self._reported = {
             node.id: [
                 slot
-                for slot in hash_map_order(node.slots, lambda slot: integer_hash(slot.port))
+                for slot in hash_map_order(node.slots, lambda slot: slot.port)
                 if slot not in view.dead_slots
             ]
             for node in self.nodes

@@ -3,6 +3,7 @@
 The answers of Storm's own schedulers depend on these orders. Only this module models them. Java means Java 8
 to 17 unless Java 7 is named; all arithmetic is 32-bit two's complement. Java's hash codes are those of
 `storm_lab.model.javahash`, signed; Clojure's Murmur3 hashes are unsigned. An order depends only on the bits.
+A Java ``Integer`` is its own hash, and so is a ``Long`` that is not negative and fits into 32 bits.
 """
 
 from __future__ import annotations
@@ -27,11 +28,6 @@ _CLOJURE_ARRAY_MAP_ASSOC = 9
 def stream_hash(source: str, stream: str) -> int:
     """Hash of Storm's ``GlobalStreamId``: its two fields, each after a flag that says that it is set."""
     return list_hash((True, source, True, stream))
-
-
-def integer_hash(number: int) -> int:
-    """Hash of a Java ``Integer``, or of a ``Long`` that fits into 32 bits and is not negative."""
-    return int32(number)
 
 
 def executor_hash(executor: Executor) -> int:
@@ -192,7 +188,7 @@ class DaemonOrder:
 
     def number(self, number: int) -> int:
         """Hash of a key that is a whole number and not negative."""
-        return _murmur_long(number) if self._murmur else integer_hash(number)
+        return _murmur_long(number) if self._murmur else number
 
     def pair(self, first: str | int, second: int) -> int:
         """Hash of a vector of two: ``[node port]`` or ``[start end]``."""
