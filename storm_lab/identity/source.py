@@ -135,7 +135,7 @@ def _bound(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the names that statements bind in their own scope, except by imports."""
     found: set[str] = set()
     free: set[str] = set()
-    waiting = [node for node in nodes if _may_bind(node)]
+    waiting = list(nodes)
     while waiting:
         node = waiting.pop()
         if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
@@ -148,21 +148,14 @@ def _bound(nodes: Iterable[ast.AST]) -> set[str]:
         elif isinstance(node, ast.Global):
             free |= set(node.names)
         else:
-            if isinstance(node, ast.Name):
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 found.add(node.id)
             elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
                 found.add(node.name)
             elif isinstance(node, ast.MatchMapping) and node.rest:
                 found.add(node.rest)
-            waiting.extend(child for child in ast.iter_child_nodes(node) if _may_bind(child))
+            waiting.extend(ast.iter_child_nodes(node))
     return found - free
-
-
-def _may_bind(node: ast.AST) -> bool:
-    """Whether a node can bind a name; most expressions cannot, and skipping them saves time."""
-    if isinstance(node, ast.Constant | ast.Attribute):
-        return False
-    return not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load)
 
 
 def _note_import(node: ast.Import | ast.ImportFrom, package: str, into: dict[str, list[Target]]) -> None:

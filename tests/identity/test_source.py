@@ -24,6 +24,7 @@ def uses(text: str) -> set[str]:
         ("X = [i for i in range(N)]", {"X", "N", "range"}),
         ("def f():\n    return [i for i in A] + [i]", {"A", "i"}),
         ("def f():\n    if (n := g()):\n        return n", {"g"}),
+        ("def f():\n    return (n := g()).size + n", {"g"}),
         ("def f():\n    def g():\n        return a\n    a = 1\n    return g", set()),
         ("class C(B):\n    x = 1\n    def f(self):\n        return x", {"B", "x"}),
         ("def f(k):\n    return kinds.SPOUT + k.kind", {"kinds.SPOUT"}),
