@@ -6,7 +6,8 @@ pairs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from storm_lab.errors import UserError
@@ -76,6 +77,20 @@ def component_order(topology: Topology) -> list[str]:
         ordered.append(ready)
         del waiting[ready]
     return ordered
+
+
+def reached_from(roots: Iterable[str], near: Callable[[str], Iterable[str]]) -> list[str]:
+    """Return what the roots reach, breadth first, one root after the other; ``near`` gives neighbours."""
+    reached: set[str] = set()
+    order: list[str] = []
+    for root in roots:
+        waiting = deque([root])
+        while waiting:
+            if (component := waiting.popleft()) not in reached:
+                reached.add(component)
+                order.append(component)
+                waiting.extend(near(component))
+    return order
 
 
 def _cycle_text(waiting: Mapping[str, set[str]]) -> str:

@@ -7,7 +7,6 @@ the printed one.
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +16,7 @@ from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot, Topology
 from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
+from storm_lab.schedulers.graph.traffic import reached_from
 from storm_lab.schedulers.keeping import Round, incomplete_topologies, interleaved, surviving_assignment
 from storm_lab.schedulers.parameters import PolicyParameters, parameter
 from storm_lab.schedulers.slot_book import SlotBook
@@ -104,18 +104,8 @@ def breadth_first(topology: Topology, siblings: str = "java7") -> list[str]:
     walked = java7_map_order(declared, string_hash) if siblings == "java7" else declared
     position = {component: i for i, component in enumerate(walked)}
     near = neighbours(topology)
-    order: list[str] = []
-    visited: set[str] = set()
-    for root in [*(spout.id for spout in topology.spouts), *declared]:
-        queue = deque([root] if root not in visited else [])
-        visited.add(root)
-        while queue:
-            component = queue.popleft()
-            order.append(component)
-            for other in sorted(near[component] - visited, key=position.__getitem__):
-                visited.add(other)
-                queue.append(other)
-    return order
+    roots = [*(spout.id for spout in topology.spouts), *declared]
+    return reached_from(roots, lambda component: sorted(near[component], key=position.__getitem__))
 
 
 def task_selection(

@@ -7,8 +7,6 @@ memory *and* CPU are hard constraints here. Source: ``DefaultResourceAwareStrate
 
 from __future__ import annotations
 
-from collections import deque
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +14,7 @@ from storm_lab.model import Executor, Slot, Topology
 from storm_lab.model.cluster import DEFAULT_RACK
 from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Candidate, Decision
+from storm_lab.schedulers.graph.traffic import reached_from
 from storm_lab.schedulers.keeping import interleaved
 from storm_lab.schedulers.storm.hash_order import (
     copied_set_order,
@@ -38,32 +37,16 @@ def component_ranks(topology: Topology) -> list[str]:
     bolts = hash_map_order([c.id for c in topology.bolts], string_hash)
     children: dict[str, list[str]] = {component.id: [] for component in topology.components}
     parents: dict[str, list[str]] = {component.id: [] for component in topology.components}
-    seen = list(spouts)
+    seen = dict.fromkeys(spouts)
     for bolt in bolts:
         streams = list(dict.fromkeys((s.source, s.stream) for s in topology.component(bolt).inputs))
         sources = [source for source, _ in hash_map_order(streams, lambda stream: stream_hash(*stream))]
-        for component in (bolt, *sources):
-            if component not in seen:
-                seen.append(component)
+        seen |= dict.fromkeys((bolt, *sources))
         for source in sources:
             children[source].append(bolt)
             parents[bolt].append(source)
-    component_map = hash_map_order(seen, string_hash)
-    ranked: list[str] = []
-    visited: set[str] = set()
-    for spout in (c for c in component_map if c in set(spouts)):
-        if spout in visited:
-            continue
-        visited.add(spout)
-        queue = deque([spout])
-        while queue:
-            component = queue.popleft()
-            ranked.append(component)
-            for near in (*children[component], *parents[component]):
-                if near not in visited:
-                    visited.add(near)
-                    queue.append(near)
-    return ranked
+    roots = [component for component in hash_map_order(list(seen), string_hash) if component in spouts]
+    return reached_from(roots, lambda component: (*children[component], *parents[component]))
 
 
 class Strategy:
