@@ -49,21 +49,10 @@ def example_site(
     replay: bool = False,
     **conditions: Any,
 ) -> Site:
-    """Return the example site with the given numbers.
+    """Return the example site: one spout, its splitters and counters, on nodes with two cores and two slots.
 
-    Args:
-        sentences_per_s: rate of the one spout.
-        nodes: number of machines, each with two cores and two slots.
-        workers: number of workers of the topology.
-        splitters: number of executors that split.
-        counters: number of executors that count.
-        split_us: CPU time per sentence at 2000 MHz.
-        count_us: CPU time per word at 2000 MHz.
-        replay: whether the spout emits failed tuples again.
-        conditions: see `Site.of`.
-
-    Raises:
-        UserError: see `Site.of`.
+    ``split_us`` and ``count_us`` are the CPU time per sentence and per word at 2000 MHz. With ``replay``, the
+    spout emits failed tuples again. Conditions and errors are those of `Site.of`.
     """
     check_whole("the example site", "nodes", nodes, low=1, high=1000)
     topology = Topology(

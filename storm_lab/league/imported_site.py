@@ -24,14 +24,9 @@ def imported_site(
 ) -> Site:
     """Put an imported topology on the given machines, or on those that were imported with it.
 
-    Args:
-        imported: the result of an import.
-        machines: the machines to run on.
-        version: the Storm version to play; None for the imported one.
-        conditions: further arguments of `Site.of`. The machines' links take precedence over costs given here.
-
-    Raises:
-        UserError: something is missing, there are no machines, or as `Site.of`.
+    Without a ``version``, the imported Storm version is played. ``conditions`` are further arguments of
+    `Site.of`; the machines' links take precedence over costs given there. Raises `UserError` if something is
+    missing, if there are no machines, or as `Site.of`.
     """
     playable = imported.ready()
     machines = machines or imported.machines

@@ -64,8 +64,7 @@ def stage_runs(
 ) -> tuple[RunSpec, ...]:
     """Return one run per entrant and seed; ``setting``, if not empty, is put before the entrants' names.
 
-    Raises:
-        UserError: the input cannot be read, or as `stage_parameters`.
+    Raises `UserError` if the input cannot be read, or as `stage_parameters`.
     """
     parameters = stage_parameters(stage, given)
     inputs, files = stage.inputs(parameters), stage.files(parameters)

@@ -42,17 +42,11 @@ def suite(
     seed: int = 1,
     duration_s: float = DURATION_S,
 ) -> tuple[Case, ...]:
-    """Return the cases of ``papers``, ``generated`` or a file.
+    """Return the cases of ``papers``, ``generated`` or a file, to be run for ``duration_s`` of virtual time.
 
-    Args:
-        text: the suite.
-        only: names, or beginnings of names, of the cases to keep; empty keeps all.
-        instances: for generated cases, the number per family and kind of machines.
-        seed: the first seed of generated cases.
-        duration_s: virtual duration of the runs.
-
-    Raises:
-        UserError: there is no such suite, file or name, or a file cannot be read.
+    ``only`` has the beginnings of the names of the cases to keep; empty keeps all. Generated cases are
+    ``instances`` of each family on each kind of machines, with seeds from ``seed`` on. Raises `UserError` if
+    there is no such suite, file or name, or a file cannot be read.
     """
     if text == "papers":
         cases = [Case(name.replace("/", "-"), name.partition("-")[0], paper_stage(name)) for name in PAPERS]

@@ -166,10 +166,8 @@ class NodeOrder:
 def _best_first(offers: tuple[tuple[str, int, float, float], ...], rank: Rank) -> tuple[str, ...]:
     """Return the places in order of preference.
 
-    Args:
-        offers: for each place its name, the topology's executors there, and the available CPU points and
-            memory in MB; in the order of summation.
-        rank: which shares of the available resources count.
+    ``offers`` has for each place its name, the topology's executors there, and the available CPU points and
+    memory in MB; in the order of summation.
     """
     all_cpu = all_memory = 0.0
     for _, _, cpu, memory in offers:
