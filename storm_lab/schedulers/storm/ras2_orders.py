@@ -16,6 +16,7 @@ from typing import Literal
 from storm_lab.errors import UserError, check_known
 from storm_lab.model import Executor, Topology
 from storm_lab.model.cluster import DEFAULT_RACK
+from storm_lab.model.grouped import grouped
 from storm_lab.model.javahash import string_hash
 from storm_lab.model.settings import BY_PROXIMITY, STRATEGY, flag_of
 from storm_lab.schedulers.storm.hash_order import hash_map_order
@@ -132,15 +133,11 @@ class NodeOrder:
             if rack not in self._hosts:
                 self._hosts[rack] = self._ranked(
                     self._places.nodes_of_host[rack],
-                    lambda host: sum(map(self._on, self._places.nodes_of_single_host[host])),
+                    lambda host: sum(map(self._on, self._places.on_host[host])),
                 )
             for host in self._hosts[rack]:
-                nodes = self._places.nodes_of_single_host[host]
-                if len(nodes) == 1:
-                    yield from nodes
-                    continue
                 if host not in self._nodes:
-                    self._nodes[host] = self._ranked(nodes, self._on)
+                    self._nodes[host] = self._ranked({i: [i] for i in self._places.on_host[host]}, self._on)
                 yield from self._nodes[host]
 
     def _on(self, node: str) -> int:
@@ -192,27 +189,18 @@ class Places:
     """The live nodes of each host and the hosts of each rack, in the order of Storm's summation."""
 
     def __init__(self, state: Ras2State) -> None:
-        self.nodes_of_single_host: dict[str, dict[str, list[str]]] = {}
-        """For each host, its nodes, each with a list of only itself."""
-        self.in_rack: dict[str, list[str]] = {}
+        ids = [i for i in hash_map_order(list(state.nodes), string_hash) if i in state.alive]
+        host_of = {i: state.alive[i].host_name for i in ids}
+        self.on_host: dict[str, list[str]] = grouped(ids, host_of.__getitem__)
+        """For each host, its nodes."""
+        self.in_rack: dict[str, list[str]] = grouped(ids, lambda i: state.alive[i].rack or DEFAULT_RACK)
         """For each rack, the nodes that are in this rack."""
-        hosts_of: dict[str, dict[str, None]] = {}
-        for node_id in hash_map_order(list(state.nodes), string_hash):
-            if node_id not in state.alive:
-                continue
-            node = state.alive[node_id]
-            host, rack = node.host_name, node.rack or DEFAULT_RACK
-            self.nodes_of_single_host.setdefault(host, {})[node.id] = [node.id]
-            self.in_rack.setdefault(rack, []).append(node.id)
-            hosts_of.setdefault(rack, {})[host] = None
-        self.nodes_of_host: dict[str, dict[str, list[str]]] = {
-            rack: {
-                host: list(self.nodes_of_single_host[host])
-                for host in hash_map_order(list(hosts_of[rack]), string_hash)
-            }
-            for rack in hash_map_order(list(hosts_of), string_hash)
-        }
+        self.nodes_of_host: dict[str, dict[str, list[str]]] = {}
         """For each rack its hosts, and for each host all its nodes."""
+        for rack in hash_map_order(list(self.in_rack), string_hash):
+            hosts = dict.fromkeys(map(host_of.__getitem__, self.in_rack[rack]))
+            ordered = hash_map_order(list(hosts), string_hash)
+            self.nodes_of_host[rack] = {host: self.on_host[host] for host in ordered}
         self.nodes_of_rack: dict[str, list[str]] = {
             rack: [node for nodes in hosts.values() for node in nodes]
             for rack, hosts in self.nodes_of_host.items()
