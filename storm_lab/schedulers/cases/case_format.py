@@ -122,11 +122,10 @@ class _TaskBook:
     """Finds the executor of a task, for the rows of a case that name tasks."""
 
     def __init__(self, topologies: Iterable[Topology], version: StormVersion) -> None:
-        self._by_task: dict[str, dict[int, Executor]] = {}
-        for topology in topologies:
-            tasks = self._by_task.setdefault(topology.id, {})
-            for executor in executors_of(topology, version):
-                tasks.update(dict.fromkeys(executor.tasks, executor))
+        self._by_task = {
+            topology.id: {task: each for each in executors_of(topology, version) for task in each.tasks}
+            for topology in topologies
+        }
 
     def executor(self, topology_id: str, task: Any, where: str) -> Executor:
         check_known("topology", topology_id, self._by_task, "the case", field=where)

@@ -6,7 +6,7 @@ executors never move, and new ones go only to new slots.
 
 from __future__ import annotations
 
-from storm_lab.model import Executor, Slot, Topology
+from storm_lab.model import Slot, Topology
 from storm_lab.schedulers.contract import (
     Candidate,
     NoParameters,
@@ -43,14 +43,12 @@ def schedule_evenly(state: ClusterState, topologies: list[Topology]) -> None:
             for executor in executors:
                 state.journal.record(executor, None, note=_why_no_slot(state))
             continue
-        assigned: dict[Slot, list[Executor]] = {}
-        for i, executor in enumerate(executors):
-            slot = slots[i % len(slots)]
-            assigned.setdefault(slot, []).append(executor)
-            if state.view.explain:
-                state.journal.record(executor, slot, _candidates(state, slots, i), score_name=_SCORE)
-        for slot, share in assigned.items():
-            state.assign(slot, topology.id, share)
+        if state.view.explain:
+            for i, executor in enumerate(executors):
+                candidates = _candidates(state, slots, i)
+                state.journal.record(executor, slots[i % len(slots)], candidates, score_name=_SCORE)
+        for i, slot in enumerate(slots[: len(executors)]):
+            state.assign(slot, topology.id, executors[i :: len(slots)])
 
 
 _SCORE = "turns until the slot is dealt to (lowest wins)"

@@ -169,11 +169,8 @@ def _keep_correct_hosts(state: ClusterState, wanted: Mapping[str, _Wanted]) -> N
 
 def _place_on_own_hosts(state: ClusterState, isolated: list[Topology], wanted: Mapping[str, _Wanted]) -> None:
     """Step 2: take hosts in random order; the first serves the largest need for which it has enough slots."""
-    hosts: dict[str, list[Slot]] = {}
-    for node in state.nodes:
-        slots = state.assignable_slots(node)
-        if slots:
-            hosts.setdefault(node.host_name, []).extend(slots)
+    slots = (slot for node in state.nodes for slot in state.assignable_slots(node))
+    hosts = grouped(slots, lambda slot: _host_of(state, slot))
     queue = state.order.collected(list(hosts), state.order.string)
     queue.sort(key=lambda host: -len(hosts[host]))
     state.view.random("isolation").shuffle(queue)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from storm_lab.model import Executor, Slot, Topology
 from storm_lab.model.cluster import DEFAULT_RACK
+from storm_lab.model.grouped import grouped
 from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Candidate, Decision
 from storm_lab.schedulers.graph.traffic import reached_from
@@ -177,16 +178,12 @@ class Strategy:
 
 def racks_of(state: Ras1State) -> dict[str, list[str]]:
     """Return node ids by rack, both in Storm 1.0's iteration order, with one node per host name."""
-    node_of_host: dict[str, str] = {}
-    rack_of_host: dict[str, str] = {}
-    for node_id in hash_map_order(list(state.nodes), string_hash):
-        node = state.nodes[node_id]
-        node_of_host.setdefault(node.host_name, node_id)
-        rack_of_host[node.host_name] = node.rack or DEFAULT_RACK
-    racks: dict[str, list[str]] = {}
+    ordered = [state.nodes[i] for i in hash_map_order(list(state.nodes), string_hash)]
+    node_of_host = {node.host_name: node.id for node in reversed(ordered)}
+    rack_of_host = {node.host_name: node.rack or DEFAULT_RACK for node in ordered}
     hosts = dict.fromkeys(node.host_name for node in state.nodes.values())
-    for host in hash_map_order(list(hosts), string_hash):
-        nodes = racks.setdefault(rack_of_host[host], [])
-        if node_of_host[host] in state.alive:
-            nodes.append(node_of_host[host])
-    return {rack: racks[rack] for rack in hash_map_order(list(racks), string_hash)}
+    racks = grouped(hash_map_order(list(hosts), string_hash), rack_of_host.__getitem__)
+    return {
+        rack: [node_of_host[host] for host in racks[rack] if node_of_host[host] in state.alive]
+        for rack in hash_map_order(list(racks), string_hash)
+    }
