@@ -20,6 +20,7 @@ from storm_lab.model import (
     Topology,
 )
 from storm_lab.schedulers import SchedulingView
+from storm_lab.schedulers.graph.traffic import estimated_traffic
 
 
 def chain(
@@ -56,15 +57,8 @@ def even_load(
     """Every executor uses ``mhz``; every pair on a stream exchanges ``rate`` tuples per second."""
     view = SchedulingView(tuple(topologies), Cluster(()), version)
     cpu = {e: mhz for executors in view.executors.values() for e in executors}
-    traffic: dict[tuple[Executor, Executor], float] = {}
-    for topology in topologies:
-        executors = view.executors[topology.id]
-        for component in topology.components:
-            for subscription in component.inputs:
-                for source in (e for e in executors if e.component == subscription.source):
-                    for target in (e for e in executors if e.component == component.id):
-                        traffic[source, target] = rate
-    return MeasuredLoad(cpu_mhz=cpu, traffic=traffic)
+    pairs = (pair for t in topologies for pair in estimated_traffic(t, view.executors[t.id]))
+    return MeasuredLoad(cpu_mhz=cpu, traffic=dict.fromkeys(pairs, rate))
 
 
 @st.composite

@@ -13,20 +13,11 @@ from click.testing import CliRunner
 
 from storm_lab.errors import UserError
 from storm_lab.schedulers.cases.commands import schedule
+from tests.schedulers.test_commands import SUPERVISORS, TWO_BY_TWO
 
 CASE: dict[str, Any] = {
     "name": "good",
-    "input": {
-        "supervisors": [{"id": "n1", "host": "h1", "ports": [6700, 6701]}],
-        "topologies": [
-            {
-                "id": "t-1-1",
-                "workers": 2,
-                "ackers": 0,
-                "components": [{"id": "a", "par": 2}, {"id": "b", "par": 2, "inputs": [{"from": "a"}]}],
-            }
-        ],
-    },
+    "input": {"supervisors": SUPERVISORS[:1], "topologies": [TWO_BY_TWO]},
 }
 
 

@@ -36,18 +36,18 @@ from storm_lab.schedulers.graph.graphs import (
 from tests.schedulers.clusters import chain, cluster, even_load
 
 CASES = Path(__file__).parent / "cases" / "even-default.jsonl"
+SUPERVISORS = [{"id": f"n{i}", "host": f"h{i}", "ports": [6700, 6701]} for i in (1, 2)]
+TWO_BY_TWO = {
+    "id": "t-1-1",
+    "workers": 2,
+    "ackers": 0,
+    "components": [{"id": "a", "par": 2}, {"id": "b", "par": 2, "inputs": [{"from": "a"}]}],
+}
 SMALL = {
     "name": "small",
     "input": {
-        "supervisors": [{"id": f"n{i}", "host": f"h{i}", "ports": [6700, 6701]} for i in (1, 2)],
-        "topologies": [
-            {
-                "id": "t-1-1",
-                "workers": 2,
-                "ackers": 0,
-                "components": [{"id": "a", "par": 2}, {"id": "b", "par": 2, "inputs": [{"from": "a"}]}],
-            }
-        ],
+        "supervisors": SUPERVISORS,
+        "topologies": [TWO_BY_TWO],
         "traffic": {"t-1-1": [[1, 4, 9.0], [2, 3, 5.0]]},
         "cpu": {"t-1-1": [[task, 100.0] for task in (1, 2, 3, 4)]},
     },
