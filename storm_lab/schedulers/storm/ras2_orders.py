@@ -8,7 +8,7 @@ not built; without them, the default and the generic strategy differ only in nam
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -120,31 +120,27 @@ class NodeOrder:
         self._state = state
         self._places = places
         self._rank = rank
-        # A copy, so that later iterations still use the numbers of this moment.
-        self._on_node = dict(state.executors_on(topology_id))
-        self._racks = self._ranked(
-            places.nodes_of_rack, lambda rack: sum(map(self._on, places.in_rack[rack]))
-        )
+        self._on_node = Counter(slot.node for slot in state.slot_of[topology_id].values())
+        self._racks = self._ranked(places.nodes_of_rack, places.in_rack)
         self._hosts: dict[str, Iterable[str]] = {}
         self._nodes: dict[str, Iterable[str]] = {}
 
     def __iter__(self) -> Iterator[str]:
         for rack in self._racks:
             if rack not in self._hosts:
-                self._hosts[rack] = self._ranked(
-                    self._places.nodes_of_host[rack],
-                    lambda host: sum(map(self._on, self._places.on_host[host])),
-                )
+                self._hosts[rack] = self._ranked(self._places.nodes_of_host[rack], self._places.on_host)
             for host in self._hosts[rack]:
                 if host not in self._nodes:
-                    self._nodes[host] = self._ranked({i: [i] for i in self._places.on_host[host]}, self._on)
+                    nodes = {i: [i] for i in self._places.on_host[host]}
+                    self._nodes[host] = self._ranked(nodes, nodes)
                 yield from self._nodes[host]
 
-    def _on(self, node: str) -> int:
-        return self._on_node.get(node, 0)
+    def _ranked(self, members: Mapping[str, list[str]], inside: Mapping[str, list[str]]) -> Iterable[str]:
+        """Return the places in order of preference.
 
-    def _ranked(self, members: Mapping[str, list[str]], executors_on: Callable[[str], int]) -> Iterable[str]:
-        """Return the places in order of preference; the nodes of each are added up in the given order."""
+        The resources of the ``members`` of each are added up in the given order; the executors of the
+        topology count that are on the nodes ``inside``.
+        """
         if len(members) == 1:
             return members
         available = self._state.available
@@ -155,7 +151,7 @@ class NodeOrder:
                 more_cpu, more_memory = available(node)
                 cpu += more_cpu
                 memory += more_memory
-            offers.append((place, executors_on(place), cpu, memory))
+            offers.append((place, sum(self._on_node[i] for i in inside[place]), cpu, memory))
         return _best_first(tuple(offers), self._rank)
 
 

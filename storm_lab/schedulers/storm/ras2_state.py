@@ -11,8 +11,7 @@ less are cached.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache, partial
 from typing import Self
 
@@ -45,9 +44,6 @@ class Ras2State(RasState):
         """``sums_of(worker)`` is the total demand of a worker; copies of the state share this cache."""
         self._of_node: dict[str, dict[Slot, Worker]] = {}
         self._left: dict[str, tuple[float, float]] = {}
-        self._executors_on = {
-            i: Counter(slot.node for slot in placed.values()) for i, placed in self.slot_of.items()
-        }
         for placed in self.slot_of.values():
             executors = hash_map_order(list(placed), executor_hash)
             for slot, inside in grouped(executors, placed.__getitem__).items():
@@ -58,7 +54,6 @@ class Ras2State(RasState):
         twin = super().copy()
         twin._of_node = {node: dict(workers) for node, workers in self._of_node.items()}
         twin._left = dict(self._left)
-        twin._executors_on = {topology_id: on.copy() for topology_id, on in self._executors_on.items()}
         return twin
 
     # --- queries ---
@@ -72,10 +67,6 @@ class Ras2State(RasState):
             left = max(0.0, offer.cpu_points - cpu), max(0.0, offer.total_memory_mb - memory)
             self._left[node_id] = left
         return left
-
-    def executors_on(self, topology_id: str) -> Mapping[str, int]:
-        """Return the number of the topology's executors by node id; nodes without any may be missing."""
-        return self._executors_on[topology_id]
 
     def available_in_all(self) -> tuple[float, float]:
         """Return the CPU points and memory in MB left on all live nodes together."""
@@ -109,13 +100,11 @@ class Ras2State(RasState):
     def place(self, executor: Executor, slot: Slot) -> None:
         """Put an unplaced executor into a slot."""
         self.slot_of[executor.topology][executor] = slot
-        self._executors_on[executor.topology][slot.node] += 1
         self._enter(slot, _after_joining(self.workers.get(slot, ()), executor))
 
     def remove(self, executor: Executor) -> None:
         """Remove a placed executor from its slot."""
         slot = self.slot_of[executor.topology].pop(executor)
-        self._executors_on[executor.topology][slot.node] -= 1
         self._enter(slot, _after_leaving(self.workers[slot], executor))
 
     def _enter(self, slot: Slot, worker: Worker) -> None:
