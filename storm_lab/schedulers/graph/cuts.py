@@ -2,7 +2,8 @@
 
 The method is the one that METIS made common. It merges strongly tied vertices until the graph is small, cuts
 the small graph, and undoes the merging step by step while single vertices move to the better side (Fiduccia
-and Mattheyses). It is deterministic. Time grows as edges times the logarithm of the vertices.
+and Mattheyses). It is deterministic. Up to tens of thousands of vertices, time grows little faster than the
+number of edges.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ def merged(near: Adjacency, into: Sequence[int], count: int) -> list[dict[int, f
 
 
 def _matched(near: Adjacency, size: Sequence[int], limit: int) -> list[int]:
-    """Match each vertex with its heaviest free neighbour, up to the size ``limit``; return its pair."""
+    """Match each vertex with its heaviest free neighbour, up to the size ``limit``; number the pairs."""
     into = [-1] * len(near)
     pairs = 0
     for v in sorted(range(len(near)), key=lambda v: (len(near[v]), v)):
