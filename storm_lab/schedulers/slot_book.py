@@ -69,8 +69,5 @@ class SlotBook:
         self._free[node].sort(key=self._usable.index)
 
     def reserve(self, slot: Slot, executor: Executor) -> None:
-        """Mark the slot as taken by the topology of an executor that stays in it."""
-        node = self.index[slot.node]
-        self._own.setdefault((executor.topology, node), slot)
-        if slot in self._free[node]:
-            self._free[node].remove(slot)
+        """Let the topology of an executor that stays in the slot have no other slot on the node."""
+        self._own.setdefault((executor.topology, self.index[slot.node]), slot)
