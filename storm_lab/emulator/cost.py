@@ -183,9 +183,10 @@ class CostModel:
         source="extra cost of a thread's run after a long wait, when its code and data have left the core's "
         "caches, whether or not the core slept. Threads of Java 17 in a ring, all compiled, two virtual "
         "cores at 2.6 GHz, after waits of 1, 5, 10, 20, 50 and 100 ms: 9.5, 10, 14, 14 to 18, 18 to 21, 19 "
-        "to 20 us a run, and as much beside threads that keep both cores awake; with 32 KB of data each 10, "
-        "12, 14, 20, 29, 24. Threads of Storm run more code: of 0, 40, 80, 120, 160 and 220, 120 is nearest "
-        "to the calibrating scenes of live Storm on three machines. 0: not measured on physical hardware",
+        "to 20 us a run, and as much beside threads that keep both cores awake (but 9 in one play of 100 "
+        "ms); with 32 KB of data each 10, 12, 14, 20, 29, 24. Threads of Storm run more code: of 0, 40, 80, "
+        "120, 160 and 220, 120 is nearest to the calibrating scenes of live Storm on three machines. 0: not "
+        "measured on physical hardware",
     )
     cold_cache_half_us: float = constant(
         15000.0, (100, 200000), "wait after which half of that extra cost is reached; the same measurement"

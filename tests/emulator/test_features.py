@@ -29,6 +29,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import EmulationStoppedError
 from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.state import kinds
 from storm_lab.errors import UserError
 from storm_lab.model import (
     Cluster,
@@ -244,21 +245,26 @@ def _flooded(share: float) -> Scene:
 def test_a_worker_falls_silent_at_the_check_that_finds_its_heap_full() -> None:
     scene = _flooded(0.6)
     (worker,) = (number for slot, number in scene.workers.items() if slot.node == "node1")
-    # An executor's queue takes 8,192 tuples until its first batch is done, and 76,800 more fill 0.6 of the
-    # heap: 4.25 s at 20,000 a second. The heap is checked at intervals of slightly more than 100 ms.
-    scene.plane.run_until(4_250 * MS)
+    # An executor's queue takes up to eight tuples in each of its 1,024 places until its first batch is done,
+    # and 76,800 more fill 0.6 of the heap. It is checked at intervals of slightly more than 100 ms.
+    scene.plane.run_until(3_000 * MS)
+    threads = scene.plane.kernel.thread
+    queued = int(max((threads["length"] + threads["held"])[threads["kind"] == kinds.MAIN]))
+    assert 4 * 1024 < queued < 8 * 1024
+    filled_ns = (queued + 76_800) * SECOND // 20_000
+    scene.plane.run_until(filled_ns)
     assert scene.plane.full_heaps() == {}
     scene.plane.run_until(10 * SECOND)
     full_ns = scene.plane.full_heaps()[worker]
-    assert 4_250 * MS < full_ns < 4_360 * MS
+    assert filled_ns < full_ns < filled_ns + 110 * MS
     loss = scene.plane.stop_worker(worker)
     assert scene.plane.full_heaps() == {}
     scene.plane.finish()
-    # About 428 tuples are executed until then, and two a second later, as collections take 98 % of the time.
+    # A hundred tuples a second are executed until then, and two a second later, as collections take 98 % of the time.
     begin = scene.tape.column("executions", "start_ns")
     taken = scene.tape.column("executions", "end_ns") - begin
     assert np.all(taken[begin > full_ns] == pytest.approx(50 * 10 * MS, rel=0.01))
-    assert len(taken) == pytest.approx(430 + 11, abs=3)
+    assert len(taken) == pytest.approx(full_ns / (10 * MS) + 11, abs=3)
     assert sum(loss) == pytest.approx(20_000 * 10 - len(taken), rel=0.001)
 
 

@@ -31,7 +31,7 @@ from storm_lab.emulator.setup.queue_sizes import QueueSizes
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.errors import UserError
 from storm_lab.model import StormVersion, settings
-from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
+from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_0, V2_8_8
 from tests.control.real_world import TOPOLOGY, play, spec
 
 
@@ -50,7 +50,7 @@ def longest_receive_queue(scene: Scene) -> int:
 
 @pytest.mark.parametrize(
     ("version", "size", "places"),
-    [(V0_8_2, 16, 16), (V0_9_7, 16, 128), (V2_8_8, 16, 16), (V2_8_8, 20, 32)],
+    [(V0_8_2, 16, 16), (V0_9_7, 16, 16), (V2_8_8, 16, 16), (V2_8_8, 20, 32)],
     ids=str,
 )
 def test_the_receive_buffer_size_sets_the_places_of_a_receive_queue(
@@ -64,8 +64,8 @@ def test_the_receive_buffer_size_sets_the_places_of_a_receive_queue(
 
 def test_send_and_transfer_buffer_sizes_set_the_places_of_their_queues() -> None:
     given = {settings.SEND_BUFFER: 4, settings.TRANSFER_BUFFER: 2}
-    assert QueueSizes.of(V0_8_2, given) == QueueSizes(main=1024, send=4, transfer=2)
-    assert QueueSizes.of(V0_9_7, given) == QueueSizes(main=8192, send=4, transfer=16)
+    assert QueueSizes.of(V0_9_7, given) == QueueSizes(main=1024, send=4, transfer=2)
+    assert QueueSizes.of(V1_0_0, given) == QueueSizes(main=8192, send=4, transfer=16)
     assert QueueSizes.of(V2_8_8, {settings.TRANSFER_BUFFER: 7}) == QueueSizes(32768, 1, 7)
     # A spout that finds its send queue full sleeps.
     ahead = overloaded(V0_8_2, apart).plane.kernel

@@ -201,10 +201,10 @@ def enqueue(k: State, thread: int, m: int) -> None:
 def shares_place(k: State, feeder: int, thread: int) -> bool:
     """Return whether ``feeder`` hands over to a place that its present batch already has in a queue.
 
-    In 0.8 a place of a queue holds all that a send or receive thread hands over at once, as one list.
+    Up to 0.10 a place of a queue holds all that a send or receive thread hands over at once, as one list.
     """
     t = rows.thread(k, feeder)
-    listed = rows.s(k, 0).version_09 == 0 and (t.kind == kinds.SEND or t.kind == kinds.RECEIVE)
+    listed = rows.s(k, 0).lists != 0 and (t.kind == kinds.SEND or t.kind == kinds.RECEIVE)
     return listed and rows.thread(k, thread).placed == t.hand_over
 
 

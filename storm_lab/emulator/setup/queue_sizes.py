@@ -23,7 +23,7 @@ from storm_lab.model.settings import (
     SettingValue,
     number_of,
 )
-from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
+from storm_lab.model.version import V1_0_0, V2_0_0
 
 # Defaults of topology.executor.receive.buffer.size, topology.executor.send.buffer.size and
 # topology.transfer.buffer.size. Storm 0.8 to 1.x: places, each for a list of tuples handed over at once.
@@ -35,13 +35,13 @@ TRANSFER_PLACES_2 = 1000
 # topology.batch.flush.interval.millis of 2.x.
 BATCH_1 = 100
 FLUSH_MS_DEFAULT = 1
-# From 0.9 to 1.x queues are counted in tuples instead of places: about this many to a place.
+# In 1.x queues are counted in tuples instead of places: about this many to a place.
 TUPLES_PER_PLACE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class QueueSizes:
-    """Capacities of a worker's queues, by Storm version: in hand-overs for 0.8, in tuples from 0.9 on."""
+    """Capacities of a worker's queues, by Storm version: in hand-overs up to 0.10, in tuples from 1.0 on."""
 
     main: int
     send: int
@@ -72,7 +72,7 @@ class QueueSizes:
                     )
             # The ring of a receive queue has a power of two of places; executors of 2.x have no send queue.
             return cls(main=1 << (main - 1).bit_length(), send=1, transfer=transfer)
-        per_place = 1 if version < V0_9_0 else TUPLES_PER_PLACE
+        per_place = 1 if version < V1_0_0 else TUPLES_PER_PLACE
         return cls(
             main=size(RECEIVE_BUFFER, PLACES) * per_place,
             send=size(SEND_BUFFER, PLACES),

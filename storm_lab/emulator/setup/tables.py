@@ -121,7 +121,7 @@ def build(
     s.full_heap = int(1024 * cost.silent_heap_share)
     s.keep_time = gives_up_after_ns(version)
     s.unreached = unreached_of(version) if unreached is None else unreached
-    s.version_09 = int(version >= V0_9_0)
+    s.lists = int(version < V1_0_0)
     s.netty = int(V0_9_0 <= version < V2_0_0)
     s.version_1 = int(version >= V1_0_0)
     s.version_2 = int(version >= V2_0_0)

@@ -54,7 +54,7 @@ SCALARS = record(
     ("timers", I8),  # number of event sources before those of threads
     ("idle_width", I8),  # columns of idle
     ("sample_every", I8),
-    ("version_09", I8),  # 1 from Storm 0.9 on: queues are counted in tuples
+    ("lists", I8),  # 1 up to Storm 0.10: a place of a queue holds a list of tuples
     ("version_1", I8),  # 1 from Storm 1.0 on: latency is measured in the acker
     ("netty", I8),  # 1 from Storm 0.9 to 1.x: workers have network threads before their receive thread
     ("version_2", I8),  # 1 from Storm 2.0 on: executors have no send thread
