@@ -260,7 +260,7 @@ def test_a_worker_falls_silent_at_the_check_that_finds_its_heap_full() -> None:
     loss = scene.plane.stop_worker(worker)
     assert scene.plane.full_heaps() == {}
     scene.plane.finish()
-    # A hundred tuples a second are executed until then, and two a second later, as collections take 98 % of the time.
+    # A hundred tuples a second are executed until then, and later two, as collections take 98 % of the time.
     begin = scene.tape.column("executions", "start_ns")
     taken = scene.tape.column("executions", "end_ns") - begin
     assert np.all(taken[begin > full_ns] == pytest.approx(50 * 10 * MS, rel=0.01))

@@ -222,6 +222,12 @@ def test_the_minimum_cut_goes_through_the_thin_edge() -> None:
     assert minimum_cut(out, [0, 1, 2, 3]) == ([0, 1], [2, 3])
 
 
+@pytest.mark.parametrize("last", [0, 1])
+def test_executors_that_measured_traffic_joins_to_a_circle_are_cut_in_halves(last: int) -> None:
+    out: list[dict[int, float]] = [{1: 5.0}, {2: 5.0}, {last: 5.0}]
+    assert minimum_cut(out, [0, 1, 2]) == ([0, 1], [2])
+
+
 def test_the_even_cut_of_a_shuffle_has_parts_of_equal_size() -> None:
     edges = {(a, b): 1.0 for a in range(4) for b in range(4, 8)}
     even = recursive_bisection(8, edges, 2, even=True)

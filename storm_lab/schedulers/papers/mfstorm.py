@@ -153,17 +153,18 @@ def recursive_bisection(vertices: int, edges: Edges, parts: int, even: bool) -> 
 def minimum_cut(out: Sequence[Mapping[int, float]], members: Sequence[int]) -> tuple[list[int], list[int]]:
     """Cut ``members`` between those without input and those without output, with least traffic across.
 
-    Members without traffic to the others join the smaller side. Both sides are non-empty if there are at
-    least two members.
+    Members without traffic to the others join the smaller side. If no member is without input, or none
+    without output, as where measured traffic runs in a circle, the first half is cut from the second. Both
+    sides are non-empty if there are at least two members.
     """
     number = {v: i for i, v in enumerate(members)}
     arcs = [(number[v], number[w], weight) for v in members for w, weight in out[v].items() if w in number]
-    if not arcs:
-        half = (len(members) + 1) // 2
-        return list(members[:half]), list(members[half:])
     receiving, sending = {b for _, b, _ in arcs}, {a for a, _, _ in arcs}
     connected = receiving | sending
     sources, sinks = sorted(sending - receiving), sorted(receiving - sending)
+    if not sources or not sinks:
+        half = (len(members) + 1) // 2
+        return list(members[:half]), list(members[half:])
     scale = _WHOLE_FLOW / sum(weight for _, _, weight in arcs)
     size = len(members)
     tail = [a for a, _, _ in arcs] + [size] * len(sources) + sinks
