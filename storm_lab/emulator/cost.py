@@ -82,14 +82,14 @@ class CostModel:
         "0.33 with HotSpot's second compiler, 0.9 with its first compiler alone",
     )
     read_us: float = constant(
-        39.0,
+        39.9,
         allowed=(0, 100),
         source="system call and event loop turn that read everything a batch holds from one worker, in all "
         f"versions; {_RANGE}; live Storm 0.9.2, flooded: 52, wake-up included. 0: included in the tuples",
         fitted=True,
     )
     write_us: float = constant(
-        49.0,
+        48.7,
         allowed=(0, 400),
         source="wake-up of the event loop that writes everything a batch holds for one worker, and its "
         f"system call, in all versions; {_RANGE}; live Storm 0.9.2, flooded: 57. More on idle virtual cores",
