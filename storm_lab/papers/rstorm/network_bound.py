@@ -132,5 +132,11 @@ EXPERIMENT = Experiment(
             variants=("linear-*-recorded",),
             reading=recorded_setup.READING,
         ),
+        Settling(
+            ("rstorm-fig8b-diamond", "rstorm-headline-thr"),
+            variants=("*-recorded",),
+            seeds=10,
+            reading=recorded_setup.READING,
+        ),
     ),
 )

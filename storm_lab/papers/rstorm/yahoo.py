@@ -16,7 +16,7 @@ from pathlib import Path
 
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import Describe, Experiment, RunSpec
+from storm_lab.experiments.experiment import Describe, Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables
@@ -151,4 +151,12 @@ EXPERIMENT = Experiment(
     metrics=("component_throughput_10s", "steady_cpu", "steady"),
     runs=runs,
     measure=measure,
+    settling=(
+        Settling(
+            ("rstorm-fig12b-processing",),
+            variants=("processing-*-recorded",),
+            seeds=10,
+            reading=recorded_setup.READING,
+        ),
+    ),
 )

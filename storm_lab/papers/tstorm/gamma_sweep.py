@@ -125,7 +125,6 @@ EXPERIMENT = Experiment(
         Settling(
             ("tstorm-7node-topology-order",),
             variants=(STORM, *dict.fromkeys(tstorm_variant(gamma) for _, gamma in SEVEN_NODES.values())),
-            seeds=20,
             metrics=("latency_10s",),
         ),
     ),

@@ -207,6 +207,10 @@ EXPERIMENT = Experiment(
             reading=FETCH_READING,
             metrics=("latency_60s", "throughput_60s"),
         ),
-        Settling(("twitter-spike-size",), variants=(VARIANT,), metrics=("latency_60s", "throughput_60s")),
+        Settling(
+            ("twitter-lat-10m", "twitter-spike-size"),
+            variants=(VARIANT,),
+            metrics=("latency_60s", "throughput_60s"),
+        ),
     ),
 )

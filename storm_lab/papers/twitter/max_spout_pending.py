@@ -252,7 +252,7 @@ EXPERIMENT = Experiment(
         Settling(
             ("twitter-msp-autotune",),
             variants=(*map(static_variant, (100, 300)), *map(tuner_variant, (2, 1000))),
-            seeds=10,
+            seeds=20,
             metrics=("throughput_60s", "failures_60s"),
         ),
     ),
