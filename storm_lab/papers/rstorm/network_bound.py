@@ -133,10 +133,13 @@ EXPERIMENT = Experiment(
             reading=recorded_setup.READING,
         ),
         Settling(
-            ("rstorm-fig8b-diamond", "rstorm-headline-thr"),
-            variants=("*-recorded",),
-            seeds=10,
+            ("rstorm-fig8b-diamond",),
+            variants=("diamond-*-recorded",),
+            seeds=20,
             reading=recorded_setup.READING,
+        ),
+        Settling(
+            ("rstorm-headline-thr",), variants=("*-recorded",), seeds=10, reading=recorded_setup.READING
         ),
     ),
 )

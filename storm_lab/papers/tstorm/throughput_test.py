@@ -261,7 +261,6 @@ EXPERIMENT = Experiment(
         Settling(
             ("tstorm-fig5b-stable",),
             variants=(f"{STORM}-half", f"{tstorm_variant(REASSIGNED_GAMMA)}-half"),
-            seeds=20,
             reading=HALF_HEAPS_NAME,
             metrics=("latency_10s", "stabilisation"),
         ),
