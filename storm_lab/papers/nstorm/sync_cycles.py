@@ -158,13 +158,6 @@ EXPERIMENT = Experiment(
             KEPT,
             metrics=("throughput_1s", "degradation"),
         ),
-        settling(
-            ("nstorm-fig13-best-60", "nstorm-plus-82"),
-            ("nstorm-plus2-1-0.3-m16", "nstorm-10-3-m16"),
-            10,
-            UNHURRIED,
-            metrics=("throughput_1s", "degradation"),
-        ),
         # Five seeds have no standstill at all, by chance; others do.
         settling(("nstorm-fig13-best-100",), ("nstorm-plus2-1-0.3-m16",), reading=UNHURRIED),
         settling(("nstorm-fig13-decline",), _PLUS[:3], 20, UNHURRIED),

@@ -128,11 +128,6 @@ EXPERIMENT = Experiment(
     measure=measure,
     settling=(
         Settling(
-            ("rstorm-fig8a-linear",),
-            variants=("linear-*-recorded",),
-            reading=recorded_setup.READING,
-        ),
-        Settling(
             ("rstorm-fig8b-diamond",),
             variants=("diamond-*-recorded",),
             seeds=20,

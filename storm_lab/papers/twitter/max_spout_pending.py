@@ -17,7 +17,7 @@ import pandas as pd
 from storm_lab.emulator.control.service import Service
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import (
@@ -247,13 +247,4 @@ EXPERIMENT = Experiment(
     metrics=("latency_60s", "throughput_60s", "component_throughput_60s", "failures_60s", "control"),
     runs=runs,
     measure=measure,
-    # Other static limits are far from the best one, and from 50 the tuner finds it with every seed.
-    settling=(
-        Settling(
-            ("twitter-msp-autotune",),
-            variants=(*map(static_variant, (100, 300)), *map(tuner_variant, (2, 1000))),
-            seeds=20,
-            metrics=("throughput_60s", "failures_60s"),
-        ),
-    ),
 )
