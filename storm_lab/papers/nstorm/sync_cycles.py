@@ -164,7 +164,7 @@ EXPERIMENT = Experiment(
         settling(
             ("nstorm-fig14-order",),
             ("nstorm-plus2-*",),
-            20,
+            10,
             UNHURRIED,
             metrics=("throughput_1s", "degradation"),
         ),
