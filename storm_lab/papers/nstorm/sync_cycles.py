@@ -168,7 +168,6 @@ EXPERIMENT = Experiment(
             UNHURRIED,
             metrics=("throughput_1s", "degradation"),
         ),
-        settling(("nstorm-fig13-best",), ("nstorm-plus2-*",), reading=UNHURRIED),
         settling(("nstorm-fig13-decline", "nstorm-fig13-last-worse", "nstorm-fig13-best"), _PLUS),
     ),
 )
