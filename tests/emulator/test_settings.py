@@ -62,6 +62,15 @@ def test_the_receive_buffer_size_sets_the_places_of_a_receive_queue(
     assert longest_receive_queue(overloaded(version)) > places
 
 
+@pytest.mark.parametrize("version", [V0_8_2, V0_9_7], ids=str)
+def test_up_to_0_10_a_place_of_a_queue_holds_all_that_is_handed_over_at_once(version: StormVersion) -> None:
+    k = overloaded(version, **{settings.RECEIVE_BUFFER: 16}).plane.kernel
+    main = k.executor["main_thread"][k.component["is_spout"][k.executor["component"]] == 0]
+    tuples = k.thread["length"][main] + k.thread["held"][main]
+    assert max(k.thread["places"][main]) == 16
+    assert max(tuples) > 2 * 16
+
+
 def test_send_and_transfer_buffer_sizes_set_the_places_of_their_queues() -> None:
     given = {settings.SEND_BUFFER: 4, settings.TRANSFER_BUFFER: 2}
     assert QueueSizes.of(V0_9_7, given) == QueueSizes(main=1024, send=4, transfer=2)
