@@ -10,7 +10,7 @@ import pytest
 from scene import MS, PLAIN, SECOND, US, Scene, apart, nodes, rate, start_chain, together
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model import Cluster, Executor, Slot, StormVersion
 from storm_lab.model.version import V0_9_7, V2_8_8
 
 ONE = Slot("node0", 6700)
@@ -93,11 +93,17 @@ def test_polling_threads_slow_down_working_threads_on_the_same_core() -> None:
     assert beside == pytest.approx(woken / (1 - 10 / 55 - 10 / 1055), rel=0.01)
 
 
-def idle(*, bolts: int, cores: int, cost: CostModel) -> Scene:
-    """A spout and ``bolts`` bolts with almost nothing to do, in one worker of 2.8.8."""
-    return start_chain(
-        (1, bolts), 0, rate(0.001, anchored=True), nodes(1, cores=cores), version=V2_8_8, cost=cost
-    )
+def idle(
+    *,
+    bolts: int,
+    cores: int,
+    cost: CostModel,
+    cluster: Cluster | None = None,
+    place: Callable[[Executor], Slot] = together,
+) -> Scene:
+    """A spout and ``bolts`` bolts of 2.8.8 with almost nothing to do, in one worker if ``place`` says so."""
+    cluster = cluster or nodes(1, cores=cores)
+    return start_chain((1, bolts), 0, rate(0.001, anchored=True), cluster, place, version=V2_8_8, cost=cost)
 
 
 def test_polls_are_delayed_if_they_need_more_cpu_than_the_core_has() -> None:
@@ -121,6 +127,43 @@ def test_polls_cost_less_on_a_core_that_other_threads_keep_awake() -> None:
     by_rate = {1: 4 + 55 / 1055, 4: 1.0}
     assert taken(4) == pytest.approx(10 * (0.4 + 0.6 / (by_rate[1] / 4)), rel=0.02)
     assert taken(1) == pytest.approx(10 * (0.4 + 0.6 / by_rate[1]), rel=0.02)
+
+
+def alternately(executor: Executor) -> Slot:
+    """Odd tasks on node0, even ones on node1."""
+    return Slot(f"node{(executor.start + 1) % 2}", 6700)
+
+
+def on_one_machine(quota: float | None = None) -> Cluster:
+    """Two nodes, which share one core."""
+    given = [replace(node, cpu_quota=quota) for node in nodes(2, cores=1).nodes]
+    return Cluster(tuple(given), shared_cores=1.0)
+
+
+def test_polls_of_all_nodes_that_share_a_core_keep_it_awake() -> None:
+    # Four idle bolts poll every 55 us, and the spout every 1.055 ms, on one core: as if on one node.
+    cost = replace(POLLS, look_beside=0.4)
+
+    def taken(cluster: Cluster, place: Callable[[Executor], Slot]) -> float:
+        scene = idle(bolts=4, cores=1, cost=cost, cluster=cluster, place=place)
+        scene.plane.run_until(50 * MS)
+        return share_of(scene, "bolt0", 0.05) * 55 / 4
+
+    one_node = 10 * (0.4 + 0.6 / (4 + 55 / 1055))
+    assert taken(nodes(1, cores=1), together) == pytest.approx(one_node, rel=0.02)
+    assert taken(on_one_machine(), alternately) == pytest.approx(one_node, rel=0.03)
+    # On nodes of their own two bolts poll on each core. A node that a quota holds has its turns for itself.
+    two_bolts = 10 * (0.4 + 0.6 / 2)
+    assert taken(nodes(2, cores=1), alternately) == pytest.approx(two_bolts, rel=0.02)
+    assert taken(on_one_machine(quota=0.9), alternately) > 1.1 * one_node
+
+
+def test_a_core_that_nodes_share_sleeps_shorter_between_the_polls_of_one_of_them() -> None:
+    scene = idle(bolts=4, cores=1, cost=POLLS, cluster=on_one_machine(), place=alternately)
+    scene.plane.run_until(50 * MS)
+    threads = scene.plane.kernel.thread
+    slept = sorted(threads["poll_slept"][threads["poll_every"] == 55 * US], reverse=True)
+    assert slept == pytest.approx([55 * US / max(1, others) for others in (0, 2, 3, 3 + 55 / 1055)], rel=1e-3)
 
 
 def test_polls_of_other_threads_shorten_the_sleep_of_a_core() -> None:

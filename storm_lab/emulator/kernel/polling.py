@@ -9,7 +9,8 @@ gets a tuple every 60 ms never leaves the fine polling interval: a worker of 2.x
 
 No poll is an event. The poll that finds something is computed when there is something. Those before are
 counted then, or when counters are read, and what they take of the node's cores is a rate. Where threads want
-more CPU than there is, all polls come later by the same factor.
+more CPU than there is, all polls come later by the same factor. A poll costs less on a core that other polls
+keep awake; nodes that share a machine without quotas poll on the same cores.
 
 Up to 0.10 a thread that waits for room in a queue polls, too.
 """
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.schedule import schedule
-from storm_lab.emulator.kernel.bursts import long_sleep_work
+from storm_lab.emulator.kernel.bursts import long_sleep_work, reschedule
 from storm_lab.emulator.kernel.cpu import advance, poll_speed
 from storm_lab.emulator.kernel.waits import begin_wait
 from storm_lab.emulator.state import kinds, rows
@@ -38,9 +39,12 @@ def set_polling(k: State, thread: int, every: int) -> None:
         p.pollers -= 1
         p.poll_rate -= _poll_rate(k, t.poll_every)
     share = 0
+    together = rows.s(k, 0).machine_capacity > 0 and p.quota == 0
+    cores = rows.s(k, 0).machine_cores if together else p.cores
     if every > 0:
         # The polls of other threads keep the core awake.
-        t.poll_slept = every if p.poll_rate == 0 else min(every, c.fine_poll * 1024 * p.cores // p.poll_rate)
+        rate = _machine_poll_rate(k) if together else p.poll_rate
+        t.poll_slept = every if rate == 0 else min(every, c.fine_poll * 1024 * cores // rate)
         p.pollers += 1
         p.poll_rate += _poll_rate(k, every)
         share = _poll_cost(k, thread) * 1024 // every
@@ -50,12 +54,39 @@ def set_polling(k: State, thread: int, every: int) -> None:
     t.poll_from = p.poll_clock
     t.polls_charged_to = p.poll_cpu_clock
     # A core that other threads poll on as well is awake already.
-    rate = p.poll_rate
-    if rate <= 1024 * p.cores:
-        p.poll_cost_part = 1024
-    else:
-        p.poll_cost_part = c.look_beside + (1024 - c.look_beside) * 1024 * p.cores // rate
-    p.poll_load = (p.poll_load_alone * p.poll_cost_part) >> 10
+    rate = _machine_poll_rate(k) if together else p.poll_rate
+    part = 1024
+    if rate > 1024 * cores:
+        part = c.look_beside + (1024 - c.look_beside) * 1024 * cores // rate
+    changed = p.poll_cost_part != part
+    p.poll_cost_part = part
+    p.poll_load = (p.poll_load_alone * part) >> 10
+    if together and changed:
+        _share_poll_cost(k, t.node)
+
+
+@jit
+def _machine_poll_rate(k: State) -> int:
+    """Return the rate of polls on the cores that nodes without a quota share."""
+    rate = 0
+    for node in range(rows.s(k, 0).nodes):
+        p = rows.node(k, node)
+        if p.quota == 0:
+            rate += p.poll_rate
+    return rate
+
+
+@jit
+def _share_poll_cost(k: State, of: int) -> None:
+    """Let a poll on all nodes of a machine cost what it now costs on node ``of``."""
+    part = rows.node(k, of).poll_cost_part
+    for node in range(rows.s(k, 0).nodes):
+        p = rows.node(k, node)
+        if node != of and p.quota == 0 and p.poll_cost_part != part:
+            advance(k, node)
+            p.poll_cost_part = part
+            p.poll_load = (p.poll_load_alone * part) >> 10
+            reschedule(k, node)
 
 
 @inline

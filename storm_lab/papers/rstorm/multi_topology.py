@@ -60,6 +60,15 @@ TRIED: tuple[Trial, ...] = (
         reading=True,
     ),
     Trial("mixed", "Processing alone asks for one", {"processing_workers": 1}, only=DEFAULT),
+    Trial(
+        "six",
+        "Page Load asks for six workers, Processing for one",
+        {"page_load_workers": 6, "processing_workers": 1},
+        only=DEFAULT,
+        claims=("rstorm-fig13-pl-default", "rstorm-fig13-pl-gain", "rstorm-fig13-both-higher"),
+        reading=True,
+        chosen_on=("rstorm-fig13-pl-default",),
+    ),
     Trial("slow", "hosts of 1300 MHz", {"clock_mhz": 1300.0}, claims=_OF_PAGE_LOAD, chosen_on=_OF_PAGE_LOAD),
     Trial(
         "fast", "hosts of 1550 MHz", {"clock_mhz": 1550.0}, claims=_OF_PROCESSING, chosen_on=_OF_PROCESSING
@@ -67,7 +76,7 @@ TRIED: tuple[Trial, ...] = (
     Trial("paced2000", "2000 lines/s per spout", {"lines_per_s": 2000.0}),
     Trial("walk", "0.7 us a character", {"character_us": 0.7}),
 )
-"""No file asks for one worker for Processing alone."""
+"""No file asks for one worker for Processing alone, or for six for Page Load."""
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:

@@ -46,16 +46,18 @@ RESIDENT = Parameter(
     "resident_mb",
     CostModel().resident_mb,
     "memory that a worker process takes of its 2 GB blade; workers that exceed it are slowed down; not "
-    "printed, by default that of real workers with nearly empty heaps; 600 with a heap of 768 MB half full",
+    "printed, by default that of real workers with nearly empty heaps; 600 to 700 if heaps of 768 MB are "
+    "half to two thirds full",
     unit="MB",
     low=50,
     high=2400,
 )
-HALF_HEAPS = {"resident_mb": 600.0}
-"""Half-full heaps in addition to the 200 MB of a worker. Four workers per node, as in the Throughput Test
-under Storm, then need a third more than its memory. Two, as in the other topologies, fit.
+FULLER_HEAPS = {"resident_mb": 640.0}
+"""Heaps of 768 MB that are more than half full, in addition to the 200 MB of a worker. Four workers per node,
+as in the Throughput Test under Storm, then lack almost a third of the memory that they need. Two, as in the
+other topologies, fit.
 """
-HALF_HEAPS_NAME = "workers with half-full heaps (600 MB)"
+FULLER_HEAPS_NAME = "workers with heaps more than half full (640 MB)"
 PROCESS_PENALTY = Parameter(
     "process_penalty",
     CostModel().process_penalty,
