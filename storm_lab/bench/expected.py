@@ -6,13 +6,14 @@ import click
 
 from storm_lab.errors import UserError
 from storm_lab.runs.expected import cost_text, read_cost, write_expected
-from storm_lab.runs.reproduce import studies
+from storm_lab.runs.reproduce import costs_together, studies
 
 
 @click.command("expected")
 def command() -> None:
     """Write the table of expected times and disk, from what reproducing everything took."""
-    found = {study.experiment.slug: read_cost(study.workspace) for study in studies(())}
+    all_studies = studies(())
+    found = {study.experiment.slug: read_cost(study.workspace) for study in all_studies}
     costs = {slug: cost for slug, cost in found.items() if cost is not None}
     if len(costs) < len(found):
         raise UserError(
@@ -22,4 +23,4 @@ def command() -> None:
             remedy="run: storm-lab reproduce --fresh",
         )
     write_expected(costs)
-    click.echo(cost_text(tuple(costs.values())))
+    click.echo(cost_text(costs_together(all_studies)))

@@ -150,6 +150,24 @@ def reproduce(
     )
 
 
+def costs_together(studies: Sequence[Study]) -> tuple[Cost, ...]:
+    """Return the expected cost of each study whose cost is known, without runs that one before it plays, too.
+
+    All runs of a study are taken to cost the same. Raises `UserError` if inputs cannot be read.
+    """
+    known = expected_costs()
+    found, played = [], set[tuple[str, str, int]]()
+    for study in studies:
+        keys = {spec.key for spec in study.specs()}
+        own = len(keys - played) / len(keys) if keys else 1.0
+        played |= keys
+        if cost := known.get(study.experiment.slug):
+            found.append(
+                Cost(cost.emulation_s * own, cost.metrics_s * own, cost.notebook_s, cost.disk_mb * own)
+            )
+    return tuple(found)
+
+
 def longest_first(studies: Sequence[Study], places: Sequence[int]) -> list[int]:
     """Sort the studies so that no core waits at the end for a long notebook that began last."""
     costs = expected_costs()

@@ -20,10 +20,17 @@ from storm_lab.papers.registry import experiment
 from storm_lab.reporting.record import claim_rows, judged, read_verdicts
 from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.completion import complete_experiment
-from storm_lab.runs.expected import cost_text, expected_costs
+from storm_lab.runs.expected import cost_text
 from storm_lab.runs.live_constants import given_constants
 from storm_lab.runs.prepare import prepare
-from storm_lab.runs.reproduce import Reproduced, build_report, published_verdicts, studies, writable_reports
+from storm_lab.runs.reproduce import (
+    Reproduced,
+    build_report,
+    costs_together,
+    published_verdicts,
+    studies,
+    writable_reports,
+)
 from storm_lab.runs.reproduce import reproduce as reproduce_studies
 from storm_lab.runs.study import NO_CLAIMS, QUICK, Study, quick_studies, verdict_table
 
@@ -96,9 +103,7 @@ def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool
         return
     chosen = studies(slugs)
     writable_reports()
-    known = expected_costs()
-    costs = [known[study.experiment.slug] for study in chosen if study.experiment.slug in known]
-    if costs:
+    if costs := costs_together(chosen):
         _say(f"from scratch this takes {cost_text(costs, jobs)}")
     if no_notebooks:
         prepare(chosen, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
