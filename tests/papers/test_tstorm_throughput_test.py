@@ -52,15 +52,15 @@ def test_another_length_of_the_warm_up_is_tried_with_the_first_seed_only() -> No
     assert not any("warm_up_calls" in spec.parameters for spec in figure_runs(parameters))
 
 
-def test_half_full_heaps_are_played_with_every_seed() -> None:
+def test_heaps_more_than_half_full_are_played_with_every_seed() -> None:
     specs = EXPERIMENT.runs(
         EXPERIMENT.checked({"gammas": [1.0], "seeds": [4, 5], "warm_up_calls_tried": [2400.0]})
     )
-    tried = {spec.variant: spec for spec in specs if spec.variant.endswith("-half")}
+    tried = {spec.variant: spec for spec in specs if spec.variant.endswith("-fuller")}
     assert {(spec.variant, spec.seed) for spec in specs if spec.variant in tried} == {
-        (f"{scheduler}-half", seed) for scheduler in (STORM, "tstorm-g1") for seed in (4, 5)
+        (f"{scheduler}-fuller", seed) for scheduler in (STORM, "tstorm-g1") for seed in (4, 5)
     }
-    assert describe(tried["storm-default-half"]).cost.resident_mb == 600.0
+    assert describe(tried["storm-default-fuller"]).cost.resident_mb == 640.0
     assert describe(specs[0]).cost.resident_mb == CostModel().resident_mb
 
 
