@@ -5,13 +5,13 @@ N-Storm is compared with N-Storm+ with 16 executors (figures 11 and 12).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, changes, measurement, reductions
-from storm_lab.experiments.trial import Trial, under_trials, with_trials
+from storm_lab.experiments.trial import with_trials
 from storm_lab.papers.nstorm.durations import (
     ANSWERED,
     DEGRADED,
@@ -23,9 +23,10 @@ from storm_lab.papers.nstorm.durations import (
 )
 from storm_lab.papers.nstorm.multi_migration import moving
 from storm_lab.papers.nstorm.runs import (
+    BRIEF,
     KEPT,
     POLL_S,
-    READINGS,
+    READINGS_OF_PLUS,
     SYNC_S,
     THREADS,
     UNHURRIED,
@@ -35,26 +36,9 @@ from storm_lab.papers.nstorm.runs import (
     settling,
     with_other_readings,
 )
-from storm_lab.papers.nstorm.testbed import COMMON, SUPERVISORS_IN_TURN
+from storm_lab.papers.nstorm.testbed import COMMON
 
 SLUG = "nstorm-delayed-kill"
-_LEVELS = ("nstorm-fig11-60", "nstorm-fig11-100")
-BRIEF = Trial(
-    "brief",
-    "16 callers that pause 100 ms and give up after 6.8 s, supervisors that poll 5 s apart, JVMs that start "
-    "in 9 s",
-    {
-        **UNHURRIED.changes,
-        "patience_s": 6.8,
-        "supervisors": SUPERVISORS_IN_TURN,
-        "supervisors_apart_s": 5.0,
-    },
-    claims=_LEVELS,
-    reading=True,
-    chosen_on=_LEVELS,
-    indifferent=UNHURRIED.indifferent,
-)
-"""Callers that give up a little sooner than in the other readings, which are chosen on other figures."""
 MOVED = Parameter("moved", 16, "executors that move at each re-assignment (section V-D)", low=1, high=36)
 DELAY = Parameter(
     "kill_delay_s",
@@ -90,16 +74,10 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         if delay_s != parameters.number("kill_delay_s")
     ]
     settings = (moving(parameters.integer("moved")), plus(parameters))
-    brief = under_trials(lambda values: run_specs(values, settings), parameters, _own_readings(parameters))
-    return (*with_other_readings(parameters, settings), *brief, *run_specs(first, tried))
-
-
-def _own_readings(parameters: Parameters) -> Sequence[Trial]:
-    return (BRIEF,) if parameters.flag("readings") else ()
-
-
-def _trials(parameters: Parameters) -> Sequence[Trial]:
-    return (*other_readings(parameters), *_own_readings(parameters))
+    return (
+        *with_other_readings(parameters, settings, READINGS_OF_PLUS),
+        *run_specs(first, tried),
+    )
 
 
 def plus(parameters: Parameters, sync_s: float = SYNC_S, poll_s: float = POLL_S) -> Setting:
@@ -152,8 +130,8 @@ EXPERIMENT = Experiment(
     notebook="nstorm/delayed_kill.ipynb",
     metrics=("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control"),
     runs=runs,
-    measure=with_trials(measure, _trials),
-    chosen=(*READINGS, BRIEF),
+    measure=with_trials(measure, partial(other_readings, known=READINGS_OF_PLUS)),
+    chosen=READINGS_OF_PLUS,
     settling=(
         settling(
             ("nstorm-fig12-throughput", "nstorm-fig11-all-levels"),
@@ -166,6 +144,6 @@ EXPERIMENT = Experiment(
             _VARIANTS,
             reading=UNHURRIED,
         ),
-        settling(_LEVELS, _VARIANTS[1:], reading=BRIEF),
+        settling(("nstorm-fig11-60", "nstorm-fig11-100"), _VARIANTS[1:], 10, BRIEF),
     ),
 )

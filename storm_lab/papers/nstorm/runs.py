@@ -127,6 +127,21 @@ KEPT = Trial(
     chosen_on=(*UNHURRIED.chosen_on, "nstorm-fig11-60", "nstorm-no-loss"),
     indifferent=UNHURRIED.indifferent,
 )
+BRIEF = Trial(
+    "brief",
+    "16 callers that pause 100 ms and give up after 6.8 s, supervisors that poll 5 s apart, JVMs that start "
+    "in 9 s, threads in 120 ms",
+    {
+        **UNHURRIED.changes,
+        "patience_s": 6.8,
+        "executor_start_ms": 120.0,
+        "supervisors": SUPERVISORS_IN_TURN,
+        "supervisors_apart_s": 5.0,
+    },
+    reading=True,
+    chosen_on=("nstorm-fig11-60", "nstorm-fig11-100", "nstorm-fig13-best-60", "nstorm-plus-82"),
+    indifferent=UNHURRIED.indifferent,
+)
 READINGS = (UNHURRIED, KEPT)
 """Other sets of values for what is not printed.
 
@@ -138,6 +153,12 @@ losses of Storm*. The number of callers has little influence: 64 give the same s
 Kept: the same callers, but senders keep messages to an executor that is not there yet, because section IV-A
 says that N-Storm+ loses nothing. The supervisors were started once for all runs and poll half a cycle apart,
 which is the largest possible distance.
+"""
+READINGS_OF_PLUS = (*READINGS, BRIEF)
+"""The readings of N-Storm+'s figures. What these print differs from what the other figures print for N-Storm.
+
+Brief: a smaller patience and a faster start of threads, chosen on the seconds of N-Storm+ at the longest and
+at the recommended cycles.
 """
 
 
@@ -222,18 +243,20 @@ def run_specs(parameters: Parameters, settings: Iterable[Setting]) -> tuple[RunS
     return tuple(found)
 
 
-def other_readings(parameters: Parameters) -> Sequence[Trial]:
-    """The other readings, unless the parameter ``readings`` leaves them out."""
-    return READINGS if parameters.flag("readings") else ()
+def other_readings(parameters: Parameters, known: Sequence[Trial] = READINGS) -> Sequence[Trial]:
+    """The other readings, of those ``known``, unless the parameter ``readings`` leaves them out."""
+    return known if parameters.flag("readings") else ()
 
 
-def with_other_readings(parameters: Parameters, settings: Sequence[Setting]) -> tuple[RunSpec, ...]:
-    """The settings as they are and under each other reading; `UserError` if a text cannot be read."""
+def with_other_readings(
+    parameters: Parameters, settings: Sequence[Setting], known: Sequence[Trial] = READINGS
+) -> tuple[RunSpec, ...]:
+    """The settings as they are and under each reading ``known``; `UserError` if a text cannot be read."""
 
     def make_runs(values: Parameters) -> tuple[RunSpec, ...]:
         return run_specs(values, settings)
 
-    return (*make_runs(parameters), *under_trials(make_runs, parameters, other_readings(parameters)))
+    return (*make_runs(parameters), *under_trials(make_runs, parameters, other_readings(parameters, known)))
 
 
 def settling(

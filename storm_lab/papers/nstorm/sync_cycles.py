@@ -12,8 +12,9 @@ from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED, plus
 from storm_lab.papers.nstorm.durations import ANSWERED, DEGRADED, degraded_s, total
 from storm_lab.papers.nstorm.multi_migration import moving
 from storm_lab.papers.nstorm.runs import (
+    BRIEF,
     KEPT,
-    READINGS,
+    READINGS_OF_PLUS,
     UNHURRIED,
     other_readings,
     run_specs,
@@ -67,7 +68,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         )
     pairs = tuple(plus(parameters, sync_s, poll_s) for sync_s, poll_s in cycles(parameters))
     return (
-        *with_other_readings(parameters, (moving(parameters.integer("moved")), *pairs)),
+        *with_other_readings(parameters, (moving(parameters.integer("moved")), *pairs), READINGS_OF_PLUS),
         *under_trials(lambda values: run_specs(values, pairs), parameters, _poll_trials(parameters)),
     )
 
@@ -85,6 +86,10 @@ def _poll_trials(parameters: Parameters) -> tuple[Trial, ...]:
         )
         for cost in dict.fromkeys(parameters.numbers("poll_ms_tried"))
     )
+
+
+def _trials(parameters: Parameters) -> tuple[Trial, ...]:
+    return (*other_readings(parameters, READINGS_OF_PLUS), *_poll_trials(parameters))
 
 
 def cycles(parameters: Parameters) -> tuple[tuple[float, float], ...]:
@@ -142,8 +147,8 @@ EXPERIMENT = Experiment(
     notebook="nstorm/sync_cycles.ipynb",
     metrics=("throughput_1s", "throughput_10s", "failures_60s", "degradation", "stays", "control"),
     runs=runs,
-    measure=with_trials(measure, lambda parameters: (*other_readings(parameters), *_poll_trials(parameters))),
-    chosen=READINGS,
+    measure=with_trials(measure, _trials),
+    chosen=READINGS_OF_PLUS,
     settling=(
         settling(
             ("nstorm-fig13-decline", "nstorm-fig13-last-worse"),
@@ -167,6 +172,11 @@ EXPERIMENT = Experiment(
             10,
             UNHURRIED,
             metrics=("throughput_1s", "degradation"),
+        ),
+        settling(
+            ("nstorm-fig13-best-60", "nstorm-plus-82"),
+            (moving(16).variant, "nstorm-plus2-1-0.3-m16"),
+            reading=BRIEF,
         ),
         settling(("nstorm-fig13-decline", "nstorm-fig13-last-worse", "nstorm-fig13-best"), _PLUS),
     ),
