@@ -145,5 +145,6 @@ EXPERIMENT = Experiment(
             reading=UNHURRIED,
         ),
         settling(("nstorm-fig11-60", "nstorm-fig11-100"), _VARIANTS[1:], 10, BRIEF),
+        settling(("nstorm-fig11-all-levels",), _VARIANTS, reading=BRIEF),
     ),
 )

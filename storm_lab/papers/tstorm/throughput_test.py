@@ -10,7 +10,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement, value_of
-from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, with_trials
+from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, variant_of, with_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
 from storm_lab.papers.tstorm.chain import BOLT_MS
@@ -77,14 +77,11 @@ PARAMETERS: tuple[Parameter, ...] = (
         choices=(BY_ID, SHUFFLE),
     ),
     BOLT_MS,
-    Parameter(
-        "warm_up_calls_tried",
-        (4500.0, 10000.0),
-        "other numbers of calls after which half of the extra cost of cold code is gone, played under Storm "
-        "and with gamma 1.7, first seed only; 10,000 is HotSpot's own threshold",
-        unit="calls",
-        low=200,
-        high=15000,
+    WARM_UP_CALLS,
+    WARM_UP_CALLS.tried(
+        (10000.0,),
+        "other numbers of calls, played under Storm and with gamma 1.7, first seed only; 10,000 is HotSpot's "
+        "own threshold",
     ),
     TRIALS,
 )
@@ -96,14 +93,23 @@ _LEVELS = (
     "tstorm-fig5b-speedup",
     "tstorm-fig5c-speedup",
 )
+_STABLE = ("tstorm-fig5a-storm-stable", "tstorm-fig5b-stable")
 TRIED: tuple[Trial, ...] = (
     Trial(
         "fuller",
         FULLER_HEAPS_NAME,
         FULLER_HEAPS,
-        claims=(*_LEVELS, "tstorm-fig5a-storm-stable", "tstorm-fig5b-stable", "tstorm-fig5b-spike"),
+        claims=(*_LEVELS, *_STABLE, "tstorm-fig5b-spike"),
         reading=True,
         chosen_on=("tstorm-fig5a-speedup",),
+    ),
+    Trial(
+        "calls3300",
+        "code that is warm half-way after 3300 calls",
+        {WARM_UP_CALLS.name: 3300.0},
+        claims=_STABLE[:1],
+        reading=True,
+        chosen_on=_STABLE[:1],
     ),
     Trial(
         "b1.02",
@@ -153,10 +159,10 @@ def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 def _warm_ups(parameters: Parameters) -> tuple[Trial, ...]:
     return tried(
         parameters,
-        WARM_UP_CALLS,
+        WARM_UP_CALLS.name,
         "u{}",
         "code that is warm half-way after {} calls",
-        claims=("tstorm-fig5a-storm-stable", "tstorm-fig5b-stable"),
+        claims=_STABLE,
     )
 
 
@@ -251,6 +257,15 @@ EXPERIMENT = Experiment(
             seeds=10,
             reading=FULLER_HEAPS_NAME,
             metrics=("latency_10s",),
+        ),
+        *(
+            Settling(
+                _STABLE[:1],
+                variants=(variant_of(STORM, trial),),
+                reading=trial.label,
+                metrics=("stabilisation",),
+            )
+            for trial in TRIED[:2]
         ),
         Settling(
             ("tstorm-fig5c-speedup",),
