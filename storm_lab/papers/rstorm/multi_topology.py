@@ -62,7 +62,7 @@ TRIED: tuple[Trial, ...] = (
     Trial("mixed", "Processing alone asks for one", {"processing_workers": 1}, only=DEFAULT),
     Trial(
         "six",
-        "Page Load asks for six workers, Processing for one",
+        "Page Load 6 workers, other 1",
         {"page_load_workers": 6, "processing_workers": 1},
         only=DEFAULT,
         claims=("rstorm-fig13-pl-default", "rstorm-fig13-pl-gain", "rstorm-fig13-both-higher"),
