@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -48,6 +49,21 @@ def test_the_figure_is_laid_out_without_warnings_and_read_back_equal(
         figure = sensitivity(values, PANELS, about=ABOUT, logarithmic=logarithmic, title="Title")
         saved = save_figure(figure, tmp_path / "one.svg", title="one", alt="what it shows")
     assert read_figure(saved.path) == saved
+
+
+def test_numbers_on_logarithmic_axes_beside_each_other_do_not_touch() -> None:
+    wide = VALUES.assign(gain=[50.0, 300.0, 2000.0, 20000.0], share=[40.0, 800.0, 9000.0, 3000.0])
+    figure = sensitivity(wide, PANELS, about=ABOUT, logarithmic=True)
+    figure.canvas.draw()
+    for axis in figure.axes:
+        low, high = axis.get_xlim()
+        labels = [
+            label.get_window_extent()
+            for place, label in zip(axis.get_xticks(), axis.get_xticklabels(), strict=True)
+            if low <= place <= high
+        ]
+        assert len(labels) >= 2
+        assert all(left.x1 < right.x0 for left, right in pairwise(labels))
 
 
 def test_a_value_far_beyond_the_others_is_written_at_the_edge_of_the_axis() -> None:

@@ -58,7 +58,7 @@ def sensitivity(
                     if key in (name, (name, column)):
                         draw_printed(axis, number, upright=True, colour=style.LINES[place % len(style.LINES)])
             if logarithmic:
-                style.log_ticks(axis.xaxis)
+                style.log_ticks(axis.xaxis, narrow=len(panels) > 1)
             else:
                 style.few_ticks(axis.xaxis, 5 if len(panels) > 1 else 8)
                 if zero:

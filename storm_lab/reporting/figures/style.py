@@ -215,8 +215,11 @@ def _short(value: float) -> str:
     return f"{value:g}"
 
 
-def log_ticks(axis: Axis) -> None:
-    """Use plain numbers on a logarithmic axis, and more of them if it spans fewer powers of ten."""
+def log_ticks(axis: Axis, *, narrow: bool = False) -> None:
+    """Use plain numbers on a logarithmic axis, and more of them if it spans fewer powers of ten.
+
+    A ``narrow`` axis, in one of several panels, has room for fewer.
+    """
     low, high = sorted(axis.get_view_interval())
     span = high / low if low > 0 else 1e3
     axis.set_minor_formatter(NullFormatter())
@@ -225,7 +228,8 @@ def log_ticks(axis: Axis) -> None:
         return
     # The number of ticks does not depend on the height. Otherwise the layout is computed with other labels
     # than those finally drawn, and a label is cut.
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if span < 1000 else (1.0,), numticks=6))
+    subs = (1.0, 2.0, 5.0) if span < (100 if narrow else 1000) else (1.0,)
+    axis.set_major_locator(LogLocator(subs=subs, numticks=6))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
 
 
