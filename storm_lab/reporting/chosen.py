@@ -58,7 +58,7 @@ def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, .
     """Fitted constants, then inputs in the order of the experiments; those only in a reading come last.
 
     A number shared by several experiments or readings appears once, with all claims that it was chosen on.
-    Values that are only tried with one seed are left out: the claims that they are tried for count as fitted.
+    Values that are only tried with one seed are left out (`storm_lab.reporting.tally.tried_once`).
     """
     found = [
         ChosenNumber(each.name, "cost model", each.value_text, each.range_text, each.source, each.chosen_on)

@@ -26,7 +26,15 @@ from storm_lab.reporting.chosen import ConstantRecord, chosen_numbers
 from storm_lab.reporting.figures.saved import SavedFigure, read_figure
 from storm_lab.reporting.page import rendered
 from storm_lab.reporting.record import collect_verdicts
-from storm_lab.reporting.tally import Tally, by_basis, by_paper, count_chosen, count_standings, standing
+from storm_lab.reporting.tally import (
+    Tally,
+    by_basis,
+    by_paper,
+    count_chosen,
+    count_standings,
+    standing,
+    tried_once,
+)
 from storm_lab.reporting.verdict import USUAL_SEEDS, Outcome, Verdict, measured_text
 from storm_lab.tuplelog import RunRefused
 from storm_lab.version import __version__
@@ -114,6 +122,7 @@ def render_report(
         standings=list(count_standings(verdicts).items()),
         chosen_readings=count_chosen(verdicts),
         chosen=chosen_numbers(constants),
+        tried=tried_once(verdicts),
         known={verdict.claim.id for verdict in verdicts},
         outcomes=list(Outcome),
         bases=list(Basis),

@@ -70,14 +70,28 @@ def standing(verdict: Verdict, cause: Cause | None) -> Standing:
     return Standing.IMPOSSIBLE if cause is not None and cause.impossible else Standing.OPEN
 
 
+def chosen_readings(verdict: Verdict) -> tuple[Verdict, ...]:
+    """The readings that reproduce a claim, if nothing else does and all were chosen with it in view."""
+    if verdict.outcome is Outcome.REPRODUCED:
+        return ()
+    found = tuple(reading for reading in verdict.readings if reading.outcome is Outcome.REPRODUCED)
+    return found if all(reading.basis is Basis.FITTED for reading in found) else ()
+
+
 def count_chosen(verdicts: Iterable[Verdict]) -> int:
     """Number of claims that are reproduced only under readings that were chosen with the claim in view."""
-    counting = [
-        [reading for reading in verdict.readings if reading.outcome is Outcome.REPRODUCED]
-        for verdict in verdicts
-        if verdict.outcome is not Outcome.REPRODUCED
-    ]
-    return sum(bool(found) and all(each.basis is Basis.FITTED for each in found) for found in counting)
+    return sum(bool(chosen_readings(verdict)) for verdict in verdicts)
+
+
+def tried_once(verdicts: Iterable[Verdict]) -> dict[str, tuple[str, ...]]:
+    """Values that were tried with one seed, by label, with the claims that only such a value reproduces."""
+    found: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        readings = chosen_readings(verdict)
+        if all(each.measurement and each.measurement.values[0].seeds == 1 for each in readings):
+            for each in readings:
+                found.setdefault(each.reading, []).append(verdict.claim.id)
+    return {label: tuple(claims) for label, claims in found.items()}
 
 
 def count_standings(verdicts: Iterable[Verdict]) -> dict[Standing, int]:

@@ -53,8 +53,10 @@ def list_experiments(slug: str | None, of_runs: bool, parameters: tuple[str, ...
     else:
         width = max(len(item.slug) for item in chosen)
         for item in chosen:
+            count = len(item.claims)
+            claims = f"{count} claim{'s' * (count != 1)}"
             click.echo(
-                f"{item.slug:{width}}  {item.title} ({item.paper}, {item.figure}; {len(item.claims)} claims)"
+                f"{item.slug:{width}}  {item.title} ({item.paper}, {item.figure}; {claims})"
                 + (f"  {_cost(item)}" if _cost(item) else "")
             )
 

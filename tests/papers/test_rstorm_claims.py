@@ -118,10 +118,10 @@ def test_the_stopped_topology_of_figure_13_is_read_per_second() -> None:
     # Two output bolts of 40 in 10 s each.
     assert by["rstorm-fig13-pr-default"].value().value == 8.0
     assert by["rstorm-fig13-pr-orders"].value().value == 500.0
-    beside = {m.claim_id: m for m in found if m.reading == "both ask for one worker"}
+    beside = {m.claim_id: m for m in found if m.reading == "one worker for each topology"}
     assert beside["rstorm-fig13-pl-default"].value().value == 7000.0
     assert beside["rstorm-fig13-pr-rstorm"].value().value == 40000.0, "R-Storm takes what it needs"
-    assert {m.reading for m in found} == {"", "both ask for one worker"}, "the others were not played"
+    assert {m.reading for m in found} == {"", "one worker for each topology"}, "the others were not played"
     assert verdict(found, "rstorm-fig13-pr-default") is Outcome.REPRODUCED
     assert verdict(found, "rstorm-fig13-both-higher") is Outcome.REPRODUCED
     assert verdict(found, "rstorm-fig13-pl-default") is Outcome.REPRODUCED

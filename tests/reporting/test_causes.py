@@ -24,7 +24,7 @@ from storm_lab.papers.nstorm.runs import KEPT
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.reporting.chosen import chosen_numbers
 from storm_lab.reporting.record import collect_verdicts
-from storm_lab.reporting.tally import Standing, count_chosen, count_standings, standing
+from storm_lab.reporting.tally import Standing, count_chosen, count_standings, standing, tried_once
 from storm_lab.reporting.verdict import Outcome, judge, reading_text
 from storm_lab.runs.claims_command import claims
 
@@ -118,6 +118,17 @@ def test_a_reading_that_was_chosen_on_its_claim_is_marked_and_counted() -> None:
     predicted = replace(chosen, reading="another", basis=Basis.PREDICTED)
     assert count_chosen([judge(claim, own, [chosen, predicted])]) == 0, "one that was not chosen is enough"
     assert count_chosen([judge(claim, chosen_as_own(chosen))]) == 0, "reproduced without any reading"
+
+
+def test_a_setting_tried_with_one_seed_is_named_with_the_claims_that_only_it_reproduces() -> None:
+    claim = load_claims().claim(CLAIM)
+    own = Measurement(CLAIM, (over_seeds([99.0, 101.0]),), "%", "the latency")
+    tried = replace(own, values=(over_seeds([35.0]),), reading="bolts of 1 ms", basis=Basis.FITTED)
+    assert tried_once([judge(claim, own, [tried])]) == {"bolts of 1 ms": (CLAIM,)}
+    every_seed = replace(tried, values=(over_seeds([34.0, 36.0]),), reading="bolts of 2 ms")
+    assert tried_once([judge(claim, own, [tried, every_seed])]) == {}, "a reading is in the table"
+    assert tried_once([judge(claim, own, [replace(tried, basis=Basis.PREDICTED)])]) == {}
+    assert tried_once([judge(claim, own)]) == {}
 
 
 def chosen_as_own(chosen: Measurement) -> Measurement:

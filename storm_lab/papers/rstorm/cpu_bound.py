@@ -92,13 +92,13 @@ TRIED: tuple[Trial, ...] = (
     Trial("work10", "10 ms a tuple", {"work_ms": 10.0}),
     Trial(
         "sleep47",
-        "spouts sleep 47 ms",
+        "spouts that sleep 47 ms",
         {"sleep_ms": 47.0},
         claims=("rstorm-fig10-star-cpu", "rstorm-star-bottleneck"),
         chosen_on=("rstorm-fig10-star-cpu",),
     ),
-    Trial("sleep0", "spouts never sleep", {"sleep_ms": 0.0}),
-    Trial("sleep1000", "spouts sleep 1 s", {"sleep_ms": 1000.0}, claims=("rstorm-parallelism-ceiling",)),
+    Trial("sleep0", "spouts that never sleep", {"sleep_ms": 0.0}),
+    Trial("sleep1000", "spouts that sleep 1 s", {"sleep_ms": 1000.0}, claims=("rstorm-parallelism-ceiling",)),
     Trial(
         "idle",
         "idle workers as in live Storm",

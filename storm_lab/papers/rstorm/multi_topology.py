@@ -53,16 +53,16 @@ _OF_PAGE_LOAD, _OF_PROCESSING = ("rstorm-fig13-pl-rstorm",), ("rstorm-fig13-pr-r
 TRIED: tuple[Trial, ...] = (
     Trial(
         "both1",
-        "both ask for one worker",
+        "one worker for each topology",
         {"page_load_workers": 1, "processing_workers": 1},
         only=DEFAULT,
         claims=_FIGURE_13,
         reading=True,
     ),
-    Trial("mixed", "Processing alone asks for one", {"processing_workers": 1}, only=DEFAULT),
+    Trial("mixed", "one worker for Processing alone", {"processing_workers": 1}, only=DEFAULT),
     Trial(
         "six",
-        "Page Load 6 workers, other 1",
+        "Page Load on 6 workers, other on 1",
         {"page_load_workers": 6, "processing_workers": 1},
         only=DEFAULT,
         claims=("rstorm-fig13-pl-default", "rstorm-fig13-pl-gain", "rstorm-fig13-both-higher"),

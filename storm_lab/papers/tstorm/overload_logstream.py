@@ -79,7 +79,7 @@ def _trials(parameters: Parameters) -> tuple[Trial, ...]:
             parameters,
             "overload_windows",
             "w{}",
-            "{} windows in a row make an overload",
+            "an overload of {} windows in a row",
             listed="windows_tried",
             claims=("tstorm-fig10-detect",),
         ),
