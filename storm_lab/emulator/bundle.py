@@ -38,7 +38,7 @@ LARGEST = 10_000
 _PER_TUPLE = (
     "dispatch", "emit", "serialise", "deserialise", "serialise_kb", "deserialise_kb", "send", "transfer",
     "receive", "read", "write", "deliver", "log_emit", "log_receive", "acker", "spout_ack", "poll", "switch",
-    "slice", "turn", "wait_work", "empty_batch", "uplink_ps_per_byte",
+    "slice", "turn", "wait_work", "asleep", "cold_cache", "empty_batch", "uplink_ps_per_byte",
 )  # fmt: skip
 """Costs that are paid once per tuple."""
 
@@ -81,13 +81,17 @@ class Bundle:
         # A tick is a tuple like any other: k ticks become one bundle at k-fold cost.
         k.component["tick_period"] *= self.size
         k.source["rate_milli"] //= self.size
-        rated = k.source["rate_milli"] > 0
-        k.source["origin"][rated] *= self.size
+        # A log's partitions begin one line after the other, from the topology's submission on.
+        for component in np.unique(k.source["component"]):
+            own = k.source["component"] == component
+            begin = k.source["origin"][own].min()
+            k.source["origin"][own] = begin + (k.source["origin"][own] - begin) * self.size
         self._thin_arrivals(k)
         if self.delays:
             for table, names in (
                 (k.cost, ("wake", "late", "idle_sleep", "empty_turn")),
-                (k.cost, ("look", "fine_poll", "fine_time", "coarse_poll")),
+                (k.cost, ("look", "room_poll", "fine_poll", "fine_time", "coarse_poll")),
+                (k.cost, ("sleep_half", "cold_cache_half")),
                 (k.channel, ("latency", "undisturbed")),
                 (k.server, ("latency",)),
                 (k.topology, ("flush",)),

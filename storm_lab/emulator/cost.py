@@ -209,7 +209,10 @@ class CostModel:
         100.0, (10, 1000), "interval at which CPU for housekeeping is charged"
     )
     hyper_thread_gain: float = constant(
-        0.25, (0.0, 0.5), "capacity that a core's second hardware thread adds", unit="cores"
+        0.25,
+        (0.0, 0.5),
+        "capacity that a core's hardware threads beyond the first add together",
+        unit="cores",
     )
     process_penalty: float = constant(
         0.13,

@@ -10,6 +10,9 @@ from typing import NamedTuple
 from storm_lab.errors import StormLabError
 from storm_lab.model import Executor, Node, Slot
 
+MOST_LINKS = 256
+"""Most links between two nodes that a run can cut or delay."""
+
 
 class EmulationStoppedError(StormLabError):
     """A limit ended the run before its planned end; what was recorded so far is kept."""

@@ -20,7 +20,7 @@ from storm_lab.emulator.control.times import ControlTimes, Timers
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.plan_check import check_plan
-from storm_lab.emulator.source import TopologyPlan
+from storm_lab.emulator.source import SourceKind, TopologyPlan
 from storm_lab.emulator.unreached import Unreached
 from storm_lab.errors import UserError
 from storm_lab.model import (
@@ -145,7 +145,16 @@ def check_spec(spec: EmulationSpec) -> None:
         check_constants(constants)
     spec.faults.check(
         PlannedWorld(
-            spec.cluster, tuple(plan.topology for plan in spec.topologies), spec.version, spec.duration_s
+            spec.cluster,
+            tuple(plan.topology for plan in spec.topologies),
+            spec.version,
+            spec.duration_s,
+            frozenset(
+                (plan.topology.id, spout)
+                for plan in spec.topologies
+                for spout, source in plan.sources.items()
+                if source.kind is not SourceKind.RATE
+            ),
         )
     )
     _check_placement(spec)

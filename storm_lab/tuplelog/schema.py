@@ -36,8 +36,12 @@ TABLES: dict[str, pa.Schema] = {
         ("root_id", _LONG, "running number of the root tuple within the run, from 0"),
         ("topology", _NAME, "topology id"),
         ("spout_task", _INT, "task that emitted the root tuple"),
-        ("line", _LONG, "index of the source record in the workload trace (wraps around)"),
-        ("attempt", pa.int16(), "0 for the first emission of the source record, 1 for its first replay, ..."),
+        ("line", _LONG, "number of the line, from 0 on; lines repeat when the workload trace is over"),
+        (
+            "attempt",
+            pa.int16(),
+            "0 for the first emission of the line, 1 for its first replay, ... (at most 32767)",
+        ),
         ("emit_ns", _LONG, "time of the spout's emit"),
         ("complete_ns", _LONG, "time at which the spout handled the ack or the failure", True),
         (
@@ -49,7 +53,7 @@ TABLES: dict[str, pa.Schema] = {
         ("sleep_ns", _LONG, "sleep inside nextTuple that the complete latency of this root contains"),
     ),
     "executions": _table(
-        ("root_id", _LONG, "root tuple whose tree this tuple belongs to; -1 if not anchored"),
+        ("root_id", _LONG, "root tuple that this tuple descends from, anchored or not"),
         ("topology", _NAME, "topology id"),
         ("component", _NAME, "component that executed the tuple"),
         ("task", _INT, "task that executed the tuple"),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from typing import ClassVar
 
 import pytest
 
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.faults import Fault, FaultPlan, PlannedWorld, fault_kind
+from storm_lab.emulator.plane import MOST_LINKS
 from storm_lab.errors import UserError
 from storm_lab.model.version import V0_8_2
 from tests.control.fake_plane import FakePlane
@@ -257,3 +259,19 @@ def test_a_thousand_random_plans_all_recover() -> None:
     print(f"random fault plans: {tally['True']} recovered, {tally['False']} did not, {tally['None']} refused")
     assert tally["False"] == 0
     assert tally["True"] >= 1000
+
+
+def test_a_rate_for_a_source_without_one_is_refused() -> None:
+    rows = [{"fault": "set-load", "at_s": 1, "topology": "chain", "spout": "spout", "rate_per_s": 1.0}]
+    FaultPlan.of_rows(rows).check(_world())
+    with pytest.raises(UserError, match=r"faults\[0\]\.spout = 'spout': its source has no rate"):
+        FaultPlan.of_rows(rows).check(replace(_world(), unrated=frozenset({("chain", "spout")})))
+
+
+def test_more_links_than_a_run_can_disturb_are_refused() -> None:
+    names = [f"node{i:02}" for i in range(1, 25)]
+    rows = [{"fault": "cut-link", "at_s": 1, "node_a": a, "node_b": b} for a, b in combinations(names, 2)]
+    world = PlannedWorld(cluster(24), (chain(workers=4),), V0_8_2, 100.0)
+    FaultPlan.of_rows(rows[:MOST_LINKS]).check(world)
+    with pytest.raises(UserError, match=rf"faults\[{MOST_LINKS}\]\.node_b.*{MOST_LINKS} links"):
+        FaultPlan.of_rows(rows).check(replace(world, links_disturbed=set(), links_ever_disturbed=set()))

@@ -11,17 +11,19 @@ import pytest
 from numpy.typing import NDArray
 
 from storm_lab.emulator.bundle import LARGEST, Bundle
-from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
+from storm_lab.emulator.setup.dataplane import DataPlane
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot, StormVersion
 from storm_lab.model.settings import DISRUPTOR_BATCH, DISRUPTOR_FLUSH_MS
-from storm_lab.model.version import V1_0_6
+from storm_lab.model.version import V0_8_2, V1_0_6
 from tests.emulator.scene import (
     MS,
     PLAIN,
     SECOND,
     US,
     Scene,
+    Tape,
     chain,
     chain_trace,
     constant_work,
@@ -189,3 +191,28 @@ def test_an_invalid_bundle_size_is_refused(size: int) -> None:
 def test_too_few_recorded_arrivals_are_refused() -> None:
     with pytest.raises(UserError, match="does not fill a bundle"):
         _play(Bundle(K), 0.1, poisson(100.0, K - 1))
+
+
+def test_bundles_of_a_topology_that_is_submitted_later_begin_with_it() -> None:
+    source = SourcePlan(SourceKind.RATE, rate_per_s=1000.0, anchored=False)
+    plan = TopologyPlan(
+        chain([1, 1]), chain_trace([constant_work(10 * US)]), {"spout": source}, submit_s=20.0
+    )
+    plane = DataPlane(nodes(1), V0_8_2, PLAIN, [plan], seed=1, recorder=Tape(), bundle=Bundle(10))
+    assert plane.kernel.source["origin"].tolist() == [20 * SECOND]
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [{"asleep_us": 200.0}, {"cold_cache_us": 500.0}, {"look_us": 15.0, "timer_slack_us": 55.0}],
+    ids=str,
+)
+def test_waking_up_costs_as_much_with_bundles_as_with_single_tuples(cost: dict[str, float]) -> None:
+    source = SourcePlan(SourceKind.RATE, rate_per_s=200.0, anchored=False)
+
+    def cores(bundle: Bundle) -> float:
+        given = replace(ONLY_TUPLES, **cost)
+        scene = _play(bundle, 10.0, source, cost=given, version=StormVersion((0, 9, 7)))
+        return float(scene.plane.kernel.thread["cpu"].sum()) / scene.plane.now_ns
+
+    assert cores(Bundle(K)) == pytest.approx(cores(Bundle()), rel=0.02)

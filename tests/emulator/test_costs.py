@@ -108,6 +108,20 @@ def test_a_log_line_costs_the_same_whatever_storms_code_costs(name: str) -> None
     assert lines == pytest.approx([125, 125], abs=0.1)
 
 
+def test_a_bolt_that_fails_its_input_has_logged_it_like_any_other() -> None:
+    took = []
+    for emissions in (0, -1):
+        trace = chain_trace([constant_work(100 * US, 10)])
+        trace.records["emissions"][1:] = emissions
+        topology = chain((1, 1), ackers=1, settings={"topology.debug": True})
+        scene = start(
+            topology, trace, rate(100.0, anchored=True), nodes(1), together, version=V0_9_7, cost=QUIET
+        )
+        scene.play(SECOND)
+        took.append(executing_us(scene))
+    assert took[1] == pytest.approx(took[0])
+
+
 @pytest.mark.parametrize(("version", "dearer_us"), [(V0_8_2, 8 + 10), (V0_9_7, 0)])
 def test_sending_and_receiving_are_dearer_over_zeromq(version: StormVersion, dearer_us: float) -> None:
     # A transfer takes 8 us and a receipt 10 us; the factor doubles both.

@@ -13,6 +13,7 @@ from scene import (
     PLAIN,
     SATURATED,
     SECOND,
+    US,
     Scene,
     at_times,
     bolts_apart,
@@ -130,3 +131,19 @@ def test_cpu_used_never_exceeds_the_quota_of_the_periods_begun(
     periods = np.floor((np.array(ends) + 200) / period_ms) - np.floor(200 / period_ms) + 1
     assert len(ends) == len(calls_ms)
     assert (done_ms <= periods * quota * period_ms + 0.001 * len(ends)).all()
+
+
+def test_a_node_that_was_idle_for_several_periods_has_its_whole_quota():
+    scene = start(
+        chain((1, 1)),
+        chain_trace([np.full(10, 10 * US)]),
+        rate(23.7),
+        nodes(2, cores=2, cpu_quota=0.15, quota_period_ms=10.0),
+        bolts_apart,
+        version=V0_9_7,
+        cost=replace(PLAIN, idle_jvm_share=0.1),
+    )
+    scene.play(20 * SECOND)
+    waits = scene.tape.column("executions", "end_ns") - scene.tape.column("executions", "enqueue_ns")
+    # The worker needs a tenth of a core, the quota is 0.15: no tuple waits for the next period of 10 ms.
+    assert waits.max() < MS

@@ -42,7 +42,7 @@ from storm_lab.model import (
     Topology,
     executors_of,
 )
-from storm_lab.model.version import V0_8_2
+from storm_lab.model.version import V0_8_2, V0_9_7
 
 V0_9_2 = StormVersion((0, 9, 2))
 
@@ -392,3 +392,37 @@ def test_lines_of_a_replaying_source_are_emitted_again_after_its_spout_died() ->
     lost = set(line[outcome == "lost"])
     assert lost
     assert lost <= set(line[outcome == "acked"]) | set(line[outcome == "pending"])
+
+
+def test_a_slow_card_does_not_keep_an_uplink_from_other_nodes() -> None:
+    """A flood through a card of 1 Mbit/s takes a thousandth of the uplink, so another node finds it free."""
+    cluster = Cluster(
+        tuple(
+            Node(
+                f"node{i}", rack="a" if i < 2 else "b", memory_mb=65536.0, nic_mbps=1.0 if i == 0 else 1000.0
+            )
+            for i in range(4)
+        )
+    )
+    trace = chain_trace([constant_work(0, 10)], size=1000)
+    topologies = [replace(chain((1, 1)), id=name) for name in ("flood", "light")]
+    plans = [
+        TopologyPlan(topology, trace, {"spout": rate(per_s)})
+        for topology, per_s in zip(topologies, (1000.0, 10.0), strict=True)
+    ]
+    tape = Tape()
+    cost = CostModel(warm_up_factor=1.0, uplink_mbps=1000.0)
+    plane = DataPlane(cluster, V0_9_7, cost, plans, seed=1, recorder=tape)
+    for place, topology in enumerate(topologies):
+        groups = {
+            e: Slot(f"node{place if e.component == 'spout' else place + 2}", 6700)
+            for e in executors_of(topology, V0_9_7)
+        }
+        view = {e: plane.start_worker(slot, topology.id, [e]) for e, slot in groups.items()}
+        for worker in view.values():
+            plane.connect(worker, view)
+            plane.activate(worker, True)
+    plane.run_until(10 * SECOND)
+    plane.finish()
+    light = tape.column("executions", "topology") == "light"
+    assert light.sum() == pytest.approx(100, abs=1)

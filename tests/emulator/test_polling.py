@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scene import MS, PLAIN, SECOND, US, Scene, apart, nodes, rate, start_chain, together
+from scene import MS, PLAIN, SATURATED, SECOND, US, Scene, apart, nodes, rate, start_chain, together
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.model import Cluster, Executor, Slot, StormVersion
@@ -221,3 +221,39 @@ def test_polls_are_not_events() -> None:
     polling, woken = (played(cost, 2.0, per_s=5.0).plane.events for cost in (POLLS, QUIET))
     # A few events for the ends of fine polls, but not 36,000 for the polls themselves.
     assert polling <= woken + 40
+
+
+def test_polls_on_a_slowed_node_take_no_more_than_its_cores() -> None:
+    cost = replace(PLAIN, look_us=15.0, timer_slack_us=55.0)
+    scene = start_chain((5, 1), 100 * MS, SATURATED, nodes(1, cores=1), version=V0_9_7, cost=cost)
+    used = []
+    for second in range(1, 9):
+        if second == 5:
+            scene.plane.set_node_speed("node0", 0.1)
+        scene.plane.run_until(second * SECOND)
+        used.append(sum(scene.plane.sample().executor_cpu_ns.values()) / SECOND)
+    assert max(used) < 1.1
+
+
+def test_slowing_a_node_does_not_make_its_earlier_polls_dearer() -> None:
+    used = []
+    for factor in (1.0, 0.1):
+        scene = played(replace(PLAIN, look_us=15.0), 20.0 - 0.001, 0.001)
+        scene.plane.set_node_speed("node0", factor)
+        scene.plane.run_until(20 * SECOND)
+        used.append(share_of(scene, "bolt0", 20.0))
+    assert used[1] == pytest.approx(used[0], rel=0.01)
+
+
+def test_polls_until_the_end_of_a_run_are_counted() -> None:
+    scene = played(replace(PLAIN, look_us=15.0), 20.0, 0.001)
+    scene.plane.sample()
+    scene.plane.run_until(25 * SECOND)
+    scene.plane.finish()
+    starts, ends, cpu = (scene.tape.column("cpu", name) for name in ("start_ns", "end_ns", "cpu_ms"))
+    main = scene.tape.column("cpu", "thread") == "main"
+    shares = [
+        float(cpu[main & (ends == end)].sum()) / (end - start)
+        for start, end in sorted(set(zip(starts, ends, strict=True)))
+    ]
+    assert shares[1] == pytest.approx(shares[0], rel=0.05)

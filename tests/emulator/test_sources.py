@@ -10,15 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.setup.offset_log import OffsetLog
-from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.state import kinds
 from storm_lab.errors import UserError
 from storm_lab.model import Slot
+from storm_lab.model.version import V0_8_2
 from tests.emulator.scene import (
     MS,
+    PLAIN,
     SECOND,
     US,
     Scene,
+    Tape,
     apart,
     chain,
     chain_trace,
@@ -311,3 +316,87 @@ def test_a_log_without_ackers_is_refused() -> None:
 def test_a_topology_without_a_log_has_no_committed_offset() -> None:
     with pytest.raises(UserError, match="no spout of this topology reads a log"):
         _scene(HELD).plane.committed_lines("t")
+
+
+def test_a_source_keeps_its_rate_after_more_lines_than_64_bits_of_arithmetic_hold() -> None:
+    # 10**12 times ten million lines, or times 100 s in ns and 10**8 lines in 1,000 s, is beyond 2**63.
+    scene = _fast_source(begun_at=SECOND - 100 * SECOND, taken=10_000_000)
+    scene.plane.run_until(2 * SECOND)
+    assert scene.plane.kernel.source[0].taken == pytest.approx(10_100_000, abs=1)
+
+
+def test_lines_that_wait_stay_when_the_rate_changes_after_a_long_time() -> None:
+    scene = _fast_source(begun_at=SECOND - 100 * SECOND, taken=10_000_000 - 5)
+    scene.plane.activate(next(iter(scene.workers.values())), False)
+    scene.plane.set_load("t", "spout", 1000.0)
+    # Those five, the one that is just arriving, and from then on one a millisecond.
+    assert scene.plane.kernel.source[0].origin == SECOND + MS - 6 * MS
+
+
+def _fast_source(begun_at: int, taken: int) -> Scene:
+    """100,000 lines a second, of which ``taken`` have been taken when the scene is at 1 s."""
+    trace = chain_trace([constant_work(US)])
+    source = SourcePlan(SourceKind.RATE, rate_per_s=100_000.0, anchored=False)
+    scene = start(chain([1, 1]), trace, source, nodes(1), together, ideal=True, sample_every=1 << 40)
+    worker = next(iter(scene.workers.values()))
+    scene.plane.activate(worker, False)
+    scene.plane.run_until(SECOND)
+    scene.plane.kernel.source[0].origin, scene.plane.kernel.source[0].taken = begun_at, taken
+    scene.plane.activate(worker, True)
+    return scene
+
+
+def test_a_rate_that_is_set_before_the_submission_holds_from_the_submission_on() -> None:
+    trace = chain_trace([constant_work(10 * US)])
+    plan = TopologyPlan(chain([1, 1]), trace, {"spout": replace(POPPED, anchored=False)}, submit_s=30.0)
+    plane = DataPlane(nodes(1), V0_8_2, PLAIN, [plan], seed=1, recorder=Tape())
+    plane.run_until(SECOND)
+    plane.set_load("t", "spout", 200.0)
+    assert plane.kernel.source[0].origin == 30 * SECOND
+
+
+@pytest.mark.parametrize("source", [CALLS, replace(HELD, rate_per_s=20_000.0)], ids=["calls", "held"])
+def test_a_spout_that_dies_while_it_waits_for_the_log_gives_its_line_back(source: SourcePlan) -> None:
+    topology = chain([4, 1], ackers=1, settings={"topology.debug": True})
+    scene = start(topology, chain_trace([constant_work(10 * US)]), source, nodes(2, cores=8), apart)
+    threads = scene.plane.kernel.thread
+    at = 300 * MS
+    while (
+        (threads["role"] == kinds.SPOUT)
+        & (threads["state"] == kinds.WAITING)
+        & (threads["wait"] == kinds.WAIT_LOG)
+    ).sum() < 2:
+        at += 5 * US
+        scene.plane.run_until(at)
+        threads = scene.plane.kernel.thread
+    scene.plane.stop_worker(scene.workers[Slot("node0", 6700)])
+    scene.start_again(Slot("node0", 6700), Slot("node0", 6701))
+    end = _end(scene, at / SECOND + 1)
+    if source is CALLS:
+        assert (end["emit_ns"] > at).sum() > 0
+        calls = Counter(end["line"][end["outcome"] == "pending"].tolist())
+        assert len(calls) <= source.calls
+        assert _calls_at_work(scene) == source.calls
+    else:
+        lines = set(end["line"].tolist())
+        assert lines == set(range(max(lines) + 1))
+
+
+def _calls_at_work(scene: Scene) -> int:
+    """Number of a closed loop's calls that wait for a spout, are in one, or have a pending root tuple."""
+    k = scene.plane.kernel
+    head, waiting = int(k.source[0].head), 0
+    while head >= 0:
+        head, waiting = int(k.message[head].next), waiting + 1
+    return waiting + int((k.root["executor"] >= 0).sum())
+
+
+def test_attempts_are_counted_up_to_what_their_column_holds() -> None:
+    trace = chain_trace([constant_work(10 * US, 10)])
+    trace.records["emissions"][1:] = -1
+    scene = start(chain([1, 1], ackers=1), trace, replace(HELD, rate_per_s=0.01), nodes(1), together)
+    scene.plane.run_until(SECOND)
+    pending = scene.plane.kernel.root["executor"] >= 0
+    scene.plane.kernel.root["attempt"][pending] = 40_000
+    scene.play(SECOND + 10 * MS)
+    assert scene.tape.column("roots", "attempt").max() == 32_767

@@ -53,7 +53,7 @@ def bolt_execute(k: State, thread: int, work: int) -> None:
         if message.root >= 0:
             work += c.emit
         if rows.topology(k, rows.executor(k, t.executor).topology).debug != 0 and message.kind != kinds.TICK:
-            t.log_work = c.log_receive + rows.record(k, message.record).emissions * c.log_emit
+            t.log_work = c.log_receive + max(0, rows.record(k, message.record).emissions) * c.log_emit
     start_burst(k, thread, work, user)
 
 

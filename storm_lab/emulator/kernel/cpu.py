@@ -1,7 +1,7 @@
 """The processor of a node: how fast its threads run.
 
 With n threads that want CPU, those of starting JVMs included, and c cores, a fair scheduler gives each of
-them ``share = min(1, capacity(n) / n)``. Hardware threads beyond the cores add ``ht_gain`` of a core each. In
+them ``share = min(1, capacity(n) / n)``. A hardware thread beyond the cores adds ``ht_gain`` of a core. In
 the fluid limit of a small time slice all run at that speed. Where threads run one after another
 (`run_queue`), only those on a core run, and faster.
 

@@ -11,7 +11,7 @@ from storm_lab.emulator.events.schedule import move_horizon, schedule, unschedul
 from storm_lab.emulator.kernel.bursts import reschedule, run_backlog
 from storm_lab.emulator.kernel.cpu import advance
 from storm_lab.emulator.kernel.log_lock import release_log
-from storm_lab.emulator.kernel.network import put_on_channel
+from storm_lab.emulator.kernel.network import cross_racks, put_on_channel
 from storm_lab.emulator.kernel.period import period_fires
 from storm_lab.emulator.kernel.quota import is_quota_event
 from storm_lab.emulator.kernel.run_queue import (
@@ -93,6 +93,9 @@ def _channel_due(k: State, index: int) -> None:
     else:
         channel.tail = -1
         unschedule(k, 2 * s.nodes + index)
+    if index >= s.first_uplink_channel:
+        cross_racks(k, index - s.first_uplink_channel, m)
+        return
     node = rows.worker(k, rows.executor(k, message.target).worker).node
     if channel.node < 0 and message.locality != kinds.IN_NODE:
         # The receiving card takes one message after another. A message that finds it free is not charged a
@@ -103,7 +106,7 @@ def _channel_due(k: State, index: int) -> None:
         p.nic_in_free = done
         if done > s.now:
             message.time = done
-            put_on_channel(k, s.channels - s.nodes + node, m)
+            put_on_channel(k, s.first_card_channel + node, m)
             return
     message_arrives(k, m)
 

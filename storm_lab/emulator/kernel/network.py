@@ -18,9 +18,11 @@ def channel_between(k: State, start: int, to: int) -> int:
     p = rows.node(k, start)
     if p.links > 0:
         s = rows.s(k, 0)
-        for i in range(s.first_link_channel, s.channels - s.nodes):
+        i = s.first_link_channel
+        while i < s.first_card_channel and rows.channel(k, i).start >= 0:
             if rows.channel(k, i).start == start and rows.channel(k, i).finish == to:
                 return i
+            i += 1
     if start == to:
         return p.first_channel
     return p.first_channel + 1 + rows.node(k, to).rack
@@ -30,8 +32,9 @@ def channel_between(k: State, start: int, to: int) -> int:
 def transmit(k: State, start: int, m: int) -> None:
     """Send a message from node ``start`` to its target's node.
 
-    A network card sends one message after another; a rack's uplink is shared by its nodes; in between there
-    is a constant latency. So arrivals from one node over one channel are in order, as over TCP.
+    A network card sends one message after another; racks' uplinks are shared by their nodes (`cross_racks`);
+    in between there is a constant latency. So arrivals from one node over one channel are in order, as over
+    TCP.
     """
     message = rows.message(k, m)
     s = rows.s(k, 0)
@@ -51,14 +54,39 @@ def transmit(k: State, start: int, m: int) -> None:
         at = max(at, p.nic_out_free) + size * p.nic_ps_per_byte // 1000
         p.nic_out_free = at
         if message.locality == kinds.IN_CLUSTER and rows.cost(k, 0).uplink_ps_per_byte > 0:
-            tx = size * rows.cost(k, 0).uplink_ps_per_byte // 1000
-            up = rows.rack(k, p.rack)
-            at = max(at, up.out_free) + tx
-            up.out_free = at
-            down = rows.rack(k, rows.node(k, to).rack)
-            at = max(at, down.in_free) + tx
-            down.in_free = at
+            message.time = at
+            put_on_channel(k, s.first_uplink_channel + start, m)
+            return
     message.time = max(at, channel.up_at) + channel.latency
+    put_on_channel(k, channel_index, m)
+
+
+@jit
+def cross_racks(k: State, stage: int, m: int) -> None:
+    """Let a message take the next stage of its way to another rack: up from its own, then down to the other.
+
+    ``stage`` is the node that it comes from, plus the number of nodes once it has been up. Each stage begins
+    when the one before is over, so an uplink does not wait for what is still queued at some node's card.
+    """
+    s = rows.s(k, 0)
+    message = rows.message(k, m)
+    start = stage % s.nodes
+    to = rows.worker(k, rows.executor(k, message.target).worker).node
+    channel_index = channel_between(k, start, to)
+    channel = rows.channel(k, channel_index)
+    if channel.cut != 0:
+        _hold(k, channel_index, m)
+        return
+    size = message.bytes + rows.cost(k, 0).header_bytes
+    tx = size * rows.cost(k, 0).uplink_ps_per_byte // 1000
+    if stage < s.nodes:
+        up = rows.rack(k, rows.node(k, start).rack)
+        message.time = up.out_free = max(s.now, up.out_free) + tx
+        put_on_channel(k, s.first_uplink_channel + s.nodes + start, m)
+        return
+    down = rows.rack(k, rows.node(k, to).rack)
+    down.in_free = max(s.now, down.in_free) + tx
+    message.time = max(down.in_free, channel.up_at) + channel.latency
     put_on_channel(k, channel_index, m)
 
 
@@ -154,7 +182,7 @@ def set_link(k: Kernel, state: State, a: int, b: int, cut: int, extra_delay_ns: 
 
     `RuntimeError`: all spare channels are in use.
     """
-    first, end = int(k.s[0].first_link_channel), int(k.s[0].channels - k.s[0].nodes)
+    first, end = int(k.s[0].first_link_channel), int(k.s[0].first_card_channel)
     links = list(zip(k.channel["start"][first:end], k.channel["finish"][first:end], strict=True))
     own = (a, b) if (a, b) in links else (-1, -1)
     if own not in links:

@@ -154,7 +154,14 @@ def poll_for_room(k: State, thread: int) -> None:
     """
     c = rows.cost(k, 0)
     if c.room_poll > 0 and rows.thread(k, thread).role != kinds.SPOUT:
-        set_polling(k, thread, c.fine_poll + c.wake + _poll_cost(k, thread))
+        set_polling(k, thread, _room_poll_period(k, thread))
+
+
+@inline
+def _room_poll_period(k: State, thread: int) -> int:
+    """Return the time between two polls of a thread that waits for room."""
+    c = rows.cost(k, 0)
+    return c.fine_poll + c.wake + _poll_cost(k, thread)
 
 
 @jit
@@ -186,6 +193,23 @@ def end_fine_polling(k: State, thread: int) -> None:
         schedule(k, timer_source(k, thread), _poll_clock_time(k, thread, left))
     else:
         set_polling(k, thread, rows.cost(k, 0).coarse_poll)
+
+
+@entry
+def set_slowdown(k: State, node: int, slowdown: int, fault_slowdown: int, threads: int) -> None:
+    """Set by how much a node is slow: polls so far cost what they did before, later ones what they do now."""
+    advance(k, node)
+    for thread in range(threads):
+        t = rows.thread(k, thread)
+        if t.node == node and t.poll_every > 0:
+            _charge_polls(k, thread)
+    p = rows.node(k, node)
+    p.slowdown, p.fault_slowdown = slowdown, fault_slowdown
+    for thread in range(threads):
+        t = rows.thread(k, thread)
+        if t.node == node and t.poll_every > 0:
+            waits_for_room = t.role != kinds.SPOUT and t.waits != 0
+            set_polling(k, thread, _room_poll_period(k, thread) if waits_for_room else t.poll_every)
 
 
 @entry

@@ -54,7 +54,7 @@ def use_quota(k: State, node: int, passed: int) -> None:
     periods = (rows.s(k, 0).now - p.quota_from) // p.quota_period
     if periods > 0:
         p.quota_from += periods * p.quota_period
-        p.quota_left = p.quota + min(p.quota_left, 0)
+        p.quota_left = min(p.quota, p.quota_left + periods * p.quota)
     p.throttled = 1 if p.quota_left <= 0 else 0
 
 

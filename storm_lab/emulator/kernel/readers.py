@@ -38,20 +38,26 @@ def set_active(k: State, executor: int, active: int) -> None:
 
 
 @entry
-def set_rate(k: State, source: int, rate_milli: int) -> None:
-    """Change a source's rate; lines that have arrived and were not taken still wait."""
+def set_rate(k: State, source: int, rate_milli: int, begin: int) -> None:
+    """Change a source's rate; lines that have arrived and were not taken still wait.
+
+    No line comes before ``begin``, in ns, when the source's topology is submitted.
+    """
     s = rows.s(k, 0)
     row = rows.source(k, source)
     waiting = 0
     if row.rate_milli > 0:
-        arrived = (s.now - row.origin) * row.rate_milli // 1_000_000_000_000 + 1
+        # In two steps, because the product would not fit into 64 bits.
+        passed = s.now - row.origin
+        fraction = passed % 1_000_000 * row.rate_milli // 1_000_000
+        arrived = (passed // 1_000_000 * row.rate_milli + fraction) // 1_000_000 + 1
         waiting = max(0, arrived - row.taken)
     row.rate_milli = rate_milli
     # Set the origin back so that exactly the waiting lines count as arrived.
     row.taken = 0
     if rate_milli > 0:
         gap = 1_000_000_000_000 // rate_milli
-        row.origin = s.now + gap - waiting * gap
+        row.origin = max(s.now + gap, begin) - waiting * gap
     schedule_line_turn(k, source)
 
 
@@ -83,7 +89,11 @@ def return_taken_line(k: State, executor: int) -> None:
         return
     t = rows.thread(k, e.main_thread)
     computing = t.state == kinds.RUNNING and e.turn == kinds.TURN_EMIT and t.serialising == 0
-    fetching = t.state == kinds.WAITING and t.wait in (kinds.WAIT_SLEEP, kinds.WAIT_FETCH)
+    fetching = t.state == kinds.WAITING and t.wait in (
+        kinds.WAIT_SLEEP,
+        kinds.WAIT_FETCH,
+        kinds.WAIT_LOG,
+    )
     if not (computing or fetching):
         return
     source = rows.source(k, e.source)

@@ -30,7 +30,11 @@ def next_line_time(k: State, source_index: int) -> int:
         return min(time, source.origin)
     if source.kind == kinds.S_RATE:
         if source.rate_milli > 0:
-            time = min(time, source.origin + source.taken * 1_000_000_000_000 // source.rate_milli)
+            # In two steps, because taken lines times 10**12 would not fit into 64 bits.
+            scaled = source.taken * 1_000_000
+            after = scaled // source.rate_milli * 1_000_000
+            after += scaled % source.rate_milli * 1_000_000 // source.rate_milli
+            time = min(time, source.origin + after)
     elif source.kind == kinds.S_TRACE:
         turn = source.taken // source.arrivals
         at = rows.arrival(k, source.first_arrival + source.taken % source.arrivals).value

@@ -16,7 +16,7 @@ from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel import cpu, lifecycle, network, readers
 from storm_lab.emulator.kernel.main_loop import add_backlog
-from storm_lab.emulator.kernel.polling import charge_all_polls
+from storm_lab.emulator.kernel.polling import charge_all_polls, set_slowdown
 from storm_lab.emulator.plane import Loss, WindowSample
 from storm_lab.emulator.setup.flow import shares
 from storm_lab.emulator.setup.kernel_runner import KernelRunner
@@ -274,15 +274,21 @@ class DataPlane(KernelRunner):
 
     def sample(self, *, with_traffic: bool = True) -> WindowSample:
         """Return the counters since the previous sample; write the traffic and CPU rows."""
+        self._count_cpu()
+        return self._log.sample(self._kernel, with_traffic=with_traffic)
+
+    def _count_cpu(self) -> None:
+        """Count the CPU that polls and starting JVMs have used so far."""
         if self._kernel.cost[0].empty_turn > 0 or self._kernel.cost[0].room_poll > 0:
             charge_all_polls(self._state(), self._thread_count)
         for node in np.flatnonzero(self._kernel.node["starting"]):
             cpu.cpu_time(self._state(), int(node))
-        return self._log.sample(self._kernel, with_traffic=with_traffic)
 
     def set_node_speed(self, node: str, factor: float) -> None:
         """Slow a node down (factor below 1) or back to normal (1)."""
-        self._kernel.node[self._names.node_index[node]].fault_slowdown = round(1024 / factor)
+        row = self._kernel.node[self._names.node_index[node]]
+        self._set_slowdown(node, row.slowdown, round(1024 / factor))
+        self._apply_changes()
 
     def set_link(self, node_a: str, node_b: str, *, cut: bool = False, extra_delay_ns: int = 0) -> None:
         """Cut or delay the link between two nodes in both directions; without either, restore it."""
@@ -296,8 +302,9 @@ class DataPlane(KernelRunner):
         key = (topology_id, spout)
         tasks = [len(reader.tasks) for reader in self._names.readers.get(key, ())] or [1]
         rates = shares(round(rate_per_s / self._bundle.size * 1000), tasks)
+        begin = round(self._plans[topology_id].submit_s * NS_PER_S)
         for source, rate in enumerate(rates, start=self._names.source_index[key]):
-            readers.set_rate(self._state(), source, rate)
+            readers.set_rate(self._state(), source, rate, begin)
         self._apply_changes()
 
     def set_max_pending(self, topology_id: str, limit: int | None) -> None:
@@ -319,12 +326,18 @@ class DataPlane(KernelRunner):
             self._log.write_counts(k, self._next_count - self._count_window_ns, self.now_ns)
         self._write_rows()
         self._log.write_pending(k)
+        self._count_cpu()
         self._log.sample(k, with_traffic=False)
         self._log.write_placements()
 
     def _update_slowdown(self, node_id: str) -> None:
         slow = self._cost.slowdown(self._cluster.node(node_id), self._processes[node_id])
-        self._kernel.node[self._names.node_index[node_id]].slowdown = round(1024 * slow)
+        row = self._kernel.node[self._names.node_index[node_id]]
+        self._set_slowdown(node_id, round(1024 * slow), row.fault_slowdown)
+
+    def _set_slowdown(self, node_id: str, slowdown: int, fault_slowdown: int) -> None:
+        index = self._names.node_index[node_id]
+        set_slowdown(self._state(), index, slowdown, fault_slowdown, self._thread_count)
 
     def _start_callers(self) -> None:
         """Make the first calls of closed loops' callers."""

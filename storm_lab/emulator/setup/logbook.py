@@ -22,6 +22,8 @@ from storm_lab.model import Executor, Slot
 from storm_lab.tuplelog.buffer import Coded
 from storm_lab.tuplelog.recorder import Recorder
 
+_MOST_ATTEMPTS = np.iinfo(np.int16).max
+
 
 class Logbook:
     """Writes the rows of one run and keeps the counters of the current windows.
@@ -81,7 +83,7 @@ class Logbook:
                 "topology": Coded(rows["topology"], self._names.topologies),
                 "spout_task": k.task["id"][rows["task"]],
                 "line": rows["line"],
-                "attempt": rows["attempt"].astype(np.int16),
+                "attempt": np.minimum(rows["attempt"], _MOST_ATTEMPTS).astype(np.int16),
                 "emit_ns": rows["emitted"],
                 "complete_ns": np.where(done, rows["completed"], -1),
                 "outcome": Coded(rows["outcome"], kinds.OUTCOME_NAMES),

@@ -12,6 +12,7 @@ import numpy as np
 
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.plane import MOST_LINKS
 from storm_lab.emulator.setup import flow
 from storm_lab.emulator.setup.costs import cost_row, lognormal
 from storm_lab.emulator.setup.plan_check import check_plan
@@ -47,7 +48,8 @@ HIGH_WATERMARK = 16_777_216
 LOW_WATERMARK = 8_388_608
 # Default of storm.messaging.netty.buffer_size, bytes: socket buffers at either end of a connection.
 SOCKET_BUFFER = 5_242_880
-SPARE_CHANNELS = 64
+SPARE_CHANNELS = 2 * MOST_LINKS
+"""For links that are cut or delayed: one for each direction."""
 BURST_WIDTH = 64
 
 
@@ -102,7 +104,9 @@ def build(
     s.channels = channels
     s.timers = timers
     s.idle_width = kernel.idle.shape[1]
-    s.first_link_channel = channels - nodes - SPARE_CHANNELS
+    s.first_link_channel = nodes * (len(cluster.racks) + 1)
+    s.first_card_channel = s.first_link_channel + SPARE_CHANNELS
+    s.first_uplink_channel = s.first_card_channel + nodes
     s.task_pairs = len(kernel.traffic) // len(kinds.LOCALITY_NAMES)
     s.threads = threads
     s.burst_width = BURST_WIDTH
@@ -189,7 +193,8 @@ def _build_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: 
     racks = {rack: i for i, rack in enumerate(cluster.racks)}
     n, r = len(cluster.nodes), len(racks)
     nodes = records("node", n)
-    channels = records("channel", n * (r + 1) + SPARE_CHANNELS + n)
+    first_card = n * (r + 1) + SPARE_CHANNELS
+    channels = records("channel", first_card + n + (2 * n if cost.uplink_mbps > 0 else 0))
     for field in ("head", "tail", "held_head", "held_tail"):
         channels[field] = -1
     channels["node"] = channels["start"] = channels["finish"] = -1
@@ -218,7 +223,7 @@ def _build_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: 
         for rack in range(r):
             extra = 0.0 if rack == p.rack else cost.inter_rack_us
             channels[first + 1 + rack].latency = round((cost.lan_us + extra) * NS_PER_US)
-        channels[len(channels) - n + i].node = i
+        channels[first_card + i].node = i
     arrays["node"] = nodes
     arrays["rack"] = records("rack", r)
     arrays["channel"] = channels

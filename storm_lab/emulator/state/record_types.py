@@ -65,7 +65,9 @@ SCALARS = record(
     ("core_holder", I8),  # thread that keeps its core while it decides what to do next; -1: none
     ("burst_width", I8),  # rows of `burst` for each node
     ("task_pairs", I8),  # traffic counters for each locality
-    ("first_link_channel", I8),  # channels for single links are from here on up to s.channels - s.nodes
+    ("first_link_channel", I8),  # channels for single links are from here on up to the next
+    ("first_card_channel", I8),  # one for each node's card, as a receiver
+    ("first_uplink_channel", I8),  # limited uplinks: one for each node's way up, then one for its way down
     *each(I8, "threads", "max_root_rows", "max_execution_rows"),
     ("unread_high", I8),  # bytes that a 2.x worker has not read at which its senders stop writing
     ("unread_low", I8),

@@ -30,15 +30,20 @@ F = TypeVar("F", bound="type[Fault]")
 
 @dataclass
 class PlannedWorld:
-    """State of the cluster after the earlier entries of a plan, against which an entry is checked."""
+    """State of the cluster after the earlier entries of a plan, against which an entry is checked.
+
+    ``unrated``: topology and spout of each source that has no rate.
+    """
 
     cluster: Cluster
     topologies: Sequence[Topology]
     version: StormVersion
     duration_s: float
+    unrated: frozenset[tuple[str, str]] = frozenset()
     nodes_down: set[str] = field(default_factory=set)
     slots_killed: set[Slot] = field(default_factory=set)
     links_disturbed: set[frozenset[str]] = field(default_factory=set)
+    links_ever_disturbed: set[frozenset[str]] = field(default_factory=set)
     topologies_off: set[str] = field(default_factory=set)
     topologies_killed: set[str] = field(default_factory=set)
     daemons_down: set[str] = field(default_factory=set)

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.faults.fault import Fault, PlannedWorld, check_node, fault_kind
+from storm_lab.emulator.plane import MOST_LINKS
 from storm_lab.errors import unknown_name
 from storm_lab.model import Cluster
 from storm_lab.model.checks import check_number
@@ -139,8 +140,15 @@ class _LinkFault(Fault):
         return frozenset((self.node_a, self.node_b))
 
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse unknown nodes, or the same node twice."""
-        world.links_disturbed.add(self._link(world, entry))
+        """Refuse unknown nodes, the same node twice, or more links than a run can disturb."""
+        link = self._link(world, entry)
+        world.links_disturbed.add(link)
+        world.links_ever_disturbed.add(link)
+        if len(world.links_ever_disturbed) > MOST_LINKS:
+            message = f"a run can cut or delay {MOST_LINKS} links, and this is one more"
+            raise self.refusal(
+                entry, "node_b", message, "disturb fewer links, or kill nodes or racks instead"
+            )
 
 
 @fault_kind
