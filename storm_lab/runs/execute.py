@@ -21,7 +21,7 @@ from storm_lab.machine.places import runs_folder
 from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.play import play_description
-from storm_lab.runs.pool import Advance, Pool, TaskFailed, pass_on
+from storm_lab.runs.pool import Advance, Pool, TaskFailed
 from storm_lab.tuplelog import RunIdentity, RunRefused, RunWriter, open_run
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def play_all(
     spark: SparkSession | None = None,
     show_progress: bool = False,
     fresh: bool = False,
-    on_failure: Callable[[RunSpec, StormLabError], None] = pass_on,
+    failures: dict[str, str] | None = None,
     on_damage: Callable[[RunRefused], None] = lambda refusal: None,
     expected_s: Sequence[float] | None = None,
 ) -> tuple[PlayedRun, ...]:
@@ -104,12 +104,13 @@ def play_all(
         spark: session that plays each run as one task, instead of processes.
         show_progress: whether to draw a progress bar in a terminal.
         fresh: whether to play again the runs that exist.
-        on_failure: called with a run that is refused or fails, which is then left out of the result.
+        failures: receives the reason of each run that is refused or fails, by the run's name; such runs are
+            left out of the result.
         on_damage: called with a folder that exists but holds no complete run.
         expected_s: expected duration of each run, for the bar; by default all are equal.
 
     Raises:
-        StormLabError: without ``on_failure``, as `play` or `storm_lab.runs.spark_play.play_on_spark`.
+        StormLabError: without ``failures``, as `play` or `storm_lab.runs.spark_play.play_on_spark`.
             Runs that were complete by then are kept.
         KeyboardInterrupt: raised after all incomplete runs are removed.
     """
@@ -125,12 +126,13 @@ def play_all(
             on_damage(refusal)
         if fresh or refusal is not None:
             missing[run] = task
-    lost: set[str] = set()
+    lost = {} if failures is None else failures
     seconds: dict[str, float] = {}
 
     def fail(task: Task, error: StormLabError) -> None:
-        on_failure(task[0], error)
-        lost.add(task[1].run)
+        if failures is None:
+            raise error
+        lost[task[1].run] = str(error)
 
     if missing and spark is not None:
         from storm_lab.runs.spark_play import play_on_spark

@@ -18,13 +18,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from storm_lab.errors import StormLabError, UserError, refused_by_system
+from storm_lab.errors import UserError, refused_by_system
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.league.entrant import Entrant
 from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.machine.places import data_folder
 from storm_lab.pipeline.summary import metrics_of
-from storm_lab.runs.digest import identity_of, scalar, text_digest
+from storm_lab.runs.digest import scalar, text_digest
 from storm_lab.runs.execute import JOBS, play_all
 from storm_lab.runs.grid import Setting, Subject, settings_of
 from storm_lab.runs.live_constants import Constants, given_constants, on_machine
@@ -89,10 +89,6 @@ class Sweep:
             KeyboardInterrupt: runs that were complete by then are kept.
         """
         failures: dict[str, str] = {}
-
-        def note(spec: RunSpec, error: StormLabError) -> None:
-            failures[identity_of(spec).run] = str(error)
-
         spark = spark_that_finds(self.entrants) if on_spark else None
         played = play_all(
             self.specs,
@@ -101,7 +97,7 @@ class Sweep:
             spark=spark,
             show_progress=show_progress,
             fresh=fresh,
-            on_failure=note,
+            failures=failures,
         )
         if not played:
             message = f"every run of the sweep failed; the first error: {next(iter(failures.values()))}"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from storm_lab.errors import StormLabError, UserError
+from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.stage import stage_runs
@@ -77,21 +77,17 @@ class Tournament:
             KeyboardInterrupt: runs that are complete by then are kept.
         """
         failures: dict[str, str] = {}
-
-        def note(spec: RunSpec, error: StormLabError) -> None:
-            failures[identity_of(spec).run] = str(error).splitlines()[0]
-
-        by_case = self.specs()
-        specs = [spec for own in by_case.values() for spec in own]
+        specs = [spec for own in self.specs().values() for spec in own]
         spark = spark_that_finds(self.entrants) if on_spark else None
-        played = play_all(specs, jobs=jobs, spark=spark, show_progress=show_progress, on_failure=note)
+        played = play_all(specs, jobs=jobs, spark=spark, show_progress=show_progress, failures=failures)
+        reasons = {run: text.splitlines()[0] for run, text in failures.items()}
         if not played:
-            raise UserError(f"no run succeeded; first reason: {next(iter(failures.values()))}")
+            raise UserError(f"no run succeeded; first reason: {next(iter(reasons.values()))}")
         print(reused_by_variant(played), file=sys.stderr)
         folders = sorted({run.folder for run in played})
         names = (*METRICS, *TRAFFIC_METRICS)
         tables = metrics_of(folders, spark, names=names, show_progress=show_progress)
-        return self.with_answers(self.rows(tables, failures), jobs=jobs)
+        return self.with_answers(self.rows(tables, reasons), jobs=jobs)
 
     def rows(self, tables: MetricTables, failures: Mapping[str, str]) -> pd.DataFrame:
         """Make the rows of `play` from the metrics of all runs; ``failures`` says why the others failed."""

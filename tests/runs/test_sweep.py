@@ -16,6 +16,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.league.starter import write_starter
 from storm_lab.runs import grid
+from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import play_all
 from storm_lab.runs.grid import Setting, Subject, parse_axis, parse_seeds, settings_of
 from storm_lab.runs.live_constants import given_constants
@@ -236,9 +237,9 @@ def test_other_runs_continue_when_one_fails(tmp_path: Path, emulate: Callable[..
         tiny_runs.spec("bad", emulate),
         *(tiny_runs.spec("good", tiny_runs.quick, seed) for seed in (1, 2, 3)),
     ]
-    told = []
-    played = play_all(specs, home=tmp_path, jobs=1, on_failure=lambda spec, error: told.append(spec.variant))
-    assert told == ["bad"]
+    failures: dict[str, str] = {}
+    played = play_all(specs, home=tmp_path, jobs=1, failures=failures)
+    assert list(failures) == [identity_of(specs[0]).run]
     assert [run.spec.seed for run in played] == [1, 2, 3]
 
 
