@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.live.releases import Release, find_release
@@ -31,8 +30,9 @@ from storm_lab.machine.facts import usable_cores
 from storm_lab.model.machines import LIVE
 from storm_lab.runs.live_constants import read_costs
 from storm_lab.runs.live_record import EXPERIMENT, records_folder
+from storm_lab.runs.play import play_aside
 from storm_lab.runs.pool import Advance, Pool
-from storm_lab.tuplelog import Run, RunIdentity, RunRefused, RunWriter, open_run
+from storm_lab.tuplelog import Run, RunRefused, open_run
 
 SEEDS = (1, 2, 3)
 """Seeds with which the emulator plays each sitting."""
@@ -163,14 +163,8 @@ def costs_of(recorded: Iterable[Recorded], home: Path, given: Path | None = None
 def emulated(play: Recorded, seed: int, cost: CostModel) -> Iterator[RunTables]:
     """Emulate what was recorded and yield the tables."""
     spec = replace(as_played(play.describe(), cost), seed=seed)
-    name, version = play.sitting.name, str(spec.version)
-    identity = RunIdentity(EXPERIMENT, name, {}, seed, version, "", "", {}, spec.sample_every)
     with tempfile.TemporaryDirectory(prefix="storm-lab-") as scratch:
-        folder = Path(scratch) / identity.run
-        with RunWriter(folder, identity) as log:
-            outcome = Emulation(spec).run(log)
-            log.finish(duration_ns=outcome.duration_ns)
-        yield RunTables(open_run(folder), spec)
+        yield RunTables(play_aside(spec, EXPERIMENT, play.sitting.name, Path(scratch) / "run"), spec)
 
 
 Repeats = tuple[Sequence[Recorded], CostModel]

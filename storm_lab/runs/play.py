@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import singledispatch
+from pathlib import Path
 
 from storm_lab.emulator.control.decision_log import Decision
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.runs.pool import Advance
-from storm_lab.tuplelog import RunWriter, Status
+from storm_lab.tuplelog import Run, RunIdentity, RunWriter, Status, open_run
 
 
 @singledispatch
@@ -62,3 +63,12 @@ def last_move(decisions: Sequence[Decision]) -> int | None:
                 last = entry.time_ns
             assigned.add(entry.subject)
     return last
+
+
+def play_aside(spec: EmulationSpec, experiment: str, variant: str, folder: Path) -> Run:
+    """Play a description into a folder of its own, apart from the runs that are kept, and return the run."""
+    version = str(spec.version)
+    identity = RunIdentity(experiment, variant, {}, spec.seed, version, "", "", {}, spec.sample_every)
+    with RunWriter(folder, identity) as writer:
+        play_description(spec, writer, lambda share: None)
+    return open_run(folder)

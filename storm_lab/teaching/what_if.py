@@ -23,12 +23,12 @@ from storm_lab.league.reader_site import Site
 from storm_lab.model import MeasuredLoad, executors_of
 from storm_lab.reporting.figures.placement_map import placement_map
 from storm_lab.reporting.figures.style import LINES, About, foot, head, house_style, new_figure
-from storm_lab.runs.play import play_description
+from storm_lab.runs.play import play_aside
 from storm_lab.schedulers import SchedulingView, make_scheduler
 from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.baselines.given import GivenPlacement
 from storm_lab.schedulers.contract import Scheduler
-from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
+from storm_lab.tuplelog import Run
 
 POLICIES = ("default", "even", "rstorm", "tstorm", "random", "optimal")
 _LOADS: dict[str, MeasuredLoad] = {}
@@ -108,21 +108,7 @@ def _play(site: Site, scheduler: Scheduler[Any], scratch: Path) -> Run:
     spec = replace(
         site.spec(_PLAY_S), scheduler=scheduler, window_s=10.0, sample_every=1000, warm_up_s=_WARM_UP_S
     )
-    identity = RunIdentity(
-        experiment="what-if",
-        variant=scheduler.name,
-        parameters={},
-        seed=0,
-        storm_version=str(site.version),
-        code_digest="",
-        lock_digest="",
-        inputs={},
-        sample_every=spec.sample_every,
-    )
-    folder = scratch / "run"
-    with RunWriter(folder, identity) as writer:
-        play_description(spec, writer, lambda share: None)
-    return open_run(folder)
+    return play_aside(spec, "what-if", scheduler.name, scratch / "run")
 
 
 def _read_turn(run: Run, site: Site, offered: float, message: str) -> Turn:
