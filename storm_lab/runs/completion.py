@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import click
 from click.shell_completion import CompletionItem
@@ -10,24 +10,22 @@ from click.shell_completion import CompletionItem
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.papers.registry import experiments
 
-
-def _matching(known: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
-    """Completions among some names, each with its help."""
-    return [CompletionItem(name, help=what) for name, what in known if name.startswith(incomplete)]
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+"""Function that completes an incomplete text, as click calls it."""
 
 
-def complete_experiment(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Complete the name of an experiment; the help is its title."""
-    return _matching(((item.slug, item.title) for item in experiments()), incomplete)
+def _completer(known: Callable[[], Iterable[tuple[str, str]]]) -> Completer:
+    """Return the completion of some names, each with its help, which are read when a shell asks."""
+    return lambda context, parameter, incomplete: [
+        CompletionItem(name, help=what) for name, what in known() if name.startswith(incomplete)
+    ]
 
 
-def complete_claim(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Complete the name of a claim; the help is its statement."""
-    return _matching(((claim.id, claim.statement) for claim in load_claims().claims), incomplete)
+complete_experiment = _completer(lambda: ((item.slug, item.title) for item in experiments()))
+"""Complete the name of an experiment; the help is its title."""
+
+complete_claim = _completer(lambda: ((claim.id, claim.statement) for claim in load_claims().claims))
+"""Complete the name of a claim; the help is its statement."""
 
 
 def complete_suite(
