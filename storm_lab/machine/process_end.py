@@ -6,7 +6,10 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing import connection, parent_process
+from types import FrameType
 
 
 def end_with_parent(grace_s: float = 0.0) -> None:
@@ -45,3 +48,18 @@ def describe_exit_status(status: int) -> str:
 def is_sigterm(error: BaseException) -> bool:
     """Whether an exception was caused by SIGTERM, and not by code that raises or calls ``sys.exit``."""
     return isinstance(error, SystemExit) and error.code == 128 + signal.SIGTERM
+
+
+@contextmanager
+def signal_handled(
+    number: signal.Signals, handler: Callable[[int, FrameType | None], object] | signal.Handlers
+) -> Iterator[None]:
+    """Handle a signal by ``handler`` in this block; in a thread, to which no signal is sent, do nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)

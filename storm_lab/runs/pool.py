@@ -10,7 +10,6 @@ import os
 import pickle
 import signal
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +20,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from storm_lab.errors import StormLabError, UserError, exception_summary
-from storm_lab.machine.process_end import describe_exit_status, end_with_parent, is_sigterm
+from storm_lab.machine.process_end import describe_exit_status, end_with_parent, is_sigterm, signal_handled
 
 Advance = Callable[[float], None]
 """Called with the share of a task that is done, 0 to 1."""
@@ -94,7 +93,8 @@ class Pool(Generic[_Task, _Result]):
     def _start(self) -> _Pipe:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
-        with _interruptions_ignored(), _script_not_rerun(self._needs_script):
+        # The process must ignore Ctrl-C before it can do so itself.
+        with signal_handled(signal.SIGINT, signal.SIG_IGN), _script_not_rerun(self._needs_script):
             process = context.Process(target=_serve, args=(theirs, self._work), daemon=True)
             process.start()
         theirs.close()
@@ -165,19 +165,6 @@ class Pool(Generic[_Task, _Result]):
                 process.kill()
                 process.join()
                 pipe.close()
-
-
-@contextmanager
-def _interruptions_ignored() -> Iterator[None]:
-    """Start processes in this block with Ctrl-C ignored, before they can ignore it themselves."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ import pandas as pd
 from storm_lab.errors import StormLabError
 from storm_lab.league.entrant import Entrant
 from storm_lab.machine.places import project_root
+from storm_lab.machine.process_end import signal_handled
 from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import Task, is_complete_run, play, run_folder
@@ -85,7 +86,16 @@ def _job(tasks: Sequence[Task], home: Path, spark: SparkSession) -> dict[str, st
     )
     # Distributed one by one from a single partition, so that each run is a task.
     frame = spark.createDataFrame(rows).coalesce(1).repartition(len(tasks))
-    with _noted_interruption() as interrupted:
+    interruptions: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: FrameType | None) -> None:
+        """Note Ctrl-C, which Spark reports as an error of a cancelled job."""
+        interruptions.append(number)
+        if callable(before):
+            before(number, frame)
+
+    with signal_handled(signal.SIGINT, note) if callable(before) else nullcontext():
         try:
             answers = frame.mapInPandas(_played, "run string, error string").toArrow().to_pydict()
         except BaseException:
@@ -98,30 +108,10 @@ def _job(tasks: Sequence[Task], home: Path, spark: SparkSession) -> dict[str, st
             end = time.monotonic() + _GRACE_S
             while sum(map(remove_leftovers, folders)) and time.monotonic() <= end:
                 time.sleep(0.1)
-            if interrupted:
+            if interruptions:
                 raise KeyboardInterrupt from None
             raise
     return dict(zip(answers["run"], answers["error"], strict=True))
-
-
-@contextmanager
-def _noted_interruption() -> Iterator[list[int]]:
-    """Yield a list that is filled on Ctrl-C, which Spark reports as an error of a cancelled job."""
-    received: list[int] = []
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield received
-        return
-
-    def note(number: int, frame: FrameType | None) -> None:
-        received.append(number)
-        before(number, frame)
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield received
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _played(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
