@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from storm_lab.machine.facts import lines_of
+
 PERIOD_US = 20_000
 """Default period of quotas: 20 ms.
 
@@ -71,7 +73,7 @@ def hierarchies(mounts: Path = _MOUNTS, own: Path = _OWN) -> tuple[Hierarchy, ..
             version = 1
         else:
             version, path = 2, "/"
-            names = frozenset(" ".join(_lines(point / "cgroup.controllers")).split()) & frozenset(_V2)
+            names = frozenset(" ".join(lines_of(point / "cgroup.controllers")).split()) & frozenset(_V2)
         below = point / path.lstrip("/")
         folder = below if below.is_dir() else point
         if names and os.access(folder, os.W_OK):
@@ -242,7 +244,7 @@ def _enable_controllers(folder: Path, controllers: Iterable[str]) -> None:
 
 def _cgroup_mounts(mounts: Path) -> list[tuple[str, Path, list[str]]]:
     found = []
-    for line in _lines(mounts):
+    for line in lines_of(mounts):
         left, _, right = line.partition(" - ")
         kind, _, options = right.partition(" ")
         if kind in ("cgroup", "cgroup2"):
@@ -253,16 +255,8 @@ def _cgroup_mounts(mounts: Path) -> list[tuple[str, Path, list[str]]]:
 
 def _own_paths(own: Path) -> dict[str, str]:
     """Return the path of this process's group by controller; that of version 2 under the empty name."""
-    fields = (line.split(":", 2) for line in _lines(own))
+    fields = (line.split(":", 2) for line in lines_of(own))
     return {name: path for _, names, path in fields for name in names.split(",")}
-
-
-def _lines(file: Path) -> list[str]:
-    """Return the lines of a file; none if it cannot be read."""
-    try:
-        return file.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
 
 
 def _numbers(file: Path) -> dict[str, int]:

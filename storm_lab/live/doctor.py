@@ -26,6 +26,7 @@ from storm_lab.live.processes import NOBODYS_ADDRESS, listens
 from storm_lab.live.records import boot_id, places, processes_of, state_folder
 from storm_lab.live.releases import RELEASES
 from storm_lab.machine.doctor import Finding
+from storm_lab.machine.facts import values_of
 from storm_lab.machine.java import find_java
 from storm_lab.model.cluster import DEFAULT_PORTS
 
@@ -161,11 +162,10 @@ def check_ports() -> list[Finding]:
 
 def check_memory(meminfo: Path = Path("/proc/meminfo")) -> list[Finding]:
     """Check whether there is enough memory for a small cluster, in GB of 10^9 bytes."""
-    try:
-        lines = dict(line.split(":") for line in meminfo.read_text(encoding="ascii").splitlines())
-        free = int(lines["MemAvailable"].split()[0]) * 1024 / 1e9
-    except (OSError, ValueError, KeyError):
+    known = values_of(meminfo, "MemAvailable")
+    if not known:
         return [Finding("warn", "memory", "free memory is unknown on this system", "Linux is needed")]
+    free = int(known[0].split()[0]) * 1024 / 1e9
     text = f"{free:.1f} GB free; a cluster of two nodes takes about {CLUSTER_GB:g}"
     if free > CLUSTER_GB:
         return [Finding("ok", "memory", text)]

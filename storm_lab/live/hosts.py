@@ -15,7 +15,7 @@ from typing import Literal
 from storm_lab.errors import UserError
 from storm_lab.live.cgroups import PERIOD_US, CpuUse, Group
 from storm_lab.live.netns import RUN
-from storm_lab.machine.facts import usable_cores
+from storm_lab.machine.facts import usable_cores, values_of
 from storm_lab.model.checks import check_number
 from storm_lab.model.cluster import Cluster
 
@@ -126,7 +126,7 @@ def cpu_quotas(cluster: Cluster, options: HostOptions) -> dict[str, float]:
 
 def machine_mhz(cpuinfo: Path = _CPUINFO) -> float:
     """Return the clock of this machine's cores in MHz, as the kernel reports it; 2,000 if it does not."""
-    clocks = sorted(map(float, _cpuinfo_values("cpu MHz", cpuinfo)))
+    clocks = sorted(map(float, values_of(cpuinfo, "cpu MHz")))
     return clocks[len(clocks) // 2] if clocks else 2000.0
 
 
@@ -138,16 +138,7 @@ def machine_name() -> str:
 
 def processor() -> str:
     """Return the processor's name as the kernel reports it, or else the architecture's."""
-    return next(iter(_cpuinfo_values("model name", _CPUINFO)), platform.machine())
-
-
-def _cpuinfo_values(key: str, cpuinfo: Path) -> list[str]:
-    """Return what the kernel reports for each core under a key."""
-    try:
-        lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
-    return [line.partition(":")[2].strip() for line in lines if line.startswith(key)]
+    return next(iter(values_of(_CPUINFO, "model name")), platform.machine())
 
 
 def check_hosts(cluster: Cluster, options: HostOptions) -> None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from storm_lab.machine.facts import lines_of
 from storm_lab.model.cluster import Slot
 
 MARK = "STORM_LAB_LIVE"
@@ -158,11 +159,7 @@ def listens(pid: int, port: int, address: str | None = None) -> bool:
     """Return whether any process in the network of ``pid`` listens on a TCP port, at ``address`` if given."""
     wanted = f"{port:04X}"
     for name in ("tcp", "tcp6"):
-        try:
-            lines = (_PROC / str(pid) / "net" / name).read_text(encoding="ascii").splitlines()[1:]
-        except OSError:
-            continue
-        for fields in map(str.split, lines):
+        for fields in map(str.split, lines_of(_PROC / str(pid) / "net" / name)[1:]):
             host, _, number = fields[1].rpartition(":")
             if fields[3] == _LISTEN and number == wanted and (address is None or _holds(host, address)):
                 return True

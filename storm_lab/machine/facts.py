@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib import metadata
+from pathlib import Path
 
 
 def usable_cores() -> int:
@@ -22,3 +23,16 @@ def installed_version(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
+
+
+def lines_of(file: Path) -> list[str]:
+    """Lines of a file in which the kernel states facts; none if it cannot be read."""
+    try:
+        return file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def values_of(file: Path, key: str) -> list[str]:
+    """Values after the colons of the lines of such a file that begin with a key."""
+    return [line.partition(":")[2].strip() for line in lines_of(file) if line.startswith(key)]
