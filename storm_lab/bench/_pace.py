@@ -13,6 +13,7 @@ import pyarrow.parquet
 
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.experiments.experiment import RunSpec
+from storm_lab.model.grouped import grouped
 from storm_lab.papers.registry import experiments
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import is_complete_run, play, run_folder
@@ -56,12 +57,9 @@ def measure_largest() -> dict[str, dict[str, Any]]:
     chosen. Otherwise it is ``declared``, and the longest run with the highest rate, by the runs' parameters,
     was chosen.
     """
-    of_paper: dict[str, list[RunSpec]] = {}
-    for experiment in experiments():
-        of_paper.setdefault(experiment.paper, []).extend(experiment.runs(experiment.checked()))
     found: dict[str, dict[str, Any]] = {}
-    for paper, specs in of_paper.items():
-        if specs:
+    for paper, members in grouped(experiments(), lambda experiment: experiment.paper).items():
+        if specs := [spec for each in members for spec in each.runs(each.checked())]:
             spec, known_from = largest(specs)
             pace = {"virtual_seconds_per_second": pace_of(spec)}
             found[paper] = {"run": str(spec), "known_from": known_from, **pace}

@@ -28,6 +28,7 @@ from storm_lab.model import (
     Subscription,
     Topology,
 )
+from storm_lab.model.grouped import grouped
 from storm_lab.schedulers import SchedulingView, make_scheduler, scheduler_names
 
 SIZES = ((100, 10), (300, 30), (1000, 100), (3000, 300), (10_000, 1000))
@@ -86,9 +87,7 @@ def problem(executors: int, nodes: int, version: StormVersion) -> SchedulingView
     bare = SchedulingView(topologies, cluster, version)
     traffic: dict[tuple[Executor, Executor], float] = {}
     for topology in topologies:
-        stages: dict[str, list[Executor]] = {}
-        for executor in bare.executors[topology.id]:
-            stages.setdefault(executor.component, []).append(executor)
+        stages = grouped(bare.executors[topology.id], lambda executor: executor.component)
         for first, second in pairwise(stages.values()):
             for a, source in enumerate(first):
                 for b, target in enumerate(second):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from storm_lab.experiments.claim import number, with_unit
 from storm_lab.experiments.parameter import Parameter
+from storm_lab.model.grouped import grouped
 from storm_lab.papers.registry import experiments
 
 
@@ -65,12 +66,12 @@ def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, .
         for each in constants
         if each.fitted
     ]
-    inputs: dict[tuple[str, object], list[_Use]] = {}
-    for experiment in experiments():
-        for parameter in experiment.parameters:
-            if parameter.chosen_on:
-                uses = inputs.setdefault((parameter.name, parameter.default), [])
-                uses.append(_Use(parameter, experiment.slug, parameter.chosen_on))
+    uses = [
+        _Use(parameter, experiment.slug, parameter.chosen_on)
+        for experiment in experiments()
+        for parameter in experiment.parameters
+        if parameter.chosen_on
+    ]
     for experiment in experiments():
         known = {parameter.name: parameter for parameter in experiment.parameters}
         for trial in experiment.chosen:
@@ -79,8 +80,8 @@ def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, .
                 free = not isinstance(value, str) and name not in trial.indifferent
                 if trial.reading and trial.chosen_on and free:
                     changed = replace(known[name], default=value)
-                    use = _Use(changed, experiment.slug, trial.chosen_on, f"reading: {trial.label}. ")
-                    inputs.setdefault((name, value), []).append(use)
+                    uses.append(_Use(changed, experiment.slug, trial.chosen_on, f"reading: {trial.label}. "))
+    inputs = grouped(uses, lambda use: (use.parameter.name, use.parameter.default))
     return (*found, *map(_input, inputs.values()))
 
 

@@ -11,6 +11,7 @@ from storm_lab.errors import unknown_name
 from storm_lab.experiments.measurement import over_seeds
 from storm_lab.league.stage import EXPERIMENT as LEAGUE
 from storm_lab.league.stage import MIN_WINDOW_S
+from storm_lab.model.grouped import grouped
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.runs.digest import identity_of, scalar
 from storm_lab.runs.grid import Setting
@@ -194,10 +195,9 @@ def _metrics_by_run(tables: MetricTables | None) -> dict[str, list[dict[str, obj
         joined = joined.merge(frame[[*keys, *_UNITS[table]]], on=keys, how="left")
     joined = joined.fillna({"topology": ""})
     joined.loc[joined["status"] == UNSETTLED, list(METRICS)] = None
-    by_run: dict[str, list[dict[str, object]]] = {}
-    for row in joined.sort_values(["run", "topology"]).to_dict("records"):
-        by_run.setdefault(str(row["run"]), []).append({str(name): value for name, value in row.items()})
-    return by_run
+    rows = joined.sort_values(["run", "topology"]).to_dict("records")
+    named = ({str(name): value for name, value in row.items()} for row in rows)
+    return grouped(named, lambda row: str(row["run"]))
 
 
 def of_control(control: pd.DataFrame) -> pd.DataFrame:
