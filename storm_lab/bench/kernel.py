@@ -59,17 +59,13 @@ _MEMORY_MARKS_S = (200.0, 400.0)
 _MAX_STANDARD_ERRORS = 4.0
 
 
-class VoidComparisonError(StormLabError):
-    """The engines did not play the same model, so their speeds cannot be compared."""
-
-
 def compare_engines(model: Model, rounds: int, seconds: float) -> dict[str, object]:
     """Play the model alternately in kernel, C and SimPy; return speeds, ratios and common figures.
 
     Each turn plays ``seconds`` of virtual time in the kernel and in C, and a tenth of that in SimPy.
 
     Raises:
-        VoidComparisonError: latency, utilisation or events per root differ by more than sampling explains.
+        StormLabError: latency, utilisation or events per root differ by more than sampling explains.
         UserError: SimPy is not installed.
     """
     try:
@@ -129,7 +125,7 @@ def require_agreement(
     Utilisation and events per root tuple must agree within 1 %.
 
     Raises:
-        VoidComparisonError: they do not agree; names the figure and both values.
+        StormLabError: they do not agree; names the figure and both values.
     """
     a, b = (statistics.mean(p.latency_ms for p in ps) for ps in (ones, others))
     # Repeats of a deterministic engine are one sample, not many: its error does not shrink with them.
@@ -138,7 +134,7 @@ def require_agreement(
         statistics.mean(p.latency_error_ms for p in others),
     )
     if error > 0.03 * a:
-        raise VoidComparisonError(f"latency is not known well enough to compare: {a:.4g} +- {error:.2g} ms")
+        raise StormLabError(f"latency is not known well enough to compare: {a:.4g} +- {error:.2g} ms")
     _agree("mean complete latency in ms", one, a, other, b, _MAX_STANDARD_ERRORS * error)
     a, b = (statistics.mean(p.busy for p in ps) for ps in (ones, others))
     _agree("utilisation", one, a, other, b, 0.01 * a)
@@ -148,7 +144,7 @@ def require_agreement(
 
 def _agree(what: str, one: str, a: float, other: str, b: float, tolerance: float) -> None:
     if not abs(a - b) <= tolerance:
-        raise VoidComparisonError(f"{what} differs: {one} {a:.5g}, {other} {b:.5g}, allowed {tolerance:.2g}")
+        raise StormLabError(f"{what} differs: {one} {a:.5g}, {other} {b:.5g}, allowed {tolerance:.2g}")
 
 
 def measure_scale(models: Sequence[Model], rounds: int) -> list[dict[str, float]]:
@@ -239,7 +235,7 @@ def bench_kernel(rounds: int, seconds: float) -> dict[str, object]:
     """Measure all figures and print progress on stderr; the names of the fields contain the units.
 
     Raises:
-        VoidComparisonError: the engines did not agree.
+        StormLabError: the engines did not agree.
     """
     say = partial(click.echo, err=True)
     say("kernel, C and SimPy in turn")

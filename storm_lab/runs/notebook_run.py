@@ -40,10 +40,6 @@ _REPORT = "../index.html"
 _KEPT_TAGS = ("parameters", "injected-parameters", "prose")
 
 
-class NotebookFailed(StormLabError):
-    """A cell of a notebook raised an error that is not the user's mistake."""
-
-
 def execute_notebook(
     template: Path, executed: Path, parameters: Mapping[str, ParameterValue], digest: str
 ) -> float:
@@ -53,7 +49,7 @@ def execute_notebook(
 
     Raises:
         UserError: the user made a mistake; has the cell's message.
-        NotebookFailed: a cell failed otherwise, or an output names this machine.
+        StormLabError: a cell failed otherwise, or an output names this machine.
     """
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in parameters.items()}
     with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
@@ -64,7 +60,7 @@ def execute_notebook(
     clean(notebook)
     found = machine_traces(notebook)
     if found:
-        raise NotebookFailed(f"{template.name}: an output names this machine: {found[0]}")
+        raise StormLabError(f"{template.name}: an output names this machine: {found[0]}")
     published = executed.parent.parent == reports_folder()
     page = notebook_page(notebook, executed.stem, report=_REPORT if published else "")
     executed.parent.mkdir(parents=True, exist_ok=True)
@@ -98,9 +94,9 @@ def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
             if error.ename in _names_below(UserError):
                 raise UserError(error.evalue) from None
             if error.ename in _names_below(StormLabError):
-                raise NotebookFailed(f"{template.name}: {error.evalue}") from None
+                raise StormLabError(f"{template.name}: {error.evalue}") from None
             message = strip_ansi(str(error))  # type: ignore[no-untyped-call]
-            raise NotebookFailed(f"{template.name}, cell {error.exec_count}: {message}") from None
+            raise StormLabError(f"{template.name}, cell {error.exec_count}: {message}") from None
         except (DeadKernelError, RuntimeError, OSError) as error:
             known = isinstance(error, DeadKernelError) or any(
                 sign in str(error) for sign in ("Address already in use", "Kernel died")
@@ -108,7 +104,7 @@ def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
             if not known:
                 raise
             if attempt == _TRIES:
-                raise NotebookFailed(f"{template.name}: {error}") from error
+                raise StormLabError(f"{template.name}: {error}") from error
 
 
 def run_cells(template: Path, executed: Path, values: Mapping[str, Any], folder: Path) -> None:

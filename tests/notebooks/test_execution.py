@@ -8,11 +8,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from storm_lab.errors import UserError
+from storm_lab.errors import StormLabError, UserError
 from storm_lab.machine.places import DATA_VARIABLE, REPORTS_VARIABLE, WORKSPACE_FILE
 from storm_lab.runs import notebook_run as module
 from storm_lab.runs.notebook import is_current
-from storm_lab.runs.notebook_run import NotebookFailed, execute_notebook, machine_traces
+from storm_lab.runs.notebook_run import execute_notebook, machine_traces
 
 LEFT = [".executed.digest", "executed.html", "executed.ipynb", "notebook.css", "notebook.js"]
 
@@ -142,8 +142,9 @@ def test_a_mistake_of_the_user_is_raised_unchanged(tmp_path: Path, executed: Pat
 
 def test_a_failing_cell_leaves_the_previous_notebook_unchanged(twice: Twice, tmp_path: Path) -> None:
     executed = twice.copied(tmp_path)
-    with pytest.raises(NotebookFailed, match=r"template\.ipynb(.|\n)*ZeroDivisionError") as caught:
+    with pytest.raises(StormLabError, match=r"template\.ipynb(.|\n)*ZeroDivisionError") as caught:
         execute_notebook(template(tmp_path, "1 / 0"), executed, {}, "f")
+    assert caught.value.exit_code == 1
     assert "\x1b[" not in str(caught.value)
     assert executed.read_bytes() == twice.bytes[1][0]
     assert left(executed) == LEFT
@@ -151,7 +152,7 @@ def test_a_failing_cell_leaves_the_previous_notebook_unchanged(twice: Twice, tmp
 
 def test_an_output_that_names_this_machine_is_an_error(tmp_path: Path, executed: Path) -> None:
     path = template(tmp_path, "import pathlib; print(pathlib.Path.home() / 'secret')")
-    with pytest.raises(NotebookFailed, match="names this machine"):
+    with pytest.raises(StormLabError, match="names this machine"):
         execute_notebook(path, executed, {}, "d")
     assert left(executed) == []
 
