@@ -53,7 +53,7 @@ def figures(
     """
     found = experiment(slug)
     study = Study(found, found.parsed(parameters))
-    prepare([study], jobs=jobs, show_progress=True, say=lambda line: click.echo(line, err=True))
+    prepare([study], jobs=jobs, say=lambda line: click.echo(line, err=True))
     files = [str(path) for path in draw(study, formats or FORMATS, folder)]
     answer(as_json, files, "\n".join(files))
 

@@ -25,7 +25,7 @@ from storm_lab.live.suite.trust_tables import trust_lines
 from storm_lab.machine.options import answer, examples, json_option, param_option, print_json
 from storm_lab.machine.progress import progress_bar
 from storm_lab.papers.registry import experiment, experiments
-from storm_lab.runs.live_play import LiveTask, experiment_tasks, nearest_release, play_task, scene_task
+from storm_lab.runs.live_play import SCENES_NAME, LiveTask, experiment_tasks, nearest_release, play_task
 from storm_lab.runs.live_record import new_records_folder, plays, record_plays, records_folder
 from storm_lab.runs.live_trust import SEEDS, compare, costs_of, play_of, recorded_runs
 
@@ -92,8 +92,9 @@ def run(
     for name in names:
         if name in SCENES:
             release = requested or next(iter(RELEASES.values()))
+            spec = SCENES[name].describe(release.storm, mhz)
             plays = range(1, repeat + 1)
-            chosen.append((release, [scene_task(SCENES[name], play, release.storm, mhz) for play in plays]))
+            chosen.append((release, [LiveTask(SCENES_NAME, name, {}, play, spec) for play in plays]))
         elif name in slugs:
             found = experiment(name)
             checked = found.parsed(parameters)

@@ -19,7 +19,6 @@ from storm_lab.experiments.parameter import Parameters
 from storm_lab.live.java_build import read_sources
 from storm_lab.live.play import Stage, play_live, scaled
 from storm_lab.live.releases import RELEASES, Release
-from storm_lab.live.scenes import Scene
 from storm_lab.machine.places import runs_folder
 from storm_lab.model import StormVersion
 from storm_lab.runs.digest import PLAYING, library_digest, scalar
@@ -46,11 +45,6 @@ class LiveTask:
 
     def __str__(self) -> str:
         return f"{self.experiment}/{self.variant}, {self.seed}"
-
-
-def scene_task(scene: Scene, play: int, version: StormVersion, mhz: float) -> LiveTask:
-    """Task for one play of a scene, on a version of Storm and a clock; ``play`` is its number."""
-    return LiveTask(SCENES_NAME, scene.name, {}, play, scene.describe(version, mhz))
 
 
 def experiment_tasks(

@@ -68,14 +68,13 @@ def prepare(
     studies: Sequence[Study],
     *,
     jobs: int = JOBS,
-    show_progress: bool = False,
     fresh: bool = False,
     say: Say = lambda line: None,
     side_tasks: Mapping[int, Task] | None = None,
     on_side_progress: Callable[[int, float], None] = lambda place, share: None,
     on_side_failure: Callable[[int, StormLabError], None] = pass_on,
 ) -> Prepared:
-    """Play the missing runs of the studies, and compute the metrics that the studies read.
+    """Play the missing runs of the studies, and compute the metrics that they read; bars show the progress.
 
     ``side_tasks`` holds tasks for other processes, by the index of the study whose metrics they read. Each is
     done as soon as these exist, and no other metrics are computed. ``on_side_progress`` is called with that
@@ -93,7 +92,7 @@ def prepare(
     played = play_all(
         [spec for each in specs for spec in each],
         jobs=jobs,
-        show_progress=show_progress,
+        show_progress=True,
         fresh=fresh,
         on_damage=damaged,
         expected_s=[
@@ -120,7 +119,7 @@ def prepare(
             for place in side_tasks
         }
         what = "metrics and notebooks" if side_tasks else "metrics"
-        with progress_bar(_expected_after_s(studies, side_tasks, bool(missing)), show_progress, what) as show:
+        with progress_bar(_expected_after_s(studies, side_tasks, bool(missing)), True, what) as show:
 
             def advance(place: int, share: float) -> None:
                 show(place + 1, share)

@@ -122,7 +122,6 @@ def reproduce(
     prepared = prepare(
         studies,
         jobs=jobs,
-        show_progress=True,
         fresh=fresh,
         say=say,
         side_tasks={place: partial(_execute, planned[place]) for place in waiting},

@@ -106,7 +106,7 @@ def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool
     if costs := costs_together(chosen):
         _say(f"from scratch this takes {cost_text(costs, jobs)}")
     if no_notebooks:
-        prepare(chosen, jobs=jobs, show_progress=True, fresh=fresh, say=_say)
+        prepare(chosen, jobs=jobs, fresh=fresh, say=_say)
         return
     all_done = _reproduced(chosen, jobs, fresh)
     page = build_report()

@@ -168,7 +168,7 @@ class Study:
         # Imported here, because matplotlib is not needed to play runs.
         from storm_lab.reporting.figures.claim_distances import claim_distances
 
-        figure = claim_distances(verdicts, title="Claims: measured against printed")
+        figure = claim_distances(verdicts)
         if figure is not None:
             self.keep_figure(
                 figure,

@@ -16,12 +16,7 @@ from storm_lab.live.scenes import HERE, SCENES, chain
 from storm_lab.model import StormVersion
 from storm_lab.papers.registry import experiment
 from storm_lab.runs.live_command import live
-from storm_lab.runs.live_play import (
-    experiment_tasks,
-    live_identity,
-    nearest_release,
-    scene_task,
-)
+from storm_lab.runs.live_play import LiveTask, experiment_tasks, live_identity, nearest_release
 
 V2 = RELEASES["2.8.3"].storm
 
@@ -36,8 +31,8 @@ def test_an_experiment_is_played_with_its_version_or_the_next_newer_one(version:
 
 
 def test_plays_of_a_scene_have_their_own_names_and_are_marked_as_live():
-    scene = SCENES["light-1w"]
-    tasks = [scene_task(scene, play, V2, 2500.0) for play in (1, 2)]
+    spec = SCENES["light-1w"].describe(V2, 2500.0)
+    tasks = [LiveTask("live", "light-1w", {}, play, spec) for play in (1, 2)]
     names = [live_identity(task) for task in tasks]
     assert names[0].run != names[1].run
     assert {name.runtime for name in names} == {"live"}

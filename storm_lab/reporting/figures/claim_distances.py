@@ -59,7 +59,7 @@ class _Row:
         return (value - self.origin) / self.unit
 
 
-def claim_distances(verdicts: Sequence[Verdict], *, title: str = "") -> Figure | None:
+def claim_distances(verdicts: Sequence[Verdict]) -> Figure | None:
     """Draw the figure; None if no claim states a number that was measured. Orders are left out.
 
     A claim whose numbers are all exactly as printed takes one row. Hollow marks are other readings of what
@@ -92,7 +92,7 @@ def claim_distances(verdicts: Sequence[Verdict], *, title: str = "") -> Figure |
         legend = _legend(rows)
         beyond = " · arrows: beyond the axis" if any(map(_leaves, rows)) else ""
         note = "mean over seeds, line: 95 % interval · at the right: printed, measured" + beyond
-        finish(figure, title, note, legend=legend, columns=len(legend))
+        finish(figure, "Claims: measured against printed", note, legend=legend, columns=len(legend))
     return figure
 
 
