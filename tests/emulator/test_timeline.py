@@ -5,6 +5,7 @@ All costs are round numbers in microseconds, so that every instant can be added 
 
 from __future__ import annotations
 
+import pytest
 from scene import MS, SECOND, US, Scene, at_times, nodes, start_chain, together
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
@@ -71,21 +72,6 @@ def test_one_line_through_one_worker_of_storm_0_8() -> None:
     assert only(scene, "roots", "latency_ns") == done - emit
 
 
-def test_a_remote_hop_of_storm_0_8_adds_both_shared_threads_the_network_and_serialisation() -> None:
-    scene = play(V0_8_2, bolt_apart)
-    emit = 10 * MS + 120 * US
-    batch = (
-        emit + (3 + 5 + 40 + 5) * US
-    )  # send thread: the tuple is serialised, the init stays in the process
-    wire = batch + (3 + 7) * US  # transfer thread
-    received = wire + 200 * US + (3 + 8) * US  # receive thread
-    assert only(scene, "executions", "enqueue_ns") == received
-    begin = received + 3 * US
-    end = begin + (20 + 50 + 300 + 10) * US  # it is deserialised by the executor's own thread
-    assert only(scene, "executions", "start_ns") == begin
-    assert only(scene, "executions", "end_ns") == end
-
-
 def test_storm_2_has_no_send_thread_and_measures_latency_in_the_acker() -> None:
     scene = play(V2_8_8, together)
     emit = 10 * MS + 120 * US
@@ -99,34 +85,31 @@ def test_storm_2_has_no_send_thread_and_measures_latency_in_the_acker() -> None:
     assert only(scene, "roots", "latency_ns") == ack_done - init_done
 
 
-def test_a_remote_hop_of_storm_0_9_passes_a_network_thread_and_is_decoded_by_the_executor() -> None:
-    scene = play(V0_9_7, bolt_apart)
+@pytest.mark.parametrize(
+    ("version", "sent_us", "received_us", "executed_us"),
+    [
+        # The send thread serialises the tuple; the init, which follows it, stays in the process. The
+        # executor's own thread deserialises.
+        pytest.param(V0_8_2, 3 + 5 + 40 + 5, 3 + 8, 20 + 50 + 300 + 10, id="0.8"),
+        # A network thread precedes the receive thread.
+        pytest.param(V0_9_7, 3 + 5 + 40 + 5, 3 + 8 + 3, 20 + 50 + 300 + 10, id="0.9"),
+        # The network thread deserialises.
+        pytest.param(V1_0_6, 3 + 5 + 40 + 5, 3 + 8 + 50 + 3, 20 + 300 + 10, id="1"),
+        # The spout serialises, and the receive thread deserialises.
+        pytest.param(V2_8_8, 40, 3 + 8 + 50, 20 + 300 + 10, id="2"),
+    ],
+)
+def test_a_remote_hop_passes_shared_threads_and_the_network(
+    version: StormVersion, sent_us: int, received_us: int, executed_us: int
+) -> None:
+    scene = play(version, bolt_apart)
     emit = 10 * MS + 120 * US
-    wire = emit + (3 + 5 + 40 + 5) * US + (3 + 7) * US
-    received = wire + 200 * US + (3 + 8) * US + 3 * US  # network thread, then the receive thread
+    wire = emit + (sent_us + 3 + 7) * US  # then the transfer thread
+    received = wire + (200 + received_us) * US
     assert only(scene, "executions", "enqueue_ns") == received
     begin = received + 3 * US
-    assert only(scene, "executions", "end_ns") == begin + (20 + 50 + 300 + 10) * US
-
-
-def test_a_remote_hop_of_storm_1_is_decoded_by_the_network_thread() -> None:
-    scene = play(V1_0_6, bolt_apart)
-    emit = 10 * MS + 120 * US
-    wire = emit + (3 + 5 + 40 + 5) * US + (3 + 7) * US
-    received = wire + 200 * US + (3 + 8 + 50) * US + 3 * US
-    assert only(scene, "executions", "enqueue_ns") == received
-    begin = received + 3 * US
-    assert only(scene, "executions", "end_ns") == begin + (20 + 300 + 10) * US
-
-
-def test_a_remote_hop_of_storm_2_is_encoded_by_the_emitter_and_decoded_by_the_receive_thread() -> None:
-    scene = play(V2_8_8, bolt_apart)
-    emit = 10 * MS + 120 * US
-    wire = emit + 40 * US + (3 + 7) * US  # the spout serialises, the transfer thread sends
-    received = wire + 200 * US + (3 + 8 + 50) * US
-    assert only(scene, "executions", "enqueue_ns") == received
-    begin = received + 3 * US
-    assert only(scene, "executions", "end_ns") == begin + (20 + 300 + 10) * US
+    assert only(scene, "executions", "start_ns") == begin
+    assert only(scene, "executions", "end_ns") == begin + executed_us * US
 
 
 def test_a_sleep_inside_next_tuple_rounds_latency_up_to_its_end() -> None:
