@@ -15,7 +15,6 @@ import json
 import math
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -31,6 +30,7 @@ from storm_lab.bench import _kernel_c
 from storm_lab.bench._event_kinds import count_events
 from storm_lab.bench._kernel_model import NS_PER_S, EngineResult, Model, play_kernel, start
 from storm_lab.bench._pace import measure_largest, measure_pace
+from storm_lab.bench._program import output_of
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.machine.options import answer, json_option
 
@@ -79,7 +79,7 @@ def compare_engines(model: Model, rounds: int, seconds: float) -> dict[str, obje
     with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home:
         try:
             program = _kernel_c.build(Path(home))
-        except _kernel_c.NoCompilerError as error:
+        except StormLabError as error:
             program, reason = None, str(error)
         play_kernel(model, _WARM_NS, 2 * _WARM_NS)
         for turn in range(rounds):
@@ -210,25 +210,16 @@ def measure_starts() -> dict[str, float]:
 
 def measure_memory() -> dict[str, object]:
     """Measure resident memory after two lengths of run, with the log going to disk."""
-    short, long = _in_own_process(["memory", *map(str, _MEMORY_MARKS_S)], dict(os.environ))
+    short, long = _in_own_process(["memory", *map(str, _MEMORY_MARKS_S)])
     return {
         "memory_mb": {f"{mark:g}_s": mb for mark, mb in zip(_MEMORY_MARKS_S, (short, long), strict=True)},
         "memory_growth": None if short is None else long / short,
     }
 
 
-def _in_own_process(arguments: Sequence[str], environment: Mapping[str, str]) -> Any:
-    done = subprocess.run(
-        [sys.executable, "-m", "storm_lab.bench._kernel_parts", *arguments],
-        env=dict(environment),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise StormLabError(f"a part of the benchmark failed: {last}")
-    return json.loads(done.stdout.splitlines()[-1])
+def _in_own_process(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Any:
+    command = [sys.executable, "-m", "storm_lab.bench._kernel_parts", *arguments]
+    return json.loads(output_of(command, "a part of the benchmark", environment=environment).splitlines()[-1])
 
 
 def bench_kernel(rounds: int, seconds: float) -> dict[str, object]:

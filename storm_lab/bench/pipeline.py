@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,7 +23,7 @@ import click
 import numpy as np
 import pyarrow as pa
 
-from storm_lab.errors import StormLabError
+from storm_lab.bench._program import output_of
 from storm_lab.machine.facts import memory_bytes
 from storm_lab.machine.options import answer, json_option
 from storm_lab.tuplelog import Coded, Run, RunWriter, open_run
@@ -164,11 +163,7 @@ def measure(engine: str, folder: Path) -> dict[str, Any]:
 
 def _engine(name: str, folder: Path) -> str:
     command = [sys.executable, "-m", "storm_lab.bench._pipeline_engine", name, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise StormLabError(f"{name} failed: {last}")
-    return done.stdout
+    return output_of(command, name)
 
 
 def compare(engines: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ SHAPES = [
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         return _kernel_c.build(tmp_path_factory.mktemp("c"))
-    except _kernel_c.NoCompilerError as error:
+    except StormLabError as error:
         pytest.skip(str(error))
 
 
