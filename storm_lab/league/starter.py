@@ -8,6 +8,7 @@ from __future__ import annotations
 import keyword
 import re
 import sys
+from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -15,6 +16,7 @@ from string import Template
 import click
 
 from storm_lab.errors import UserError
+from storm_lab.machine.atomic_file import atomic_file
 from storm_lab.machine.options import Commands, answer, examples, json_option
 
 
@@ -47,7 +49,7 @@ def starter_files(name: str) -> dict[str, str]:
 
 
 def write_starter(name: str, folder: Path) -> tuple[Path, ...]:
-    """Write the files of a new scheduler; existing files are never overwritten.
+    """Write the files of a new scheduler, all or none; existing files are never overwritten.
 
     An existing ``pyproject.toml`` stays as it is and is not among the returned paths.
 
@@ -59,10 +61,10 @@ def write_starter(name: str, folder: Path) -> tuple[Path, ...]:
         if file != "pyproject.toml" and (folder / file).exists():
             remedy = "choose another name"
             raise UserError("already exists", field="file", value=str(folder / file), remedy=remedy)
-    folder.mkdir(parents=True, exist_ok=True)
     written = [folder / file for file in files if not (folder / file).exists()]
-    for path in written:
-        path.write_text(files[path.name], encoding="utf-8")
+    with ExitStack() as parts:
+        for path in written:
+            parts.enter_context(atomic_file(path)).write_text(files[path.name], encoding="utf-8")
     return tuple(written)
 
 

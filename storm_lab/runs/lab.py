@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from storm_lab.errors import UserError, refused_by_system
+from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.machine.options import answer, examples, json_option
 from storm_lab.machine.places import WORKSPACE_FILE, data_folder, workspace
 from storm_lab.runs.notebook import notebooks_folder
@@ -72,7 +72,7 @@ def init(folder: str, as_json: bool) -> None:
     ):
         home.mkdir(parents=True, exist_ok=True)
         if not place.exists():
-            place.write_text(_CONFIGURATION, encoding="utf-8")
+            write_atomic(place, _CONFIGURATION)
     kept = update_copies(notebooks_folder(), home / NOTEBOOKS)
     lines = [f"workspace: {home}"]
     lines += [f"kept, because you changed it: {NOTEBOOKS}/{path}" for path in kept]
@@ -140,15 +140,14 @@ def update_copies(templates: Path, folder: Path) -> list[str]:
             copy, newest = folder / name, file_sha256(template)
             present = file_sha256(copy) if copy.is_file() else None
             if present in (None, made_from.get(name)):
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(template, copy)
+                write_atomic(copy, template.read_bytes())
                 _trust(copy)
                 made_from[name] = newest
             elif present == newest:
                 made_from[name] = newest
             elif made_from.get(name) != newest:
                 kept.append(name)
-        (folder / _TEMPLATE_DIGESTS_FILE).write_text(json.dumps(made_from, indent=1) + "\n", encoding="utf-8")
+        write_atomic(folder / _TEMPLATE_DIGESTS_FILE, json.dumps(made_from, indent=1) + "\n")
     return kept
 
 

@@ -27,6 +27,7 @@ from storm_lab.schedulers import (
 )
 from storm_lab.schedulers.contract import NoParameters
 from storm_lab.schedulers.scheduler_file import scheduler_of
+from tests.machine.full_disk import full_disk
 
 
 def test_the_starter_keeps_the_contract_and_is_found(folder: Path) -> None:
@@ -58,6 +59,13 @@ def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "pyproject.toml").read_text() == "mine"
     with pytest.raises(UserError, match="already exists"):
         write_starter("my-idea", tmp_path)
+
+
+def test_files_that_do_not_fit_on_the_disk_leave_nothing_behind(tmp_path: Path) -> None:
+    room = len(starter_files("my-idea")["my_idea.py"]) - 1
+    with full_disk(room), pytest.raises(OSError, match="File too large"):
+        write_starter("my-idea", tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from nbformat.sign import NotebookNotary
 
 from storm_lab.errors import UserError
 from storm_lab.runs.lab import init, update_copies, without_announcements
+from tests.machine.full_disk import full_disk
 
 
 def _notebook(text: str) -> str:
@@ -84,6 +85,15 @@ def test_a_folder_that_cannot_be_written_is_refused(templates: Path, tmp_path: P
     (tmp_path / "lab").write_text("a file")
     with pytest.raises(UserError, match="working copies cannot be written"):
         update_copies(templates, tmp_path / "lab")
+
+
+def test_a_copy_that_does_not_fit_on_the_disk_is_made_at_the_next_start(
+    templates: Path, tmp_path: Path
+) -> None:
+    with full_disk(100), pytest.raises(UserError, match="working copies cannot be written"):
+        update_copies(templates, tmp_path / "lab")
+    assert update_copies(templates, tmp_path / "lab") == []
+    assert (tmp_path / "lab" / "quickstart.ipynb").read_text() == _notebook("one")
 
 
 def test_announcements_of_jupyterlab_are_disabled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
