@@ -49,6 +49,9 @@ data = "data"
 reports = "reports"
 """
 
+_OTHER_WORKSPACE = "make the workspace in a folder that you may write to, on a disk with room"
+_OTHER_DATA = "set STORM_LAB_DATA to a folder that you may write to, on a disk with room"
+
 
 @click.command("init", epilog=examples("storm-lab init my_lab", "storm-lab init ."))
 @click.argument("folder", metavar="FOLDER", type=click.Path())
@@ -68,7 +71,7 @@ def init(folder: str, as_json: bool) -> None:
         "a workspace cannot be created there",
         field="folder",
         value=str(home),
-        remedy="choose a folder that you may write to",
+        remedy=_OTHER_WORKSPACE,
     ):
         home.mkdir(parents=True, exist_ok=True)
         if not place.exists():
@@ -89,7 +92,8 @@ def lab(context: click.Context) -> NoReturn:
     """Open JupyterLab on working copies of the notebooks; further options go to JupyterLab."""
     home = workspace()
     folder = home / NOTEBOOKS if home else data_folder() / "lab"
-    kept = update_copies(notebooks_folder(), folder)
+    # A workspace's copies do not depend on STORM_LAB_DATA.
+    kept = update_copies(notebooks_folder(), folder, remedy=_OTHER_WORKSPACE if home else _OTHER_DATA)
     click.echo(f"notebooks: working copies in {folder}; the templates are not changed", err=True)
     for path in kept:
         click.echo(f"kept, because you changed it: {path} (delete it to get the newer one)", err=True)
@@ -110,7 +114,7 @@ def without_announcements(folder: Path) -> dict[str, str]:
     with refused_by_system(
         "JupyterLab's settings cannot be written there",
         field=str(folder),
-        remedy="set STORM_LAB_DATA to a folder that you may write to",
+        remedy=_OTHER_DATA,
     ):
         for name, settings in files.items():
             path = folder / name
@@ -120,16 +124,16 @@ def without_announcements(folder: Path) -> dict[str, str]:
     return {**os.environ, "JUPYTER_CONFIG_PATH": os.pathsep.join(places)}
 
 
-def update_copies(templates: Path, folder: Path) -> list[str]:
+def update_copies(templates: Path, folder: Path, *, remedy: str = _OTHER_WORKSPACE) -> list[str]:
     """Update the copies and return the paths of changed ones whose template is newer.
 
-    Raises `UserError` if the folder is not writable.
+    Raises `UserError` with the ``remedy`` if they cannot be written.
     """
     kept = []
     with refused_by_system(
         "working copies cannot be written there",
         field=str(folder),
-        remedy="set STORM_LAB_DATA to a folder that you may write to",
+        remedy=remedy,
     ):
         folder.mkdir(parents=True, exist_ok=True)
         made_from: dict[str, str] = {}

@@ -96,6 +96,18 @@ def test_a_copy_that_does_not_fit_on_the_disk_is_made_at_the_next_start(
     assert (tmp_path / "lab" / "quickstart.ipynb").read_text() == _notebook("one")
 
 
+def test_a_workspace_that_does_not_fit_on_the_disk_is_refused_without_naming_a_variable_that_it_ignores(
+    tmp_path: Path,
+) -> None:
+    with full_disk(1000):
+        said = CliRunner().invoke(init, [str(tmp_path / "mine")])
+    assert isinstance(said.exception, UserError)
+    assert str(tmp_path / "mine" / "notebooks") in str(said.exception)
+    assert (
+        said.exception.remedy == "make the workspace in a folder that you may write to, on a disk with room"
+    )
+
+
 def test_announcements_of_jupyterlab_are_disabled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path / "mine"))
     settings = without_announcements(tmp_path / "settings")["JUPYTER_CONFIG_PATH"]
