@@ -187,6 +187,9 @@ def compare(
 
     A and B are given as in the league. The exit status is 0 whatever the result.
     """
+    if one == other:
+        remedy = "give another one, or other settings of it, such as tstorm:gamma=1.8"
+        raise UserError("A and B are the same scheduler", field="B", value=other, remedy=remedy)
     entrants = field((one, other), ())
     cases = suite(suite_name, only=only, instances=instances, seed=suite_seed, duration_s=duration_s)
     machine = given_constants(constants)
