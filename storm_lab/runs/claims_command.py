@@ -74,7 +74,7 @@ def claims(
     ]
     if as_json:
         print_json(rows)
-    elif claim is None:
+    elif claim is None or not rows:
         click.echo(verdict_table(chosen, "no claim matches all of these"))
     else:
         click.echo(_story(rows[0]))

@@ -276,8 +276,9 @@ def test_a_run_without_claims_of_its_own_says_why(
     assert out == f"{why}\n\nnotebook: {tmp_path / 'a.html'}\n"
 
 
-def test_a_message_replaces_the_table_if_no_claim_matches(storm_lab: Program) -> None:
-    _, out, _ = storm_lab("claims", "--paper", "T-Storm", "--experiment", "nstorm-worst-case")
+@pytest.mark.parametrize("more", [["--experiment", "nstorm-worst-case"], ["nstorm-rebalance-min"]])
+def test_a_message_replaces_the_answer_if_no_claim_matches(storm_lab: Program, more: list[str]) -> None:
+    _, out, _ = storm_lab("claims", "--paper", "T-Storm", *more)
     assert out == "no claim matches all of these\n"
 
 
