@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,6 +27,8 @@ from storm_lab.runs.own_constants import OwnConstants
 
 SCHEMA = "machine/1"
 FILE_NAME = "constants.json"
+
+_GENERATION = re.compile(rf"[0-9]{{1,4}}(\.[0-9]{{1,4}})+({re.escape(C1_ONLY)})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +104,11 @@ def read_constants(path: Path) -> MachineConstants:
     """
     remedy = "write one with storm-lab calibrate --live"
     try:
+        # A device, such as /dev/zero, has no end.
+        if path.exists() and not path.is_file():
+            raise UserError("is not a regular file", field="constants", value=str(path), remedy=remedy)
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         message = f"the constants cannot be read: {error}"
         raise UserError(message, field="constants", value=str(path), remedy=remedy) from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
@@ -111,25 +117,45 @@ def read_constants(path: Path) -> MachineConstants:
     generations = document.get("generations")
     if not isinstance(generations, dict) or not generations:
         raise UserError("the file has no generations", field="generations", value=str(path), remedy=remedy)
+    machine = document.get("machine", {})
+    if not isinstance(machine, dict):
+        raise UserError("must be a JSON object", field="machine", value=machine, remedy=remedy)
     values = {name: _values(name, each) for name, each in generations.items()}
-    scenes = {name: tuple(map(str, each.get("scenes", ()))) for name, each in generations.items()}
-    found = MachineConstants(values, scenes, dict(document.get("machine", {})))
+    scenes = {name: _scenes(name, each.get("scenes", [])) for name, each in generations.items()}
     for name in values:
         # The cost model checks the ranges.
-        replace(CostModel(), **found.constants[name])
-    return found
+        replace(CostModel(), **values[name])
+    return MachineConstants(values, scenes, machine)
 
 
 def _values(generation: str, part: object) -> dict[str, float]:
     known = {constant.name for constant in constants_of(CostModel())}
     given = part.get("constants") if isinstance(part, dict) else None
-    if not isinstance(given, dict) or not generation.removesuffix(C1_ONLY).replace(".", "").isdigit():
-        raise UserError("not a generation with constants", field="generations", value=generation)
-    for name, value in given.items():
-        check_known("constant", name, known, "the cost model", field=f"generations.{generation}")
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise UserError("must be a number", field=f"generations.{generation}.{name}", value=value)
-    return {name: float(value) for name, value in given.items()}
+    if not isinstance(given, dict) or _GENERATION.fullmatch(generation) is None:
+        remedy = 'write for example "2.8": {"constants": {"wake_us": 50}}'
+        message = "not a generation with constants"
+        raise UserError(message, field="generations", value=generation, remedy=remedy)
+    return {name: _number(generation, name, value, known) for name, value in given.items()}
+
+
+def _number(generation: str, name: str, value: object, known: set[str]) -> float:
+    check_known("constant", name, known, "the cost model", field=f"generations.{generation}")
+    field, remedy = f"generations.{generation}.{name}", "write a number such as 50"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UserError("must be a number", field=field, value=value, remedy=remedy)
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise UserError("is too large", field=field, value=value, remedy=remedy) from error
+
+
+def _scenes(generation: str, given: object) -> tuple[str, ...]:
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+        remedy = "leave it out, or list the names of scenes"
+        raise UserError(
+            "must be a list of texts", field=f"generations.{generation}.scenes", value=given, remedy=remedy
+        )
+    return tuple(given)
 
 
 def read_costs(home: Path, given: Path | None = None) -> dict[str, CostModel]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 
 import pytest
 
 from storm_lab.emulator.cost import CostModel
+from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.example_site import example_site
 from storm_lab.model import StormVersion
@@ -89,3 +91,35 @@ def test_a_cost_model_keeps_its_other_constants(machine: MachineConstants) -> No
     before = CostModel(look_us=7.0)
     after = machine.cost(StormVersion((0, 9, 2)), before)
     assert (after.wake_us, after.look_us) == (77.0, 7.0)
+
+
+def _file(generations: object, machine: object) -> str:
+    return json.dumps({"schema": "machine/1", "machine": machine, "generations": generations})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (_file({"2.8": {"constants": {}}}, 5), "machine = 5: must be a JSON object"),
+        (_file({"2.8": {"constants": {}}}, ["ab"]), "machine = ['ab']: must be a JSON object"),
+        (_file({"2.8": {"constants": {}, "scenes": None}}, {}), "generations.2.8.scenes"),
+        (_file({"2.8": {"constants": {}, "scenes": "one"}}, {}), "generations.2.8.scenes = 'one'"),
+        (_file({"2.8": {"constants": {"wake_us": 10**400}}}, {}), "generations.2.8.wake_us = 1000"),
+        (_file({"\u00b2": {"constants": {}}}, {}), "generations = '\u00b2': not a generation"),
+        (_file({".9": {"constants": {}}}, {}), "generations = '.9': not a generation"),
+        (_file({"2-c1": {"constants": {}}}, {}), "generations = '2-c1': not a generation"),
+        ("[" * 100_000, "the constants cannot be read"),
+    ],
+)
+def test_a_file_that_holds_no_machines_constants_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "odd.json"
+    path.write_text(text)
+    with pytest.raises(UserError) as refused:
+        read_constants(path)
+    assert said in str(refused.value) and refused.value.remedy
+
+
+def test_a_device_is_not_read_as_a_file_of_constants() -> None:
+    # Unlike /dev/zero, this one has an end: a mistake here must not fill the memory.
+    with pytest.raises(UserError, match="constants = '/dev/null': is not a regular file; write one with"):
+        read_constants(Path("/dev/null"))
