@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -216,7 +217,11 @@ def check_parameters(declared: Iterable[Parameter], given: Mapping[str, object],
 
 
 def read_values(declared: Iterable[Parameter], texts: Iterable[str], owner: str) -> dict[str, ParameterValue]:
-    """Parse ``name=value`` texts; `UserError`: no ``=``, a name twice, or as `check_parameters`."""
+    """Parse ``name=value`` texts.
+
+    Raises `UserError` for a text without ``=``, a name twice or a file that is a device, or as
+    `check_parameters`.
+    """
     known = {parameter.name: parameter for parameter in declared}
     given: dict[str, ParameterValue] = {}
     for text in texts:
@@ -228,4 +233,16 @@ def read_values(declared: Iterable[Parameter], texts: Iterable[str], owner: str)
         if name in given:
             raise UserError("is given twice", field=f"parameter {name}", remedy="give it once")
         given[name] = known[name].parsed(value.strip())
+        if known[name].is_file and given[name] not in known[name].choices:
+            _check_no_device(name, Path(value.strip()))
     return given
+
+
+def _check_no_device(name: str, path: Path) -> None:
+    # Some devices, such as /dev/zero, have no end.
+    with suppress(OSError):
+        if path.is_char_device() or path.is_block_device() or path.is_fifo():
+            remedy = "give the path of a file"
+            raise UserError(
+                "is not a regular file", field=f"parameter {name}", value=str(path), remedy=remedy
+            )

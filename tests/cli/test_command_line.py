@@ -200,6 +200,7 @@ def test_a_run_counts_as_existing_only_if_it_is_undamaged(
         (("run", "tstorm-word-count", "-p", "duration_s=nan"), ["duration_s", "finite"]),
         (("run", "tstorm-word-count", "-p", "workers=1", "-p", "workers=2"), ["workers", "given twice"]),
         (("run", "tstorm-word-count", "-p", "text=gone.txt"), ["gone.txt", "no such file"]),
+        (("run", "tstorm-word-count", "-p", "text=/dev/null"), ["'/dev/null'", "not a regular file", "path"]),
         (("run", "tstorm-word-count", "--jobs", "0"), ["jobs"]),
         (("report", "--nonsense"), ["--nonsense"]),
         (("run",), ["EXPERIMENT"]),
