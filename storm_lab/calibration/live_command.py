@@ -16,6 +16,7 @@ from storm_lab.live.records import Place
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.compare import FACTORS, median_factor
 from storm_lab.live.suite.scene import C1_ONLY
+from storm_lab.machine.atomic_file import check_folder
 from storm_lab.runs.live_constants import FILE_NAME, MachineConstants, read_constants
 from storm_lab.runs.live_record import plays, record_plays
 from storm_lab.runs.live_trust import Recorded, recorded_runs
@@ -30,6 +31,7 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, job
     generations = [find_release(text).generation for text in versions]
     if not out.absolute().parent.is_dir():
         raise UserError("the folder does not exist", field="--out", value=str(out), remedy="create it first")
+    check_folder(out.absolute().parent, field="--out")
     with ExitStack() as scratch:
         home = records
         if home is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from storm_lab.machine.atomic_file import check_folder
 from storm_lab.machine.options import answer, examples, jobs_option, json_option, param_option
 from storm_lab.machine.places import variables
 from storm_lab.papers.registry import experiment
@@ -53,6 +54,7 @@ def figures(
     """
     found = experiment(slug)
     study = Study(found, found.parsed(parameters))
+    check_folder(folder, field="to")
     prepare([study], jobs=jobs, say=lambda line: click.echo(line, err=True))
     files = [str(path) for path in draw(study, formats or FORMATS, folder)]
     answer(as_json, files, "\n".join(files))

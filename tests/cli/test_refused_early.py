@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
+from storm_lab.calibration.command import calibrate
 from storm_lab.errors import UserError
+from storm_lab.runs.figures_command import figures
 from storm_lab.tournament.commands import compare
 from storm_lab.tournament.tournament import Tournament
 
@@ -19,3 +23,22 @@ def test_a_scheduler_is_not_compared_with_itself(monkeypatch: pytest.MonkeyPatch
     said = CliRunner().invoke(compare, ["tstorm", "tstorm"])
     assert isinstance(said.exception, UserError)
     assert str(said.exception).startswith("B = 'tstorm': A and B are the same scheduler; give another one")
+
+
+def test_a_folder_that_takes_no_figures_is_refused_before_the_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storm_lab.runs.figures_command.prepare", _plays)
+    (tmp_path / "file").write_text("")
+    said = CliRunner().invoke(figures, ["tstorm-word-count", "--to", str(tmp_path / "file" / "below")])
+    assert isinstance(said.exception, UserError)
+    assert f"to = '{tmp_path / 'file' / 'below'}': the results cannot be written" in str(said.exception)
+
+
+def test_a_folder_that_takes_no_constants_is_refused_before_storm_plays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("storm_lab.calibration.live_command.record_plays", _plays)
+    said = CliRunner().invoke(calibrate, ["--live", "--out", "/proc/mine.json"])
+    assert isinstance(said.exception, UserError)
+    assert "--out = '/proc': the results cannot be written" in str(said.exception)
