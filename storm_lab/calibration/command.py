@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from storm_lab.calibration.constants_file import constants_path, write_fit
 from storm_lab.calibration.evaluation import Evaluation, code_digest
@@ -13,6 +14,7 @@ from storm_lab.calibration.search import Ranges, search, steps_of
 from storm_lab.calibration.target import targets
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
+from storm_lab.errors import UserError
 from storm_lab.machine.atomic_file import check_folder
 from storm_lab.machine.options import examples, jobs_option
 from storm_lab.machine.progress import progress_bar
@@ -29,6 +31,20 @@ def fitted_ranges() -> Ranges:
     return {c.name: (c.low, c.high) for c in constants_of(CostModel()) if c.fitted}
 
 
+def _refuse_options_without_effect(live: bool) -> None:
+    """Refuse options that were given although only the other kind of calibration reads them."""
+    context = click.get_current_context()
+    others = ("--rounds", "--seed") if live else ("--version", "--records", "--out")
+    problem = "has no effect with --live" if live else "has no effect without --live"
+    remedy = "leave it out" if live else "add --live, or leave it out"
+    for option in context.command.params:
+        name = str(option.name)
+        if option.opts[0] in others and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            given = context.params[name]
+            value = ", ".join(given) if isinstance(given, tuple) else str(given)
+            raise UserError(problem, field=option.opts[0], value=value, remedy=remedy)
+
+
 @click.command(
     epilog=examples(
         "storm-lab calibrate",
@@ -38,10 +54,18 @@ def fitted_ranges() -> Ranges:
     )
 )
 @click.option(
-    "--rounds", default=3, show_default=True, type=click.IntRange(0, 50), help="Rounds of the search."
+    "--rounds",
+    default=3,
+    show_default=True,
+    type=click.IntRange(0, 50),
+    help="Without --live: rounds of the search.",
 )
 @click.option(
-    "--seed", default=1, show_default=True, type=click.IntRange(0, 2**31 - 1), help="Seed of the emulations."
+    "--seed",
+    default=1,
+    show_default=True,
+    type=click.IntRange(0, 2**31 - 1),
+    help="Without --live: seed of the emulations.",
 )
 @jobs_option
 @click.option("--live", is_flag=True, help="Fit to real Storm on this machine; takes some minutes.")
@@ -73,6 +97,7 @@ def calibrate(
     With --live it fits what depends on the machine: real Storm plays for five minutes, and the constants go
     into a file of their own.
     """
+    _refuse_options_without_effect(live)
     if live:
         # Only --live needs real Storm.
         from storm_lab.calibration.live_command import calibrate_live

@@ -82,6 +82,26 @@ def test_a_folder_that_takes_no_constants_is_refused_before_anything_is_played(
     assert "name a folder" in str(said.exception)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("--out mine.json", "--out = 'mine.json': has no effect without --live; add --live, or leave it out"),
+        ("--records .", "--records = '.': has no effect without --live"),
+        ("--version 2.8 --version 0.9", "--version = '2.8, 0.9': has no effect without --live"),
+        ("--live --rounds 3", "--rounds = '3': has no effect with --live; leave it out"),
+        ("--live --seed 2", "--seed = '2': has no effect with --live"),
+    ],
+)
+def test_options_of_the_other_kind_of_calibration_are_refused(
+    data: Path, monkeypatch: pytest.MonkeyPatch, given: str, said: str
+) -> None:
+    monkeypatch.setattr("storm_lab.calibration.command.Evaluation", Played)
+    monkeypatch.setattr("storm_lab.calibration.live_command.calibrate_live", Played)
+    refused = CliRunner().invoke(calibrate, given.split())
+    assert isinstance(refused.exception, UserError)
+    assert str(refused.exception).startswith(said)
+
+
 def test_the_calibrated_cost_is_of_the_last_calibration_else_of_the_packages(data: Path) -> None:
     assert calibrated_cost() == calibrated_cost(shipped_constants())
     place = data / "calibration" / "constants.json"
