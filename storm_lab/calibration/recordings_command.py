@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from tqdm import tqdm
 
 from storm_lab.calibration.steady import steady_rates
 from storm_lab.emulator.cost import CostModel
+from storm_lab.errors import UserError
 from storm_lab.machine.options import examples, json_option
 from storm_lab.papers.rstorm.recording import PACKAGED, Recordings, load_recordings
 
@@ -43,6 +45,20 @@ def predicted_runs(recordings: Recordings, seed: int) -> Iterator[Row]:
         }
 
 
+def _loaded(file: str) -> Recordings:
+    """Load a file as `load_recordings` does, but refuse devices, which may have no end, and deep nesting."""
+    # Not in `load_recordings`, because runs get their names from its code.
+    try:
+        if file != PACKAGED and Path(file).exists() and not Path(file).is_file():
+            raise UserError(
+                "is not a regular file", field="recordings", value=file, remedy="give a JSON file"
+            )
+        return load_recordings(file)
+    except (OSError, RecursionError) as error:
+        message = f"the recordings cannot be read: {error}"
+        raise UserError(message, field="recordings", value=file, remedy="give a JSON file") from error
+
+
 @click.command(
     name="recordings", epilog=examples("storm-lab recordings", "storm-lab recordings my_cluster.json --json")
 )
@@ -57,7 +73,7 @@ def recordings(file: str, as_json: bool, seed: int) -> None:
     FILE has the form of storm_lab/papers/rstorm/recordings.json: topologies, what their components do, where
     their executors ran, and mean rates in tuples per 10 s where they were recorded.
     """
-    known = load_recordings(file)
+    known = _loaded(file)
     for name in known.left_out:
         click.echo(f"extra run {name} is skipped: its topology is unknown", err=True)
     bar = tqdm(predicted_runs(known, seed), total=len(known.runs), disable=None, file=sys.stderr, leave=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -103,3 +104,17 @@ def test_a_file_that_holds_no_recordings_is_one_line(tmp_path: Path) -> None:
     path.write_text("{}", encoding="utf-8")
     done = CliRunner().invoke(recordings, [str(path)])
     assert "schema" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [("deep.json", "the recordings cannot be read: .*recursion"), ("/dev/null", "is not a regular file")],
+)
+def test_a_file_that_cannot_be_recordings_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("deep.json").write_text("[" * 100_000)
+    refused = CliRunner().invoke(recordings, [file])
+    assert isinstance(refused.exception, UserError)
+    assert re.fullmatch(f"recordings = '{file}': {said}.*; give a JSON file", str(refused.exception))
