@@ -11,6 +11,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -94,7 +95,10 @@ def _file_module(place: str) -> ModuleType:
             "the file name is not a valid module name", field="scheduler", value=place, remedy=remedy
         )
     _put_on_path(str(path.parent))
-    known = find_spec(path.stem)
+    try:
+        known = find_spec(path.stem)
+    except ValueError:  # A module without a specification, such as __main__.
+        known = ModuleSpec(path.stem, None)
     if known is not None and (known.origin is None or Path(known.origin).resolve() != path.resolve()):
         message = f"another module has the name of the file: {known.origin or 'built in'}"
         raise UserError(message, field="scheduler", value=place, remedy="rename the file")

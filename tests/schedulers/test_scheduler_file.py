@@ -105,10 +105,15 @@ def test_a_file_without_a_scheduler_is_refused(folder: Path, text: str, message:
         scheduler_of(f"{folder}/idea.py")
 
 
-def test_a_file_named_like_another_module_is_refused(folder: Path) -> None:
-    (folder / "json.py").write_text("")
-    with pytest.raises(UserError, match="another module has the name of the file"):
-        scheduler_of(f"{folder}/json.py")
+@pytest.mark.parametrize("module", ["json", "__main__"])
+def test_a_file_named_like_another_module_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    # As in a program that is started by its path.
+    monkeypatch.setattr("__main__.__spec__", None)
+    (folder / f"{module}.py").write_text("")
+    with pytest.raises(UserError, match=r"another module has the name of the file: .*; rename the file"):
+        scheduler_of(f"{folder}/{module}.py")
 
 
 def test_schedule_and_explain_accept_a_users_own_scheduler(file: Path) -> None:
