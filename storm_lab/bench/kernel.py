@@ -32,7 +32,7 @@ from storm_lab.bench._kernel_model import NS_PER_S, EngineResult, Model, play_ke
 from storm_lab.bench._pace import measure_largest, measure_pace
 from storm_lab.bench._program import output_of
 from storm_lab.errors import StormLabError, UserError
-from storm_lab.machine.options import answer, json_option
+from storm_lab.machine.options import FiniteRange, answer, json_option
 
 SIMPY_TARGET, C_TARGET, START_TARGET_S = 80.0, 0.7, 1.0
 """Targets of the kernel: speed relative to the SimPy program as documented, relative to C, and warm start."""
@@ -307,7 +307,7 @@ def text_of(figures: Mapping[str, Any]) -> Iterable[str]:
     "--seconds",
     default=10.0,
     show_default=True,
-    type=click.FloatRange(5.0, 1000.0),
+    type=FiniteRange(5.0, 1000.0),
     help="Virtual seconds per turn.",
 )
 def bench_kernel_command(as_json: bool, rounds: int, seconds: float) -> None:

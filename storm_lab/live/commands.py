@@ -21,7 +21,7 @@ from storm_lab.live.releases import RELEASES, find_release
 from storm_lab.live.request import Known
 from storm_lab.live.storm import LiveStorm
 from storm_lab.machine.doctor import print_findings
-from storm_lab.machine.options import Commands, examples, json_option, param_option
+from storm_lab.machine.options import Commands, FiniteRange, examples, json_option, param_option
 from storm_lab.model.cluster import Cluster, Node
 from storm_lab.model.version import StormVersion
 from storm_lab.schedulers.scheduler_file import scheduler_of
@@ -65,9 +65,7 @@ def fetch(versions: tuple[str, ...]) -> None:
 )
 @click.option("--slots", default=4, show_default=True, type=click.IntRange(1, 100), help="Slots per node.")
 @click.option("--cores", default=1, show_default=True, type=click.IntRange(1, 256), help="Cores per node.")
-@click.option(
-    "--mhz", default=2000.0, show_default=True, type=click.FloatRange(1), help="Clock of a core in MHz."
-)
+@click.option("--mhz", default=2000.0, show_default=True, type=FiniteRange(1), help="Clock of a core in MHz.")
 @click.option("--memory", default=2048.0, show_default=True, help="Memory per node in MB.")
 @click.option("--latency", default=0.0, show_default=True, help="One-way latency of links in us.")
 @click.option(

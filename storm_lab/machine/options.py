@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -48,6 +50,17 @@ constants_option = click.option(
     help="Constants of a machine, as storm-lab calibrate --live writes them, or some of your own.",
 )
 overlay_option = file_option("--overlay", "YAML with rates, costs, sizes and keys that the files lack.")
+
+
+class FiniteRange(click.FloatRange):
+    """Numbers in a range; unlike click's own type, it refuses nan, and infinity where there is no limit."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; `click.BadParameter` for any other text."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not finite; give a finite number.", param, ctx)
+        return number
 
 
 def print_json(document: object) -> None:

@@ -22,7 +22,7 @@ from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.live.scenes import SCENES
 from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of
 from storm_lab.live.suite.trust_tables import trust_lines
-from storm_lab.machine.options import answer, examples, json_option, param_option, print_json
+from storm_lab.machine.options import FiniteRange, answer, examples, json_option, param_option, print_json
 from storm_lab.machine.progress import progress_bar
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.runs.live_play import SCENES_NAME, LiveTask, experiment_tasks, nearest_release, play_task
@@ -55,12 +55,10 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     "--load",
     default=1.0,
     show_default=True,
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteRange(0, min_open=True),
     help="Factor on the load.",
 )
-@click.option(
-    "--seconds", type=click.FloatRange(0, min_open=True), help="End each run after this many seconds."
-)
+@click.option("--seconds", type=FiniteRange(0, min_open=True), help="End each run after this many seconds.")
 @click.option("--runs", type=click.Path(path_type=Path), help="Folder of runs (default: data/runs).")
 @click.option("--list", "listed", is_flag=True, help="List the scenes and exit.")
 @json_option

@@ -12,6 +12,7 @@ from storm_lab.errors import UserError
 from storm_lab.league.field import BASELINE, RUNS_ON_MEASURED_LOAD, entrant_of, field
 from storm_lab.machine.atomic_file import check_folder
 from storm_lab.machine.options import (
+    FiniteRange,
     answer,
     constants_option,
     examples,
@@ -69,7 +70,7 @@ _SUITE_OPTIONS = (
         "duration_s",
         default=DURATION_S,
         show_default=True,
-        type=click.FloatRange(240, 7200),
+        type=FiniteRange(240, 7200),
         help="Virtual duration of each run in seconds.",
     ),
     constants_option,

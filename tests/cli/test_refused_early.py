@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from storm_lab.calibration.command import calibrate
+from storm_lab.cli import cli
 from storm_lab.errors import UserError
 from storm_lab.runs.figures_command import figures
 from storm_lab.tournament.commands import compare
 from storm_lab.tournament.tournament import Tournament
+from tests.cli.test_command_line import commands
 
 
 def _plays(*given: object, **options: object) -> None:
@@ -42,3 +45,13 @@ def test_a_folder_that_takes_no_constants_is_refused_before_storm_plays(
     said = CliRunner().invoke(calibrate, ["--live", "--out", "/proc/mine.json"])
     assert isinstance(said.exception, UserError)
     assert "--out = '/proc': the results cannot be written" in str(said.exception)
+
+
+@pytest.mark.parametrize("text", ["nan", "inf"])
+def test_no_option_that_takes_a_range_of_numbers_takes_one_that_is_not_finite(text: str) -> None:
+    options = [option for _, command in commands(cli) for option in command.params]
+    ranges = [option for option in options if isinstance(option.type, click.FloatRange)]
+    assert "--load" in [option.opts[0] for option in ranges]
+    for option in ranges:
+        with pytest.raises(click.BadParameter, match=r"not finite; give a finite number|not in the range"):
+            option.type.convert(text, option, None)

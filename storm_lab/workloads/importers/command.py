@@ -12,6 +12,7 @@ import click
 
 from storm_lab.machine.options import (
     FILE,
+    FiniteRange,
     examples,
     file_option,
     json_option,
@@ -46,7 +47,7 @@ _MOST_NAMED = 6
     "--python-seconds",
     default=PYTHON_S,
     show_default=True,
-    type=click.FloatRange(1, 3600),
+    type=FiniteRange(1, 3600),
     help="How long Python may run.",
 )
 @click.option("--env", "environment", is_flag=True, help="Take ${ENV-NAME} of Flux from the environment.")
