@@ -11,6 +11,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import fields
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +25,7 @@ from storm_lab.errors import UserError, exception_summary
 from storm_lab.machine.options import Option
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.parameters import parse_parameters
-from storm_lab.schedulers.registry import make_scheduler, scheduler_names
+from storm_lab.schedulers.registry import make_scheduler, scheduler_class, scheduler_names
 
 
 @contextmanager
@@ -68,6 +69,7 @@ def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
         module = _file_module(place)
     else:
         _put_on_path(str(Path.cwd()))
+        _check_not_a_parameter(place, name, text)
         module = _module(place, place)
     kind = _class_of(module, name, text)
     try:
@@ -103,6 +105,16 @@ def _file_module(place: str) -> ModuleType:
         message = f"another module has the name of the file: {known.origin or 'built in'}"
         raise UserError(message, field="scheduler", value=place, remedy="rename the file")
     return _module(path.stem, place)
+
+
+def _check_not_a_parameter(place: str, name: str, text: str) -> None:
+    """Refuse a policy with a parameter that has no value, which has the form of a module with a class."""
+    if place not in scheduler_names():
+        return
+    known = {field.name for field in fields(scheduler_class(place).Parameters)}
+    if name in known or find_spec(place) is None:
+        remedy = f"write {place}:{name}=VALUE"
+        raise UserError("the parameter has no value", field="scheduler", value=text, remedy=remedy)
 
 
 def _put_on_path(folder: str) -> None:

@@ -82,6 +82,8 @@ def test_a_class_is_found_in_a_module_of_the_working_folder(
         ("{file}:Mine:depth=1", "depth"),
         ("/nowhere/at/all.py:Mine", "no such file.*storm-lab new scheduler"),
         ("no_such_module_at_all:Mine", "cannot be imported"),
+        ("tstorm:gamma", "the parameter has no value; write tstorm:gamma=VALUE"),
+        ("tstorm:gama", "write tstorm:gama=VALUE"),
     ],
 )
 def test_a_scheduler_that_cannot_be_found_is_refused_in_one_line(file: Path, name: str, said: str) -> None:
