@@ -62,7 +62,7 @@ def advise_command(
     TOPOLOGY is a file that storm-lab import reads. CLUSTER is a YAML file of machines or the name of
     a paper's cluster.
     """
-    names = names_of(policies) if policies else POLICIES
+    names = POLICIES if policies is None else names_of(policies)
     if notebook is not None:
         _check_notebook(notebook)
     imported = import_topology(topology, overlay=overlay, machines=cluster)

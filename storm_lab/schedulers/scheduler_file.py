@@ -195,5 +195,9 @@ def policies_option(what: str) -> Option:
 
 
 def names_of(policies: str) -> list[str]:
-    """Return the names in a comma-separated list."""
-    return [name.strip() for name in policies.split(",") if name.strip()]
+    """Return the names in a comma-separated list; `UserError` if there are none."""
+    names = [name.strip() for name in policies.split(",") if name.strip()]
+    if not names:
+        remedy = "give names such as default,tstorm, or leave it out"
+        raise UserError("is empty", field="--policies", value=policies, remedy=remedy)
+    return names

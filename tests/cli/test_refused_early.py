@@ -8,11 +8,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from storm_lab.advice.command import advise_command
 from storm_lab.calibration.command import calibrate
 from storm_lab.cli import cli
 from storm_lab.errors import UserError
 from storm_lab.runs.figures_command import figures
-from storm_lab.tournament.commands import compare
+from storm_lab.tournament.commands import compare, league
 from storm_lab.tournament.tournament import Tournament
 from tests.cli.test_command_line import commands
 
@@ -55,3 +56,15 @@ def test_no_option_that_takes_a_range_of_numbers_takes_one_that_is_not_finite(te
     for option in ranges:
         with pytest.raises(click.BadParameter, match=r"not finite; give a finite number|not in the range"):
             option.type.convert(text, option, None)
+
+
+@pytest.mark.parametrize("empty", ["", " , "])
+@pytest.mark.parametrize(
+    ("command", "arguments"), [(league, []), (advise_command, ["mine.yaml", "two.yaml"])]
+)
+def test_an_empty_list_of_policies_is_refused(
+    command: click.Command, arguments: list[str], empty: str
+) -> None:
+    said = CliRunner().invoke(command, [*arguments, "--policies", empty])
+    assert isinstance(said.exception, UserError)
+    assert str(said.exception).startswith(f"--policies = {empty!r}: is empty; give names")
