@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn
 
 import click
@@ -145,12 +146,18 @@ def bench() -> None:
     """Measure the tools and the emulator themselves."""
 
 
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    """On SIGTERM unwind as on Ctrl-C, so that incomplete runs are removed; later ones do not disturb that."""
+    # Unlike SIG_IGN, a function is not inherited by the programs that the clean-up starts.
+    signal.signal(number, lambda number, frame: None)
+    sys.exit(128 + number)
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and turn the exception that it raises into an exit status; the program's entry point."""
     # PySpark's gateway also raises what it logs.
     logging.getLogger().addFilter(lambda record: Path(record.pathname).parent.name != "py4j")
-    # On SIGTERM unwind as on Ctrl-C, so that incomplete runs are removed.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    signal.signal(signal.SIGTERM, _end)
     try:
         status = cli.main(args=arguments, prog_name="storm-lab", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):

@@ -39,3 +39,22 @@ def test_a_command_that_a_signal_ends_reports_it(tmp_path: Path) -> None:
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 143
     assert errors == "storm-lab: ended by a signal (SIGTERM); complete results are kept\n"
+
+
+def test_a_second_signal_does_not_disturb_the_clean_up(tmp_path: Path) -> None:
+    cleaning, cleaned = tmp_path / "cleaning", tmp_path / "cleaned"
+    code = (
+        "import os, signal, time, pathlib; from storm_lab import cli\n"
+        "def work(**options):\n"
+        "    try: os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)\n"
+        f"    finally: pathlib.Path({str(cleaning)!r}).touch(); time.sleep(1); "
+        f"pathlib.Path({str(cleaned)!r}).touch()\n"
+        "cli.cli.main = work; cli.main()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    while not cleaning.exists() and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, cleaned.exists()) == (143, True)
+    assert errors == "storm-lab: ended by a signal (SIGTERM); complete results are kept\n"
