@@ -183,9 +183,19 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except OSError as error:
         # For example a missing or read-only folder, or a full disk, which the user can put right.
         where = f"{error.filename}: " if error.filename else ""
-        click.echo(f"storm-lab: {where}{error.strerror or error}", err=True)
+        reason = f"{where}{error.strerror or error}"
+        click.echo(f"storm-lab: {_without_current_folder() or reason}", err=True)
         sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _without_current_folder() -> str | None:
+    """Message if the current folder has been deleted, which the system's errors do not name; else None."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return "the current folder no longer exists; change to another one"
+    return None
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from storm_lab.advice.command import advise_command
 from storm_lab.calibration.command import calibrate
-from storm_lab.cli import cli
+from storm_lab.cli import cli, main
 from storm_lab.errors import UserError
 from storm_lab.runs.figures_command import figures
 from storm_lab.tournament.commands import compare, league
@@ -68,3 +68,17 @@ def test_an_empty_list_of_policies_is_refused(
     said = CliRunner().invoke(command, [*arguments, "--policies", empty])
     assert isinstance(said.exception, UserError)
     assert str(said.exception).startswith(f"--policies = {empty!r}: is empty; give names")
+
+
+@pytest.mark.parametrize("typed", ["list twitter-semantics --runs", "new scheduler my-idea", "init ."])
+def test_a_current_folder_that_was_deleted_is_named(
+    typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("signal.signal", lambda number, handler: None)
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(SystemExit) as end:
+        main(typed.split())
+    said = "storm-lab: the current folder no longer exists; change to another one\n"
+    assert (end.value.code, *capsys.readouterr()) == (1, "", said)
