@@ -9,6 +9,7 @@ import keyword
 import re
 import sys
 from contextlib import ExitStack
+from importlib.metadata import packages_distributions
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -26,7 +27,8 @@ def starter_files(name: str) -> dict[str, str]:
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,60}", module) or keyword.iskeyword(module):
         remedy = "use lower-case letters, digits, - and _, starting with a letter, for example my-idea"
         raise UserError("is not a valid name for a scheduler", field="name", value=name, remedy=remedy)
-    if module in sys.stdlib_module_names or module in ("storm_lab", "pytest"):
+    taken = {*sys.stdlib_module_names, "storm_lab", "pytest", *packages_distributions()}
+    if module in taken:
         remedy = f"choose another name, for example {name}-idea"
         raise UserError("another module has this name", field="name", value=name, remedy=remedy)
     words = [word for word in module.split("_") if word]
