@@ -194,10 +194,10 @@ def policies_option(what: str) -> Option:
     return click.option("--policies", metavar="NAME,NAME", shell_complete=complete_policies, help=what)
 
 
-def names_of(policies: str) -> list[str]:
-    """Return the names in a comma-separated list; `UserError` if there are none."""
+def names_of(policies: str, *, others: bool = False) -> list[str]:
+    """Return the names in a comma-separated list; `UserError` if it is empty and there are no ``others``."""
     names = [name.strip() for name in policies.split(",") if name.strip()]
-    if not names:
+    if not names and not others:
         remedy = "give names such as default,tstorm, or leave it out"
         raise UserError("is empty", field="--policies", value=policies, remedy=remedy)
     return names

@@ -127,7 +127,8 @@ def league(
     A scheduler that fails loses the case, and the others continue. The folder that is printed at the end
     holds all tables as CSV and LaTeX, the critical-difference diagram and a notebook.
     """
-    entrants = field(schedulers, list(RUNS_ON_MEASURED_LOAD) if policies is None else names_of(policies))
+    names = list(RUNS_ON_MEASURED_LOAD) if policies is None else names_of(policies, others=bool(schedulers))
+    entrants = field(schedulers, names)
     known = [entrant.name for entrant in entrants]
     if baseline not in known:
         remedy = f"choose one of {', '.join(known)}"

@@ -82,3 +82,8 @@ def test_a_current_folder_that_was_deleted_is_named(
         main(typed.split())
     said = "storm-lab: the current folder no longer exists; change to another one\n"
     assert (end.value.code, *capsys.readouterr()) == (1, "", said)
+
+
+def test_a_league_of_schedulers_of_ones_own_needs_no_policies() -> None:
+    own = ["--scheduler", "default", "--policies", "", "--suite", "generated", "--dry-run"]
+    assert "entrants 1 " in CliRunner().invoke(league, own, catch_exceptions=False).output
