@@ -54,6 +54,14 @@ class RankTest:
         return tuple(found)
 
 
+@dataclass(frozen=True, slots=True)
+class SignedRank:
+    """Result of `signed_rank`: two-sided p value, and 1 if gains prevail, -1 if losses do, 0 if neither."""
+
+    p_value: float
+    direction: int
+
+
 def ranks(scores: pd.DataFrame) -> pd.DataFrame:
     """Rank the schedulers (columns) on each instance (row), 1 for the smallest score; ties share a mean rank.
 
@@ -147,7 +155,9 @@ def against_baseline(scores: pd.DataFrame, baseline: str) -> pd.DataFrame:
         gains = _gains(scores[name], scores[baseline])
         finite = gains[np.isfinite(gains)]
         low, median, high = finite.quantile([0.25, 0.5, 0.75])
-        rows.append((str(name), len(finite), median, low, high, _signed_rank(gains)))
+        test = signed_rank(gains)
+        p_value = float("nan") if test is None else test.p_value
+        rows.append((str(name), len(finite), median, low, high, p_value))
     table = pd.DataFrame(
         rows, columns=["scheduler", "instances", "gain_percent", "low_percent", "high_percent", "p_value"]
     )
@@ -166,15 +176,19 @@ def _gains(own: pd.Series[float], base: pd.Series[float]) -> pd.Series[float]:
     return gains.mask(np.isinf(own) & np.isinf(base), 0.0)
 
 
-def _signed_rank(gains: pd.Series[float]) -> float:
-    """Return the two-sided p value of Wilcoxon's signed-rank test; zeros are handled by Pratt's method."""
+def signed_rank(gains: pd.Series[float]) -> SignedRank | None:
+    """Run Wilcoxon's signed-rank test of gains, one per instance; None for too few instances.
+
+    Infinite gains count as the largest, and zeros are handled by Pratt's method.
+    """
     from scipy import stats
 
     if len(gains) < 5:
-        return float("nan")
+        return None
     finite = gains[np.isfinite(gains)].abs()
     far = (finite.max() if len(finite) else 0.0) + 1.0
     values = gains.replace({np.inf: far, -np.inf: -far})
     if (values == 0).all():
-        return 1.0
-    return float(stats.wilcoxon(values, zero_method="pratt").pvalue)
+        return SignedRank(1.0, 0)
+    balance = np.dot(values.abs().rank().to_numpy(), np.sign(values.to_numpy()))
+    return SignedRank(float(stats.wilcoxon(values, zero_method="pratt").pvalue), int(np.sign(balance)))

@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from storm_lab.experiments.measurement import over_seeds
-from storm_lab.league.ranking import SIGNIFICANCE_LEVEL, TIE_TOLERANCE, against_baseline
+from storm_lab.league.ranking import SIGNIFICANCE_LEVEL, TIE_TOLERANCE, SignedRank, signed_rank
 from storm_lab.tournament.quantities import cells, entrants_table, means_note, printed
-from storm_lab.tournament.tournament import score_table
 
 BETTER, WORSE, EQUAL, UNCLEAR = "better", "worse", "equal", "unclear"
 
@@ -24,35 +23,36 @@ class Comparison:
 
     ``cases`` has one row per case: case, objective, a and b (the score in its own unit: milliseconds or
     tuples per second), gain_percent with low_percent and high_percent (95 % over paired seeds, positive where
-    A is better), verdict and note. ``p_value`` is that of Wilcoxon's test over the mean gains of the cases,
-    None for fewer than five. ``entrants`` has the quantities of both schedulers
+    A is better), verdict and note. ``test`` is Wilcoxon's test over the mean gains of the cases, None for
+    fewer than five. ``entrants`` has the quantities of both schedulers
     (`storm_lab.tournament.quantities.entrants_table`), and ``means`` says which cases they cover.
     """
 
     first: str
     second: str
     cases: pd.DataFrame
-    p_value: float | None
+    test: SignedRank | None
     entrants: pd.DataFrame
     means: str
 
     @property
     def verdict(self) -> str:
-        """The result in one sentence."""
+        """The result in one sentence: who is better follows from the test; without one, from clear cases."""
+        gains = self.cases["gain_percent"]
         counts = self.cases["verdict"].value_counts()
         better, worse = int(counts.get(BETTER, 0)), int(counts.get(WORSE, 0))
-        gains = self.cases["gain_percent"]
         finite = gains[np.isfinite(gains)]
         size = f", by {finite.median():+.1f} % in the median" if len(finite) else ""
-        on = f"on {better} of {len(self.cases)} cases and worse on {worse}{size}"
-        sure = "" if self.p_value is None else f" (Wilcoxon over cases: p = {self.p_value:.2g})"
-        if self.p_value is not None and self.p_value < SIGNIFICANCE_LEVEL and better != worse:
-            word = "better" if better > worse else "worse"
-            return f"{self.first} is {word} than {self.second}: better {on}{sure}"
-        if self.p_value is None and bool(better) != bool(worse):
-            word = "better" if better else "worse"
-            return f"{self.first} is {word} than {self.second} on these few cases: better {on}"
-        return f"neither {self.first} nor {self.second} is better overall: {self.first} is better {on}{sure}"
+        ahead = f"better on {(gains > 0).sum()} of {len(gains)} cases (clearly on {better})"
+        on = f"{ahead} and worse on {(gains < 0).sum()} (clearly on {worse}){size}"
+        direction, where = int(bool(better)) - int(bool(worse)), " on these few cases"
+        if self.test is not None:
+            direction = self.test.direction if self.test.p_value < SIGNIFICANCE_LEVEL else 0
+            where, on = "", f"{on} (Wilcoxon over cases: p = {self.test.p_value:.2g})"
+        if direction:
+            word = "better" if direction > 0 else "worse"
+            return f"{self.first} is {word} than {self.second}{where}: {on}"
+        return f"neither {self.first} nor {self.second} is better overall: {self.first} is {on}"
 
     def document(self) -> dict[str, Any]:
         """Return the comparison as JSON objects. Infinite gains become null; the verdict says which it is."""
@@ -60,7 +60,7 @@ class Comparison:
             "a": self.first,
             "b": self.second,
             "verdict": self.verdict,
-            "p_value": self.p_value,
+            "p_value": None if self.test is None else self.test.p_value,
             "entrants": json.loads(self.entrants.to_json(orient="index")),
             "cases": json.loads(self.cases.to_json(orient="records")),
         }
@@ -72,11 +72,10 @@ def compared(rows: pd.DataFrame, first: str, second: str) -> Comparison:
         _case(str(case), own[own["scheduler"] == first], own[own["scheduler"] == second])
         for case, own in rows.groupby("case", sort=False)
     ]
-    scores = score_table(rows)[[first, second]]
-    p_value = None
-    if len(scores) >= 5:
-        p_value = float(against_baseline(scores, second)["p_value"].iloc[0])
-    return Comparison(first, second, pd.DataFrame(found), p_value, entrants_table(rows), means_note(rows))
+    cases = pd.DataFrame(found)
+    # Where both lost, neither gained.
+    test = signed_rank(cases["gain_percent"].astype(float).fillna(0.0))
+    return Comparison(first, second, cases, test, entrants_table(rows), means_note(rows))
 
 
 def _case(case: str, one: pd.DataFrame, other: pd.DataFrame) -> dict[str, object]:
