@@ -19,6 +19,9 @@ from storm_lab.errors import UserError
 SIGNIFICANCE_LEVEL = 0.05
 """Significance level of all tests."""
 
+LEAST_INSTANCES = 6
+"""Fewest instances for Wilcoxon's test: with five, even a gain on each has p = 2 / 2^5 = 0.0625."""
+
 TIE_TOLERANCE = 0.01
 """Largest relative difference of two scores on an instance that counts as a tie."""
 
@@ -140,7 +143,7 @@ def against_baseline(scores: pd.DataFrame, baseline: str) -> pd.DataFrame:
     Gains are ``100 * (1 - own / baseline)`` per instance, so more is better. Instances on which one of the
     two failed have no gain; in the test they count as the largest difference. Columns: scheduler, instances,
     gain_percent, low_percent and high_percent (quartiles), p_value, p_holm, differs. P values are empty for
-    fewer than five instances, where no difference could be significant.
+    fewer than `LEAST_INSTANCES`, where no difference could be significant.
 
     Raises:
         UserError: no scheduler has the baseline's name.
@@ -177,13 +180,13 @@ def _gains(own: pd.Series[float], base: pd.Series[float]) -> pd.Series[float]:
 
 
 def signed_rank(gains: pd.Series[float]) -> SignedRank | None:
-    """Run Wilcoxon's signed-rank test of gains, one per instance; None for too few instances.
+    """Run Wilcoxon's signed-rank test of gains, one per instance; None for fewer than `LEAST_INSTANCES`.
 
     Infinite gains count as the largest, and zeros are handled by Pratt's method.
     """
     from scipy import stats
 
-    if len(gains) < 5:
+    if len(gains) < LEAST_INSTANCES:
         return None
     finite = gains[np.isfinite(gains)].abs()
     far = (finite.max() if len(finite) else 0.0) + 1.0

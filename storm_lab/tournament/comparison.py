@@ -24,7 +24,7 @@ class Comparison:
     ``cases`` has one row per case: case, objective, a and b (the score in its own unit: milliseconds or
     tuples per second), gain_percent with low_percent and high_percent (95 % over paired seeds, positive where
     A is better), verdict and note. ``test`` is Wilcoxon's test over the mean gains of the cases, None for
-    fewer than five. ``entrants`` has the quantities of both schedulers
+    fewer than six. ``entrants`` has the quantities of both schedulers
     (`storm_lab.tournament.quantities.entrants_table`), and ``means`` says which cases they cover.
     """
 

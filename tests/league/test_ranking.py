@@ -106,6 +106,8 @@ def test_gains_and_p_values_are_taken_against_a_baseline() -> None:
         against_baseline(scores(base=[1.0]), "nobody")
 
 
-def test_few_instances_have_no_p_value() -> None:
-    table = against_baseline(scores(base=[10.0] * 4, good=[8.0] * 4), "base")
-    assert math.isnan(table["p_value"].iloc[0]) and not table["differs"].iloc[0]
+def test_five_instances_have_no_p_value_because_they_could_not_differ() -> None:
+    # The least p value of five differences is 2 / 2^5 = 0.0625, that of six 2 / 2^6 = 0.03125.
+    five, six = (against_baseline(scores(base=[10.0] * n, good=[8.0] * n), "base") for n in (5, 6))
+    assert math.isnan(five["p_value"].iloc[0]) and not five["differs"].iloc[0]
+    assert six["differs"].iloc[0]

@@ -90,6 +90,12 @@ def test_the_comparison_says_in_which_cases_and_by_how_much() -> None:
     json.dumps(found.document(), allow_nan=False)
 
 
+def test_five_cases_are_compared_without_a_test() -> None:
+    times = {(f"case{n}", name): time for n in range(5) for name, time in {"a": 9.0, "b": 10.0}.items()}
+    found = compared(rows(times), "a", "b")
+    assert found.verdict.startswith("a is better than b on these few cases") and found.test is None
+
+
 def test_the_winner_follows_the_test_over_cases_and_not_the_number_of_clear_cases() -> None:
     # On seven of eight cases a gains 8 to 14 %, each unclear over seeds; on the last it clearly loses 2 %.
     gains = {(f"case{n}", "a"): 92.0 - n for n in range(7)} | {("case7", "a"): 102.0}
