@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 TOLERANCE = 0.1
@@ -40,28 +40,27 @@ def stabilisation(series: DataFrame, stretches: DataFrame, value: str) -> DataFr
     return joined.groupBy(*keys, "level").agg(F.min(F.when(settled, F.col("t_s"))).alias("stable_s"))
 
 
-def spikes(series: DataFrame, disturbances: DataFrame, value: str) -> DataFrame:
+def spikes(series: DataFrame, disturbances: DataFrame, value: str, bin_s: float) -> DataFrame:
     """The highest value after each disturbance, compared with the level before it.
 
-    ``series`` has run, topology, t_s and ``value`` by bin; ``disturbances`` is a result of
-    `storm_lab.pipeline.events.events`. The level before is the mean over the bins within `BEFORE_S` before
-    the event. The peak is the highest bin from the one that contains the event to the last one that starts
-    within `AFTER_S` after it; of equal bins, the first. It is a spike if it exceeds `FACTOR` times the level.
+    ``series`` has run, topology, t_s and ``value`` by bin of ``bin_s``; bins without a value may be absent.
+    ``disturbances`` is a result of `storm_lab.pipeline.events.events`. The level before is the mean over the
+    bins within `BEFORE_S` before the event. The peak is the highest bin from the one that contains the event
+    to the last one that starts within `AFTER_S` after it; of equal bins, the first. It is a spike if it
+    exceeds `FACTOR` times the level.
 
     Columns: run, topology, event, time_s (of the event), before, peak, peak_s (start of the peak's bin),
     ratio, is_spike. Events without a bin after them are absent; ``before``, ``ratio`` and ``is_spike`` are
     null without a bin before them.
     """
     rows = series.select("run", "topology", "t_s", F.col(value).alias("value")).where("value is not null")
-    order = Window.partitionBy("run", "topology").orderBy("t_s")
-    following = F.coalesce(F.lead("t_s").over(order), F.col("t_s") + F.lit(AFTER_S))
-    ended = rows.withColumn("next_s", following)
+    ended = rows.withColumn("end_s", F.col("t_s") + F.lit(bin_s))
     paired = ended.join(F.broadcast(disturbances.select("run", "event", "time_s")), "run")
     # Rounded, so that the order of addition does not affect the result.
     early = F.when(
-        (F.col("next_s") <= F.col("time_s")) & (F.col("t_s") >= F.col("time_s") - BEFORE_S), F.col("value")
+        (F.col("end_s") <= F.col("time_s")) & (F.col("t_s") >= F.col("time_s") - BEFORE_S), F.col("value")
     )
-    late = (F.col("next_s") > F.col("time_s")) & (F.col("t_s") <= F.col("time_s") + AFTER_S)
+    late = (F.col("end_s") > F.col("time_s")) & (F.col("t_s") <= F.col("time_s") + AFTER_S)
     peak = F.max(F.when(late, F.struct(F.col("value"), (-F.col("t_s")).alias("minus_t")))).alias("peak")
     found = paired.groupBy("run", "topology", "event", "time_s").agg(
         F.round(F.mean(early), 9).alias("before"), peak

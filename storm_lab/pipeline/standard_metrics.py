@@ -100,7 +100,7 @@ _METRICS: Mapping[str, Callable[[_Shared], DataFrame]] = {
     "stabilisation": lambda of: stabilisation(
         of.latencies.narrow, stretches(of.runs, of.disturbances), "processing_mean_ms"
     ),
-    "spikes": lambda of: spikes(of.latencies.narrow, of.disturbances, "processing_mean_ms"),
+    "spikes": lambda of: spikes(of.latencies.narrow, of.disturbances, "processing_mean_ms", SHORT),
     "events": lambda of: of.disturbances,
     "control": lambda of: control_log(of.control),
     "nodes": lambda of: of.nodes,

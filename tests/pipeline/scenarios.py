@@ -189,6 +189,11 @@ def write_all(root_folder: Path) -> list[Path]:
         "roots": [root(10 * i + 1, latency) for i, latency in enumerate(SETTLING)],
         "control": [assigned(0), assigned(0, subject="wc2"), assigned(60), assigned(60, subject="wc2")],
     })  # fmt: skip
+    write("gaps", 120, {
+        "placements": [SPOUT],
+        "roots": [root(1, 40), root(11, 20), root(61, 30)],
+        "control": [assigned(0), assigned(40), assigned(90)],  # between tuples, and after the last one
+    })  # fmt: skip
     write("disturbed", 120, {
         "roots": [root(1, 1)],
         "placements": [SPOUT],

@@ -204,6 +204,12 @@ def test_a_spike_is_the_peak_after_an_event_against_the_level_before(of: Table) 
     ]  # fmt: skip
 
 
+def test_a_bin_ends_after_its_own_length_where_no_tuple_follows(of: Table) -> None:
+    # At 40 s the bins from 0 and 10 s are over; after 90 s there is none.
+    found = of("spikes", "gaps")
+    assert rows(found, "time_s", "before", "peak", "peak_s", "is_spike") == [(40.0, 30.0, 30.0, 60.0, False)]
+
+
 def test_entries_of_one_decision_are_one_event_and_other_actions_are_none(of: Table) -> None:
     assert rows(of("events", "settling"), "event", "time_s", "subject") == [(1, 60.0, "wc")]
     assert rows(of("events", "degradation"), "event", "time_s") == [(1, 10.0)]
