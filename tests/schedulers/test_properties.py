@@ -103,6 +103,16 @@ def test_asking_again_or_with_explain_does_not_change_the_answer(name: str, view
         assert all(c.ruled_out_by is None for c in chosen)
 
 
+@given(view=views())
+@QUICK
+def test_the_resource_aware_scheduler_takes_the_node_of_lowest_rank(view: SchedulingView) -> None:
+    view = dataclasses.replace(view, version=V2_0_0, present=Assignment(), load=None, explain=True)
+    for decision in answer("ras", view).decisions:
+        ranks = {c.slot: c.score for c in decision.candidates if c.score is not None}
+        if decision.choice in ranks:
+            assert ranks[decision.choice] == min(ranks.values())
+
+
 @pytest.mark.parametrize("name", [name for name in OWN if scheduler_class(name).rename_invariant])
 @given(view=views())
 @QUICK

@@ -300,6 +300,37 @@ def test_an_executor_that_fits_nowhere_is_explained(version: str) -> None:
     assert all("heap" in str(candidate.ruled_out_by) for candidate in first.candidates)
 
 
+def test_a_bound_acker_is_explained_with_its_worker_and_counts_for_the_executors_after_it() -> None:
+    # Of node01's 100 points the first spout takes 48 and the acker bound to it 10.
+    topology = Topology("t-1-1", (asking("s", 2, 48, 128),), ackers=1)
+    view = SchedulingView((topology,), packing_cluster(2, cpu=100.0), explain=True)
+    first, acker, second = make_scheduler("ras").schedule(view).decisions
+    assert [d.executor.component for d in (first, acker, second)] == ["s", "__acker", "s"]
+    assert first.choice == acker.choice == Slot("node01", 6703)
+    assert acker.note == "acker bound to its worker"
+    full = [c.ruled_out_by for c in second.candidates if c.slot.node == "node01"]
+    assert second.choice == Slot("node02", 6700)
+    assert full == ["node has 42 CPU points, needs 48"] * 4
+
+
+def test_the_ranks_of_nodes_are_those_of_the_order_that_was_in_force() -> None:
+    # The spout fits only on the second node, which an order made anew would now begin with. But nodes are not
+    # sorted again for another component, so the bolt goes to the first one.
+    first, second = (
+        Node(name, ports=(6700,), offer=Resources(cpu, memory))
+        for name, cpu, memory in (("first", 400.0, 1000.0), ("second", 100.0, 1500.0))
+    )
+    heap = {"topology.worker.max.heap.size.mb": 2000.0}
+    parts = (asking("a", 1, 50, 1200), asking("b", 1, 50, 100, "a"))
+    view = SchedulingView(
+        (Topology("t-1-1", parts, ackers=0, settings=heap),), Cluster((first, second)), explain=True
+    )
+    spout, bolt = make_scheduler("ras").schedule(view).decisions
+    assert [(c.slot.node, c.score) for c in spout.candidates] == [("first", None), ("second", 1.0)]
+    assert [(c.slot.node, c.score) for c in bolt.candidates] == [("first", 0.0), ("second", 1.0)]
+    assert spout.choice == Slot("second", 6700) and bolt.choice == Slot("first", 6700)
+
+
 def test_a_single_executor_without_a_slot_is_reported_as_running_in_storm_2() -> None:
     one = Topology("one-1-1", (asking("s", 1, 10, 128),), ackers=0)
     filler = chain("fill-2-2", [1], workers=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -134,6 +135,12 @@ class NodeOrder:
                     nodes = {i: [i] for i in self._places.on_host[host]}
                     self._nodes[host] = self._ranked(nodes, nodes)
                 yield from self._nodes[host]
+
+    def whole(self) -> tuple[str, ...]:
+        """Return the complete order as of now, without keeping the ranks that this takes."""
+        ahead = copy(self)
+        ahead._hosts, ahead._nodes = dict(self._hosts), dict(self._nodes)
+        return tuple(ahead)
 
     def _ranked(self, members: Mapping[str, list[str]], inside: Mapping[str, list[str]]) -> Iterable[str]:
         """Return the places in order of preference.

@@ -7,13 +7,13 @@ sorted again if the component is the *same* as before; if it changes, the old or
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import islice
 
 from storm_lab.model import ACKER, Executor, Slot, Topology
 from storm_lab.model.settings import (
     ACKERS_PER_WORKER,
-    ISOLATE_MACHINES,
     ONE_COMPONENT,
     ONE_EXECUTOR,
     STATE_LIMIT,
@@ -32,6 +32,7 @@ _SCORE = "rank of the node (lowest wins)"
 
 _Obstacle = tuple[str] | tuple[str, float, float]
 """What prevents the use of a slot: a text, and the figures to format into it when it is shown."""
+_PASSED: _Obstacle = ("passed over, as the search came back from a dead end",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ class Search:
         self._bound: dict[Slot, tuple[Executor, list[Executor]]] = {}
         """By worker, the executor with which ackers joined it, and these ackers."""
         self._bound_ackers: set[Executor] = set()
+        self._turns: dict[Executor, tuple[Sequence[str], Collection[Slot]]] = {}
+        """By executor, in the order of placing: the order of the nodes, and the slots passed over."""
         self._deepest = -1
         self._dead_end: tuple[Decision, ...] = ()
 
@@ -118,6 +121,9 @@ class Search:
             else:
                 skip = 0
             slot = self._first_fit(executor, nodes, tried, k, skip)
+            if self._state.view.explain:
+                whole = nodes.whole()
+                self._turns[executor] = whole, set(islice(self._with_room(executor, whole), skip))
             if slot is not None:
                 self._put(executor, slot)
                 if k == len(order) - 1:
@@ -141,21 +147,21 @@ class Search:
     def _first_fit(
         self, executor: Executor, nodes: NodeOrder, tried: list[int], k: int, skip: int
     ) -> Slot | None:
+        for slot in islice(self._with_room(executor, nodes), skip, None):
+            tried[k] += 1
+            if self._obstacle(executor, slot) is None:
+                return slot
+        return None
+
+    def _with_room(self, executor: Executor, nodes: Iterable[str]) -> Iterator[Slot]:
+        """Yield the free slots of the nodes that have the executor's own CPU and memory left."""
         available = self._state.available
         cpu, heap, offheap = self._state.sums_of((executor,))
         memory = heap + offheap
         for node_id in nodes:
             left = available(node_id)
-            if left[0] < cpu or left[1] < memory:
-                continue
-            for slot in self._free[node_id]:
-                if skip:
-                    skip -= 1
-                    continue
-                tried[k] += 1
-                if self._obstacle(executor, slot) is None:
-                    return slot
-        return None
+            if left[0] >= cpu and left[1] >= memory:
+                yield from self._free[node_id]
 
     def _obstacle(self, executor: Executor, slot: Slot) -> _Obstacle | None:
         """Return the constraint that rules out the slot for the executor, or None if it fits."""
@@ -210,6 +216,7 @@ class Search:
 
     def _undo(self, executor: Executor) -> None:
         self._steps_back += 1
+        self._turns.pop(executor, None)
         slot = self._state.slot_of[executor.topology][executor]
         self._state.remove(executor)
         if slot in self._bound and self._bound[slot][0] == executor:
@@ -224,7 +231,7 @@ class Search:
         """Return the reasons from one pass over the executors without backtracking; no executor is placed."""
         found = []
         for executor in executor_order(self._state, self._topology):
-            candidates = self._candidates(executor)
+            candidates = self._candidates(executor, self._node_order())
             fitting = [c for c in candidates if c.ruled_out_by is None]
             note = "fits nowhere: " + self._lacking(executor)
             if fitting:
@@ -251,16 +258,21 @@ class Search:
 
     def _note_dead_end(self, executor: Executor, k: int) -> None:
         """Keep the candidates of the executor at which the search got furthest and failed."""
-        if self._state.view.explain and k > self._deepest:
+        if not self._state.view.explain:
+            return
+        turn = self._turns.pop(executor)
+        if k > self._deepest:
             self._deepest = k
-            candidates, note = self._candidates(executor), "the furthest the search got"
+            candidates, note = self._candidates(executor, *turn), "the furthest the search got"
             self._dead_end = (Decision(executor, None, candidates, _SCORE, note),)
 
-    def _candidates(self, executor: Executor) -> tuple[Candidate, ...]:
+    def _candidates(
+        self, executor: Executor, nodes: Iterable[str], passed: Collection[Slot] = ()
+    ) -> tuple[Candidate, ...]:
         found = []
-        for rank, node_id in enumerate(self._node_order()):
+        for rank, node_id in enumerate(nodes):
             for slot in self._free[node_id]:
-                obstacle = self._obstacle(executor, slot)
+                obstacle = _PASSED if slot in passed else self._obstacle(executor, slot)
                 if obstacle is None:
                     found.append(Candidate(slot, float(rank)))
                 else:
@@ -268,71 +280,18 @@ class Search:
                     found.append(Candidate(slot, None, text.format(*figures)))
         return tuple(found)
 
-    def _explanations(self, order: list[Executor]) -> tuple[Decision, ...]:
+    def _explanations(self, placed: list[Executor]) -> tuple[Decision, ...]:
         """Replay the plan and record each executor's candidates: final choices, without dead ends."""
-        plan = {executor: self._state.slot_of[executor.topology][executor] for executor in order}
-        for executor in order:
+        plan = {executor: self._state.slot_of[executor.topology][executor] for executor in placed}
+        for executor in placed:
             self._state.remove(executor)
         decisions = []
-        for executor in order:
-            chosen = plan[executor]
-            note = "acker bound to its worker" if executor in self._bound_ackers else ""
-            decisions.append(Decision(executor, chosen, self._candidates(executor), _SCORE, note))
-            self._state.place(executor, chosen)
+        for executor, turn in self._turns.items():
+            slot = plan[executor]
+            decisions.append(Decision(executor, slot, self._candidates(executor, *turn), _SCORE))
+            self._state.place(executor, slot)
+            leader, ackers = self._bound.get(slot, (None, []))
+            for acker in ackers if leader == executor else ():
+                decisions.append(Decision(acker, slot, note="acker bound to its worker"))
+                self._state.place(acker, slot)
         return tuple(decisions)
-
-
-class RoundRobin(Search):
-    """Storm's round robin: every executor on the node after the previous one, without backtracking.
-
-    It uses only nodes without other topologies. Source: the answers of ``RoundRobinResourceAwareStrategy`` of
-    Storm 2.8.3, with its quirks: an executor of the *same* component as the previous one starts at the first
-    node again, and a last executor that fits nowhere counts as scheduled.
-    """
-
-    def _place_all(self, order: list[Executor]) -> tuple[int, bool]:
-        last = len(order) - 1
-        remaining: list[str] = []
-        for k, executor in enumerate(order):
-            if self._states > self._limit:
-                return k, False
-            if executor in self._bound_ackers:
-                continue
-            if not remaining or k == 0 or executor.component == order[k - 1].component:
-                remaining = list(self._own_nodes)
-            slot = None
-            while remaining and slot is None:
-                free = self._free[remaining.pop(0)]
-                slot = next((each for each in free if self._obstacle(executor, each) is None), None)
-            if slot is None:
-                self._note_dead_end(executor, k)
-                return k, k == last
-            self._put(executor, slot)
-        return last, True
-
-    @cached_property
-    def _own_nodes(self) -> list[str]:
-        """Nodes to use: those without another topology, at most ``topology.isolate.machines``."""
-        mine = self._topology.id
-        shared = {
-            slot.node
-            for slot, executors in self._state.workers.items()
-            if any(executor.topology != mine for executor in executors)
-        }
-        own = [node for node in self._node_order() if node not in shared]
-        most = int(number_of(self._topology.settings, ISOLATE_MACHINES, 0))
-        return own[:most] if most else own
-
-    def _candidates(self, executor: Executor) -> tuple[Candidate, ...]:
-        # The next node in turn gets the executor, so no candidate is better than another.
-        return tuple(
-            candidate
-            if candidate.slot.node in self._own_nodes
-            else Candidate(candidate.slot, None, "node is not one of the topology's own nodes")
-            for candidate in super()._candidates(executor)
-        )
-
-
-def search_for(state: Ras2State, topology: Topology) -> Search:
-    """Return an attempt at the topology with the strategy that it asks for."""
-    return (RoundRobin if strategy_of(topology).round_robin else Search)(state, topology)
