@@ -14,21 +14,24 @@ class RandomScheduler(Scheduler[NoParameters]):
     """Draws workers and the worker of each executor uniformly. Complete topologies keep their slots."""
 
     name = "random"
-    version = "1"
+    version = "2"
     rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Place the missing executors of incomplete topologies."""
         work = Round(view, surviving_assignment(view))
         todo = set(incomplete_topologies(view))
-        free = list(view.free_slots)
+        free, usable = list(view.free_slots), set(view.usable_slots)
         for topology in view.topologies:
             if topology.id not in todo:
                 work.scheduled(topology.id)
                 continue
             draw = view.random(f"random/{topology.id}")
-            workers = list(dict.fromkeys(s for e, s in work.placed.items() if e.topology == topology.id))
-            new = draw.sample(free, max(0, min(topology.workers - len(workers), len(free))))
+            own = dict.fromkeys(s for e, s in work.placed.items() if e.topology == topology.id)
+            # A worker that is hidden or on a blacklisted host stays but takes no new executor.
+            workers = [slot for slot in own if slot in usable]
+            wanted = max(topology.workers - len(own), 0 if workers else 1)
+            new = draw.sample(free, min(wanted, len(free)))
             workers += new
             if not workers:
                 work.failed(topology.id, "no free slot in the cluster")

@@ -65,7 +65,7 @@ class RStormScheduler(Scheduler[RStormParameters]):
     """R-Storm with one worker per topology and node. Complete topologies stay where they are."""
 
     name = "rstorm"
-    version = "1"
+    version = "2"
     Parameters = RStormParameters
     rename_invariant = True
 
@@ -158,11 +158,8 @@ class _Nodes:
         """
         on = [self._book.index[s.node] for e, s in self._placed.items() if e.topology == topology.id]
         self._reference = max(sorted(set(on)), key=on.count) if on else None
-        usable = {slot.node for slot in self._view.usable_slots}
-        has_slot = [
-            node in usable and self._book.peek(topology.id, n) is not None
-            for n, node in enumerate(self._book.nodes)
-        ]
+        usable = set(self._view.usable_slots)
+        has_slot = [self._book.peek(topology.id, n) in usable for n in range(len(self._book.nodes))]
         self._has_slot = np.array(has_slot, dtype=bool)
         plan: dict[Executor, Slot] = {}
         for executor in task_selection(topology, self._view.executors[topology.id], self._p.siblings):
