@@ -51,8 +51,9 @@ def check_result(view: SchedulingView, result: SchedulingResult) -> None:
     """Refuse an answer that no cluster could run.
 
     Every topology must have a status, and a scheduled topology must be complete. Executors and slots must
-    exist, and each slot may serve only one topology. An executor may stay on a slot that is hidden now. The
-    `InvalidAssignmentError` names the executor and the slot.
+    exist, and each slot may serve only one topology. An executor may stay in a slot that is hidden now or on
+    a blacklisted host, but none may be placed there anew. The `InvalidAssignmentError` names the executor and
+    the slot.
     """
     slots = result.assignment.slots
     for topology in view.topologies:
@@ -76,3 +77,10 @@ def check_result(view: SchedulingView, result: SchedulingResult) -> None:
     stays = view.present.slots
     moved = Assignment({e: s for e, s in slots.items() if stays.get(e) != s or e not in known})
     check_assignment(moved, view.cluster, known & set(moved.slots))
+    usable = set(view.usable_slots)
+    for executor, slot in moved.slots.items():
+        if slot not in usable:
+            raise InvalidAssignmentError(
+                f"executor {executor} of {executor.topology!r} is placed anew in {slot}, "
+                "which is hidden in this round or on a blacklisted host"
+            )
