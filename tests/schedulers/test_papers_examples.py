@@ -113,12 +113,6 @@ def test_without_load_tstorm_returns_its_initial_assignment() -> None:
     assert len(cold.assignment.workers()) == 3
 
 
-def test_the_initial_assignment_keeps_the_number_of_ackers_that_was_asked_for() -> None:
-    view = SchedulingView((chain("t", [2], workers=6, ackers=None),), cluster(2), StormVersion.parse("0.9.7"))
-    result = make_scheduler("tstorm-initial").schedule(view)
-    assert sum(e.component == "__acker" for e in result.assignment.slots) == 6
-
-
 # --- R-Storm ---
 
 

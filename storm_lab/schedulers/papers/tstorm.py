@@ -83,7 +83,7 @@ class TStormScheduler(Scheduler[TStormParameters]):
     """Algorithm 1 over all topologies at once; until something is measured, the initial assignment."""
 
     name = "tstorm"
-    version = "1"
+    version = "2"
     Parameters = TStormParameters
     rename_invariant = True
 

@@ -16,10 +16,13 @@ from storm_lab.schedulers.storm.even import schedule_evenly, storm_result
 
 
 class TStormInitialScheduler(Scheduler[NoParameters]):
-    """Round robin with ``min(N_u, N_w)`` workers."""
+    """Round robin with ``min(N_u, N_w)`` workers, new ones on nodes without a worker of the topology.
+
+    Workers that are there keep their slots. If no other node has a slot, a node may get a second worker.
+    """
 
     name = "tstorm-initial"
-    version = "1"
+    version = "2"
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Give each incomplete topology its initial assignment, one after the other."""
@@ -36,5 +39,8 @@ class TStormInitialScheduler(Scheduler[NoParameters]):
                 ackers=acker_count(topology, view.version),
             )
             free_uneven_workers(state, asked)
-            schedule_evenly(state, [asked])
+            held = {slot.node for slot in state.slot_of[topology.id].values()}
+            available = state.available_slots()
+            second = {slot for slot in available if slot.node in held}
+            schedule_evenly(state, [asked], second if len(second) < len(available) else ())
         return storm_result(state)

@@ -6,6 +6,8 @@ executors never move, and new ones go only to new slots.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from storm_lab.model import Slot, Topology
 from storm_lab.schedulers.contract import (
     Candidate,
@@ -31,10 +33,16 @@ class EvenScheduler(Scheduler[NoParameters]):
         return storm_result(state)
 
 
-def schedule_evenly(state: ClusterState, topologies: list[Topology]) -> None:
-    """Schedule the topologies one after the other; earlier ones may leave no slots for later ones."""
+def schedule_evenly(
+    state: ClusterState, topologies: list[Topology], closed: Collection[Slot] = frozenset()
+) -> None:
+    """Schedule the topologies one after the other; earlier ones may leave no slots for later ones.
+
+    ``closed`` are available slots on nodes where a topology is to get no second worker; Storm has none.
+    """
     for topology in topologies:
-        executors, available = state.unassigned(topology), state.available_slots()
+        executors = state.unassigned(topology)
+        available = [slot for slot in state.available_slots() if slot not in closed]
         in_use = len(set(state.slot_of[topology.id].values()))
         total = min(topology.workers, len(available) + in_use)
         # Storm 2.x throws if more slots are held than asked for; take none, like the older code.
@@ -45,7 +53,7 @@ def schedule_evenly(state: ClusterState, topologies: list[Topology]) -> None:
             continue
         if state.view.explain:
             for i, executor in enumerate(executors):
-                candidates = _candidates(state, slots, i)
+                candidates = _candidates(state, slots, i, closed)
                 state.journal.record(executor, slots[i % len(slots)], candidates, score_name=_SCORE)
         for i, slot in enumerate(slots[: len(executors)]):
             state.assign(slot, topology.id, executors[i :: len(slots)])
@@ -54,11 +62,14 @@ def schedule_evenly(state: ClusterState, topologies: list[Topology]) -> None:
 _SCORE = "turns until the slot is dealt to (lowest wins)"
 
 
-def _candidates(state: ClusterState, slots: list[Slot], turn: int) -> list[Candidate]:
+def _candidates(
+    state: ClusterState, slots: list[Slot], turn: int, closed: Collection[Slot]
+) -> list[Candidate]:
     chosen = {slot: (i - turn) % len(slots) for i, slot in enumerate(slots)}
     rest = sort_slots((s for s in state.available_slots() if s not in chosen), state.version)
+    enough, second = "the topology has its number of workers already", "the topology has a worker on the node"
     return [Candidate(slot, float(wait)) for slot, wait in chosen.items()] + [
-        Candidate(slot, None, "the topology has its number of workers already") for slot in rest
+        Candidate(slot, None, second if slot in closed else enough) for slot in rest
     ]
 
 
