@@ -162,7 +162,7 @@ class Advice:
         """The advised choice.
 
         Of the choices that fit, take the one with the least latency. Of those that are less than a
-        millisecond slower, or whose intervals overlap with its interval, take the one on fewest nodes, then
+        millisecond slower, or whose intervals touch its interval, take the one on fewest nodes, then
         with fewest workers.
         """
         return best_of(self.choices)
@@ -218,9 +218,8 @@ def best_of(choices: Sequence[Choice]) -> Choice:
     ]
     if not able:
         return max(choices, key=_completed)
-    quickest = min(able, key=lambda choice: choice.measured.latency_ms.mean)
-    limit = quickest.measured.latency_ms.mean + max(_half_width(quickest), CLOCK_MS)
-    alike = [choice for choice in able if choice.measured.latency_ms.mean - _half_width(choice) <= limit]
+    quickest = min((choice.measured.latency_ms for choice in able), key=lambda latency: latency.mean)
+    alike = [choice for choice in able if _is_alike(choice.measured.latency_ms, quickest)]
     return min(alike, key=lambda c: (c.measured.nodes, c.workers, c.measured.latency_ms.mean, c.policy))
 
 
@@ -229,9 +228,9 @@ def _completed(choice: Choice) -> tuple[bool, float]:
     return measured.unsettled == 0, float(np.nan_to_num(measured.acked_per_s.mean, nan=-1.0))
 
 
-def _half_width(choice: Choice) -> float:
-    half = choice.measured.latency_ms.half
-    return 0.0 if np.isnan(half) else half
+def _is_alike(latency: Interval, quickest: Interval) -> bool:
+    slower_ms = latency.mean - quickest.mean
+    return slower_ms < CLOCK_MS or slower_ms <= float(np.nansum([latency.half, quickest.half]))
 
 
 def _nodes(count: int | None) -> str:

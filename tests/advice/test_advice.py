@@ -52,6 +52,13 @@ def test_less_than_a_step_of_storms_clocks_is_no_difference() -> None:
     assert best_of([quick, small, far]) is small
 
 
+def test_a_step_of_the_clocks_and_a_wide_interval_do_not_add_up() -> None:
+    # From 4.9 to 5.1 and from 5.9 to 7.1 ms: 1.5 ms apart, and the intervals do not touch.
+    quick = Choice("quick", 4, measured(5.0, half=0.1, nodes=4))
+    slow = Choice("slow", 2, measured(6.5, half=0.6, nodes=2))
+    assert best_of([quick, slow]) is quick
+
+
 def test_a_policy_that_does_not_settle_with_each_seed_is_not_advised() -> None:
     restless = Choice("restless", 1, measured(5.0, half=math.nan, unsettled=2))
     calm = Choice("calm", 1, measured(20.0))
