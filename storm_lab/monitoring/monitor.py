@@ -47,10 +47,16 @@ class MovingAverages(Generic[K]):
             old = self.values.get(key)
             self.values[key] = value if old is None else self._alpha * old + (1 - self._alpha) * value
 
+    def keep(self, wanted: Callable[[K], bool]) -> None:
+        """Forget all keys but those that are wanted."""
+        self.values = {key: value for key, value in self.values.items() if wanted(key)}
+
 
 class LoadMonitor:
     """The monitors of all nodes in one run; their averages go to ``database``.
 
+    An executor that is not running, because its worker is being started again, has a sample of zero in its
+    last slot. Nothing is kept about topologies that were killed, once their workers have ended.
     Listeners registered with ``after_window`` are called when a window has been written.
     """
 
@@ -60,6 +66,8 @@ class LoadMonitor:
         self._cpu: MovingAverages[Executor] = MovingAverages(alpha)
         self._node: MovingAverages[str] = MovingAverages(alpha)
         self._traffic: MovingAverages[tuple[Executor, Executor]] = MovingAverages(alpha)
+        self._slot_of: dict[Executor, Slot] = {}
+        """The last known slot of each executor."""
         self._executor_of: dict[tuple[str, int], Executor] = {}
         self._listeners: list[Callable[[WindowLoad], None]] = []
         sampler.listen(self.take)
@@ -73,13 +81,16 @@ class LoadMonitor:
         seconds = (sample.end_ns - sample.start_ns) / SECOND
         if seconds <= 0:
             return
-        cpu, where, queued = self._cpu_mhz(sample, seconds)
+        cpu, queued = self._cpu_mhz(sample, seconds)
         nodes = {node.id: 0.0 for node in self._control.cluster.nodes}
         per_executor: dict[Executor, float] = {}
         for (executor, slot), mhz in cpu.items():
             nodes[slot.node] += mhz
             per_executor[executor] = per_executor.get(executor, 0.0) + mhz
         traffic = self._rates(sample, seconds)
+        kept = {*self._control.nimbus.topologies, *(executor.topology for executor in per_executor)}
+        self._cpu.keep(lambda executor: executor.topology in kept)
+        self._traffic.keep(lambda pair: pair[0].topology in kept)
         self._cpu.add(per_executor)
         self._node.add(nodes)
         self._traffic.add(traffic)
@@ -87,8 +98,10 @@ class LoadMonitor:
             start_ns=sample.start_ns,
             end_ns=sample.end_ns,
             executors={
-                executor: ExecutorLoad(where[executor], mhz, self._cpu.values[executor], queued[executor])
-                for executor, mhz in sorted(per_executor.items())
+                executor: ExecutorLoad(
+                    self._slot_of[executor], per_executor.get(executor, 0.0), average, queued.get(executor, 0)
+                )
+                for executor, average in sorted(self._cpu.values.items())
             },
             nodes={node: (mhz, self._node.values[node]) for node, mhz in nodes.items()},
             traffic={
@@ -103,19 +116,18 @@ class LoadMonitor:
 
     def _cpu_mhz(
         self, sample: WindowSample, seconds: float
-    ) -> tuple[dict[tuple[Executor, Slot], float], dict[Executor, Slot], dict[Executor, int]]:
-        """Return CPU per executor and slot, and each executor's current slot (newest worker) and queue."""
+    ) -> tuple[dict[tuple[Executor, Slot], float], dict[Executor, int]]:
+        """Return CPU per executor and slot, and queues; note each executor's current slot (newest worker)."""
         cpu: dict[tuple[Executor, Slot], float] = {}
-        where: dict[Executor, Slot] = {}
         queued: dict[Executor, int] = {}
         for (worker, executor), cpu_ns in sorted(sample.executor_cpu_ns.items()):
             slot = self._control.fleet.by_id(worker).slot
             clock = self._control.cluster.node(slot.node).core_mhz
             mhz = cpu_ns / SECOND / seconds * clock
             cpu[executor, slot] = cpu.get((executor, slot), 0.0) + mhz
-            where[executor] = slot
+            self._slot_of[executor] = slot
             queued[executor] = sample.queued.get((worker, executor), 0)
-        return cpu, where, queued
+        return cpu, queued
 
     def _rates(self, sample: WindowSample, seconds: float) -> dict[tuple[Executor, Executor], float]:
         rates: dict[tuple[Executor, Executor], float] = {}
