@@ -80,12 +80,14 @@ class TStormParameters(PackingParameters):
 
 
 class TStormScheduler(Scheduler[TStormParameters]):
-    """Algorithm 1 over all topologies at once; until something is measured, the initial assignment."""
+    """Algorithm 1 over all topologies at once; until something is measured, the initial assignment.
+
+    Algorithm 1 does not depend on the nodes' names, but the initial assignment does: it is Storm's.
+    """
 
     name = "tstorm"
     version = "2"
     Parameters = TStormParameters
-    rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:
         """Place every executor from scratch; if one has no feasible slot, the present assignment stays."""
