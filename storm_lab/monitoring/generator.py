@@ -15,6 +15,7 @@ from typing import Any
 from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.nimbus import Status
+from storm_lab.emulator.control.zookeeper import Record
 from storm_lab.model import Assignment, MeasuredLoad
 from storm_lab.monitoring.database import GeneratedSchedule, LoadDatabase, WindowLoad, parameters_json
 from storm_lab.monitoring.monitor import LoadMonitor
@@ -50,6 +51,9 @@ class ScheduleGenerator:
         self.policy = policy
         self._log_policy("the run begins")
         control.nimbus.on_running(self._on_running)
+        # A command may have delayed the start, or removed the topology that it waited for.
+        for record in (Record.STATUS, Record.ASSIGNMENT):
+            control.zookeeper.watch(record, lambda _: self._look_later())
         monitor.after_window(self._check_overload)
 
     def swap(self, policy: Scheduler[Any], reason: str) -> None:
@@ -70,13 +74,22 @@ class ScheduleGenerator:
         assignment = self._control.nimbus.current(topology_id)
         assert assignment is not None
         self._running[topology_id] = (assignment.id, clock.now_ns)
+        self._look_later()
+
+    def _look_later(self) -> None:
         # Ranked last at this instant, because another actor may ask for a rebalance at the same time.
-        clock.at(clock.now_ns, Rank.MONITOR, ACTOR, self._start_when_all_run)
+        clock = self._control.clock
+        if not self._started:
+            clock.at(clock.now_ns, Rank.MONITOR, ACTOR, self._start_when_all_run)
 
     def _start_when_all_run(self) -> None:
         nimbus = self._control.nimbus
-        if self._started or not nimbus.topologies.keys() <= self._running.keys():
+        if self._started or not nimbus.topologies:
             return
+        for topology_id in nimbus.topologies:
+            assignment = nimbus.current(topology_id)
+            if assignment is None or self._running.get(topology_id, (-1, 0))[0] != assignment.id:
+                return
         if any(status is not Status.ACTIVE for status in nimbus.status.values()):
             return
         self._started = True

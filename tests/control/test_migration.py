@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from storm_lab.emulator.control.clock import SECOND
 from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.migration.method import Migration, MigrationMethod
 from storm_lab.emulator.control.migration.rebalance import Rebalance
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.supervisor import Supervisor
 from storm_lab.emulator.control.worker import WorkerProcess
+from storm_lab.model import Assignment, Slot
 from tests.control.fake_plane import FakePlane
-from tests.control.world import chain, phases_at, run_to, running, seconds_of, swapped
+from tests.control.world import chain, executor_of, phases_at, run_to, running, seconds_of, swapped
 
 PHASES = {"node01": phases_at(2.0, 0.5), "node02": phases_at(4.0, 0.5), "node03": phases_at(9.0, 0.5)}
 
@@ -210,3 +213,42 @@ def test_the_log_shows_every_step_of_a_smooth_hand_over() -> None:
         f"107.000 worker:3 worker-ready {slot}",
         f"122.000 supervisor:node01 kill-worker {slot} (the hand-over is over)",
     ]
+
+
+def test_a_worker_whose_jvm_starts_during_a_hand_over_belongs_to_the_new_assignment_too() -> None:
+    control, _ = _running(Smooth())
+    _strike(control, {"fault": "kill-node", "at_s": 110, "node": "node03"})
+    _strike(control, {"fault": "revive-node", "at_s": 115, "node": "node03"})
+    # Its JVM takes 5 s, and the assignment changes elsewhere meanwhile.
+    run_to(control, 118)
+    before = control.nimbus.present
+    moved = executor_of(control, "bolt", 0)
+    elsewhere = next(s for s in before.nodes_used() if s not in ("node03", before.slots[moved].node))
+    control.nimbus.install(swapped(before, moved, Slot(elsewhere, 6700)), "moved by the test")
+    run_to(control, 400)
+    assert {process.assignment for process in control.fleet.processes} == {control.nimbus.current("chain")}
+    assert all(process.spouts_on for process in control.fleet.processes)
+
+
+def test_a_failure_after_a_hand_over_is_handled_as_in_storm() -> None:
+    control, _ = _running(Smooth())
+    _rotate(control)
+    _strike(control, {"fault": "kill-worker", "at_s": 500, "node": "node03", "port": 6700})
+    _strike(control, {"fault": "revive-worker", "at_s": 501, "node": "node03", "port": 6700})
+    run_to(control, 520)
+    successor = max(control.fleet.processes, key=lambda process: process.id)
+    assert successor.slot == Slot("node03", 6700)
+    assert successor.idle_until_ns <= successor.ready_ns
+
+
+def test_a_round_during_the_wait_of_a_rebalance_keeps_the_number_of_workers() -> None:
+    control, _ = running(55, chain(workers=2), migration=Rebalance(wait_s=30.0), phases=PHASES)
+    slots = [Slot("node01", 6702), Slot("node02", 6702), Slot("node03", 6702), Slot("node03", 6703)]
+    executors = sorted(control.nimbus.present.slots)
+    control.nimbus.install(Assignment({e: slots[i % 4] for i, e in enumerate(executors)}), "to four slots")
+    run_to(control, 150)
+    assert seconds_of(control, "assign") == [0.0, 85.0]
+
+
+def _strike(control: ControlPlane, fault: Mapping[str, object]) -> None:
+    FaultPlan.of_rows([fault]).start(control)

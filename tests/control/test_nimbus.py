@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from storm_lab.emulator.control.clock import ns
+from storm_lab.emulator.control.faults import FaultPlan
+from storm_lab.emulator.control.migration.rebalance import Rebalance
 from storm_lab.emulator.control.nimbus import Status
 from storm_lab.emulator.control.times import timers_of
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
@@ -213,3 +215,49 @@ def test_a_scheduler_is_called_again_only_after_a_change() -> None:
     control.supervisors[control.nimbus.present.nodes_used()[0]].power_off("killed by the test")
     run_to(control, 400)
     assert counting.asked > before
+
+
+def test_a_rebalance_is_refused_while_another_waits() -> None:
+    control, _ = running(50, chain())
+    control.nimbus.rebalance("chain", workers=2, wait_s=30.0, reason="first")
+    run_to(control, 70)
+    control.nimbus.rebalance("chain", workers=1, wait_s=30.0, reason="second")
+    run_to(control, 130)
+    assert seconds_of(control, "refuse-rebalance") == [70.0]
+    assert seconds_of(control, "assign")[1:] == [80.0]
+
+
+def test_nimbus_hears_no_heartbeats_while_it_is_down() -> None:
+    control, _ = build(3)
+    control.nimbus.submit(chain())
+    FaultPlan.of_rows([{"fault": "kill-nimbus", "at_s": 5}, {"fault": "revive-nimbus", "at_s": 40}]).start(
+        control
+    )
+    run_to(control, 60)
+    (heard,) = seconds_of(control, "running")
+    assert heard > 40.0
+
+
+def test_a_schedule_for_slots_of_another_topology_is_refused() -> None:
+    control, _ = running(60, chain())
+    control.nimbus.submit(chain(topology_id="two"))
+    run_to(control, 100)
+    taken = control.nimbus.present.of_topology("two").slots.values()
+    mine = control.nimbus.present.of_topology("chain")
+    clash = swapped(mine, executor_of(control, "bolt", 0), min(taken))
+    with pytest.raises(InvalidAssignmentError, match="belongs to topology 'two'"):
+        control.nimbus.install(clash, "by the test")
+
+
+def test_a_rebalance_does_not_write_slots_that_another_topology_got_meanwhile() -> None:
+    control, _ = running(60, chain(workers=2), migration=Rebalance(wait_s=30.0))
+    free = Slot("node03", 6700)
+    assert free not in control.nimbus.present.slots.values()
+    control.nimbus.install(
+        swapped(control.nimbus.present, executor_of(control, "bolt", 0), free), "by the test"
+    )
+    control.nimbus.submit(chain(topology_id="two"))
+    assert free in control.nimbus.present.of_topology("two").slots.values()
+    run_to(control, 200)
+    assert seconds_of(control, "refuse-rebalance") == [90.0]
+    assert control.nimbus.status["chain"] is Status.ACTIVE

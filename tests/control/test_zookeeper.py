@@ -107,3 +107,17 @@ def test_queued_writes_are_not_committed_while_zookeeper_is_down() -> None:
     zookeeper.start()
     clock.run_until(2 * SECOND)
     assert zookeeper.active == {"t": True}
+
+
+def test_writes_that_a_failure_holds_up_take_effect_in_the_order_in_which_they_were_made() -> None:
+    clock = VirtualClock()
+    zookeeper = ZooKeeper(clock, ZooKeeperPlan())
+    done: list[str] = []
+    zookeeper.write("nimbus", Record.STATUS, "t", lambda: done.append("off"))
+    # It fails with that write in its queue.
+    zookeeper.stop()
+    zookeeper.write("nimbus", Record.STATUS, "t", lambda: done.append("on"))
+    clock.run_until(SECOND)
+    zookeeper.start()
+    clock.run_until(2 * SECOND)
+    assert done == ["off", "on"]

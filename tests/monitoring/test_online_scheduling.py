@@ -15,6 +15,7 @@ import pytest
 
 from storm_lab.emulator.control.clock import ns
 from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.service import Sampler
 from storm_lab.errors import UserError
 from storm_lab.model import Assignment, Cluster, Node, Slot
@@ -348,3 +349,30 @@ def test_tstorms_initial_period_of_about_a_minute_follows_from_the_cycles() -> N
         periods.append(seconds_of(control, "running")[1])
     assert min(periods) > 43 + 2 * 5 and max(periods) < 43 + 2 * 10.1
     assert 57 <= sum(periods) / len(periods) <= 64
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [
+            {"fault": "deactivate-topology", "at_s": 5, "topology": "chain"},
+            {"fault": "activate-topology", "at_s": 60, "topology": "chain"},
+        ],
+        [{"fault": "rebalance-topology", "at_s": 5, "topology": "chain", "wait_s": 20}],
+        [{"fault": "kill-topology", "at_s": 5, "topology": "two", "wait_s": 30}],
+    ],
+    ids=["deactivated", "rebalanced", "killed"],
+)
+def test_a_command_delays_the_clock_of_the_generator_but_does_not_stop_it(
+    rows: list[dict[str, object]],
+) -> None:
+    control, _ = build(3)
+    plan = OnlineScheduling(_To("node01"), period_s=50, overload=None)
+    plan.start(control, Sampler(control.clock, control.plane, ns(20)))
+    control.nimbus.submit(chain())
+    if rows[0]["topology"] == "two":
+        control.nimbus.submit(chain(topology_id="two"))
+    FaultPlan.of_rows(rows).start(control)
+    run_to(control, 300)
+    (started,) = seconds_of(control, "start-clock")
+    assert 5.0 < started < 70.0

@@ -15,12 +15,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from storm_lab.emulator.control.clock import Rank, ns
-from storm_lab.emulator.control.nimbus_memory import Delays, Liveness, all_reported
+from storm_lab.emulator.control.nimbus_memory import Delays, Liveness, all_reported, occupied
 from storm_lab.emulator.control.zookeeper import Origin, Record, StoredAssignment
 from storm_lab.model import (
     Assignment,
     Cluster,
     Executor,
+    InvalidAssignmentError,
     MeasuredLoad,
     Slot,
     Topology,
@@ -64,8 +65,6 @@ class Nimbus:
         self._current: dict[str, StoredAssignment] = {}
         self._last_answer: tuple[Scheduler[Any], SchedulingView, SchedulingResult] | None = None
         self._delays = Delays(control.clock, ACTOR)
-        self._status_before: dict[str, Status] = {}
-        """For topologies with a waiting rebalance: the status to return to."""
         self._pending_placements: dict[str, Assignment] = {}
         """First placements by hand that wait for a scheduling round."""
         self._last_id = 0
@@ -142,16 +141,17 @@ class Nimbus:
         """Carry out the rebalance command.
 
         Switches the spouts off, waits, schedules from scratch or writes ``slots``, and restores the
-        topology's status. A second command replaces one that still waits.
+        topology's status. A command is refused while another waits, and ``slots`` that another topology holds
+        by then are not written.
         """
         control = self._control
-        if self._refuses(topology_id, "rebalance", set(Status) - {Status.KILLED}):
+        if self._refuses(topology_id, "rebalance", {Status.ACTIVE, Status.INACTIVE}):
             return
         topology = self.topologies[topology_id]
         if wait_s is None:
             wait_s = control.timers.rebalance_wait_s
         wait_ns = ns(topology.message_timeout_s if wait_s is None else wait_s)
-        self._status_before.setdefault(topology_id, self.status[topology_id])
+        before = self.status[topology_id]
         self._set_status(topology_id, Status.REBALANCING)
         asked = workers if slots is None else None
         control.log.note(ACTOR, "rebalance", topology_id, reason, wait_s=wait_ns / 1e9, workers=asked)
@@ -159,12 +159,14 @@ class Nimbus:
         def due() -> None:
             if workers is not None:
                 self.topologies[topology_id] = replace(self.topologies[topology_id], workers=workers)
-            if slots is not None:
+            if slots is None:
+                self._schedule(reason, from_scratch=topology_id)
+            elif why := occupied(self._current, {topology_id}, slots):
+                control.log.note(ACTOR, "refuse-rebalance", topology_id, why)
+            else:
                 self._adopt_worker_count(topology_id, Assignment(slots))
                 self.write(topology_id, slots, Origin.REBALANCED, reason)
-            else:
-                self._schedule(reason, from_scratch=topology_id)
-            self._set_status(topology_id, self._status_before.pop(topology_id))
+            self._set_status(topology_id, before)
 
         self._delays.after(topology_id, wait_ns, due)
 
@@ -184,7 +186,6 @@ class Nimbus:
         control = self._control
         if self._refuses(topology_id, "kill", set(Status) - {Status.KILLED}):
             return
-        self._status_before.pop(topology_id, None)
         wait_ns = ns(self.topologies[topology_id].message_timeout_s if wait_s is None else wait_s)
         control.log.note(ACTOR, "kill", topology_id, reason, wait_s=wait_ns / 1e9)
         self._set_status(topology_id, Status.KILLED)
@@ -204,13 +205,8 @@ class Nimbus:
         status = self.status.get(topology_id)
         if self.up and status in fits:
             return False
-        why = (
-            "Nimbus is down"
-            if not self.up
-            else "it no longer exists"
-            if status is None
-            else f"it is {status.value}"
-        )
+        why = "it no longer exists" if status is None else f"it is {status.value}"
+        why = why if self.up else "Nimbus is down"
         self._control.log.note(ACTOR, f"refuse-{command}", topology_id, why)
         return True
 
@@ -219,7 +215,8 @@ class Nimbus:
 
         Topologies that have been killed meanwhile are left out. Each topology's worker count becomes the
         number of slots that the schedule uses, so that later rounds find nothing to change. Raises
-        `InvalidAssignmentError` if the schedule does not place the topologies that it names completely.
+        `InvalidAssignmentError` if the schedule does not place the topologies that it names completely, or
+        places them in slots of others.
         """
         if not self.up or not self._control.zookeeper.up:
             return False
@@ -229,12 +226,13 @@ class Nimbus:
         named = dict.fromkeys(executor.topology for executor in assignment.slots)
         wanted = [e for name in named for e in executors_of(self.topologies[name], self._control.version)]
         check_assignment(assignment, self._control.cluster, wanted)
+        if why := occupied(self._current, named, assignment.slots):
+            raise InvalidAssignmentError(why)
         changed = False
         for topology_id in named:
             part = assignment.of_topology(topology_id)
             if self._differs(topology_id, part.slots):
                 changed = True
-                self._adopt_worker_count(topology_id, part)
                 self._control.migration.publish(topology_id, part.slots, reason)
         return changed
 
@@ -242,6 +240,8 @@ class Nimbus:
         """Write a topology's assignment to ZooKeeper; executors that keep their slot keep the start time."""
         control = self._control
         self._pending_placements.pop(topology_id, None)
+        if origin is Origin.INSTALLED:
+            self._adopt_worker_count(topology_id, Assignment(slots))
         old = self._current.get(topology_id)
         kept = {} if old is None else {e: old.start_ns[e] for e, s in old.slots.items() if slots.get(e) == s}
         starts = {**dict.fromkeys(slots, control.clock.now_ns), **kept}
@@ -328,7 +328,7 @@ class Nimbus:
 
     def _on_heartbeat(self, topology_id: str) -> None:
         stored = self._control.zookeeper.assignments.get(topology_id)
-        if stored is None or self._announced.get(topology_id) == stored.id:
+        if not self.up or stored is None or self._announced.get(topology_id) == stored.id:
             return
         if self.status.get(topology_id) in (None, Status.KILLED):
             return

@@ -10,13 +10,13 @@ A topology has at most one delayed command. Storm resumes it with its full delay
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from storm_lab.emulator.control.clock import Event, Rank, VirtualClock, ns
 from storm_lab.emulator.control.times import Timers
 from storm_lab.emulator.control.zookeeper import StoredAssignment, ZooKeeper
-from storm_lab.model import Executor
+from storm_lab.model import Executor, Slot
 
 
 class Liveness:
@@ -66,6 +66,20 @@ def all_reported(zookeeper: ZooKeeper, assignment: StoredAssignment) -> bool:
         if any(from_slot.get(executor, -1) < assignment.start_ns[executor] for executor in executors):
             return False
     return True
+
+
+def occupied(
+    current: Mapping[str, StoredAssignment], named: Collection[str], slots: Mapping[Executor, Slot]
+) -> str:
+    """Say which of the slots belongs to a topology that is not ``named``; empty if none does."""
+    held = {
+        slot: topology_id
+        for topology_id, stored in current.items()
+        if topology_id not in named
+        for slot in stored.slots.values()
+    }
+    clash = min(held.keys() & set(slots.values()), default=None)
+    return "" if clash is None else f"slot {clash} belongs to topology {held[clash]!r}"
 
 
 @dataclass(frozen=True, slots=True)

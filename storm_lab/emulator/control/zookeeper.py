@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import partial
+from itertools import count
 
 from storm_lab.emulator.constant import constant
 from storm_lab.emulator.control.clock import SECOND, Rank, VirtualClock, ns
@@ -143,7 +144,8 @@ class ZooKeeper:
         self.written: Counter[Record] = Counter()
         """Writes to the disk so far, without those of others."""
         self._watchers: dict[Record, list[Callable[[str], None]]] = {}
-        self._held_writes: list[tuple[str, Record, str, Callable[[], object]]] = []
+        self._numbers = count()
+        self._held_writes: list[tuple[int, str, Record, str, Callable[[], object]]] = []
 
     def watch(self, record: Record, callback: Callable[[str], None]) -> None:
         """Call back with the key (topology or node) whenever a record of this kind has changed."""
@@ -155,16 +157,16 @@ class ZooKeeper:
         ``apply`` runs at the commit. While ZooKeeper is down, clients retry. Assignments and statuses are
         written when it is back; heartbeats would be stale by then and are dropped.
         """
+        number = next(self._numbers)
         if not self.up:
-            if record not in _HEARTBEATS:
-                self._held_writes.append((actor, record, key, apply))
+            self._hold(number, actor, record, key, apply)
             return 0
         if record in _HEARTBEATS and self._plan.heartbeat_daemons:
             committed = self._clock.now_ns
         else:
             committed = self.server.enqueue(self._clock.now_ns)
             self.written[record] += 1
-        commit = partial(self._commit, actor, record, key, apply)
+        commit = partial(self._commit, number, actor, record, key, apply)
         self._clock.at(committed, Rank.COORDINATION, f"zookeeper:{actor}", commit)
         return committed - self._clock.now_ns
 
@@ -177,12 +179,16 @@ class ZooKeeper:
         for callback in self._watchers.get(record, ()):
             callback(key)
 
-    def _commit(self, actor: str, record: Record, key: str, apply: Callable[[], object]) -> None:
+    def _hold(self, number: int, actor: str, record: Record, key: str, apply: Callable[[], object]) -> None:
+        if record not in _HEARTBEATS:
+            self._held_writes.append((number, actor, record, key, apply))
+
+    def _commit(self, number: int, actor: str, record: Record, key: str, apply: Callable[[], object]) -> None:
         if self.up:
             self.apply_now(record, key, apply)
         else:
             # ZooKeeper went down with the write in its queue.
-            self.write(actor, record, key, apply)
+            self._hold(number, actor, record, key, apply)
 
     def stop(self) -> None:
         """Take ZooKeeper down; its records survive on disk."""
@@ -192,5 +198,6 @@ class ZooKeeper:
         """Bring ZooKeeper back; it takes the writes that its clients have held."""
         self.up = True
         held_writes, self._held_writes = self._held_writes, []
-        for actor, record, key, apply in held_writes:
+        # In the order in which they were written; one that was in the queue is older than those held at once.
+        for _, actor, record, key, apply in sorted(held_writes, key=lambda held: held[0]):
             self.write(actor, record, key, apply)

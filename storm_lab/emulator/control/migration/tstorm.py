@@ -20,8 +20,9 @@ from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.method import Migration, MigrationMethod
 from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
-from storm_lab.emulator.control.worker import WorkerProcess
+from storm_lab.emulator.control.worker import WorkerProcess, WorkerState
 from storm_lab.emulator.control.zookeeper import Origin, StoredAssignment
+from storm_lab.model import Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,17 @@ class _Smooth(Migration):
     def __init__(self, control: ControlPlane, method: Smooth) -> None:
         super().__init__(control)
         self._method = method
+        self._handed_over: set[tuple[Slot, int]] = set()
+
+    def worker_ready(self, process: WorkerProcess) -> None:
+        # The assignment may have changed while the JVM started, without a change of this worker.
+        supervisor = self.control.supervisors[process.slot.node]
+        if supervisor.still_wants(process):
+            process.generations.add(supervisor.local[process.slot].id)
 
     def worker_kept(self, process: WorkerProcess, wanted: LocalAssignment) -> None:
         process.generations.add(wanted.id)
+        self._handed_over.add((process.slot, wanted.id))
         self.control.connections.retry_peers(process)
         stored = self.table_for(process)
         if process.running and stored is not None:
@@ -58,7 +67,8 @@ class _Smooth(Migration):
 
     def retire(self, supervisor: Supervisor, process: WorkerProcess, reason: str) -> None:
         stored = self.control.zookeeper.assignments.get(process.topology)
-        if stored is None or stored.origin is not Origin.INSTALLED or not process.running:
+        handed_over = reason == WorkerState.DISALLOWED.value and process.running
+        if stored is None or stored.origin is not Origin.INSTALLED or not handed_over:
             super().retire(supervisor, process, reason)
             return
         process.leaving = True
@@ -81,7 +91,11 @@ class _Smooth(Migration):
     def spout_idle_s(self, process: WorkerProcess) -> float:
         stored = self.control.zookeeper.assignments.get(process.topology)
         smooth = stored is not None and stored.origin is Origin.INSTALLED
-        return self._method.spout_delay_s if smooth else 0.0
+        # Later workers of the same assignment in this slot replace one that has failed.
+        key = (process.slot, process.generation)
+        first = key not in self._handed_over
+        self._handed_over.add(key)
+        return self._method.spout_delay_s if smooth and first else 0.0
 
     def table_for(self, process: WorkerProcess) -> StoredAssignment | None:
         newest = super().table_for(process)
