@@ -23,6 +23,7 @@ from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all, reused_by_variant
 from storm_lab.runs.live_constants import Constants, on_machine
+from storm_lab.tournament.objective import is_anchored
 from storm_lab.tuplelog import Status
 
 COLUMNS = {
@@ -101,8 +102,15 @@ class League:
         return tuple(played)
 
     def metrics(self) -> MetricTables:
-        """Compute the metric tables of all runs by PySpark; `StormLabError` as `play`, or without Java."""
-        return metrics_of([run.folder for run in self.play()])
+        """Compute the metric tables of all runs by PySpark; `StormLabError` as `play`, or without Java.
+
+        Their table of runs has a further column for `results`: anchored, from the stage's sources.
+        """
+        played = self.play()
+        tables = metrics_of([run.folder for run in played])
+        spec = played[0].spec
+        tables.runs = tables.runs.assign(anchored=is_anchored(spec.describe(spec)))
+        return tables
 
 
 def results(tables: MetricTables) -> pd.DataFrame:
@@ -110,21 +118,27 @@ def results(tables: MetricTables) -> pd.DataFrame:
 
     ``unranked`` says why a run has no steady state to measure; the steady-state columns are then empty. For
     all other runs, ``unranked`` is empty. ``transition_ms`` is the highest mean of 10 s within two minutes of
-    a re-assignment.
+    a re-assignment. Whether tuples are anchored is known of the tables of a `League`; in others, a run's
+    tuples are if any of them was acked or failed.
     """
-    rows = measured_runs(tables)
+    if "anchored" in tables.runs:
+        anchored = tables.runs.set_index("run")["anchored"].to_dict()
+    else:
+        ended = tables.steady.groupby("run")[["acked", "failed"]].sum().sum(axis=1)
+        anchored = (ended > 0).to_dict()
+    rows = measured_runs(tables, anchored)
     renamed = rows.rename(columns={"processing_p99_ms": "p99_ms", "throughput": "lines_per_s"})
     wanted = ["variant", "seed", *COLUMNS, *TRANSITION, "unranked"]
     return renamed[wanted].sort_values(["variant", "seed"], ignore_index=True)
 
 
-def measured_runs(tables: MetricTables) -> pd.DataFrame:
-    """Return one row per run, over all of its topologies.
+def measured_runs(tables: MetricTables, anchored: Mapping[str, bool]) -> pd.DataFrame:
+    """Return one row per run, over all of its topologies; ``anchored`` says by run whether any tuples are.
 
     Columns: run, variant, seed; then, in the steady state, processing_ms, processing_p99_ms, complete_ms,
     complete_p99_ms, throughput, nodes and inter_node_percent (empty for a run without a steady state); those
     of `TRANSITION`; and unranked. Throughput is the root tuples acked per second, or, if none are anchored,
-    the tuples executed per second by the bolts.
+    the tuples executed per second by the bolts. A run whose tuples all fail thus completes nothing.
     """
     runs = tables.runs.set_index("run")
     steady = pd.DataFrame(index=runs.index)
@@ -134,7 +148,8 @@ def measured_runs(tables: MetricTables) -> pd.DataFrame:
         # Percentiles cannot be averaged, so this is the worst of several topologies.
         steady[f"{kind}_p99_ms"] = latency[f"{kind}_p99_ms"].max()
     rates = tables.steady.groupby("run")[["acked_per_s", "executed_per_s"]].sum()
-    steady["throughput"] = rates["acked_per_s"].where(rates["acked_per_s"] > 0, rates["executed_per_s"])
+    acked = rates.index.map(anchored).fillna(False).astype(bool)
+    steady["throughput"] = rates["acked_per_s"].where(acked, rates["executed_per_s"])
     everything = tables.occupancy[tables.occupancy["topology"] == ""].sort_values("from_s")
     steady["nodes"] = everything.groupby("run")["nodes"].last().astype(float)
     steady["inter_node_percent"] = 100 * _weighted(tables.steady_traffic_share, "inter_node_share")

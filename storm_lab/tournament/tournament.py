@@ -30,6 +30,7 @@ from storm_lab.runs.pool import Advance, Pool
 from storm_lab.runs.spark_play import spark_that_finds
 from storm_lab.schedulers.contract import Scheduler, SchedulingView
 from storm_lab.tournament.league import METRICS, MIN_THROUGHPUT_SHARE, NOTHING_COMPLETED, measured_runs
+from storm_lab.tournament.objective import is_anchored
 from storm_lab.tournament.optimum import METRICS as TRAFFIC_METRICS
 from storm_lab.tournament.optimum import excess_percent, least_traffic, nodes_of, traffic_of
 from storm_lab.tournament.quantities import MEASURES
@@ -92,10 +93,13 @@ class Tournament:
     def rows(self, tables: MetricTables, failures: Mapping[str, str]) -> pd.DataFrame:
         """Make the rows of `play` from the metrics of all runs; ``failures`` says why the others failed."""
         names = {"complete_p99_ms": "p99_ms", "unranked": "problem"}
-        measured = measured_runs(tables).rename(columns=names).set_index("run")
-        measured["per_node"] = measured["throughput"] / measured["nodes"]
         by_case = self.specs()
         played = [(case, spec, identity_of(spec).run) for case in self.cases for spec in by_case[case.name]]
+        # The sources are the same for all entrants and seeds.
+        firsts = {case: runs[0].describe(runs[0]) for case, runs in by_case.items()}
+        anchored = {run: is_anchored(firsts[case.name]) for case, _, run in played}
+        measured = measured_runs(tables, anchored).rename(columns=names).set_index("run")
+        measured["per_node"] = measured["throughput"] / measured["nodes"]
         frame = pd.DataFrame(
             [(case.name, case.group, spec.variant, spec.seed, run) for case, spec, run in played],
             columns=["case", "group", "scheduler", "seed", "run"],

@@ -12,7 +12,15 @@ from storm_lab.league.stage import stage_runs
 from storm_lab.papers.tstorm.word_count_stage import STAGE
 from storm_lab.runs.digest import identity_of
 from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, make_scheduler
-from storm_lab.tournament.league import COLUMNS, TRANSITION, League, league_table, results
+from storm_lab.tournament.league import (
+    COLUMNS,
+    NOTHING_COMPLETED,
+    TRANSITION,
+    League,
+    league_table,
+    measured_runs,
+    results,
+)
 
 
 class Mine(Scheduler):  # type: ignore[type-arg]
@@ -101,7 +109,11 @@ def tables() -> SimpleNamespace:
             | {"action": "assign"}
             | {"detail": ['{"id":1,"moved":9}', '{"id":3,"moved":4}', '{"id":2,"moved":2,"origin":"x"}']}
         ),
-        steady=pd.DataFrame(keys | {"acked_per_s": [10.0, 12.0, 20.0, 20.0], "executed_per_s": 99.0}),
+        steady=pd.DataFrame(
+            keys
+            | {"acked_per_s": [10.0, 12.0, 20.0, 20.0], "executed_per_s": 99.0}
+            | {"acked": [3000, 2400, 6000, 400], "failed": 0}
+        ),
         steady_latency=pd.DataFrame(
             keys
             | {"processing_mean_ms": [5.0, 7.0, 2.0, 1.0], "processing_p99_ms": [9.0, 9.0, 4.0, 2.0]}
@@ -139,6 +151,26 @@ def test_a_run_that_re_assigns_too_close_to_its_end_is_not_ranked() -> None:
     table = league_table(rows)
     assert table.index[-1] == "restless" and table.loc["restless", "rank"] == "-"
     assert "480 s" in table.loc["restless", "not ranked because"]
+
+
+def all_failed() -> SimpleNamespace:
+    found = tables()
+    found.steady = found.steady.assign(acked_per_s=0.0, acked=0, failed=100)
+    return found
+
+
+def test_a_run_whose_tuples_all_fail_completes_nothing() -> None:
+    rows = results(all_failed())  # type: ignore[arg-type]
+    assert rows.loc[rows["variant"] == "quick", "unranked"].tolist() == [NOTHING_COMPLETED]
+    assert measured_runs(all_failed(), dict.fromkeys("abcd", True))["throughput"].isna().all()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("anchored", "throughput"), [(True, 20.0), (False, 99.0)])
+def test_what_counts_as_completed_follows_from_the_sources(anchored: bool, throughput: float) -> None:
+    found = tables()
+    found.runs["anchored"] = anchored
+    rows = results(found).set_index("variant")  # type: ignore[arg-type]
+    assert rows.loc["quick", "lines_per_s"] == throughput
 
 
 def test_gains_are_taken_seed_by_seed_against_a_named_baseline() -> None:
