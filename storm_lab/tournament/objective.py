@@ -1,9 +1,13 @@
-"""What the sources of a run's topologies say about how the run is measured."""
+"""What a case is about, latency or throughput, as the sources of its topologies say."""
 
 from __future__ import annotations
 
+from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.model import acker_count
+
+LATENCY = "latency"
+THROUGHPUT = "throughput"
 
 
 def is_anchored(run: EmulationSpec) -> bool:
@@ -16,3 +20,22 @@ def is_anchored(run: EmulationSpec) -> bool:
         for plan in run.topologies
         for source in plan.sources.values()
     )
+
+
+def objective_of(run: EmulationSpec) -> str:
+    """Return `LATENCY` or `THROUGHPUT`: what schedulers are compared by on this run.
+
+    It is throughput if no tuple is tracked, or if any source emits the more the sooner its tuples are
+    processed: one that is never empty, whose latency only shows the length of queues, or callers that wait
+    for answers. A source with a rate or recorded arrivals emits the same under every scheduler, and so does a
+    spout that is never empty but sleeps after each tuple.
+    """
+    sources = [source for plan in run.topologies for source in plan.sources.values()]
+    return THROUGHPUT if not is_anchored(run) or any(map(_is_elastic, sources)) else LATENCY
+
+
+def _is_elastic(source: SourcePlan) -> bool:
+    """Whether what the source emits depends on how soon its tuples are processed."""
+    if source.kind is SourceKind.SATURATED:
+        return source.sleep_ns == 0
+    return source.kind is SourceKind.CLOSED_LOOP

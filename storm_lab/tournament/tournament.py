@@ -30,7 +30,7 @@ from storm_lab.runs.pool import Advance, Pool
 from storm_lab.runs.spark_play import spark_that_finds
 from storm_lab.schedulers.contract import Scheduler, SchedulingView
 from storm_lab.tournament.league import METRICS, MIN_THROUGHPUT_SHARE, NOTHING_COMPLETED, measured_runs
-from storm_lab.tournament.objective import is_anchored
+from storm_lab.tournament.objective import THROUGHPUT, is_anchored, objective_of
 from storm_lab.tournament.optimum import METRICS as TRAFFIC_METRICS
 from storm_lab.tournament.optimum import excess_percent, least_traffic, nodes_of, traffic_of
 from storm_lab.tournament.quantities import MEASURES
@@ -98,12 +98,14 @@ class Tournament:
         # The sources are the same for all entrants and seeds.
         firsts = {case: runs[0].describe(runs[0]) for case, runs in by_case.items()}
         anchored = {run: is_anchored(firsts[case.name]) for case, _, run in played}
+        objective = {name: objective_of(first) for name, first in firsts.items()}
         measured = measured_runs(tables, anchored).rename(columns=names).set_index("run")
         measured["per_node"] = measured["throughput"] / measured["nodes"]
         frame = pd.DataFrame(
             [(case.name, case.group, spec.variant, spec.seed, run) for case, spec, run in played],
             columns=["case", "group", "scheduler", "seed", "run"],
         ).join(measured.reindex(columns=[*MEASURES, "problem"]), on="run")
+        frame["objective"] = frame["case"].map(objective)
         frame["problem"] = frame["problem"].fillna(frame["run"].map(failures)).fillna("")
         specs = {run: spec for _, spec, run in played}
         frame["excess_percent"] = frame["run"].map(_excess(frame, specs, tables)).astype(float)
@@ -212,31 +214,24 @@ def _excess(rows: pd.DataFrame, specs: Mapping[str, RunSpec], tables: MetricTabl
 
 
 def scored(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with ``objective`` and ``score``, the number by which schedulers are ranked on a case.
+    """Return the rows with ``score``, the number by which schedulers are ranked on a case.
 
-    The score is the latency if all runs that did not lose have a complete latency and the sources are no
-    bottleneck. A run that completes fewer than nine tenths of the most tuples then loses, because a scheduler
-    that drops load is quick. Otherwise the score is the reciprocal of the throughput. A loss is infinite.
+    It is the latency if the case's ``objective`` is, and then a run that completes fewer than nine tenths of
+    the most tuples loses, because a scheduler that drops load is quick. Otherwise the score is the reciprocal
+    of the throughput. A loss is infinite.
     """
     rows = rows.copy()
-    rows["objective"], rows["score"] = "", np.inf
+    rows["score"] = np.inf
     for _, own in rows.groupby("case", sort=False):
         good = own[own["problem"] == ""]
-        if good.empty:
+        if own["objective"].iloc[0] == THROUGHPUT:
+            rows.loc[good.index, "score"] = 1.0 / good["throughput"]
             continue
+        rows.loc[good.index, "score"] = good["complete_ms"]
         most = good.groupby("scheduler")["throughput"].mean().max()
-        timed = good["complete_ms"].notna().all()
-        # Saturated sources emit as much as passes through, so that the latency shows only the length of
-        # queues.
-        steady = good.groupby("scheduler")["throughput"].mean().median() >= MIN_THROUGHPUT_SHARE * most
-        objective = "latency" if timed and steady else "throughput"
-        rows.loc[own.index, "objective"] = objective
-        value = good["complete_ms"] if objective == "latency" else 1.0 / good["throughput"]
-        rows.loc[good.index, "score"] = value
-        if objective == "latency":
-            slow = good.index[good["throughput"] < MIN_THROUGHPUT_SHARE * most]
-            rows.loc[slow, "score"] = np.inf
-            rows.loc[slow, "problem"] = "completes fewer than nine tenths of the most tuples"
+        slow = good.index[good["throughput"] < MIN_THROUGHPUT_SHARE * most]
+        rows.loc[slow, "score"] = np.inf
+        rows.loc[slow, "problem"] = "completes fewer than nine tenths of the most tuples"
     return rows
 
 

@@ -21,6 +21,7 @@ from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, To
 from storm_lab.schedulers.contract import NoParameters
 from storm_lab.tournament.comparison import compared, comparison_text
 from storm_lab.tournament.league import NOTHING_COMPLETED
+from storm_lab.tournament.objective import LATENCY, THROUGHPUT
 from storm_lab.tournament.quantities import MEASURES, WIDTH, blocks, cell, entrants_table, means_note, printed
 from storm_lab.tournament.report import LeagueReport, latex, read_report
 from storm_lab.tournament.suite import Case, suite
@@ -33,7 +34,7 @@ Numbers = Mapping[tuple[str, str], float]
 """Numbers by case and scheduler."""
 
 
-def rows(times: Numbers, rates: Numbers = MappingProxyType({})) -> pd.DataFrame:
+def rows(times: Numbers, rates: Numbers = MappingProxyType({}), objective: str = LATENCY) -> pd.DataFrame:
     """Five seeds of each case and scheduler, a little apart; infinity is a failure."""
     found = []
     for (case, name), value in times.items():
@@ -41,6 +42,7 @@ def rows(times: Numbers, rates: Numbers = MappingProxyType({})) -> pd.DataFrame:
             failed = math.isinf(value)
             row: dict[str, object] = dict.fromkeys(MEASURES, float("nan"))
             row |= {"case": case, "group": "g", "scheduler": name, "seed": seed, "run": f"{case}{name}{seed}"}
+            row["objective"] = objective
             if not failed:
                 row |= {"complete_ms": value + 0.01 * seed, "throughput": rates.get((case, name), 100.0)}
                 row |= {"nodes": 4.0, "moved": 0, "p99_ms": 2 * value, "answer_ms": 1.0 + seed}
@@ -65,16 +67,21 @@ def test_a_scheduler_that_drops_load_loses_a_case_judged_by_latency() -> None:
     assert math.isinf(score_table(found).loc["one", "drops"])
 
 
-def test_a_case_without_latency_or_with_saturated_sources_is_judged_by_throughput() -> None:
-    saturated = rows(
-        {("one", "a"): 10.0, ("one", "b"): 10.0, ("one", "c"): 10.0},
-        {("one", "a"): 200.0, ("one", "c"): 120.0},
-    )
-    assert set(saturated["objective"]) == {"throughput"}
-    assert score_table(saturated).loc["one"].idxmin() == "a"
-    unanchored = rows({("one", "a"): 10.0})
-    unanchored["complete_ms"] = float("nan")
-    assert set(scored(unanchored)["objective"]) == {"throughput"}
+def test_a_case_about_throughput_is_won_by_the_most_tuples_however_long_they_take() -> None:
+    times = {("one", name): value for name, value in {"a": 10.0, "b": 5.0, "c": 1.0}.items()}
+    found = rows(times, {("one", "a"): 200.0, ("one", "b"): 195.0, ("one", "c"): 20.0}, THROUGHPUT)
+    assert score_table(found).loc["one"].sort_values().index.tolist() == ["a", "b", "c"]
+    assert (found["problem"] == "").all(), "completing little is no loss here"
+
+
+def test_weak_schedulers_do_not_change_the_order_of_the_others() -> None:
+    times = {("one", "a"): 10.0, ("one", "b"): 5.0}
+    weak = {("one", f"weak{n}"): 1.0 for n in range(5)}
+    rates = {("one", "a"): 100.0, ("one", "b"): 95.0, **dict.fromkeys(weak, 50.0)}
+    for objective, order in ((LATENCY, ["b", "a"]), (THROUGHPUT, ["a", "b"])):
+        for field in (times, {**times, **weak}):
+            scores = score_table(rows(field, rates, objective)).loc["one", ["a", "b"]]
+            assert scores.sort_values().index.tolist() == order
 
 
 def test_the_comparison_says_in_which_cases_and_by_how_much() -> None:
