@@ -17,6 +17,7 @@ from storm_lab.experiments.online_scheduling import generator
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.monitoring.consolidation import InitialConsolidation
 from storm_lab.schedulers.contract import Scheduler
+from storm_lab.schedulers.read_only import with_read_only_views
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
 
@@ -31,7 +32,7 @@ class Entrant:
     def applied(self, run: EmulationSpec, parameters: Parameters) -> EmulationSpec:
         """Return the run under it, with the settings of `storm_lab.experiments.online_scheduling`."""
         # A copy, so that the state of the scheduler after one run does not affect the next.
-        scheduler = deepcopy(self.scheduler)
+        scheduler = with_read_only_views(deepcopy(self.scheduler))
         if not self.online:
             return replace(run, scheduler=scheduler)
         services = (*run.services, InitialConsolidation(), generator(scheduler, parameters))

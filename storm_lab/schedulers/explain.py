@@ -11,6 +11,7 @@ import pandas as pd
 
 from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.contract import Candidate, Decision, Scheduler, SchedulingResult, SchedulingView
+from storm_lab.schedulers.read_only import with_read_only_views
 
 COLUMNS = (
     "order", "topology", "executor", "component", "slot", "node", "score", "ruled_out_by", "chosen",
@@ -21,7 +22,7 @@ COLUMNS = (
 
 def explained(scheduler: Scheduler[Any], view: SchedulingView) -> SchedulingResult:
     """Return the policy's answer with a reason for every decision, checked as in `ask`."""
-    return ask(scheduler, dataclasses.replace(view, explain=True))
+    return ask(with_read_only_views(scheduler), dataclasses.replace(view, explain=True))
 
 
 def explanation(result: SchedulingResult) -> pd.DataFrame:

@@ -29,6 +29,7 @@ from storm_lab.runs.live_constants import Constants, on_machine
 from storm_lab.runs.pool import Advance, Pool
 from storm_lab.runs.spark_play import spark_that_finds
 from storm_lab.schedulers.contract import Scheduler, SchedulingView
+from storm_lab.schedulers.read_only import with_read_only_views
 from storm_lab.tournament.league import METRICS, MIN_THROUGHPUT_SHARE, NOTHING_COMPLETED, measured_runs
 from storm_lab.tournament.objective import THROUGHPUT, is_anchored, objective_of
 from storm_lab.tournament.optimum import METRICS as TRAFFIC_METRICS
@@ -178,7 +179,7 @@ class _AnswerTimer:
             times: list[float] = []
             try:
                 while len(times) < _REPEATS and sum(times) < repeat_below_s:
-                    fresh = deepcopy(question.scheduler)
+                    fresh = with_read_only_views(deepcopy(question.scheduler))
                     began = time.perf_counter()
                     answer = fresh.schedule(view)
                     times.append(time.perf_counter() - began)

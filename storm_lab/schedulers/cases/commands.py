@@ -23,6 +23,7 @@ from storm_lab.schedulers.contract import (
     SchedulingView,
 )
 from storm_lab.schedulers.explain import explained, explanation, explanation_document, explanation_text
+from storm_lab.schedulers.read_only import with_read_only_views
 from storm_lab.schedulers.scheduler_file import complete_scheduler, scheduler_of, stdout_to_stderr
 
 Refusal = tuple[str, StormLabError]
@@ -154,6 +155,7 @@ def outcomes(
 
     A case is refused if it is invalid or cannot be scheduled, or if no cluster could run the assignment.
     """
+    policy = with_read_only_views(policy)
     for name, view in cases:
         try:
             if isinstance(view, StormLabError):
