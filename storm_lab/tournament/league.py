@@ -7,6 +7,7 @@ passed since the last re-assignment. The time between is reported as the transit
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
 from storm_lab.runs.execute import JOBS, PlayedRun, play_all, reused_by_variant
 from storm_lab.runs.live_constants import Constants, on_machine
-from storm_lab.tournament.objective import is_anchored
+from storm_lab.tournament.objective import executor_count, is_anchored
 from storm_lab.tuplelog import Status
 
 COLUMNS = {
@@ -104,36 +105,41 @@ class League:
     def metrics(self) -> MetricTables:
         """Compute the metric tables of all runs by PySpark; `StormLabError` as `play`, or without Java.
 
-        Their table of runs has a further column for `results`: anchored, from the stage's sources.
+        Their table of runs has two further columns for `results`: anchored and executors, from the stage.
         """
         played = self.play()
         tables = metrics_of([run.folder for run in played])
-        spec = played[0].spec
-        tables.runs = tables.runs.assign(anchored=is_anchored(spec.describe(spec)))
+        first = played[0].spec.describe(played[0].spec)
+        tables.runs = tables.runs.assign(anchored=is_anchored(first), executors=executor_count(first))
         return tables
 
 
 def results(tables: MetricTables) -> pd.DataFrame:
     """Return one row per run: variant, seed, the columns of `COLUMNS` and `TRANSITION`, and ``unranked``.
 
-    ``unranked`` says why a run has no steady state to measure; the steady-state columns are then empty. For
-    all other runs, ``unranked`` is empty. ``transition_ms`` is the highest mean of 10 s within two minutes of
-    a re-assignment. Whether tuples are anchored is known of the tables of a `League`; in others, a run's
-    tuples are if any of them was acked or failed.
+    ``unranked`` says why a run has no steady state to measure or is not compared; the steady-state columns
+    are then empty. For all other runs, ``unranked`` is empty. ``transition_ms`` is the highest mean of 10 s
+    within two minutes of a re-assignment. Only the tables of a `League` say how many executors there are to
+    place, and whether tuples are anchored; in others, a run's tuples are if any of them was acked or failed.
     """
-    if "anchored" in tables.runs:
-        anchored = tables.runs.set_index("run")["anchored"].to_dict()
+    runs, steady = tables.runs, tables.steady
+    if "anchored" in runs:
+        anchored = dict(zip(runs["run"], runs["anchored"], strict=True))
+        rows = measured_runs(tables, anchored, dict(zip(runs["run"], runs["executors"], strict=True)))
     else:
-        ended = tables.steady.groupby("run")[["acked", "failed"]].sum().sum(axis=1)
-        anchored = (ended > 0).to_dict()
-    rows = measured_runs(tables, anchored)
+        ended = set(steady["run"][steady["acked"] + steady["failed"] > 0])
+        rows = measured_runs(tables, {run: run in ended for run in runs["run"]}, {})
     renamed = rows.rename(columns={"processing_p99_ms": "p99_ms", "throughput": "lines_per_s"})
     wanted = ["variant", "seed", *COLUMNS, *TRANSITION, "unranked"]
     return renamed[wanted].sort_values(["variant", "seed"], ignore_index=True)
 
 
-def measured_runs(tables: MetricTables, anchored: Mapping[str, bool]) -> pd.DataFrame:
-    """Return one row per run, over all of its topologies; ``anchored`` says by run whether any tuples are.
+def measured_runs(
+    tables: MetricTables, anchored: Mapping[str, bool], executors: Mapping[str, int]
+) -> pd.DataFrame:
+    """Return one row per run, over all of its topologies.
+
+    ``anchored`` says by run whether any tuples are, ``executors`` how many there are to place, where known.
 
     Columns: run, variant, seed; then, in the steady state, processing_ms, processing_p99_ms, complete_ms,
     complete_p99_ms, throughput, nodes and inter_node_percent (empty for a run without a steady state); those
@@ -148,13 +154,15 @@ def measured_runs(tables: MetricTables, anchored: Mapping[str, bool]) -> pd.Data
         # Percentiles cannot be averaged, so this is the worst of several topologies.
         steady[f"{kind}_p99_ms"] = latency[f"{kind}_p99_ms"].max()
     rates = tables.steady.groupby("run")[["acked_per_s", "executed_per_s"]].sum()
-    acked = rates.index.map(anchored).fillna(False).astype(bool)
-    steady["throughput"] = rates["acked_per_s"].where(acked, rates["executed_per_s"])
+    tracked = rates.index.isin([run for run, value in anchored.items() if value])
+    steady["throughput"] = rates["acked_per_s"].where(tracked, rates["executed_per_s"])
     everything = tables.occupancy[tables.occupancy["topology"] == ""].sort_values("from_s")
     steady["nodes"] = everything.groupby("run")["nodes"].last().astype(float)
     steady["inter_node_percent"] = 100 * _weighted(tables.steady_traffic_share, "inter_node_share")
     transition = _transition(tables)
     facts = runs.join([steady, transition])
+    facts["placed"] = _placed(tables).reindex(facts.index).fillna(0).astype(int)
+    facts["wanted"] = facts.index.map(executors).fillna(0).astype(int)
     unranked = pd.Series([_unranked(run) for run in facts.itertuples()], runs.index, name="unranked")
     found = runs[["variant", "seed"]].join([steady[unranked == ""], transition, unranked])
     return found.reset_index()
@@ -205,6 +213,14 @@ def league_table(rows: pd.DataFrame, baseline: str = "") -> pd.DataFrame:
     return pd.DataFrame.from_dict(table, orient="index")
 
 
+def _placed(tables: MetricTables) -> pd.Series[int]:
+    """Return by run how many executors the last assignments of its topologies place."""
+    assigned = tables.control[tables.control["action"] == "assign"]
+    last = assigned.sort_values("time_s", kind="stable").drop_duplicates(["run", "subject"], keep="last")
+    counts = [sum(json.loads(detail).get("workers", {}).values()) for detail in last["detail"]]
+    return pd.Series(counts, last["run"], dtype=int).groupby(level=0).sum()
+
+
 def _transition(tables: MetricTables) -> pd.DataFrame:
     """Return the columns of `TRANSITION` by run."""
     moves = tables.events[tables.events["kind"].isin(["re-assignment", "rebalance"])]
@@ -226,7 +242,7 @@ def _transition(tables: MetricTables) -> pd.DataFrame:
 
 
 def _unranked(run: Any) -> str:
-    """Return why a run has no steady state to measure; empty if it has one."""
+    """Return why a run is not measured; empty if it has a steady state with all executors."""
     if run.status != Status.COMPLETE.value:
         return f"ended at {run.duration_s:.0f} s ({run.reason})"
     if run.duration_s - run.warm_up_s < MIN_WINDOW_S:
@@ -234,6 +250,8 @@ def _unranked(run: Any) -> str:
             f"re-assigned at {run.reassigned_s:.0f} s of {run.duration_s:.0f} s, "
             f"less than {SETTLE_S + MIN_WINDOW_S:.0f} s before the end"
         )
+    if 0 < run.placed < run.wanted:
+        return f"left {run.wanted - run.placed} of {run.wanted} executors unplaced"
     return "" if run.throughput > 0 else NOTHING_COMPLETED
 
 

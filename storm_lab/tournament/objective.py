@@ -1,10 +1,10 @@
-"""What a case is about, latency or throughput, as the sources of its topologies say."""
+"""What the topologies of a case say about it: the executors to place, and what their sources are about."""
 
 from __future__ import annotations
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.model import acker_count
+from storm_lab.model import acker_count, executors_of
 
 LATENCY = "latency"
 THROUGHPUT = "throughput"
@@ -20,6 +20,11 @@ def is_anchored(run: EmulationSpec) -> bool:
         for plan in run.topologies
         for source in plan.sources.values()
     )
+
+
+def executor_count(run: EmulationSpec) -> int:
+    """Return the number of executors of all topologies of the run, ackers included."""
+    return sum(len(executors_of(plan.topology, run.version)) for plan in run.topologies)
 
 
 def objective_of(run: EmulationSpec) -> str:

@@ -31,7 +31,7 @@ from storm_lab.runs.spark_play import spark_that_finds
 from storm_lab.schedulers.contract import Scheduler, SchedulingView
 from storm_lab.schedulers.read_only import with_read_only_views
 from storm_lab.tournament.league import METRICS, MIN_THROUGHPUT_SHARE, NOTHING_COMPLETED, measured_runs
-from storm_lab.tournament.objective import THROUGHPUT, is_anchored, objective_of
+from storm_lab.tournament.objective import THROUGHPUT, executor_count, is_anchored, objective_of
 from storm_lab.tournament.optimum import METRICS as TRAFFIC_METRICS
 from storm_lab.tournament.optimum import excess_percent, least_traffic, nodes_of, traffic_of
 from storm_lab.tournament.quantities import MEASURES
@@ -96,11 +96,12 @@ class Tournament:
         names = {"complete_p99_ms": "p99_ms", "unranked": "problem"}
         by_case = self.specs()
         played = [(case, spec, identity_of(spec).run) for case in self.cases for spec in by_case[case.name]]
-        # The sources are the same for all entrants and seeds.
+        # Sources and executors are the same for all entrants and seeds.
         firsts = {case: runs[0].describe(runs[0]) for case, runs in by_case.items()}
         anchored = {run: is_anchored(firsts[case.name]) for case, _, run in played}
         objective = {name: objective_of(first) for name, first in firsts.items()}
-        measured = measured_runs(tables, anchored).rename(columns=names).set_index("run")
+        wanted = {run: executor_count(firsts[case.name]) for case, _, run in played}
+        measured = measured_runs(tables, anchored, wanted).rename(columns=names).set_index("run")
         measured["per_node"] = measured["throughput"] / measured["nodes"]
         frame = pd.DataFrame(
             [(case.name, case.group, spec.variant, spec.seed, run) for case, spec, run in played],

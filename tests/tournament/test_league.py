@@ -162,15 +162,33 @@ def all_failed() -> SimpleNamespace:
 def test_a_run_whose_tuples_all_fail_completes_nothing() -> None:
     rows = results(all_failed())  # type: ignore[arg-type]
     assert rows.loc[rows["variant"] == "quick", "unranked"].tolist() == [NOTHING_COMPLETED]
-    assert measured_runs(all_failed(), dict.fromkeys("abcd", True))["throughput"].isna().all()  # type: ignore[arg-type]
+    assert measured_runs(all_failed(), dict.fromkeys("abcd", True), {})["throughput"].isna().all()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("anchored", "throughput"), [(True, 20.0), (False, 99.0)])
 def test_what_counts_as_completed_follows_from_the_sources(anchored: bool, throughput: float) -> None:
     found = tables()
-    found.runs["anchored"] = anchored
+    found.runs = found.runs.assign(anchored=anchored, executors=0)
     rows = results(found).set_index("variant")  # type: ignore[arg-type]
     assert rows.loc["quick", "lines_per_s"] == throughput
+
+
+@pytest.mark.parametrize(
+    ("last", "unranked"),
+    [
+        ('{"id":2,"moved":0,"workers":{"n1:6700":2,"n2:6700":4}}', "left 3 of 9 executors unplaced"),
+        ('{"id":2,"moved":0,"workers":{"n1:6700":2,"n2:6700":7}}', ""),
+    ],
+)
+def test_a_run_whose_last_assignment_lacks_executors_is_not_ranked(last: str, unranked: str) -> None:
+    found = tables()
+    first = '{"id":1,"moved":9,"workers":{"n1:6700":5,"n2:6700":4}}'
+    found.control = pd.DataFrame(
+        {"run": "a", "subject": "t", "time_s": [5.0, 20.0], "action": "assign", "detail": [first, last]}
+    )
+    found.runs = found.runs.assign(anchored=True, executors=9)
+    rows = results(found).set_index(["variant", "seed"])  # type: ignore[arg-type]
+    assert rows.loc[("slow", 1), "unranked"] == unranked
 
 
 def test_gains_are_taken_seed_by_seed_against_a_named_baseline() -> None:
