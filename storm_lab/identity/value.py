@@ -38,7 +38,7 @@ _PARTS: Mapping[type, tuple[str, ...]] = {
 
 _OF_A_CLASS = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__annotate_func__", "_abc_impl"}
-    | {"__firstlineno__", "__static_attributes__"}
+    | {"__firstlineno__", "__static_attributes__", "__slotnames__"}
 )
 """Attributes of a class that do not affect what it does."""
 

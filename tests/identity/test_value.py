@@ -246,3 +246,8 @@ def test_a_value_that_contains_itself_has_a_digest() -> None:
     ring: list[Any] = [1]
     ring.append(ring)
     assert value_digest(ring) == value_digest(ring) != value_digest([1])
+
+
+def test_taking_the_digest_does_not_change_it() -> None:
+    own = run_cells(NOTEBOOK)["Idea"]()
+    assert value_digest(own) == value_digest(own)
