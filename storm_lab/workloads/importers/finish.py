@@ -72,6 +72,7 @@ def _check_topology(draft: Draft) -> None:
         draft.notes.missing(draft.place, "a spout", "there is none, so no tuples are emitted")
     for component in draft.components.values():
         _check_subscriptions(component, draft)
+        _check_keys(component, draft)
         _check_size(component, draft)
     total = sum(component.executors or 1 for component in draft.components.values())
     if total > MOST_ALL_EXECUTORS:
@@ -138,10 +139,20 @@ def _declare(item: DraftInput, draft: Draft, what: str) -> None:
         return
     lacking = [name for name in item.fields if name not in stream.fields]
     if lacking:
-        known = ", ".join(stream.fields) or "none"
-        draft.notes.missing(
-            item.place, what, f"the stream has no field {lacking[0]!r}; its fields are: {known}"
-        )
+        draft.notes.missing(item.place, what, _no_field(lacking[0], stream.fields))
+
+
+def _no_field(name: str, fields: tuple[str, ...]) -> str:
+    return f"the stream has no field {name!r}; its fields are: {', '.join(fields) or 'none'}"
+
+
+def _check_keys(component: DraftComponent, draft: Draft) -> None:
+    """Note keys of a field that the stream does not declare, which would otherwise have no effect."""
+    for name, stream in component.streams.items():
+        lacking = [] if stream.fields is None else [key for key in stream.keys if key not in stream.fields]
+        if lacking:
+            what = f"keys of {component.id}.{name}"
+            draft.notes.missing(component.place, what, _no_field(lacking[0], stream.fields or ()))
 
 
 def _check_size(component: DraftComponent, draft: Draft) -> None:

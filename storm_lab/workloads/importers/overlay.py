@@ -16,6 +16,7 @@ from storm_lab.workloads.importers.place import Notes
 from storm_lab.workloads.importers.schema import OVERLAY, checked
 from storm_lab.workloads.importers.yaml_figures import (
     check_bolt,
+    check_tasks,
     clock_of,
     keys_of,
     put_figures,
@@ -75,6 +76,7 @@ class Overlay:
             component = draft.components[name]
             if not component.is_spout:
                 check_bolt(self.part, name, entry, "is a bolt")
+            check_tasks(self.part, name, entry)
             put_figures(component, entry, factor, self.folder, inside=False)
             if "cost_us" in entry:
                 # This cost holds for every call, so it replaces what an importer found for single inputs.

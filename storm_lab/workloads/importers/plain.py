@@ -5,6 +5,7 @@ A topology is written with its recording beside it, if it has one, and reads bac
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from storm_lab.workloads.importers.schema import TOPOLOGY, checked
 from storm_lab.workloads.importers.settings import read_settings
 from storm_lab.workloads.importers.yaml_figures import (
     check_bolt,
+    check_tasks,
     clock_of,
     put_figures,
     put_topology,
@@ -47,7 +49,9 @@ def read_plain(part: Part, path: Path, notes: Notes) -> Draft:
         component.declared = "emits" in entry
         if not component.is_spout:
             check_bolt(part, name, entry, "has inputs, so it is a bolt")
+        check_tasks(part, name, entry)
         for number, item in enumerate(entry.get("inputs", ())):
+            _check_input(part.at(("components", name, "inputs", number)), name, item)
             component.inputs.append(
                 DraftInput(
                     source=item["from"],
@@ -65,6 +69,15 @@ def read_plain(part: Part, path: Path, notes: Notes) -> Draft:
     if "recording" in given:
         _take_recording(path.parent / given["recording"], draft)
     return draft
+
+
+def _check_input(part: Part, name: str, given: Mapping[str, Any]) -> None:
+    """Raise `UserError` if an input has fields that its grouping does not use."""
+    grouping = given.get("grouping", Grouping.SHUFFLE.value)
+    if given.get("fields") and grouping not in (Grouping.FIELDS.value, Grouping.PARTIAL_KEY.value):
+        message = f"an input of {name} has fields, which grouping {grouping} does not use"
+        remedy = "set grouping: fields, or leave the fields out"
+        raise UserError(message, field=str(part.get("fields").place), value=given["fields"], remedy=remedy)
 
 
 def _take_recording(path: Path, draft: Draft) -> None:

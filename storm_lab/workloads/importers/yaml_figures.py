@@ -63,6 +63,15 @@ def check_bolt(part: Part, name: str, given: Mapping[str, Any], why: str) -> Non
             raise UserError(message, field=str(part.at(("components", name, key)).place), remedy=remedy)
 
 
+def check_tasks(part: Part, name: str, given: Mapping[str, Any]) -> None:
+    """Raise `UserError` if a component's entry has more executors than tasks."""
+    if given.get("executors", 1) > given.get("tasks", math.inf):
+        place = part.at(("components", name, "tasks")).place
+        message = f"{name} has {given['executors']} executors, and each needs a task"
+        remedy = "give at least as many tasks, or leave them out"
+        raise UserError(message, field=str(place), value=given["tasks"], remedy=remedy)
+
+
 def put_topology(draft: Draft, given: Mapping[str, Any]) -> None:
     """Override the draft with what is stated about the topology as a whole."""
     draft.name = given.get("name", draft.name)
