@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, check_known
 from storm_lab.league.generated import FAMILIES, MACHINES, generated_site
 from storm_lab.league.imported_site import imported_site
 from storm_lab.league.stage import Stage
@@ -86,7 +86,8 @@ def _cases_named(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
     return [case for case in cases if any(case.name.startswith(name) for name in only)]
 
 
-_KEYS = frozenset({"name", "topology", "machines", "overlay"})
+_REQUIRED = ("name", "topology")
+_OPTIONAL = ("machines", "overlay")
 
 
 def _beside(path: Path, name: str) -> str:
@@ -102,20 +103,37 @@ def _cases_of_file(path: Path) -> list[Case]:
     and ``overlay``.
     """
     document = yaml_part(read_bounded(path, field="suite"), path.name, Notes()).plain()
-    rows = document.get("cases") if isinstance(document, dict) else None
+    given = document if isinstance(document, dict) else {}
+    rows = given.get("cases")
     if not isinstance(rows, list) or not rows:
         remedy = "write cases: and below it a list of entries with name, topology and machines"
         raise UserError("lists no cases", field="suite", value=str(path), remedy=remedy)
+    for key in given:
+        check_known("key", key, ("cases",), path.name)
     cases = []
     for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict) or not {"name", "topology"} <= row.keys() <= _KEYS:
-            message = "a case needs name and topology, and may have machines and overlay"
-            raise UserError(message, field=f"case {number} of {path.name}", value=str(row))
-        topology = _beside(path, str(row["topology"]))
-        machines, overlay = (
-            _beside(path, str(row[key])) if key in row else None for key in ("machines", "overlay")
-        )
-        imported = import_topology(topology, machines=machines, overlay=overlay)
-        cases.append(Case(str(row["name"]), path.stem, imported_site(imported)))
+        where = f"case {number} of {path.name}"
+        _check_row(row, where)
+        name, topology = row["name"], _beside(path, row["topology"])
+        machines, overlay = (_beside(path, row[key]) if key in row else None for key in _OPTIONAL)
+        try:
+            site = imported_site(import_topology(topology, machines=machines, overlay=overlay))
+        except UserError as error:
+            message = f"{error.message} ({where}, {name})"
+            raise UserError(message, field=error.field, value=error.value, remedy=error.remedy) from error
+        cases.append(Case(name, path.stem, site))
     check_distinct(str(path), "name", [case.name for case in cases])
     return cases
+
+
+def _check_row(row: object, where: str) -> None:
+    """Refuse an entry that is no mapping of the known keys to texts."""
+    if not isinstance(row, dict) or not set(_REQUIRED) <= row.keys() <= {*_REQUIRED, *_OPTIONAL}:
+        message = "a case needs name and topology, and may have machines and overlay"
+        raise UserError(message, field=where, value=str(row), remedy="write these keys and no others")
+    for key, value in row.items():
+        if not isinstance(value, str) or not value.strip():
+            leave = ", or leave it out" if key in _OPTIONAL else ""
+            remedy = f"write a text, in quotation marks if it looks like a number{leave}"
+            shown = "null" if value is None else value
+            raise UserError("is not a text", field=f"{key} of {where}", value=shown, remedy=remedy)

@@ -306,25 +306,6 @@ def test_suites_are_chosen_by_name_and_limited_to_some_cases() -> None:
         suite("paper")
 
 
-def test_a_file_that_is_no_valid_suite_is_refused(tmp_path: Path) -> None:
-    for text, message in (("a: 1", "lists no cases"), ("cases: [{name: x}]", "case 1 of mine.yaml")):
-        (tmp_path / "mine.yaml").write_text(text)
-        with pytest.raises(UserError, match=message):
-            suite(str(tmp_path / "mine.yaml"))
-
-
-def test_two_cases_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("own.yaml").write_text(
-        "storm_lab: topology/1\nname: t\ncomponents:\n  s: {rate_per_s: 10, emits: {default: 1}}\n"
-    )
-    row = "{name: NAME, topology: own.yaml, machines: nstorm}"
-    text = "cases:\n" + "".join(f" - {row.replace('NAME', name)}\n" for name in ("a", "b", "a"))
-    Path("mine.yaml").write_text(text)
-    with pytest.raises(UserError, match=r"name = 'a': mine\.yaml has this name twice; change one"):
-        suite("mine.yaml")
-
-
 class Raises(Scheduler[NoParameters]):
     """Raises ZeroDivisionError."""
 
