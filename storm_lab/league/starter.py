@@ -19,6 +19,7 @@ import click
 from storm_lab.errors import UserError
 from storm_lab.machine.atomic_file import atomic_file
 from storm_lab.machine.options import Commands, answer, examples, json_option
+from storm_lab.schedulers.registry import scheduler_names
 
 
 def starter_files(name: str) -> dict[str, str]:
@@ -31,6 +32,9 @@ def starter_files(name: str) -> dict[str, str]:
     if module in taken:
         remedy = f"choose another name, for example {name}-idea"
         raise UserError("another module has this name", field="name", value=name, remedy=remedy)
+    if module.replace("_", "-").strip("-") in scheduler_names():
+        remedy = f"choose another name, for example {name}-idea"
+        raise UserError("another scheduler has this name", field="name", value=name, remedy=remedy)
     words = [word for word in module.split("_") if word]
     fields = {
         "module": module,

@@ -73,6 +73,7 @@ def test_files_that_do_not_fit_on_the_disk_leave_nothing_behind(tmp_path: Path) 
     [
         (["", "My", "9lives", "a b", "class", "../x"], "not a valid name for a scheduler"),
         (["json", "storm-lab", "pytest", "numpy"], "another module has this name"),
+        (["default", "tstorm-initial", "tstorm_initial"], "another scheduler has this name"),
     ],
 )
 def test_names_that_the_module_cannot_have_are_refused(names: list[str], said: str) -> None:
