@@ -216,6 +216,9 @@ class Code:
     def definition(self, name: str, attributes: tuple[str, ...], importer: _Module | None) -> Root:
         """Return the definition that ``name.a.b`` stands for, ``name`` being a module."""
         found = self.module(name, importer)
+        if attributes and found is None and importer is not None and importer.is_user_code:
+            # A folder without __init__.py is a package, too.
+            return self.definition(f"{name}.{attributes[0]}", attributes[1:], importer)
         if not attributes or found is None:
             return name, None
         first = attributes[0]

@@ -16,7 +16,9 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-_DATA_FILE = re.compile(r"[\w-]+(\.[\w-]+)*\.(json|ya?ml|c|csv|txt|j2|css)\b")
+_DATA_FILE = re.compile(
+    r"[\w-]+(\.[\w-]+)*\.(json|ya?ml|toml|ini|cfg|c|csv|txt|npy|npz|pkl|parquet|j2|css|js)\b"
+)
 
 
 class Origin(Enum):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -56,9 +57,12 @@ class Source:
         source = cls(name, is_package)
         package = name if is_package else name.rpartition(".")[0]
         modules: set[str] = set()
+        foreign: set[str] = set()
         for node in _statements(ast.parse(text)):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 _note_import(node, package, source.imports)
+                if isinstance(node, ast.ImportFrom) and _is_foreign(node):
+                    foreign |= {alias.asname or alias.name for alias in node.names}
                 if isinstance(node, ast.Import):
                     modules |= {alias.asname or alias.name.split(".")[0] for alias in node.names}
                 continue
@@ -66,7 +70,9 @@ class Source:
                 for item in ast.walk(node):
                     if isinstance(item, ast.Import | ast.ImportFrom):
                         _note_import(item, package, source.imports)
-            statement = _Reader(package, source.imports).statement(node, _has_side_effect(node, modules))
+            statement = _Reader(package, source.imports).statement(
+                node, _has_side_effect(node, modules, foreign)
+            )
             source.statements.append(statement)
             for bound in _bound((node,)):
                 source.binds.setdefault(bound, []).append(statement)
@@ -109,7 +115,12 @@ def _is_text(node: ast.AST) -> bool:
     )
 
 
-def _has_side_effect(node: ast.stmt, imported: set[str]) -> bool:
+def _is_foreign(node: ast.ImportFrom) -> bool:
+    first = (node.module or "").split(".")[0]
+    return not node.level and first not in sys.stdlib_module_names and first != "storm_lab"
+
+
+def _has_side_effect(node: ast.stmt, imported: set[str], foreign: set[str]) -> bool:
     """Whether a statement does something besides binding names.
 
     Such a statement is a call, a change of an existing object, or has a decorator that is a method of an
@@ -117,6 +128,9 @@ def _has_side_effect(node: ast.stmt, imported: set[str]) -> bool:
     """
     if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
         called = [item.func if isinstance(item, ast.Call) else item for item in node.decorator_list]
+        if any(isinstance(item, ast.Name) and item.id in foreign for item in called):
+            # Such as numba's @lower_getattr_generic: another distribution keeps what it decorates.
+            return True
         owners = [item.value for item in called if isinstance(item, ast.Attribute)]
         return any(ast.unparse(owner).split(".")[0] not in imported for owner in owners)
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
@@ -124,7 +138,7 @@ def _has_side_effect(node: ast.stmt, imported: set[str]) -> bool:
         return any(isinstance(target, ast.Attribute | ast.Subscript) for target in targets)
     if isinstance(node, _BLOCKS):
         return any(
-            _has_side_effect(item, imported)
+            _has_side_effect(item, imported, foreign)
             for item in ast.iter_child_nodes(node)
             if isinstance(item, ast.stmt) and not isinstance(item, ast.Import | ast.ImportFrom)
         ) or isinstance(node, ast.For | ast.While | ast.With)

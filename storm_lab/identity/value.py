@@ -33,6 +33,7 @@ _PARTS: Mapping[type, tuple[str, ...]] = {
     classmethod: ("__func__",),
     property: ("fget", "fset", "fdel"),
     functools.cached_property: ("func",),
+    type(functools.cache(lambda: None)): ("__wrapped__",),
 }
 """What makes up a callable or descriptor, by its class."""
 

@@ -165,6 +165,8 @@ def play_all(
 def _timed(home: Path | None, task: Task, advance: Advance) -> float:
     """Play one run and return the seconds that it took."""
     began = time.perf_counter()
+    if identity_of(task[0]).run != task[1].run:
+        raise TaskFailed(f"{task[0]}: its code or inputs were changed after it was planned; start it again")
     play(task, home, advance)
     return time.perf_counter() - began
 

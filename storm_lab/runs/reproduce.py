@@ -103,6 +103,7 @@ def reproduce(
         # A clone brings verdicts along. They may be right, but reproducing is meant to show it.
         and (study.workspace / "verdicts" / f"{study.experiment.slug}.json").is_file()
         and _verdicts(study).is_file()
+        and (not study.is_default or _is_published(study, job.stamp))
         for study, job in zip(studies, planned, strict=True)
     ]
     waiting = longest_first(studies, [place for place, done in enumerate(current) if not done])
@@ -118,6 +119,7 @@ def reproduce(
         # Published as soon as it is complete, so that an interruption does not lose it.
         if share >= 1.0 and study.is_default and place not in failed:
             _publish(study, reports_folder())
+            write_atomic(_published_stamp(study), planned[place].stamp)
 
     prepared = prepare(
         studies,
@@ -201,6 +203,21 @@ def _home(study: Study) -> Path:
 
 def _verdicts(study: Study) -> Path:
     return _home(study) / "verdicts" / f"{study.experiment.slug}.json"
+
+
+def _published_stamp(study: Study) -> Path:
+    return study.workspace / "published"
+
+
+def _is_published(study: Study, stamp: str) -> bool:
+    """Whether the results of this notebook reached the reports folder, and are still there."""
+    slug = study.experiment.slug
+    made, home = study.workspace / "figures" / slug, reports_folder() / "figures" / slug
+    try:
+        kept = _published_stamp(study).read_text(encoding="utf-8") == stamp
+    except OSError:
+        return False
+    return kept and (home.is_dir() or not made.is_dir())
 
 
 def _execute(job: NotebookJob, advance: Advance) -> tuple[float, float]:

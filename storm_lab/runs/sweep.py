@@ -24,7 +24,7 @@ from storm_lab.league.entrant import Entrant
 from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.machine.places import data_folder
 from storm_lab.pipeline.summary import metrics_of
-from storm_lab.runs.digest import scalar, text_digest
+from storm_lab.runs.digest import identity_of, scalar, text_digest
 from storm_lab.runs.execute import JOBS, play_all
 from storm_lab.runs.grid import Setting, Subject, settings_of
 from storm_lab.runs.live_constants import Constants, given_constants, on_machine
@@ -89,6 +89,8 @@ class Sweep:
             KeyboardInterrupt: runs that were complete by then are kept.
         """
         failures: dict[str, str] = {}
+        # Taken before the runs are played, because the sources may change meanwhile.
+        names = [[identity_of(spec).run for spec in setting.specs] for setting in self.settings]
         spark = spark_that_finds(self.entrants) if on_spark else None
         played = play_all(
             self.specs,
@@ -104,7 +106,7 @@ class Sweep:
             raise UserError(message, field="sweep", value=self.slug)
         folders = sorted({run.folder for run in played})
         tables = metrics_of(folders, spark, names=METRIC_TABLES, show_progress=show_progress)
-        rows = run_rows(self.settings, tables, failures)
+        rows = run_rows(self.settings, names, tables, failures)
         reused = len({run.folder for run in played if run.reused})
         return SweepResult(self, rows, summary_rows(rows, self.metrics), reused, tuple(failures.values()))
 

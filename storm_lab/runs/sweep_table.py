@@ -13,7 +13,7 @@ from storm_lab.league.stage import EXPERIMENT as LEAGUE
 from storm_lab.league.stage import MIN_WINDOW_S
 from storm_lab.model.grouped import grouped
 from storm_lab.pipeline.metric_tables import MetricTables
-from storm_lab.runs.digest import identity_of, scalar
+from storm_lab.runs.digest import scalar
 from storm_lab.runs.grid import Setting
 from storm_lab.tuplelog import Status
 
@@ -88,20 +88,23 @@ def metric_names(asked: Sequence[str]) -> tuple[str, ...]:
 
 
 def run_rows(
-    settings: Sequence[Setting], tables: MetricTables | None, failures: Mapping[str, str]
+    settings: Sequence[Setting],
+    names: Sequence[Sequence[str]],
+    tables: MetricTables | None,
+    failures: Mapping[str, str],
 ) -> pd.DataFrame:
     """One row for every run of every setting and every topology of the run.
 
-    ``failures`` maps the names of runs without a log to the reason. A run that several settings share has a
-    row in each, with the same value in column ``run``. Columns: the varied parameters, `SETTING_COLUMNS`, and
-    those of `METRICS` (empty where a run has no such number).
+    ``names`` are the names of each setting's runs, as they were played. ``failures`` maps the names of runs
+    without a log to the reason. A run that several settings share has a row in each, with the same value in
+    column ``run``. Columns: the varied parameters, `SETTING_COLUMNS`, and those of `METRICS` (empty where a
+    run has no such number).
     """
     metrics = _metrics_by_run(tables)
     rows: list[dict[str, object]] = []
-    for setting in settings:
+    for setting, own in zip(settings, names, strict=True):
         varied: dict[str, object] = {name: scalar(value) for name, value in setting.varied.items()}
-        for spec in setting.specs:
-            run = identity_of(spec).run
+        for spec, run in zip(setting.specs, own, strict=True):
             place = varied | {"experiment": spec.experiment, "variant": spec.variant, "seed": spec.seed}
             if run in failures:
                 rows.append(place | {"topology": "", "run": run, "status": FAILED, "reason": failures[run]})

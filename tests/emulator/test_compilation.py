@@ -163,6 +163,7 @@ def kernel_of(code: Code, layout: dict[str, Any] | None = None) -> str:
         ),
         ("emulator/state/kinds.py", r"^NEVER = ", "NEVER = 1 + "),
         ("emulator/kernel/main_loop.py", r"^    while s.ready_n > 0:$", "    while s.ready_n > 1:"),
+        ("emulator/state/row.py", r"builder\.sext\(", "builder.zext("),
     ],
 )
 def test_edits_that_affect_the_machine_code_change_the_cache(
@@ -206,6 +207,26 @@ def test_machine_code_is_cached_under_the_functions_full_name(
         assert sum(compiled.stats.cache_hits.values()) == hits
     assert {file.suffix for file in tmp_path.iterdir()} == {".nbi", ".nbc"}
     assert all(__name__ in file.name for file in tmp_path.iterdir())
+
+
+def test_machine_code_in_damaged_files_is_compiled_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    def entered(a: int) -> int:
+        return a + 1
+
+    hits = []
+    for _ in range(3):
+        compiled: Any = numba.njit(entered)
+        compiled._cache = EntryCache(entered)  # type: ignore[no-untyped-call]
+        assert compiled(1) == 2
+        hits.append(sum(compiled.stats.cache_hits.values()))
+        if len(hits) == 1:
+            (code,) = tmp_path.glob("*.nbc")
+            code.write_bytes(code.read_bytes()[:100])
+    assert hits == [0, 0, 1]
 
 
 def test_numba_caches_in_its_own_way_if_the_entry_cache_cannot_be_imported(

@@ -52,6 +52,7 @@ AFFECTING = [
     ("rstorm-yahoo", "", "emulator/control/faults/processes.py", r"^class KillNimbus\(", r"\g<0>object, "),
     ("mfstorm-wordcount", "", "schedulers/papers/mfstorm.py", r"^class MFStormScheduler\(", r"\g<0>object, "),
     ("nstorm-delayed-kill", "", "tuplelog/schema.py", r"^SCHEMA_VERSION = ", "SCHEMA_VERSION = 1 + "),
+    ("nstorm-delayed-kill", "", "emulator/state/row.py", r"builder\.sext\(", "builder.zext("),
 ]
 """Edits that affect a run: experiment, part of a variant's name, file, pattern and replacement."""
 

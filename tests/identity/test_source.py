@@ -86,6 +86,8 @@ def test_values_and_names_count(other: str) -> None:
         ("TABLE['a'] = 1", True),
         ("@dataclass(frozen=True)\nclass C: ...", False),
         ("import functools\n@functools.cache\ndef f(): ...", False),
+        ("from functools import cache\n@cache\ndef f(): ...", False),
+        ("from numba.extending import register_model\n@register_model(R)\nclass C: ...", True),
         ("@KINDS.register\nclass C: ...", True),
         ("if A:\n    B = 1\nelse:\n    B = 2", False),
         ("if A:\n    f()", True),

@@ -97,6 +97,31 @@ def test_an_edit_of_a_dynamically_imported_module_changes_the_digest(project: Pa
     assert value_digest(idea) != before
 
 
+def test_an_edit_in_a_folder_without_an_init_file_changes_the_digest(project: Path) -> None:
+    (project / "parts").mkdir()
+    (project / "parts" / "scoring.py").write_text("WEIGHT = 2")
+    edit(
+        project,
+        "helpers",
+        "WEIGHTS = {'cpu': 1.0}",
+        "from parts import scoring\nWEIGHTS = {'cpu': scoring.WEIGHT}",
+    )
+    idea = importlib.import_module("idea").Idea()
+    before = value_digest(idea)
+    (project / "parts" / "scoring.py").write_text("WEIGHT = 3")
+    assert value_digest(idea) != before
+
+
+def test_the_body_of_a_cached_function_counts() -> None:
+    made = []
+    for body in ("return 1", "return 2"):
+        space: dict[str, Any] = {"__name__": "__main__"}
+        linecache.cache["cached"] = (len(body), None, [], "cached")
+        exec(compile(f"import functools\n@functools.cache\ndef f():\n    {body}", "cached", "exec"), space)
+        made.append(value_digest(space["f"]))
+    assert made[0] != made[1]
+
+
 def test_a_comment_or_a_file_that_is_not_imported_does_not_change_the_digest(project: Path) -> None:
     idea = importlib.import_module("idea").Idea()
     before = value_digest(idea)

@@ -6,13 +6,15 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.runs.execute import is_complete_run, play_all, run_folder
+from storm_lab.runs.digest import identity_of
+from storm_lab.runs.execute import _timed, is_complete_run, play_all, run_folder
 from storm_lab.runs.pool import TaskFailed
 from storm_lab.tuplelog import open_run
 from tests.runs import tiny_runs
@@ -146,3 +148,13 @@ def test_an_interruption_leaves_complete_runs_and_no_incomplete_ones(
     assert left_behind(tmp_path) == []
     assert is_complete_run(run_folder(spec("quick", tiny_runs.quick), tmp_path))
     assert not run_folder(spec("slow", tiny_runs.slow), tmp_path).exists()
+
+
+def test_a_run_whose_code_was_changed_after_it_was_planned_is_not_stored(tmp_path: Path, marks: Path) -> None:
+    one = spec("a", tiny_runs.quick)
+    planned = replace(identity_of(one), code_digest="that of the code before")
+    with pytest.raises(
+        TaskFailed, match=r"tiny/a, seed 1: its code or inputs were changed .* start it again"
+    ):
+        _timed(tmp_path, (one, planned), lambda share: None)
+    assert not list(marks.iterdir()) and not (tmp_path / "tiny").exists()

@@ -226,8 +226,9 @@ def test_runs_shared_by_settings_are_played_once_and_have_a_row_in_each(marks: P
     played = play_all(found.specs, home=tmp_path / "runs", jobs=0)
     assert len(list(marks.iterdir())) == 3
     assert len({run.folder for run in played}) == 3
-    rows = run_rows(found.settings, None, {run.folder.name: "no" for run in played})
-    assert rows["run"].tolist() == [run.folder.name for run in played]
+    names = [run.folder.name for run in played]
+    rows = run_rows(found.settings, [names[:2], names[2:]], None, dict.fromkeys(names, "no"))
+    assert rows["run"].tolist() == names
     assert rows["rate"].tolist() == [1, 1, 2, 2]
 
 

@@ -7,6 +7,7 @@ recompiles after a mere comment, and misses changes of other files.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numba
@@ -41,3 +42,17 @@ class EntryCache(FunctionCache):
     """Cache of a function that Python calls."""
 
     _impl_class = _CacheImpl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the machine code; None, as if there were none, if its files are damaged."""
+        try:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except Exception:
+            with suppress(OSError):
+                self.flush()  # type: ignore[no-untyped-call]
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save machine code; on a full disk it is compiled again next time."""
+        with suppress(OSError):
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
