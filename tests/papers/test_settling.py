@@ -176,7 +176,7 @@ LEFT = {
     (
         "twitter-spike-size",
         "machines filled as by Storm 0.9.3",
-    ): "its runs are the longest of all, and thirty seeds do not settle it in the two other settings",
+    ): "its runs are the longest of all, and thirty seeds do not settle it in the experiment's own setting",
 }
 """Orders, with their reading, that stay unsettled, and why."""
 
