@@ -112,7 +112,8 @@ class _Control:
         self.clock = VirtualClock()
         self.log = DecisionLog(self.clock)
         self.nimbus = nimbus
-        self.zookeeper = SimpleNamespace(up=True)
+        # Each assignment is announced when its workers are ready, so nothing else needs to be watched.
+        self.zookeeper = SimpleNamespace(up=True, watch=lambda record, callback: None)
         self.fleet = _Fleet()
         self.cluster = spec.cluster
         self.version = spec.version
