@@ -192,19 +192,24 @@ def test_a_different_record_layout_changes_the_cache() -> None:
     assert kernel_of(own_code(), {**DTYPES, "record": record}) != kernel_of(own_code())
 
 
+def _entered(a: int) -> int:
+    return a + 1
+
+
+def _hits(function: Callable[[int], int]) -> int:
+    """Compile a function with its cache, call it, and return how often the cache had its code."""
+    compiled: Any = numba.njit(function)
+    compiled._cache = EntryCache(function)  # type: ignore[no-untyped-call]
+    assert compiled(1) == 2
+    return sum(compiled.stats.cache_hits.values())
+
+
 def test_machine_code_is_cached_under_the_functions_full_name(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
 
-    def entered(a: int) -> int:
-        return a + 1
-
-    for hits in (0, 1):
-        compiled: Any = numba.njit(entered)
-        compiled._cache = EntryCache(entered)  # type: ignore[no-untyped-call]
-        assert compiled(1) == 2
-        assert sum(compiled.stats.cache_hits.values()) == hits
+    assert [_hits(_entered), _hits(_entered)] == [0, 1]
     assert {file.suffix for file in tmp_path.iterdir()} == {".nbi", ".nbc"}
     assert all(__name__ in file.name for file in tmp_path.iterdir())
 
@@ -214,19 +219,10 @@ def test_machine_code_in_damaged_files_is_compiled_again(
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
 
-    def entered(a: int) -> int:
-        return a + 1
-
-    hits = []
-    for _ in range(3):
-        compiled: Any = numba.njit(entered)
-        compiled._cache = EntryCache(entered)  # type: ignore[no-untyped-call]
-        assert compiled(1) == 2
-        hits.append(sum(compiled.stats.cache_hits.values()))
-        if len(hits) == 1:
-            (code,) = tmp_path.glob("*.nbc")
-            code.write_bytes(code.read_bytes()[:100])
-    assert hits == [0, 0, 1]
+    assert _hits(_entered) == 0
+    (code,) = tmp_path.glob("*.nbc")
+    code.write_bytes(code.read_bytes()[:100])
+    assert [_hits(_entered), _hits(_entered)] == [0, 1]
 
 
 def test_numba_caches_in_its_own_way_if_the_entry_cache_cannot_be_imported(
@@ -234,11 +230,7 @@ def test_numba_caches_in_its_own_way_if_the_entry_cache_cannot_be_imported(
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setitem(sys.modules, EntryCache.__module__, None)
-
-    def entered(a: int) -> int:
-        return a + 1
-
-    compiled: Any = numba.njit(entered)
+    compiled: Any = numba.njit(_entered)
     jit._cache_on_disk(compiled)
     assert compiled(1) == 2
     assert list(tmp_path.rglob("*.nbc"))
