@@ -32,13 +32,7 @@ def test_a_command_that_a_signal_ends_reports_it(tmp_path: Path) -> None:
         f"def wait(**options): pathlib.Path({str(started)!r}).touch(); time.sleep(60)\n"
         "cli.cli.main = wait; cli.main()"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
-    while not started.exists() and process.poll() is None:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate(timeout=30)
-    assert process.returncode == 143
-    assert errors == "storm-lab: ended by a signal (SIGTERM); complete results are kept\n"
+    _end_when_there_is(started, code)
 
 
 def test_a_second_signal_does_not_disturb_the_clean_up(tmp_path: Path) -> None:
@@ -51,10 +45,16 @@ def test_a_second_signal_does_not_disturb_the_clean_up(tmp_path: Path) -> None:
         f"pathlib.Path({str(cleaned)!r}).touch()\n"
         "cli.cli.main = work; cli.main()"
     )
+    _end_when_there_is(cleaning, code)
+    assert cleaned.exists()
+
+
+def _end_when_there_is(file: Path, code: str) -> None:
+    """Run a program, send SIGTERM when a file is there, and check what it says and its exit status."""
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
-    while not cleaning.exists() and process.poll() is None:
+    while not file.exists() and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=30)
-    assert (process.returncode, cleaned.exists()) == (143, True)
+    assert process.returncode == 143
     assert errors == "storm-lab: ended by a signal (SIGTERM); complete results are kept\n"

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.papers.registry import experiment
 from storm_lab.runs import reproduce as reproducing
 from storm_lab.runs.reproduce import reproduce
 from storm_lab.runs.study import Study
@@ -34,7 +33,6 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_results_that_were_not_published_or_are_gone_are_made_again(played: Path) -> None:
-    assert experiment(SLUG).notebook
     assert not (played / "verdicts").exists()
     (done,) = reproduce([Study.of(SLUG)], jobs=1)
     assert not done.reused and done.verdicts.is_file()
