@@ -117,11 +117,20 @@ class LoadMonitor:
     def _cpu_mhz(
         self, sample: WindowSample, seconds: float
     ) -> tuple[dict[tuple[Executor, Slot], float], dict[Executor, int]]:
-        """Return CPU per executor and slot, and queues; note each executor's current slot (newest worker)."""
+        """Return CPU per executor and slot, and queues; note each executor's current slot.
+
+        That is the slot which Nimbus has assigned to it if it has run there in this window, else the slot of
+        its newest worker: an executor may have moved to a worker that is older than the one it left.
+        """
         cpu: dict[tuple[Executor, Slot], float] = {}
         queued: dict[Executor, int] = {}
-        for (worker, executor), cpu_ns in sorted(sample.executor_cpu_ns.items()):
-            slot = self._control.fleet.by_id(worker).slot
+        assigned = self._control.nimbus.present.slots
+        used = [
+            (self._control.fleet.by_id(worker).slot, worker, executor, cpu_ns)
+            for (worker, executor), cpu_ns in sample.executor_cpu_ns.items()
+        ]
+        used.sort(key=lambda row: (row[0] == assigned.get(row[2]), row[1], row[2]))
+        for slot, worker, executor, cpu_ns in used:
             clock = self._control.cluster.node(slot.node).core_mhz
             mhz = cpu_ns / SECOND / seconds * clock
             cpu[executor, slot] = cpu.get((executor, slot), 0.0) + mhz

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from storm_lab.emulator.plane import WindowSample
-from storm_lab.model import Cluster, Executor, Node, Slot, executors_of
+from storm_lab.model import Assignment, Cluster, Executor, Node, Slot, executors_of
 from storm_lab.model.version import V2_0_0
 from storm_lab.monitoring.database import LoadDatabase, WindowLoad
 from storm_lab.monitoring.monitor import LoadMonitor
@@ -26,7 +26,7 @@ class Monitored:
 
     def __init__(self) -> None:
         self.database = LoadDatabase()
-        self.nimbus = SimpleNamespace(topologies={"t": CHAIN}, submitted={"t": CHAIN})
+        self.nimbus = SimpleNamespace(topologies={"t": CHAIN}, submitted={"t": CHAIN}, present=Assignment())
         control: Any = SimpleNamespace(
             cluster=Cluster((Node("n1"), Node("n2"))),
             version=V2_0_0,
@@ -81,6 +81,17 @@ def test_an_executor_that_has_moved_is_in_the_slot_of_its_newest_worker(monitore
     assert (both.executors[FIRST].slot, both.executors[FIRST].mhz_sample) == (SLOTS[3], 400.0)
     assert (both.nodes["n1"][0], both.nodes["n2"][0]) == (100.0, 300.0)
     assert monitored.take({}).executors[FIRST].slot == SLOTS[3]
+
+
+def test_an_executor_that_has_moved_to_an_older_worker_is_in_the_slot_that_is_assigned_to_it(
+    monitored: Monitored,
+) -> None:
+    monitored.take({(3, FIRST): 1.0})
+    monitored.nimbus.present = Assignment({FIRST: SLOTS[1]})
+    assert monitored.take({(3, FIRST): 1.0}).executors[FIRST].slot == SLOTS[3]
+    both = monitored.take({(1, FIRST): 0.5, (3, FIRST): 1.5})
+    assert (both.executors[FIRST].slot, both.executors[FIRST].mhz_sample) == (SLOTS[1], 400.0)
+    assert monitored.take({(1, FIRST): 1.0}).executors[FIRST].slot == SLOTS[1]
 
 
 def test_nothing_stays_of_a_killed_topology_once_its_workers_have_ended(monitored: Monitored) -> None:
