@@ -149,6 +149,7 @@ def check_spec(spec: EmulationSpec) -> None:
             tuple(plan.topology for plan in spec.topologies),
             spec.version,
             spec.duration_s,
+            {plan.topology.id: plan.submit_s for plan in spec.topologies},
             frozenset(
                 (plan.topology.id, spout)
                 for plan in spec.topologies

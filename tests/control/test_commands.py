@@ -15,7 +15,7 @@ from storm_lab.emulator.control.migration.nstorm import NStorm
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.nimbus import Status
-from storm_lab.emulator.emulation import EmulationSpec
+from storm_lab.emulator.spec import EmulationSpec, check_spec
 from storm_lab.errors import UserError
 from storm_lab.model.version import V0_8_2
 from storm_lab.monitoring.online_scheduling import OnlineScheduling
@@ -243,6 +243,36 @@ def test_an_invalid_command_is_refused_before_the_run_with_its_entry(rows: list[
     run: EmulationSpec = spec()
     with pytest.raises(UserError, match=message):
         _plan(*rows).check(PlannedWorld(run.cluster, (TOPOLOGY,), run.version, 60.0))
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            [{"fault": "kill-topology", "at_s": 10, "topology": "tree"}],
+            r"faults\[0\]\.at_s = 10.*submitted only at 10 s",
+        ),
+        (
+            [{"fault": "kill-nimbus", "at_s": 10}, {"fault": "revive-nimbus", "at_s": 11}],
+            "submit_s = 10.*Nimbus is down when topology 'tree' is submitted",
+        ),
+        ([{"fault": "kill-nimbus", "at_s": 5}], "submit_s = 10.*Nimbus is down"),
+    ],
+)
+def test_nothing_happens_to_a_topology_that_nimbus_does_not_know(rows: list[Row], message: str) -> None:
+    run = spec()
+    late = replace(run, topologies=(replace(run.topologies[0], submit_s=10.0),), faults=_plan(*rows))
+    with pytest.raises(UserError, match=message):
+        check_spec(late)
+
+
+def test_a_topology_is_submitted_before_nimbus_dies_or_after_it_is_back() -> None:
+    run = spec()
+    late = replace(run, topologies=(replace(run.topologies[0], submit_s=10.0),))
+    kill, revive = {"fault": "kill-nimbus", "at_s": 0}, {"fault": "revive-nimbus", "at_s": 10}
+    check_spec(replace(run, faults=_plan(kill)))
+    check_spec(replace(late, faults=_plan(kill, revive)))
+    check_spec(replace(late, faults=_plan({"fault": "kill-nimbus", "at_s": 11})))
 
 
 def test_storm_0_8_obeys_a_kill_too() -> None:

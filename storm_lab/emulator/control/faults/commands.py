@@ -26,6 +26,10 @@ class _Command(Fault):
 
     def _check_command(self, world: PlannedWorld, entry: str) -> None:
         check_topology(self.topology, world, entry)
+        submit_s = world.submit_s.get(self.topology, 0.0)
+        if submit_s > 0 and self.at_s <= submit_s:
+            message = f"the topology is submitted only at {submit_s:g} s"
+            raise self.refusal(entry, "at_s", message, "give the command later")
         if self.topology in world.topologies_killed:
             raise self.refusal(
                 entry, "topology", "the topology has been killed by then", "give the command earlier"

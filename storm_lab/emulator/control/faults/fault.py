@@ -32,13 +32,15 @@ F = TypeVar("F", bound="type[Fault]")
 class PlannedWorld:
     """State of the cluster after the earlier entries of a plan, against which an entry is checked.
 
-    ``unrated``: topology and spout of each source that has no rate.
+    ``submit_s``: when a user submits each topology, 0 for those that it does not name. ``unrated``: topology
+    and spout of each source that has no rate.
     """
 
     cluster: Cluster
     topologies: Sequence[Topology]
     version: StormVersion
     duration_s: float
+    submit_s: Mapping[str, float] = field(default_factory=dict)
     unrated: frozenset[tuple[str, str]] = frozenset()
     nodes_down: set[str] = field(default_factory=set)
     slots_killed: set[Slot] = field(default_factory=set)
@@ -92,6 +94,14 @@ def check_topology(topology_id: str, world: PlannedWorld, entry: str) -> Topolog
     known = {topology.id: topology for topology in world.topologies}
     check_known("topology", topology_id, known, "the run", field=f"{entry}.topology")
     return known[topology_id]
+
+
+def _check_submission(world: PlannedWorld, at_s: float, topology_id: str) -> None:
+    """Refuse a topology that a user submits while Nimbus is down (`UserError`)."""
+    if "Nimbus" in world.daemons_down:
+        message = f"Nimbus is down when topology {topology_id!r} is submitted"
+        remedy = "revive Nimbus before, or submit the topology at another time"
+        raise UserError(message, field="submit_s", value=at_s, remedy=remedy)
 
 
 _KINDS: dict[str, type[Fault]] = {}
@@ -168,8 +178,15 @@ class FaultPlan:
                 message = f"{fault.name} is outside the run"
                 remedy = f"give a time in seconds from 0 to less than the run's {world.duration_s:g}"
                 raise UserError(message, field=f"faults[{index}].at_s", value=at, remedy=remedy)
+        # Topologies of time 0 are submitted before anything else happens.
+        later = ((at_s, topology) for topology, at_s in world.submit_s.items() if at_s > 0)
+        submissions = sorted(later, reverse=True)
         for index, fault in sorted(enumerate(self.faults), key=lambda item: item[1].at_s):
+            while submissions and submissions[-1][0] < fault.at_s:
+                _check_submission(world, *submissions.pop())
             fault.check(world, f"faults[{index}]")
+        while submissions:
+            _check_submission(world, *submissions.pop())
 
     def start(self, control: ControlPlane) -> None:
         """Schedule the faults on the clock."""
