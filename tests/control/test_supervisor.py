@@ -226,17 +226,38 @@ def test_a_sender_of_0_9_2_that_runs_out_of_attempts_stops_its_worker() -> None:
 
 
 def test_a_change_during_a_code_download_is_read_right_after_it() -> None:
-    """Two topologies at 0 s, each with a second of download; real 0.9.2 starts both without a tick."""
+    """Two topologies, each with a second of download; real 0.9.2 starts both without a tick."""
     timers = replace(timers_of(V0_9_7), supervisor_watch=True)
     times = ControlTimes(jvm_start_s=5.0, code_download_s=1.0)
     control, _ = build(1, version=V0_9_7, timers=timers, times=times, phases={"node01": phases_at(9.0, 2.5)})
     control.nimbus.submit(chain(workers=1))
+    run_to(control, 0.5)
     control.nimbus.submit(chain(workers=1, topology_id="other"))
     run_to(control, 20)
     fetched = seconds_of(control, "download-code")
     assert fetched == pytest.approx([0.0, 1.0], abs=0.05)
     # The start of the first one delays the second, as in Storm.
     assert seconds_of(control, "start-worker") == pytest.approx([1.0, 6.0], abs=0.05)
+
+
+def test_a_woken_supervisor_reads_all_that_nimbus_writes_in_one_round() -> None:
+    """Workers of two topologies on a lost node are started together, as on real 0.9.2.
+
+    If the supervisor took up the first assignment alone, the process sync would wait for its worker before
+    it starts the other one.
+    """
+    timers = replace(timers_of(V0_9_7), supervisor_watch=True)
+    phases = {f"node0{i}": phases_at(9.0, 2.5) for i in (1, 2)}
+    control, _ = build(2, version=V0_9_7, timers=timers, phases=phases)
+    for topology_id in ("one", "other"):
+        control.nimbus.submit(chain(workers=2, topology_id=topology_id))
+    run_to(control, 150)
+    control.supervisors["node02"].power_off("the test")
+    run_to(control, 200)
+    moved = [entry.time_ns for entry in control.log.of("assign") if entry.time_ns > ns(150)]
+    started = [entry.time_ns for entry in control.log.of("start-worker") if entry.time_ns > ns(150)]
+    assert len(moved) == len(started) == 2
+    assert moved[0] == moved[1] < started[0] == started[1] < moved[0] + ns(0.05)
 
 
 @pytest.mark.parametrize("version", [V0_8_2, V0_9_7, V1_0_6, V2_8_8])

@@ -84,7 +84,9 @@ class Supervisor:
         # The daemons were up before the run began, so Nimbus knows the node from the start.
         control.zookeeper.silent_since[node.id] = None
         if timers.supervisor_watch:
-            control.zookeeper.watch(Record.ASSIGNMENT, lambda _: self._on_change())
+            # Reading takes long enough for all that Nimbus writes in one round.
+            read_ns = ns(control.times.assignment_read_s)
+            control.zookeeper.watch(Record.ASSIGNMENT, lambda _: self._on_change(read_ns))
         if timers.pushes_assignments:
             control.zookeeper.watch(Record.ASSIGNMENT, self._on_push)
 
@@ -101,12 +103,12 @@ class Supervisor:
         if concerned:
             self._on_change()
 
-    def _on_change(self) -> None:
-        """Read the assignment now, or after the work in progress."""
+    def _on_change(self, read_ns: int = 0) -> None:
+        """Take up the assignments once they are read, in ``read_ns``, or after the work in progress."""
         if self._busy:
             self._outdated = True
-        else:
-            self.sync_assignments()
+        elif self.up:
+            self._stay_busy(read_ns, self.sync_assignments)
 
     def _send_heartbeat(self) -> int:
         if not self.up:
