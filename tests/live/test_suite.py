@@ -107,6 +107,13 @@ def test_the_emulator_adds_the_cost_of_the_players_clock():
         assert played.trace.digest == plan.trace.digest
 
 
+def test_the_emulator_submits_one_topology_after_another_as_the_player_does():
+    described = find_sitting("flood").describe(find_release("2.8").storm, MHZ)
+    times = [plan.submit_s for plan in as_played(described, CostModel()).topologies]
+    assert [plan.submit_s for plan in described.topologies][:4] == [0.0, 0.0, 40.0, 40.0]
+    assert times[:4] == [0.0, 0.84, 40.0, 40.84]
+
+
 @pytest.mark.parametrize(
     ("sitting", "cores"),
     [("control", 1.76), ("light", 1.76), ("flood", 2.0), ("linear", 2.0), ("logged", None)],
