@@ -113,6 +113,24 @@ def test_a_crashed_worker_is_noticed_after_its_heartbeat_has_timed_out() -> None
     assert plane.running() == set(control.nimbus.present.slots)
 
 
+def test_the_age_of_a_heartbeat_is_counted_in_whole_seconds() -> None:
+    """Ready at 7.4 s, so the last heartbeat before the crash at 100 s comes at 99.4 s.
+
+    It is older than 30 s for the supervisor from 99 + 31 s on. The next of its ticks is at 130.2 s, while the
+    one at 129.7 s would do for a heartbeat that is timed exactly.
+    """
+    timers = replace(timers_of(V0_8_2), process_sync_s=0.5)
+    times = ControlTimes(jvm_start_s=5.2, code_download_s=1.0)
+    control, _ = running(
+        100, chain(workers=1), 1, timers=timers, times=times, phases={"node01": phases_at(1.2, 0.2)}
+    )
+    (victim,) = control.fleet.processes
+    assert victim.ready_ns == ns(7.4)
+    control.fleet.crash(victim, "fault", "killed by the test")
+    run_to(control, 150)
+    assert seconds_of(control, "clear-worker") == [130.2]
+
+
 def test_storm_2_sees_a_crash_at_the_next_tick() -> None:
     control, plane = running(100, chain(workers=3), version=V2_8_8)
     control.fleet.crash(control.fleet.processes[0], "fault", "killed by the test")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from storm_lab.emulator.control.clock import Rank, ns
+from storm_lab.emulator.control.clock import SECOND, Rank, ns
 from storm_lab.emulator.control.slot_machine import SlotMachine
 from storm_lab.emulator.control.worker import WorkerProcess, WorkerState
 from storm_lab.emulator.control.zookeeper import Origin, Record
@@ -67,7 +67,6 @@ class Supervisor:
         # Computed once, as every sync needs them for every process.
         self._beat_period_ns = ns(timers.worker_heartbeat_s)
         self._start_timeout_ns = ns(timers.worker_start_timeout_s)
-        self._timeout_ns = ns(timers.worker_timeout_s)
         every = partial(control.clock.every, rank=Rank.SUPERVISOR, actor=self.actor)
         every(ns(timers.assignment_sync_s), action=self.sync_assignments, first_ns=phases.assignment_sync_ns)
         # Empty before 2.x.
@@ -192,7 +191,8 @@ class Supervisor:
             return WorkerState.TIMED_OUT if late else WorkerState.NOT_STARTED
         if not self.still_wants(process):
             return WorkerState.DISALLOWED
-        late = now - beat > self._timeout_ns
+        # Storm compares whole seconds, so a heartbeat is too old half a second after the timeout on average.
+        late = now // SECOND - beat // SECOND > self._control.timers.worker_timeout_s
         return WorkerState.TIMED_OUT if late else WorkerState.VALID
 
     def sync_processes(self) -> None:
