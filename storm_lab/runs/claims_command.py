@@ -15,6 +15,7 @@ from storm_lab.machine.options import answer, examples, json_option, print_json
 from storm_lab.machine.places import reports_folder
 from storm_lab.papers.registry import experiment
 from storm_lab.reporting.record import claim_rows
+from storm_lab.reporting.tally import Standing, standing
 from storm_lab.reporting.verdict import Outcome, Verdict
 from storm_lab.runs.completion import complete_claim, complete_experiment
 from storm_lab.runs.reproduce import build_report, published_verdicts
@@ -26,6 +27,7 @@ from storm_lab.runs.study import verdict_table
         "storm-lab claims",
         "storm-lab claims tstorm-fig6a-speedup",
         "storm-lab claims --paper N-Storm --verdict 'not reproduced' --json",
+        "storm-lab claims --verdict open",
     )
 )
 @click.argument("claim", required=False, metavar="[CLAIM]", shell_complete=complete_claim)
@@ -37,7 +39,7 @@ from storm_lab.runs.study import verdict_table
     help="Only the claims of this experiment.",
 )
 @click.option("--paper", metavar="PAPER", help="Only the claims of this paper.")
-@click.option("--verdict", metavar="VERDICT", help="Only claims with this verdict.")
+@click.option("--verdict", metavar="VERDICT", help="Only claims with this verdict or standing, such as open.")
 @click.option("--basis", metavar="BASIS", help="Only claims that are fitted, predicted or arithmetic.")
 @json_option
 def claims(
@@ -54,18 +56,19 @@ def claims(
         ("claim", claim, {each.id for each in ledger.claims}),
         ("experiment", slug, {*ledger.owners, *ledger.experiments}),
         ("paper", paper, ledger.papers),
-        ("verdict", verdict, {each.value for each in Outcome}),
+        ("verdict", verdict, {each.value for each in (*Outcome, *Standing)}),
         ("basis", basis, {each.value for each in Basis}),
     ):
         if given is not None:
             check_known(what, given, known, "the ledger of claims")
+    causes = load_causes()
     chosen = tuple(
         each
         for each in published_verdicts()
         if claim in (None, each.claim.id)
         and slug in (None, each.claim.owner, each.claim.experiment)
         and paper in (None, each.claim.paper)
-        and verdict in (None, each.outcome.value)
+        and verdict in (None, each.outcome.value, standing(each, causes.get(each.claim.id)).value)
         and basis in (None, each.basis.value)
     )
     rows = [

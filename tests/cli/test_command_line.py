@@ -258,6 +258,14 @@ def test_claims_are_filtered_by_experiment(storm_lab: Program) -> None:
     assert {row["experiment"] for row in json.loads(out)} == {"tstorm-word-count"}
 
 
+def test_claims_are_filtered_by_verdict_and_by_standing(storm_lab: Program) -> None:
+    _, out, _ = storm_lab("claims", "--json")
+    rows = json.loads(out)
+    for asked, key in (("direction only", "verdict"), ("open", "standing")):
+        _, out, _ = storm_lab("claims", "--verdict", asked, "--json")
+        assert json.loads(out) == [row for row in rows if row[key] == asked] != []
+
+
 JUDGED_ELSEWHERE = "claims: judged in algorithms; see storm-lab claims --experiment nstorm-worst-case"
 
 
