@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from storm_lab.emulator.control.clock import SECOND
 from storm_lab.emulator.control.control_plane import ControlPlane
@@ -13,17 +14,18 @@ from storm_lab.emulator.control.migration.rebalance import Rebalance
 from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.supervisor import Supervisor
+from storm_lab.emulator.control.times import timers_of
 from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.model import Assignment, Slot
+from storm_lab.model.version import V0_8_2
 from tests.control.fake_plane import FakePlane
 from tests.control.world import chain, executor_of, phases_at, run_to, running, seconds_of, swapped
 
 PHASES = {"node01": phases_at(2.0, 0.5), "node02": phases_at(4.0, 0.5), "node03": phases_at(9.0, 0.5)}
 
 
-def _running(method: MigrationMethod) -> tuple[ControlPlane, FakePlane]:
-    control, plane = running(100, chain(workers=3), migration=method, phases=PHASES)
-    return control, plane
+def _running(method: MigrationMethod, **settings: Any) -> tuple[ControlPlane, FakePlane]:
+    return running(100, chain(workers=3), migration=method, phases=PHASES, **settings)
 
 
 def _rotate(control: ControlPlane) -> None:
@@ -111,12 +113,12 @@ def test_without_the_dispatcher_all_workers_send_to_the_newest_processes() -> No
 
 
 def test_tuples_within_a_worker_do_not_depend_on_the_new_assignment() -> None:
-    """The watch reports Nimbus's write at 100.011 s; the supervisor of the first node acts at 102 s.
+    """Workers are told of Nimbus's write at 100.011 s; the supervisor of the first node acts at 102 s.
 
     Until then each worker sends to its own executors, wherever they are assigned to, and does not reach
     other executors that are not at their new place yet.
     """
-    control, plane = _running(Restart())
+    control, plane = _running(Restart(), timers=replace(timers_of(V0_8_2), timer_sleep_s=0.5))
     old = {worker: set(executors) for worker, executors in plane.alive.items()}
     _rotate(control)
     run_to(control, 101)

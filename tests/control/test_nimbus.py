@@ -96,7 +96,7 @@ def test_rebalance_stops_the_spouts_waits_and_schedules_from_scratch() -> None:
     control, plane = running(60, chain(workers=6))
     assert len(plane.alive) == 6
     control.nimbus.rebalance("chain", workers=3, wait_s=30, reason="by the test")
-    run_to(control, 61)
+    run_to(control, 71)
     assert not any(plane.active.values())
     assert control.nimbus.status["chain"] is Status.REBALANCING
     run_to(control, 89.9)

@@ -140,6 +140,18 @@ class VirtualClock:
         self.now_ns = max(self.now_ns, end_ns)
 
 
+def next_wake_ns(now_ns: int, turns: Event, period_ns: int, sleep_ns: int | None) -> int:
+    """Return when a Storm timer wakes next: only then it notices events that were added while it slept.
+
+    It sleeps until the first event in its queue, at the latest the next of its recurring ``turns``. With a
+    ``sleep_ns`` it sleeps for no longer than that at a time (``timer.clj`` from 0.10 on, ``StormTimer``).
+    """
+    if sleep_ns is None:
+        return turns.time_ns
+    asleep_ns = now_ns - (turns.time_ns - period_ns)
+    return min(turns.time_ns, now_ns + -asleep_ns % sleep_ns)
+
+
 class SteppedPlane:
     """Access to a data plane that brings it up to the control clock first.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from storm_lab.emulator.control.clock import SECOND, Event, Rank, ns
+from storm_lab.emulator.control.clock import SECOND, Event, Rank, next_wake_ns, ns
 from storm_lab.emulator.control.jvm_starts import JvmStarts
 from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import Record
@@ -25,7 +25,8 @@ class Fleet:
         self._control = control
         self._processes: list[WorkerProcess] = []
         self._by_id: dict[int, WorkerProcess] = {}
-        self._timers: dict[int, list[Event]] = {}
+        self._timers: dict[int, dict[Callable[[WorkerProcess], int], Event]] = {}
+        """By process: the recurring turns of each of its duties."""
         least_ns = ns(control.times.jvm_start_s)
         self._starts = {
             node.id: JvmStarts(
@@ -112,12 +113,12 @@ class Fleet:
         ]
         if timers.statistics_s > 0:
             duties.append((timers.statistics_s, self._write_statistics))
-        self._timers[process.number] = [
-            control.clock.every(
+        self._timers[process.number] = {
+            duty: control.clock.every(
                 ns(period_s), Rank.WORKER, process.actor, partial(duty, process), drifts=timers.timers_drift
             )
             for period_s, duty in duties
-        ]
+        }
         control.supervisors[process.slot.node].on_first_heartbeat()
 
     def _send_heartbeat(self, process: WorkerProcess) -> int:
@@ -155,13 +156,33 @@ class Fleet:
 
     def _assignment_changed(self, topology_id: str) -> None:
         if self._control.timers.worker_watch:
-            for process in self._control.connections.running(topology_id):
-                self._refresh_due(process)
+            self._after_watch(topology_id, self._refresh_due)
 
     def _status_changed(self, topology_id: str) -> None:
+        self._after_watch(topology_id, self._read_status)
+
+    def _after_watch(self, topology_id: str, read: Callable[[WorkerProcess], object]) -> None:
+        """Let a topology's workers ``read`` what has changed when their timers are awake next.
+
+        A watch only adds an event to the queue of a timer. Up to 0.9 that timer sleeps until its next
+        refresh, which reads everything anyway.
+        """
+        clock, timers = self._control.clock, self._control.timers
+        if timers.timer_sleep_s is None:
+            return
+
+        def awake(process: WorkerProcess) -> None:
+            if process.running and self._control.zookeeper.up:
+                read(process)
+
         for process in self._control.connections.running(topology_id):
-            process.topology_active = self._control.zookeeper.active[topology_id]
-            self._control.connections.update_spouts(process)
+            turns = self._timers[process.number][self._refresh_due]
+            wake_ns = next_wake_ns(clock.now_ns, turns, ns(timers.refresh_s), ns(timers.timer_sleep_s))
+            clock.at(wake_ns, Rank.WORKER, process.actor, partial(awake, process))
+
+    def _read_status(self, process: WorkerProcess) -> None:
+        process.topology_active = self._control.zookeeper.active.get(process.topology, False)
+        self._control.connections.update_spouts(process)
 
     def _watch_heaps(self) -> None:
         """Note which workers have a heap full of queued tuples: they only collect garbage and fall silent.
@@ -204,8 +225,8 @@ class Fleet:
         now = control.clock.now_ns
         was_running = process.running
         process.ended_ns = now
-        for timer in self._timers.pop(process.number, ()):
-            timer.cancel()
+        for turns in self._timers.pop(process.number, {}).values():
+            turns.cancel()
         if not was_running:
             self._starts[process.slot.node].end(process.number)
             return {}

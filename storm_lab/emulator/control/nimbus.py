@@ -64,14 +64,13 @@ class Nimbus:
         self._liveness = Liveness(control.zookeeper, control.timers)
         self._current: dict[str, StoredAssignment] = {}
         self._last_answer: tuple[Scheduler[Any], SchedulingView, SchedulingResult] | None = None
-        self._delays = Delays(control.clock, ACTOR)
         self._pending_placements: dict[str, Assignment] = {}
         """First placements by hand that wait for a scheduling round."""
         self._last_id = 0
         self._announced: dict[str, int] = {}
         self._running_callbacks: list[Callable[[str], None]] = []
         control.zookeeper.watch(Record.TASK_BEAT, self._on_heartbeat)
-        control.clock.every(
+        rounds = control.clock.every(
             ns(control.timers.nimbus_round_s),
             Rank.NIMBUS,
             ACTOR,
@@ -79,6 +78,7 @@ class Nimbus:
             first_ns=first_round_ns,
             drifts=control.timers.timers_drift,
         )
+        self._delays = Delays(control.clock, control.timers, rounds, ACTOR)
 
     def current(self, topology_id: str) -> StoredAssignment | None:
         """Return the assignment that Nimbus wrote last for a topology."""

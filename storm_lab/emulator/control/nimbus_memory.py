@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from storm_lab.emulator.control.clock import Event, Rank, VirtualClock, ns
+from storm_lab.emulator.control.clock import Event, Rank, VirtualClock, next_wake_ns, ns
 from storm_lab.emulator.control.times import Timers
 from storm_lab.emulator.control.zookeeper import StoredAssignment, ZooKeeper
 from storm_lab.model import Executor, Slot
@@ -90,15 +90,24 @@ class _Delay:
 
 
 class Delays:
-    """Delayed actions, at most one per topology."""
+    """Delayed actions, at most one per topology.
 
-    def __init__(self, clock: VirtualClock, actor: str) -> None:
+    They are in the queue of the timer that also runs the rounds. That timer sleeps until the first event in
+    its queue, for at most ``timer_sleep_s``. An event that is added meanwhile and is due earlier comes late.
+    """
+
+    def __init__(self, clock: VirtualClock, timers: Timers, rounds: Event, actor: str) -> None:
         self._clock = clock
+        self._timers = timers
+        self._rounds = rounds
         self._actor = actor
         self._waiting: dict[str, _Delay] = {}
 
     def after(self, topology_id: str, wait_ns: int, then: Callable[[], None]) -> None:
-        """Run ``then`` after a wait; it replaces an action of this topology that still waits."""
+        """Run ``then`` after a wait, or when the timer wakes after that.
+
+        It replaces an action of this topology that still waits.
+        """
         if (waiting := self._waiting.pop(topology_id, None)) is not None:
             waiting.event.cancel()
 
@@ -106,8 +115,16 @@ class Delays:
             del self._waiting[topology_id]
             then()
 
-        event = self._clock.after(wait_ns, Rank.NIMBUS, self._actor, due)
+        due_ns = max(self._clock.now_ns + wait_ns, self._awake_ns())
+        event = self._clock.at(due_ns, Rank.NIMBUS, self._actor, due)
         self._waiting[topology_id] = _Delay(wait_ns, then, event)
+
+    def _awake_ns(self) -> int:
+        """Return when the timer wakes next."""
+        timers = self._timers
+        sleep_ns = None if timers.timer_sleep_s is None else ns(timers.timer_sleep_s)
+        wake_ns = next_wake_ns(self._clock.now_ns, self._rounds, ns(timers.nimbus_round_s), sleep_ns)
+        return min([wake_ns, *(waiting.event.time_ns for waiting in self._waiting.values())])
 
     def stop(self) -> None:
         """Suspend all waits until `start`, as Nimbus is down."""

@@ -17,7 +17,7 @@ from storm_lab.model import StormVersion
 from storm_lab.model.checks import check_number
 from storm_lab.model.settings import TIMERS, TIMERS_2, SettingValue, number_of
 from storm_lab.model.topology import MAX_TIME_S, MIN_TIME_S
-from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
+from storm_lab.model.version import V0_9_0, V0_10_0, V1_0_0, V2_0_0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,9 @@ class Timers:
 
     ``rebalance_wait_s``: None means the topology's message timeout.
 
+    ``timer_sleep_s``: longest sleep of Nimbus's timer, which notices a command only when it wakes; None: it
+    sleeps until its next event, which is its next round at the latest (``timer.clj`` up to 0.9).
+
     ``slot_running_s`` and ``slot_idle_s``: 2.x, polling intervals of a slot while its worker runs and
     otherwise. ``slot_running_s`` 0 means no state machine per slot, but one loop every ``process_sync_s``.
 
@@ -138,6 +141,7 @@ class Timers:
     task_heartbeat_s: float = 3.0
     refresh_s: float = 10.0
     rebalance_wait_s: float | None = None
+    timer_sleep_s: float | None = None
     supervisor_watch: bool = False
     worker_watch: bool = True
     crash_seen_at_once: bool = False
@@ -170,7 +174,7 @@ _MAY_BE_ZERO = {
     "worker_shutdown_s", "rebalance_wait_s", "task_launch_s", "slot_running_s", "statistics_s",
     "supervisors_apart_s",
 }  # fmt: skip
-_MAY_BE_NONE = {"rebalance_wait_s", "supervisors_apart_s"}
+_MAY_BE_NONE = {"rebalance_wait_s", "timer_sleep_s", "supervisors_apart_s"}
 
 
 def timers_of(version: StormVersion, settings: Mapping[str, SettingValue] = MappingProxyType({})) -> Timers:
@@ -190,6 +194,7 @@ def _defaults(version: StormVersion) -> Timers:
         return Timers(
             slot_running_s=3.0,
             worker_shutdown_s=3.0,
+            timer_sleep_s=1.0,
             pushes_assignments=True,
             heartbeats_by_thrift=True,
             task_heartbeat_s=1.0,
@@ -200,7 +205,9 @@ def _defaults(version: StormVersion) -> Timers:
             schedules_at_submit=False,
         )
     if version >= V1_0_0:
-        return Timers(worker_shutdown_s=3.0, schedules_at_submit=False)
+        return Timers(worker_shutdown_s=3.0, timer_sleep_s=1.0, schedules_at_submit=False)
+    if version >= V0_10_0:
+        return Timers(worker_shutdown_s=1.0, timer_sleep_s=1.0)
     if version >= V0_9_0:
         return Timers(worker_shutdown_s=1.0)
     # 0.8: no terminate signal, and spouts do not wait for connections.
