@@ -94,6 +94,23 @@ def test_each_experiment_declares_the_claims_that_the_ledger_assigns_it(module: 
     assert set(module.EXPERIMENT.claims) == own
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fig6-storm-stop",
+        "stormstar-half",
+        "fig7-storm-60",
+        "fig7-storm-100",
+        "fig7-reductions",
+        "fig7-order",
+        "fig8-stormstar-storm",
+        "fig8-nstorm-storm",
+    ],
+)
+def test_what_the_fitted_wait_of_the_rebalance_decides_is_no_prediction(name: str) -> None:
+    assert "rebalance" in load_claims().claim(f"nstorm-{name}").fitted
+
+
 def test_settings_that_experiments_share_are_the_same_runs() -> None:
     def names(module: Any, variant: str) -> set[tuple[object, ...]]:
         experiment = module.EXPERIMENT
