@@ -159,6 +159,10 @@ def cpu_tables(busy: float) -> SimpleNamespace:
     )
 
 
+def test_the_number_for_which_output_bolts_are_added_up_is_no_prediction() -> None:
+    assert "output bolts" in load_claims().claim("rstorm-fig13-pr-rstorm").fitted
+
+
 def test_cpu_use_is_read_over_machines_in_use_and_over_all() -> None:
     tables = cpu_tables(30.0)
     assert cpu.cpu_change(tables, "linear", (1,), cpu.IN_USE) == pytest.approx([100.0])
