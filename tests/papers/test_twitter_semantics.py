@@ -115,6 +115,7 @@ def test_machines_needed_are_the_fewest_that_keep_up() -> None:
     found = tables(component_throughput_60s=parts, node_cpu_60s=pd.concat(busy.values()))
     assert machines_needed(found, parameters, ACKS_OFF, (4, 3, 2, 1), 1) == 3
     assert machines_needed(found, parameters, ACKS_OFF, (1, 2), 1) is None
+    assert machines_needed(found, parameters, ACKS_OFF, (1, 3), 1) is None, "two may be enough"
     busy[3]["cores_used"] = 12.5
     found = tables(component_throughput_60s=parts, node_cpu_60s=pd.concat(busy.values()))
     assert machines_needed(found, parameters, ACKS_OFF, (4, 3, 2, 1), 1) == 4, "twelve cores are full"

@@ -23,6 +23,7 @@ from storm_lab.papers.twitter.zookeeper_load import (
     WAITING,
     describe,
     limit,
+    limit_passed,
     offset_writes_per_s,
     restarted_workers,
     runs,
@@ -136,3 +137,23 @@ def test_the_limit_is_the_largest_worker_count_below_the_first_that_fails() -> N
     found = tables(control=pd.concat([_events(workers_variant(DATABASE, n), made) for n, made in starts]))
     assert limit(found, DATABASE, (40, 10, 30, 20), (1,)) == [20.0]
     assert limit(found, DATABASE, (30, 40), (1,)) == [None]
+
+
+def test_a_limit_that_no_worker_count_exceeds_is_unknown() -> None:
+    starts = ((10, 10), (20, 20), (30, 31))
+    found = tables(control=pd.concat([_events(workers_variant(DATABASE, n), made) for n, made in starts]))
+    assert limit_passed(found, DATABASE, (10, 20), (1,)) == [None]
+    assert limit_passed(found, DATABASE, (10, 20, 30), (1,)) == [20.0]
+    measured = LOAD.measure(
+        tables(control=pd.concat([found.control, _all_alive(DEDICATED), _all_alive(ELSEWHERE)])),
+        LOAD.checked(
+            {"seeds": [1], "database_workers": [20], "dedicated_workers": [20], "elsewhere_workers": [20]}
+        ),
+    )
+    by = {each.claim_id: each for each in measured}
+    assert by["twitter-zk-limit-db-hw"].value().value is None, "it may be far above twenty"
+    assert by["twitter-zk-fix"].value("workers").value == 20.0, "a lower bound is what this claim needs"
+
+
+def _all_alive(configuration: str) -> Any:
+    return _events(workers_variant(configuration, 20), 20)
