@@ -17,6 +17,7 @@ from storm_lab.papers.twitter.overheads_measures import (
     by_machines,
     java_percent,
     machines_needed,
+    measured,
     on_machines,
     spread_over_seeds,
 )
@@ -119,6 +120,22 @@ def test_machines_needed_are_the_fewest_that_keep_up() -> None:
     busy[3]["cores_used"] = 12.5
     found = tables(component_throughput_60s=parts, node_cpu_60s=pd.concat(busy.values()))
     assert machines_needed(found, parameters, ACKS_OFF, (4, 3, 2, 1), 1) == 4, "twelve cores are full"
+
+
+def test_cpu_of_a_number_of_machines_that_was_not_tried_is_missing() -> None:
+    parameters = experiment(overheads.SLUG).checked(
+        {"seeds": [1], "machines_off": [2], "machines_on": [1, 2], "machines_original": [2]}
+    )
+    busy = [series(on_machines(ACKS_OFF, 2), 1, 180.0, cores_used=[9.0, 6.5])]
+    found = tables(
+        component_throughput_60s=series("none", 1, 60.0, component=[], emitted_per_s=[], executed_per_s=[]),
+        node_cpu_60s=pd.concat(busy),
+        throughput_60s=series("none", 1, 60.0, acked_per_s=[]),
+    )
+    by = {each.claim_id: each for each in measured(found, parameters)}
+    for claim in ("twitter-ovh-storm-noack-cpu", "twitter-ovh-ack-cpu", "twitter-ovh-ack-3x"):
+        assert by[claim].value().value is None, claim
+    assert by["twitter-ovh-java-cpu"].value().value == pytest.approx(699.0)
 
 
 def test_every_machine_count_is_read_in_the_last_minute() -> None:

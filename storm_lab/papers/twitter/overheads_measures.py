@@ -56,10 +56,14 @@ def done_per_s(tables: Tables, parameters: Parameters, program: str, variant: st
     return float(rows[column].mean()) * k if len(rows) else 0.0
 
 
-def cpu_percent(tables: Tables, variant: str, seed: int) -> float:
-    """CPU of a machine in the last minute (100 % is a core), averaged over the machines in use."""
+def cpu_percent(tables: Tables, variant: str, seed: int) -> float | None:
+    """CPU of a machine in the last minute (100 % is a core), averaged over the machines in use.
+
+    None for a run that was not played.
+    """
     rows = of_run(tables.node_cpu_60s, variant, seed)
-    return 100.0 * float(rows.loc[rows["t_s"] >= SETTLED_S, "cores_used"].mean())
+    used = rows.loc[rows["t_s"] >= SETTLED_S, "cores_used"]
+    return 100.0 * float(used.mean()) if len(used) else None
 
 
 def machines_needed(
@@ -74,7 +78,8 @@ def machines_needed(
         variant = on_machines(program, count)
         if done_per_s(tables, parameters, program, variant, seed) < wanted:
             continue
-        if cpu_percent(tables, variant, seed) <= PHYSICAL_PERCENT:
+        used = cpu_percent(tables, variant, seed)
+        if used is not None and used <= PHYSICAL_PERCENT:
             return count if count - 1 in (0, *tried) else None
     return None
 
@@ -123,9 +128,10 @@ def measured(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
     def total_cpu(program: str, counts: Sequence[int | None]) -> Samples:
         """CPU of all machines, in % of a core, on the smallest number that keeps up."""
-        return per_seed(
-            lambda count, seed: count * cpu_percent(tables, on_machines(program, count), seed), counts, seeds
+        of_one = per_seed(
+            lambda count, seed: cpu_percent(tables, on_machines(program, count), seed), counts, seeds
         )
+        return per_seed(lambda count, used: count * used, counts, of_one)
 
     off: Samples = [cpu_percent(tables, on_machines(ACKS_OFF, 1), seed) for seed in seeds]
     needed_on = _needed(tables, parameters, ACKS_ON)
