@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from storm_lab.papers.tstorm.overload_logstream import EXPERIMENT, TRIED_S
+from storm_lab.papers.tstorm.overload_relief import rate_trials
 
 DEFAULTS = EXPERIMENT.checked()
 
@@ -29,3 +30,8 @@ def test_a_value_equal_to_the_setting_is_not_tried() -> None:
     given = {"windows_tried": [3], "rates_tried": [400.0], "gammas_tried": [1.7]}
     variants = {spec.variant for spec in EXPERIMENT.runs(EXPERIMENT.checked(given))}
     assert variants == {"tstorm", "tstorm-a0-g1.5"}
+
+
+def test_a_claim_that_one_of_several_rates_reproduces_is_no_prediction() -> None:
+    trials = rate_trials(DEFAULTS, "{} lines", claims=("tstorm-fig9-recover",))
+    assert [trial.chosen_on for trial in trials] == [("tstorm-fig9-recover",)] * 2

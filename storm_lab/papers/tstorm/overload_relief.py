@@ -81,13 +81,17 @@ def total_lines_per_s(parameters: Parameters, lines_per_s: float) -> float:
 
 
 def rate_trials(parameters: Parameters, label: str, claims: tuple[str, ...] = ()) -> tuple[Trial, ...]:
-    """Trials with other lines per second and stream; ``label`` contains ``{}`` for the value."""
+    """Trials with other lines per second and stream; ``label`` contains ``{}`` for the value.
+
+    As with `tried`, a claim that is reproduced with one of several values is no prediction.
+    """
     return tuple(
         Trial(
             f"r{rate:g}",
             label.format(f"{rate:g}"),
             {"lines_per_s": total_lines_per_s(parameters, rate)},
             claims=claims,
+            chosen_on=claims,
             requested=True,
         )
         for rate in dict.fromkeys(parameters.numbers("rates_tried"))
