@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from storm_lab.papers.tstorm import overload_wordcount, word_count
 from storm_lab.papers.tstorm.overload_logstream import EXPERIMENT, TRIED_S
 from storm_lab.papers.tstorm.overload_relief import rate_trials
 
@@ -35,3 +36,11 @@ def test_a_value_equal_to_the_setting_is_not_tried() -> None:
 def test_a_claim_that_one_of_several_rates_reproduces_is_no_prediction() -> None:
     trials = rate_trials(DEFAULTS, "{} lines", claims=("tstorm-fig9-recover",))
     assert [trial.chosen_on for trial in trials] == [("tstorm-fig9-recover",)] * 2
+
+
+def test_the_rates_tried_with_word_count_are_those_of_a_reader_and_a_stream() -> None:
+    experiment = overload_wordcount.EXPERIMENT
+    (spec,) = [spec for spec in experiment.runs(experiment.checked()) if spec.variant == "tstorm-r60"]
+    assert word_count.plan(spec).sources["reader"].rate_per_s == 60 * 2 * 2, "two readers, two streams"
+    found = {item.name: item.doc for item in experiment.parameters}
+    assert "per second, reader and stream" in found["rates_tried"]

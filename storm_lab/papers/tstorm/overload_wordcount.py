@@ -38,8 +38,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "rates_tried",
         (60.0,),
-        "other lines per second and stream, played with the first seed only: few enough for the five "
-        "database bolts to keep up",
+        "other lines per second, reader and stream, played with the first seed only: few enough for the "
+        "five database bolts to keep up",
         unit="1/s",
         low=20,
         high=500,
@@ -55,7 +55,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def _trials(parameters: Parameters) -> tuple[Trial, ...]:
-    return rate_trials(parameters, "{} lines a second and stream", claims=("tstorm-fig9-recover",))
+    return rate_trials(parameters, "{} lines a second, reader and stream", claims=("tstorm-fig9-recover",))
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
