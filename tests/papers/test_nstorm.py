@@ -321,6 +321,11 @@ def test_the_gain_is_taken_against_a_run_in_which_nothing_moves() -> None:
     assert gain(tables, 4, (1,)) == [pytest.approx(5.0)]
 
 
+def test_a_measurement_says_from_when_on_degraded_seconds_count() -> None:
+    spec = single_migration.EXPERIMENT.runs(single_migration.EXPERIMENT.checked())[0]
+    assert f"from {describe(spec).warm_up_s:g} s on" in durations.DEGRADED
+
+
 def test_claims_need_the_papers_setting() -> None:
     experiment = delayed_kill.EXPERIMENT
     assert experiment.measure(HAND, experiment.checked({"moved": 8})) == ()

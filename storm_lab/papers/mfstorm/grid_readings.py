@@ -1,9 +1,10 @@
 """Readings that MF-Storm's experiments share: throughput, nodes and quotients, from the metric tables.
 
 Throughput is tuples executed by all bolts per second (the paper says only "tuples processed"). The paper's
-equation 2 divides all tuples by the total time since submission, and claims are judged in this way
-(`since_submission`). Tables in the notebooks show the level after the warm-up. Throughput per node is divided
-by the number of nodes that held an executor. Every reading returns one value per seed.
+equation 2 divides all tuples by the total time since submission, and the claims on one topology are judged in
+this way (`since_submission`). The claims that compare topologies, and tables in the notebooks, use the level
+after the warm-up. Throughput per node is divided by the number of nodes that held an executor. Every reading
+returns one value per seed.
 """
 
 from __future__ import annotations

@@ -43,6 +43,8 @@ ONE_SLOT_SCENARIOS = ("S1", "S2", "S3")
 TRIED_MS = (20.0, 5.0, 2.0, 1.0, 0.5)
 """Sleeps of Exclamation's spouts tried besides the paper's 100 ms, down to an overload of its workers."""
 
+_LEVEL = "tuples executed by all bolts per s after the warm-up"
+
 Grids = dict[str, Cells]
 
 PARAMETERS: tuple[Parameter, ...] = (
@@ -85,11 +87,13 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     per_node = all_grids(tables, PER_NODE, seeds)
     raw = all_grids(tables, THROUGHPUT, seeds)
     means = averaged(list(shares(per_node).values()))
-    overall = "mean of the four topologies' mean quotients, per node; a mean quotient, no improvement"
+    overall = f"mean of the four topologies' mean quotients, {_LEVEL} and node; no improvement"
     low = {"throughput": one_slot_quotient(raw), "throughput-per-node": one_slot_quotient(per_node)}
-    one_slot = "MF-Storm / default, mean over four topologies and scenarios 1 to 3"
+    one_slot = f"MF-Storm / default, {_LEVEL}, mean over four topologies and scenarios 1 to 3"
     common = {name: mean_over_common_cells(per_node, name) for name in SCHEDULERS}
-    comparable_cells = "per node, mean over the cells in which every scheduler runs in the slots asked for"
+    comparable_cells = (
+        f"{_LEVEL} and node, mean over the cells in which all schedulers use the slots asked for"
+    )
     return (
         measurement("mfstorm-overall-148", means, unit="%", how=overall),
         by_label("mfstorm-low-slots-equal", low, unit="ratio", how=one_slot),

@@ -14,11 +14,14 @@ from math import inf
 import pandas as pd
 
 from storm_lab.experiments.readings import Samples, Tables, by_seed, of_run, per_seed, value_of
-from storm_lab.papers.nstorm.testbed import FIRST_S, PERIOD_S
+from storm_lab.papers.nstorm.testbed import FIRST_S, PERIOD_S, WARM_UP_S
 
 LEVELS = (20, 40, 60, 80, 100)
 """Per cent below the smooth mean; 100 is a standstill."""
-DEGRADED = "seconds of the run with throughput at least {} % below the smooth mean of the same run"
+DEGRADED = (
+    f"seconds of the run from {WARM_UP_S:g} s on with throughput at least {{}} % below the smooth mean of "
+    "the same run"
+)
 ANSWERED = "calls answered in the whole run"
 QUIET_S = 20.0
 """Length of the window before a re-assignment in which the previous one is assumed to have no more effect."""
