@@ -63,18 +63,20 @@ def tried(
     listed: str = "",
     claims: Sequence[str] = (),
     only: str = "",
+    also: Mapping[str, ParameterValue] | None = None,
 ) -> tuple[Trial, ...]:
     """Trials with other values of a parameter, without repetition.
 
     ``trial_name`` and ``label`` contain ``{}`` for the value, as in ``c{}``. The values are those of the
-    parameter ``listed``, by default ``<name>_tried``. The other arguments are as in `Trial`. A claim that is
-    reproduced with one of several values is no prediction.
+    parameter ``listed``, by default ``<name>_tried``. ``also`` holds what every trial changes besides; with
+    it the usual value is tried, too. The other arguments are as in `Trial`. A claim that is reproduced with
+    one of several values is no prediction.
     """
     usual = parameters.get(name)
     found = []
     for value in dict.fromkeys(parameters.numbers(listed or f"{name}_tried")):
-        if value != usual:
-            changes = {name: int(value) if isinstance(usual, int) else value}
+        if also or value != usual:
+            changes = {**(also or {}), name: int(value) if isinstance(usual, int) else value}
             names = (trial_name.format(f"{value:g}"), label.format(f"{value:g}"))
             own = tuple(claims)
             found.append(Trial(*names, changes, only, own, chosen_on=own, requested=True))

@@ -50,6 +50,15 @@ def test_values_that_are_tried_keep_the_type_of_the_parameter() -> None:
     assert isinstance(trial.changes["cores"], int)
 
 
+def test_values_are_tried_with_what_else_a_trial_changes_the_usual_value_among_them() -> None:
+    found = tried(GIVEN, "cores", "c{}", "{} cores", claims=("one",), also={"rate": 2.0})
+    assert [(trial.name, dict(trial.changes)) for trial in found] == [
+        ("c2", {"rate": 2.0, "cores": 2}),
+        ("c4", {"rate": 2.0, "cores": 4}),
+    ]
+    assert {trial.chosen_on for trial in found} == {("one",)}, "one of several values is no prediction"
+
+
 def test_runs_under_trials_are_named_after_them() -> None:
     def play(values: Parameters) -> list[RunSpec]:
         return [MAKE(variant="v", seed=seed, parameters=values.only(["cores"])) for seed in values.seeds]

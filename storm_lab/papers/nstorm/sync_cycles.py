@@ -7,7 +7,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement, reductions
-from storm_lab.experiments.trial import Trial, under_trials, with_trials
+from storm_lab.experiments.trial import Trial, tried, under_trials, with_trials
 from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED, plus
 from storm_lab.papers.nstorm.durations import ANSWERED, DEGRADED, degraded_s, total
 from storm_lab.papers.nstorm.multi_migration import moving
@@ -19,7 +19,6 @@ from storm_lab.papers.nstorm.runs import (
     other_readings,
     run_specs,
     settling,
-    trial_tag,
     with_other_readings,
 )
 from storm_lab.papers.nstorm.testbed import COMMON, POLL
@@ -76,16 +75,8 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 def _poll_trials(parameters: Parameters) -> tuple[Trial, ...]:
     """Trials with other costs of a poll, in the reading in which nothing is lost and cycles decide all."""
     claims = ("nstorm-fig13-last-worse", "nstorm-fig13-best", "nstorm-fig14-order")
-    return tuple(
-        Trial(
-            trial_tag("poll_ms", cost).removeprefix("-"),
-            f"kept messages and polls of {cost:g} ms",
-            {**KEPT.changes, "poll_ms": cost},
-            claims=claims,
-            requested=True,
-        )
-        for cost in dict.fromkeys(parameters.numbers("poll_ms_tried"))
-    )
+    label = "kept messages and polls of {} ms"
+    return tried(parameters, POLL.name, "poll{}", label, claims=claims, also=KEPT.changes)
 
 
 def _trials(parameters: Parameters) -> tuple[Trial, ...]:

@@ -83,16 +83,14 @@ def _trials(parameters: Parameters) -> tuple[Trial, ...]:
             listed="windows_tried",
             claims=("tstorm-fig10-detect",),
         ),
-        *(
-            Trial(
-                f"a0-g{gamma:g}",
-                f"no ackers, gamma {gamma:g}",
-                {"gamma": gamma, "ackers": 0},
-                claims=("tstorm-fig10-nodes",),
-                chosen_on=("tstorm-fig10-nodes",),
-                requested=True,
-            )
-            for gamma in dict.fromkeys(parameters.numbers("gammas_unacked"))
+        *tried(
+            parameters,
+            "gamma",
+            "a0-g{}",
+            "no ackers, gamma {}",
+            listed="gammas_unacked",
+            claims=("tstorm-fig10-nodes",),
+            also={"ackers": 0},
         ),
         *rate_trials(parameters, "{} lines"),
     )

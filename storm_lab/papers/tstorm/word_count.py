@@ -13,7 +13,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement, reductions, value_of
-from storm_lab.experiments.trial import TRIALS, Trial, under_trials, variant_of, with_trials
+from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, variant_of, with_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm.blade_runs import STORE_AND_QUEUE, WORKERS, lines_from_queue, storm_or_tstorm
@@ -201,16 +201,8 @@ def _without(removed: str) -> Trial:
 
 
 def _inserts(parameters: Parameters) -> tuple[Trial, ...]:
-    return tuple(
-        Trial(
-            f"s{store_us:g}",
-            f"inserts of {store_us:g} us",
-            {"store_us": store_us, "duration_s": TRIED_S},
-            claims=("tstorm-fig6a-stable",),
-            requested=True,
-        )
-        for store_us in dict.fromkeys(parameters.numbers("store_us_tried"))
-    )
+    claims, shorter = ("tstorm-fig6a-stable",), {"duration_s": TRIED_S}
+    return tried(parameters, STORE.name, "s{}", "inserts of {} us", claims=claims, also=shorter)
 
 
 def run(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
