@@ -16,7 +16,7 @@ import pandas as pd
 
 from storm_lab.model import ACKER, Assignment, Cluster, Grouping, MeasuredLoad, Topology
 from storm_lab.model.executor import executors_of
-from storm_lab.papers.mfstorm.placement import SCHEDULERS, refusal, scheduling_result
+from storm_lab.papers.mfstorm.placement import playable_cells, scheduling_result
 from storm_lab.papers.mfstorm.starter import starter
 from storm_lab.papers.mfstorm.testbed import SCENARIOS, VERSION, desktops
 from storm_lab.schedulers.baselines.optimal import OptimalParameters, OptimalScheduler
@@ -89,17 +89,15 @@ def gaps(kind: str, traffic: Mapping[tuple[Rank, Rank], float], seed: int) -> pd
     """
     known: dict[tuple[int, int, int], tuple[float, bool]] = {}
     rows = []
-    for name, scenario in SCENARIOS.items():
-        for scheduler in SCHEDULERS:
-            if refusal(scheduler, kind, name):
-                continue
-            load = load_of(kind, scenario.required, traffic)
-            placed = scheduling_result(scheduler, kind, scenario, load=load, seed=seed).assignment
-            nodes = len(placed.nodes_used())
-            if nodes > 1:
-                topology = starter(kind, scenario.required)
-                own, least, proven = _gap(topology, placed, load, seed, known)
-                rows.append((name, scheduler, nodes, own, least, own - least, "yes" if proven else "no"))
+    for name, scheduler in playable_cells(kind):
+        scenario = SCENARIOS[name]
+        load = load_of(kind, scenario.required, traffic)
+        placed = scheduling_result(scheduler, kind, scenario, load=load, seed=seed).assignment
+        nodes = len(placed.nodes_used())
+        if nodes > 1:
+            topology = starter(kind, scenario.required)
+            own, least, proven = _gap(topology, placed, load, seed, known)
+            rows.append((name, scheduler, nodes, own, least, own - least, "yes" if proven else "no"))
     columns = ["scenario", "scheduler", "nodes", "inter-node %", "least %", "above least", "proven"]
     return pd.DataFrame(rows, columns=columns)
 

@@ -26,8 +26,8 @@ from storm_lab.papers.mfstorm.placement import (
     DEFAULT,
     MF_STORM,
     SCHEDULERS,
+    playable_cells,
     policy,
-    refusal,
     representative_scenario,
 )
 from storm_lab.papers.mfstorm.starter import KINDS, starter
@@ -144,9 +144,7 @@ def cells(
         prefix + variant(scenario, scheduler): (shared if scheduler == MF_STORM else alone).changed(
             scenario=representative_scenario(scenario, scheduler), scheduler=scheduler
         )
-        for scenario in scenarios
-        for scheduler in schedulers
-        if not refusal(scheduler, kind, scenario)
+        for scenario, scheduler in playable_cells(kind, scenarios, schedulers)
     }
     inputs, files = {"messages": messages.digest}, {"text": parameters.text("text")}
     return tuple(

@@ -26,7 +26,7 @@ from storm_lab.experiments.readings import (
     value_of,
 )
 from storm_lab.papers.mfstorm.grid import READING_S, variant
-from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, SCHEDULERS, comparable, refusal
+from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, comparable, playable_cells
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
 
 PER_NODE = "executed_per_s_per_node"
@@ -53,12 +53,7 @@ def grid_values(
 ) -> Cells:
     """A column of `storm_lab.pipeline.steady` for every cell (scenario, scheduler) that has a run."""
     own = tables.steady[tables.steady["experiment"] == slug]
-    return {
-        (scenario, scheduler): value_of(own, column, prefix + variant(scenario, scheduler), seeds)
-        for scenario in SCENARIOS
-        for scheduler in SCHEDULERS
-        if not refusal(scheduler, kind, scenario)
-    }
+    return {cell: value_of(own, column, prefix + variant(*cell), seeds) for cell in playable_cells(kind)}
 
 
 def since_submission(

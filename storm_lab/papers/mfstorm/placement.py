@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -70,6 +71,18 @@ def refusal(scheduler: str, kind: str, scenario: str) -> str:
     """
     status = _cold_start(scheduler, kind, scenario).status[kind]
     return "" if status.scheduled else status.message
+
+
+def playable_cells(
+    kind: str, scenarios: Sequence[str] = tuple(SCENARIOS), schedulers: Sequence[str] = SCHEDULERS
+) -> tuple[tuple[str, str], ...]:
+    """The cells (scenario, scheduler) of a topology's grid in which the scheduler places it."""
+    return tuple(
+        (scenario, scheduler)
+        for scenario in scenarios
+        for scheduler in schedulers
+        if not refusal(scheduler, kind, scenario)
+    )
 
 
 def slots_taken(scheduler: str, kind: str, scenario: str) -> int:

@@ -29,9 +29,8 @@ from storm_lab.papers.mfstorm.grid_readings import (
     share,
     since_submission,
 )
-from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, RAS, SCHEDULERS, refusal
+from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, RAS, SCHEDULERS, playable_cells
 from storm_lab.papers.mfstorm.starter import TWEET_WORD_COUNT, WORD_COUNT
-from storm_lab.papers.mfstorm.testbed import SCENARIOS
 from storm_lab.papers.mfstorm.tweet_wordcount import SLUG as TWEET_SLUG
 
 SLUG = "mfstorm-wordcount"
@@ -101,12 +100,7 @@ def stable(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 def settled(tables: Tables, seeds: tuple[int, ...]) -> Samples:
     """When throughput stops changing, averaged over the cells; None if it never does in one of them."""
-    names = [
-        variant(scenario, scheduler)
-        for scenario in SCENARIOS
-        for scheduler in SCHEDULERS
-        if not refusal(scheduler, WORD_COUNT, scenario)
-    ]
+    names = [variant(*cell) for cell in playable_cells(WORD_COUNT)]
     return averaged([[constant_min(minutes(tables, SLUG, name, seed)) for seed in seeds] for name in names])
 
 
