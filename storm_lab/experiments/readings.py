@@ -6,6 +6,7 @@ seed, in the order of the seeds, so that an interval over seeds can be computed.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -93,6 +94,11 @@ def of_run(table: pd.DataFrame, variant: str, seed: int) -> pd.DataFrame:
 
 _places: dict[int, tuple[ref[pd.DataFrame], Mapping[Any, Any]]] = {}
 """Positions of the rows of each run, by table that has been asked for."""
+
+
+def details(events: pd.DataFrame) -> list[dict[str, Any]]:
+    """The further facts of control events, in the order of the rows."""
+    return [json.loads(str(detail) or "{}") for detail in events["detail"]]
 
 
 def by_seed(

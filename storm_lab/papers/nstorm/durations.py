@@ -7,13 +7,12 @@ run. Every reading returns one value per seed, in the order of the seeds.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from math import inf
 
 import pandas as pd
 
-from storm_lab.experiments.readings import Samples, Tables, by_seed, of_run, per_seed, value_of
+from storm_lab.experiments.readings import Samples, Tables, by_seed, details, of_run, per_seed, value_of
 from storm_lab.papers.nstorm.testbed import FIRST_S, PERIOD_S, WARM_UP_S
 
 LEVELS = (20, 40, 60, 80, 100)
@@ -136,9 +135,8 @@ def lost_with_threads(tables: Tables, variant: str, seeds: Sequence[int]) -> Sam
     counts: Samples = []
     for seed in seeds:
         rows = of_run(tables.control, variant, seed)
-        details = rows.loc[rows["action"] == "stop-executor", "detail"]
-        parsed = [json.loads(detail) for detail in details if detail]
-        lost = [value for facts in parsed for name, value in facts.items() if name.startswith("lost_")]
+        stopped = details(rows[rows["action"] == "stop-executor"])
+        lost = [value for facts in stopped for name, value in facts.items() if name.startswith("lost_")]
         counts.append(float(sum(lost)))
     return counts
 

@@ -7,7 +7,6 @@ overload is noticed, and what its relief brings.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -17,7 +16,7 @@ from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Describe, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Samples, Tables, by_seed, of_run, per_seed, quotients
+from storm_lab.experiments.readings import Samples, Tables, by_seed, details, of_run, per_seed, quotients
 from storm_lab.experiments.trial import Trial, runs_of, tried
 from storm_lab.model.assignment import Assignment
 from storm_lab.model.executor import executors_of
@@ -177,7 +176,7 @@ def first_schedule_nodes(tables: Tables, variant: str, seeds: Sequence[int]) -> 
     """Number of nodes in the first schedule that the generator makes."""
     events = tables.control
     made = events[events["action"] == "generate-schedule"].sort_values("time_s")
-    return by_seed(made, variant, seeds, lambda rows: float(json.loads(rows["detail"].iloc[0])["nodes"]))
+    return by_seed(made, variant, seeds, lambda rows: float(details(rows)[0]["nodes"]))
 
 
 def _first_s(events: pd.DataFrame) -> float:

@@ -7,7 +7,6 @@ the topology time out.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -24,6 +23,7 @@ from storm_lab.experiments.readings import (
     Samples,
     Tables,
     by_label,
+    details,
     mean_over,
     measurement,
     of_run,
@@ -180,13 +180,13 @@ def tuning(tables: Tables, variant: str, seed: int) -> pd.DataFrame:
     """The tuner's calls: ``time_s``, ``action``, ``before`` and ``limit``."""
     rows = of_run(tables.control, variant, seed)
     rows = rows[rows["actor"] == "tuner"].sort_values("time_s")
-    details = [json.loads(str(detail)) for detail in rows["detail"]]
+    facts = details(rows)
     return pd.DataFrame(
         {
             "time_s": rows["time_s"].to_numpy(),
             "action": rows["action"].to_numpy(),
-            "before": [detail["before"] for detail in details],
-            "limit": [detail["limit"] for detail in details],
+            "before": [each["before"] for each in facts],
+            "limit": [each["limit"] for each in facts],
         }
     )
 

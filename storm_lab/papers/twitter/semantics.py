@@ -7,7 +7,6 @@ everything to be finished. In a fifth run Nimbus is down while a worker and a ma
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 
 from storm_lab.emulator.control.faults import FaultPlan
@@ -16,7 +15,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.experiments.readings import Samples, Tables, by_label, of_run
+from storm_lab.experiments.readings import Samples, Tables, by_label, details, of_run
 from storm_lab.model.topology import Topology
 from storm_lab.papers.twitter.event_counting import READ_US
 from storm_lab.papers.twitter.testbed import VERSION, counting, kafka_log, machines, passing, spouts, trace_of
@@ -147,7 +146,7 @@ def without_nimbus(tables: Tables, seed: int) -> WithoutNimbus:
     down = acks[(acks["t_s"] >= DOWN_FROM_S) & (acks["t_s"] < DOWN_TO_S)]
     events = of_run(tables.control, NIMBUS_DOWN, seed)
     assigned = events[events["action"] == "assign"]
-    moved = assigned["detail"].map(lambda detail: int(json.loads(str(detail)).get("moved", 0)))
+    assigned = assigned.assign(moved=[int(facts.get("moved", 0)) for facts in details(assigned)])
     at = assigned["time_s"]
     starts = events[
         (events["action"] == "start-worker")
@@ -157,8 +156,8 @@ def without_nimbus(tables: Tables, seed: int) -> WithoutNimbus:
     ]
     return WithoutNimbus(
         acked_while_down=int(down["acked"].sum()),
-        reassigned_while_down=int(moved[(at > DOWN_FROM_S) & (at < DOWN_TO_S)].sum()),
-        reassigned_after=int(moved[at >= DOWN_TO_S].sum()),
+        reassigned_while_down=int(assigned.loc[(at > DOWN_FROM_S) & (at < DOWN_TO_S), "moved"].sum()),
+        reassigned_after=int(assigned.loc[at >= DOWN_TO_S, "moved"].sum()),
         restarted=len(starts),
     )
 

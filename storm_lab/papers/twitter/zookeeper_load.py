@@ -8,7 +8,6 @@ All results come from the control events: workers that were started again, and c
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,7 +18,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, of_run
+from storm_lab.experiments.readings import Samples, Tables, by_label, details, measurement, of_run
 from storm_lab.model.topology import Component, Topology
 from storm_lab.monitoring.write_capture import WriteCapture
 from storm_lab.papers.twitter.testbed import VERSION, machines
@@ -242,9 +241,7 @@ def writes(tables: Tables, variant: str, seed: int) -> dict[str, int]:
     rows = of_run(tables.control, variant, seed)
     rows = rows[(rows["actor"] == "capture") & (rows["action"] == "writes")]
     last = rows[rows["time_s"] == rows["time_s"].max()]
-    return {
-        str(row.subject): int(json.loads(str(row.detail))["writes"]) for row in last.itertuples(index=False)
-    }
+    return {str(name): int(each["writes"]) for name, each in zip(last["subject"], details(last), strict=True)}
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
