@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -49,6 +49,11 @@ def gamma_runs(
     return tuple(
         run(variant, seed, values) for variant, values in settings.items() for seed in parameters.seeds
     )
+
+
+def printed_gammas(parameters: Parameters, figures: Mapping[float, str]) -> dict[float, str]:
+    """The gammas of a run that the paper prints, in their order, with their entries of ``figures``."""
+    return {gamma: figures[gamma] for gamma in parameters.numbers("gammas") if gamma in figures}
 
 
 def processing_ms(

@@ -19,9 +19,9 @@ from storm_lab.papers.tstorm.testbed import COMMON, CORES, STORM, TWO_CORES, TWO
 SLUG = "tstorm-gamma-sweep"
 
 SEVEN_NODES = {
-    "throughput-test": ("tstorm-throughput-test", 1.7),
-    "word-count": ("tstorm-word-count", 1.8),
-    "log-stream": ("tstorm-log-stream", 1.7),
+    throughput_test.TOPOLOGY: (throughput_test.SLUG, 1.7),
+    word_count.TOPOLOGY: (word_count.SLUG, 1.8),
+    log_stream.TOPOLOGY: (log_stream.SLUG, 1.7),
 }
 """Topology -> its experiment, and the gamma at which it runs on seven nodes."""
 

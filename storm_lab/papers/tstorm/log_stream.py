@@ -14,7 +14,7 @@ from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, with
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm.blade_runs import STORE_AND_QUEUE, WORKERS, lines_from_queue, storm_or_tstorm
-from storm_lab.papers.tstorm.gamma_runs import gain_claim, gamma_runs
+from storm_lab.papers.tstorm.gamma_runs import gain_claim, gamma_runs, printed_gammas
 from storm_lab.papers.tstorm.testbed import COMMON, TWO_CORES, TWO_CORES_NAME, VERSION
 from storm_lab.workloads.access_log import APACHE, GENERATED, IIS, load_log
 from storm_lab.workloads.build import build_trace
@@ -210,9 +210,8 @@ def describe(spec: RunSpec) -> EmulationSpec:
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of figure 8 that the runs with these gammas answer."""
     return tuple(
-        gain_claim(_CLAIMS[gamma], tables, gamma, parameters.seeds, STABLE_S)
-        for gamma in dict.fromkeys(parameters.numbers("gammas"))
-        if gamma in _CLAIMS
+        gain_claim(claim, tables, gamma, parameters.seeds, STABLE_S)
+        for gamma, claim in printed_gammas(parameters, _CLAIMS).items()
     )
 
 

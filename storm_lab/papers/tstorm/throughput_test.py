@@ -21,6 +21,7 @@ from storm_lab.papers.tstorm.gamma_runs import (
     gain_claim,
     gamma_runs,
     minute_from,
+    printed_gammas,
     spike_claim,
     stable_after,
 )
@@ -192,10 +193,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of figure 5 that the runs with these gammas answer."""
     seeds = parameters.seeds
     found: list[Measurement] = []
-    for gamma in dict.fromkeys(parameters.numbers("gammas")):
-        if gamma not in _PAPER_GAMMAS:
-            continue
-        figure, variant = _PAPER_GAMMAS[gamma], tstorm_variant(gamma)
+    for gamma, figure in printed_gammas(parameters, _PAPER_GAMMAS).items():
+        variant = tstorm_variant(gamma)
         found.append(gain_claim(f"tstorm-fig{figure}-speedup", tables, gamma, seeds, STABLE_S))
         if gamma == 1.0:
             found += _measure_start(tables, variant, seeds)

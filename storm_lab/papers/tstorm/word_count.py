@@ -23,6 +23,7 @@ from storm_lab.papers.tstorm.gamma_runs import (
     at_time,
     gain_claim,
     gamma_runs,
+    printed_gammas,
     processing_ms,
     spike_claim,
 )
@@ -248,10 +249,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = parameters.seeds
     found: list[Measurement] = []
     gains: dict[float, Measurement] = {}
-    for gamma in dict.fromkeys(parameters.numbers("gammas")):
-        if gamma not in _PAPER_GAMMAS:
-            continue
-        figure, variant = _PAPER_GAMMAS[gamma], tstorm_variant(gamma)
+    for gamma, figure in printed_gammas(parameters, _PAPER_GAMMAS).items():
+        variant = tstorm_variant(gamma)
         nodes = value_of(tables.steady, "nodes_last", variant, seeds)
         last = "nodes with an executor at the end of the run"
         gains[gamma] = gain_claim(f"tstorm-fig{figure}-speedup", tables, gamma, seeds, STABLE_S)
