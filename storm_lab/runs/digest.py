@@ -48,8 +48,14 @@ def identity_of(spec: RunSpec) -> RunIdentity:
 def scalar(value: ParameterValue) -> Scalar:
     """Convert a parameter value to one JSON scalar; lists become text."""
     if isinstance(value, tuple):
-        return ",".join(f"{item:g}" if isinstance(item, float) else str(item) for item in value)
+        return ",".join(map(_number_text, value))
     return value
+
+
+def _number_text(number: int | float) -> str:
+    """Return a short text that no other number has."""
+    short = f"{number:g}"
+    return short if isinstance(number, float) and float(short) == number else repr(number)
 
 
 @cache

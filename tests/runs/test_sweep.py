@@ -210,6 +210,14 @@ def test_the_printed_summary_shows_stopped_and_failed_runs() -> None:
     assert "6 ± 13" in text
 
 
+def test_settings_that_differ_in_the_last_digits_of_a_list_are_summarised_apart() -> None:
+    found = planned(Subject.of("tiny"), {}, {"factors": [3.3, 1.1 + 2.2]}, (1,), ("own",))
+    names = [[identity_of(spec).run for spec in setting.specs] for setting in found.settings]
+    rows = run_rows(found.settings, names, None, {run: "no" for own in names for run in own})
+    assert rows["factors"].tolist() == ["3.3", "3.3000000000000003"]
+    assert len(summary_rows(rows, ["nodes_mean"])) == 2
+
+
 def test_constants_apply_to_all_runs_of_a_sweep_and_change_its_name() -> None:
     machine = given_constants("memory_slowdown=7")
     assert machine is not None
