@@ -229,8 +229,11 @@ def _execute(job: NotebookJob, advance: Advance) -> tuple[float, float]:
 
 
 def studies(slugs: Sequence[str]) -> tuple[Study, ...]:
-    """Studies of some experiments, or of all, with default parameters; `UserError` for an unknown name."""
-    return tuple(Study.of(slug) for slug in (slugs or [item.slug for item in experiments()]))
+    """Studies of some experiments, or of all, with default parameters; `UserError` for an unknown name.
+
+    An experiment that is named twice is studied once.
+    """
+    return tuple(Study.of(slug) for slug in dict.fromkeys(slugs or [item.slug for item in experiments()]))
 
 
 def writable_reports() -> Path:

@@ -19,7 +19,7 @@ from storm_lab.cli import cli, main
 from storm_lab.papers.registry import experiments
 from storm_lab.runs import reproduce_command
 from storm_lab.runs.execute import count_existing, play_all
-from storm_lab.runs.reproduce import Reproduced
+from storm_lab.runs.reproduce import Reproduced, studies
 from storm_lab.runs.study import Study
 from tests.runs import tiny_runs
 
@@ -283,6 +283,10 @@ def test_a_run_without_claims_of_its_own_says_why(
     monkeypatch.setattr(reproduce_command, "_reproduced", lambda *_, **__: (done,))
     _, out, _ = storm_lab("run", slug)
     assert out == f"{why}\n\nnotebook: {tmp_path / 'a.html'}\n"
+
+
+def test_an_experiment_that_is_named_twice_is_reproduced_once() -> None:
+    assert [study.experiment.slug for study in studies(["algorithms", "algorithms"])] == ["algorithms"]
 
 
 @pytest.mark.parametrize("more", [["--experiment", "nstorm-worst-case"], ["nstorm-rebalance-min"]])
