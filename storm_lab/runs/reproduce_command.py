@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from storm_lab.errors import UserError
@@ -20,6 +22,7 @@ from storm_lab.papers.registry import experiment
 from storm_lab.reporting.record import claim_rows, judged, read_verdicts
 from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.completion import complete_experiment
+from storm_lab.runs.execute import PlayedRun
 from storm_lab.runs.expected import cost_text
 from storm_lab.runs.live_constants import given_constants
 from storm_lab.runs.prepare import prepare
@@ -66,11 +69,7 @@ def run(
     found = experiment(slug)
     study = Study(found, found.parsed(parameters), given_constants(constants))
     if emulate_only:
-        played = study.play(jobs=jobs, show_progress=True, fresh=fresh)
-        rows = [
-            {"variant": p.spec.variant, "seed": p.spec.seed, "folder": str(p.folder), "reused": p.reused}
-            for p in played
-        ]
+        rows = _run_rows(study.play(jobs=jobs, show_progress=True, fresh=fresh))
         answer(as_json, rows, "\n".join(str(row["folder"]) for row in rows))
         return
     (done,) = _reproduced((study,), jobs, fresh)
@@ -98,39 +97,55 @@ def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool
     Results that are current are kept: a second call takes seconds, and after an interruption the same command
     continues. "quick" plays one small experiment of every paper, with one seed, in minutes.
     """
-    if QUICK in slugs:
-        _first_look(slugs, jobs, fresh, as_json)
-        return
-    chosen = studies(slugs)
-    writable_reports()
-    if costs := costs_together(chosen):
-        _say(f"from scratch this takes {cost_text(costs, jobs)}")
-    if no_notebooks:
-        prepare(chosen, jobs=jobs, fresh=fresh, say=_say)
-        return
-    all_done = _reproduced(chosen, jobs, fresh)
-    page = build_report()
-    if as_json:
-        print_json([_answer(done) for done in all_done])
-        return
-    claims = {claim for study in chosen for claim in study.experiment.claims}
-    click.echo(verdict_table(tuple(v for v in published_verdicts() if v.claim.id in claims)))
-    click.echo(f"\nreport: {page}")
-
-
-def _first_look(slugs: tuple[str, ...], jobs: int, fresh: bool, as_json: bool) -> None:
-    if len(slugs) > 1:
+    first_look = QUICK in slugs
+    if first_look and set(slugs) != {QUICK}:
         remedy = "run it alone, then the others"
         raise UserError("cannot be combined with experiments", field="experiment", value=QUICK, remedy=remedy)
-    all_done = _reproduced(quick_studies(), jobs, fresh)
+    chosen = quick_studies() if first_look else studies(slugs)
+    writable_reports()
+    if not first_look and (costs := costs_together(chosen)):
+        _say(f"from scratch this takes {cost_text(costs, jobs)}")
+    if no_notebooks:
+        prepared = prepare(chosen, jobs=jobs, fresh=fresh, say=_say)
+        if as_json:
+            print_json([row for played in prepared.runs for row in _run_rows(played)])
+        return
+    all_done = _reproduced(chosen, jobs, fresh)
+    page = None if first_look else build_report()
     if as_json:
         print_json([_answer(done) for done in all_done])
-        return
+    elif first_look:
+        _print_first_look(all_done)
+    else:
+        _print_verdicts(chosen)
+        click.echo(f"\nreport: {page}")
+
+
+def _print_first_look(all_done: Sequence[Reproduced]) -> None:
     for done in all_done:
         found = done.study.experiment
         click.echo(f"\n{found.slug}: {found.title} ({found.paper}, {found.figure})")
         _print_outcome(done)
     click.echo("\nthese are single seeds, for a first impression; for the report run: storm-lab reproduce")
+
+
+def _print_verdicts(chosen: Sequence[Study]) -> None:
+    claims = {claim for study in chosen for claim in study.experiment.claims}
+    verdicts = tuple(verdict for verdict in published_verdicts() if verdict.claim.id in claims)
+    click.echo(verdict_table(verdicts))
+
+
+def _run_rows(played: Sequence[PlayedRun]) -> list[dict[str, object]]:
+    return [
+        {
+            "experiment": run.spec.experiment,
+            "variant": run.spec.variant,
+            "seed": run.spec.seed,
+            "folder": str(run.folder),
+            "reused": run.reused,
+        }
+        for run in played
+    ]
 
 
 def _reproduced(studies: tuple[Study, ...], jobs: int, fresh: bool) -> tuple[Reproduced, ...]:
