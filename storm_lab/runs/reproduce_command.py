@@ -132,7 +132,8 @@ def _print_first_look(all_done: Sequence[Reproduced]) -> None:
 def _print_verdicts(chosen: Sequence[Study]) -> None:
     claims = {claim for study in chosen for claim in study.experiment.claims}
     verdicts = tuple(verdict for verdict in published_verdicts() if verdict.claim.id in claims)
-    click.echo(verdict_table(verdicts))
+    reasons = dict.fromkeys(_why_none(study.experiment.slug) for study in chosen)
+    click.echo(verdict_table(verdicts, "\n".join(reasons)))
 
 
 def _run_rows(played: Sequence[PlayedRun]) -> list[dict[str, object]]:

@@ -286,6 +286,15 @@ def test_a_run_without_claims_of_its_own_says_why(
     assert out == f"{why}\n\nnotebook: {tmp_path / 'a.html'}\n"
 
 
+def test_reproducing_an_experiment_whose_claims_are_judged_elsewhere_says_where(
+    storm_lab: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(reproduce_command, "_reproduced", lambda *_, **__: ())
+    monkeypatch.setattr(reproduce_command, "build_report", lambda: tmp_path / "index.html")
+    _, out, _ = storm_lab("reproduce", "nstorm-worst-case")
+    assert out == f"{JUDGED_ELSEWHERE}\n\nreport: {tmp_path / 'index.html'}\n"
+
+
 def test_an_experiment_that_is_named_twice_is_reproduced_once() -> None:
     assert [study.experiment.slug for study in studies(["algorithms", "algorithms"])] == ["algorithms"]
 
