@@ -6,6 +6,7 @@ seconds, and an interrupted job continues where it stopped.
 
 from __future__ import annotations
 
+import filecmp
 import json
 import os
 import shutil
@@ -26,7 +27,7 @@ from storm_lab.machine.atomic_file import check_folder, write_atomic
 from storm_lab.machine.places import REPORTS_VARIABLE, checkout, reports_folder, runs_folder
 from storm_lab.papers.registry import experiments, module_of
 from storm_lab.reporting.chosen import ConstantRecord
-from storm_lab.reporting.record import collect_verdicts
+from storm_lab.reporting.record import collect_verdicts, read_verdicts
 from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.expected import Cost, expected_costs, write_cost
@@ -101,8 +102,7 @@ def reproduce(
         not fresh
         and is_current(job.executed, job.stamp)
         # A clone brings verdicts along. They may be right, but reproducing is meant to show it.
-        and (study.workspace / "verdicts" / f"{study.experiment.slug}.json").is_file()
-        and _verdicts(study).is_file()
+        and _has_own_verdicts(study)
         and (not study.is_default or _is_published(study, job.stamp))
         for study, job in zip(studies, planned, strict=True)
     ]
@@ -205,19 +205,32 @@ def _verdicts(study: Study) -> Path:
     return _home(study) / "verdicts" / f"{study.experiment.slug}.json"
 
 
+def _has_own_verdicts(study: Study) -> bool:
+    """Whether the study's workspace has an undamaged verdict file."""
+    try:
+        read_verdicts(study.workspace / "verdicts" / f"{study.experiment.slug}.json")
+    except UserError:
+        return False
+    return True
+
+
 def _published_stamp(study: Study) -> Path:
     return study.workspace / "published"
 
 
 def _is_published(study: Study, stamp: str) -> bool:
-    """Whether the results of this notebook reached the reports folder, and are still there."""
-    slug = study.experiment.slug
-    made, home = study.workspace / "figures" / slug, reports_folder() / "figures" / slug
+    """Whether the results of this notebook reached the reports folder, and are still there unchanged."""
+    slug, made, home = study.experiment.slug, study.workspace, reports_folder()
+    verdicts = Path("verdicts", f"{slug}.json")
+    copied = [*made.glob(f"figures/{slug}/*"), *made.glob(f"documents/{slug}.json")]
     try:
-        kept = _published_stamp(study).read_text(encoding="utf-8") == stamp
-    except OSError:
+        return (
+            _published_stamp(study).read_text(encoding="utf-8") == stamp
+            and _only_stamp_differs((made / verdicts).read_text(encoding="utf-8"), home / verdicts)
+            and all(filecmp.cmp(file, home / file.relative_to(made), shallow=False) for file in copied)
+        )
+    except (OSError, ValueError):
         return False
-    return kept and (home.is_dir() or not made.is_dir())
 
 
 def _execute(job: NotebookJob, advance: Advance) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""A finished notebook counts as current once its results have reached the reports folder."""
+"""A finished notebook counts as current once its results have reached the reports folder undamaged."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from storm_lab.machine.atomic_file import write_atomic
+from storm_lab.reporting.record import VerdictFile, write_verdicts
 from storm_lab.runs import reproduce as reproducing
-from storm_lab.runs.reproduce import reproduce
+from storm_lab.runs.reproduce import _has_own_verdicts, _is_published, reproduce
 from storm_lab.runs.study import Study
 
 SLUG = "nstorm-worst-case"
@@ -41,3 +43,35 @@ def test_results_that_were_not_published_or_are_gone_are_made_again(played: Path
     shutil.rmtree(played / "figures" / SLUG)
     (restored,) = reproduce([Study.of(SLUG)], jobs=1)
     assert not restored.reused and list((played / "figures" / SLUG).iterdir())
+
+
+@pytest.mark.parametrize(
+    "damaged", [f"verdicts/{SLUG}.json", f"documents/{SLUG}.json", f"figures/{SLUG}/figure.svg"]
+)
+@pytest.mark.parametrize("content", [None, "{", "{}"])
+def test_published_files_that_are_damaged_or_gone_do_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: str, content: str | None
+) -> None:
+    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path / "data"))
+    study, reports = Study.of(SLUG), tmp_path / "reports"
+    monkeypatch.setenv("STORM_LAB_REPORTS", str(reports))
+    for name in (f"verdicts/{SLUG}.json", f"documents/{SLUG}.json", f"figures/{SLUG}/figure.svg"):
+        write_atomic(study.workspace / name, '{"code_digest": "a", "seeds": []}')
+        write_atomic(reports / name, '{"code_digest": "a", "seeds": []}')
+    write_atomic(study.workspace / "published", "stamp")
+    # Equal verdicts are not published again if only the code that measured them is another.
+    write_atomic(reports / f"verdicts/{SLUG}.json", '{"code_digest": "b", "seeds": []}')
+    assert _is_published(study, "stamp")
+    assert not _is_published(study, "another stamp")
+    (reports / damaged).unlink() if content is None else (reports / damaged).write_text(content)
+    assert not _is_published(study, "stamp")
+
+
+def test_damaged_verdicts_of_a_study_are_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path / "data"))
+    study = Study.of(SLUG)
+    assert not _has_own_verdicts(study)
+    write_verdicts(study.workspace / "verdicts", VerdictFile(SLUG, {}, (), "", ()))
+    assert _has_own_verdicts(study)
+    write_atomic(study.workspace / f"verdicts/{SLUG}.json", "{")
+    assert not _has_own_verdicts(study)
