@@ -63,7 +63,7 @@ def _figures(folder: Path) -> list[SavedFigure]:
     figures = []
     # Some experiments answer no claim, and some claims belong to no experiment that can be run.
     known = {*load_claims().owners, *(experiment.slug for experiment in experiments())}
-    for path in sorted(folder.glob("*/[!.]*.svg")):
+    for path in sorted(folder.glob("[!.]*/[!.]*.svg")):
         if path.parent.name not in known:
             message = "figures of an unknown experiment"
             remedy = "name the folder after the experiment"

@@ -313,8 +313,10 @@ def _publish(study: Study, home: Path) -> None:
     figures = home / "figures" / slug
     made = study.workspace / "figures" / slug
     if made.is_dir():
+        # A killed process may have left its own.
+        for leftover in figures.parent.glob(f".{slug}.*.part"):
+            shutil.rmtree(leftover, ignore_errors=True)
         new = figures.with_name(f".{slug}.{os.getpid()}.part")
-        shutil.rmtree(new, ignore_errors=True)
         new.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(made, new)
         shutil.rmtree(figures, ignore_errors=True)

@@ -9,8 +9,9 @@ import pytest
 
 from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.reporting.record import VerdictFile, write_verdicts
+from storm_lab.reporting.report import _figures
 from storm_lab.runs import reproduce as reproducing
-from storm_lab.runs.reproduce import _has_own_verdicts, _is_published, reproduce
+from storm_lab.runs.reproduce import _has_own_verdicts, _is_published, _publish, reproduce
 from storm_lab.runs.study import Study
 
 SLUG = "nstorm-worst-case"
@@ -75,3 +76,17 @@ def test_damaged_verdicts_of_a_study_are_made_again(tmp_path: Path, monkeypatch:
     assert _has_own_verdicts(study)
     write_atomic(study.workspace / f"verdicts/{SLUG}.json", "{")
     assert not _has_own_verdicts(study)
+
+
+def test_figures_that_a_killed_process_was_publishing_stay_out_of_the_report_and_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path / "data"))
+    study, reports = Study.of(SLUG), tmp_path / "reports"
+    write_verdicts(study.workspace / "verdicts", VerdictFile(SLUG, {}, (), "", ()))
+    write_atomic(study.workspace / f"figures/{SLUG}/figure.svg", "<svg/>")
+    leftover = reports / "figures" / f".{SLUG}.1.part"
+    write_atomic(leftover / "figure.svg", "<svg")
+    assert _figures(reports / "figures") == []
+    _publish(study, reports)
+    assert [path.name for path in (reports / "figures").iterdir()] == [SLUG]
