@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import connection, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
@@ -116,7 +116,7 @@ class Pool(Generic[_Task, _Result]):
                 number = self._doing[pipe]
                 try:
                     message = pipe.recv()
-                except EOFError:
+                except (EOFError, ConnectionResetError):
                     fail(tasks[number], self._death(pipe, tasks[number]))
                     advance(self._doing.pop(pipe), 1.0)
                     if waiting:
@@ -141,7 +141,9 @@ class Pool(Generic[_Task, _Result]):
         if waiting:
             number, task = waiting.pop(0)
             self._doing[pipe] = number
-            pipe.send(task)
+            # A process that died since its last task is noticed when its answer is read.
+            with suppress(BrokenPipeError):
+                pipe.send(task)
 
     def _death(self, pipe: _Pipe, task: _Task) -> StormLabError:
         """Forget a process whose pipe is closed, and describe how it ended."""

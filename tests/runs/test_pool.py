@@ -4,8 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -70,6 +71,39 @@ def test_other_tasks_continue_if_a_failure_callback_is_given() -> None:
 def test_a_process_that_dies_is_named_by_its_task() -> None:
     with pytest.raises(TaskFailed, match="the process of 5 ended with status 3"):
         Pool(1, die).do([5])
+
+
+class DeadOnArrival:
+    """Work whose process ends while it starts, before it reads its task."""
+
+    def __call__(self, task: int, advance: Advance) -> int:
+        return task
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os._exit, (3,)
+
+
+def die_afterwards(task: int, advance: Advance) -> int:
+    threading.Timer(0.2, os._exit, [3]).start()
+    return task
+
+
+def linger(number: int, share: float) -> None:
+    """Let the process die between two tasks."""
+    if share == 1.0:
+        time.sleep(1.0)
+
+
+@pytest.mark.parametrize(
+    ("work", "failed"), [(DeadOnArrival(), [1, 2, 3]), (die_afterwards, [2])], ids=["starting", "between"]
+)
+def test_a_process_that_dies_without_reading_its_task_fails_only_that_task(
+    work: Callable[[int, Advance], int], failed: list[int]
+) -> None:
+    failures: dict[int, str] = {}
+    results = Pool(1, work).do([1, 2, 3], linger, lambda task, error: failures.update({task: str(error)}))
+    assert failures == {task: f"the process of {task} ended with status 3" for task in failed}
+    assert sorted([*results.values(), *failed]) == [1, 2, 3]
 
 
 def give_way(task: int, advance: Advance) -> int:
