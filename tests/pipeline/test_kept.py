@@ -39,6 +39,15 @@ def test_metrics_of_another_code_or_another_log_are_not_taken(
     assert metrics_folder(run, None) != place
 
 
+def test_metrics_stay_in_the_data_folder_if_a_folder_of_runs_is_a_link(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    write_run(tmp_path / "disk" / "run", variant="latency")
+    (data / "runs").mkdir(parents=True)
+    (data / "runs" / "tiny").symlink_to(tmp_path / "disk")
+    (folder,) = (data / "runs" / "tiny").iterdir()
+    assert metrics_folder(open_run(folder), None).parent == data / "metrics"
+
+
 Edit = Callable[[str, str, str], Code]
 
 
