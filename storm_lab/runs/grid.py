@@ -142,7 +142,8 @@ def parse_axis(text: str, subject: Subject) -> tuple[str, list[ParameterValue]]:
         if not piece.strip():
             continue
         pieces = piece.split(":")
-        span = re.fullmatch(r"(\d+)-(\d+)", piece.strip())
+        # Python converts no integer of thousands of digits.
+        span = re.fullmatch(r"(\d{1,10})-(\d{1,10})", piece.strip())
         if span and parameter.allowed.kind is int and int(span[1]) <= int(span[2]):
             pieces = [*span.groups(), "1"]
         if len(pieces) == 3 and not isinstance(parameter.default, str | bool):
@@ -176,9 +177,17 @@ def _steps(parameter: Parameter, pieces: Sequence[str]) -> Iterable[ParameterVal
         raise UserError("not a valid range", field=f"parameter {parameter.name}", value=text, remedy=remedy)
     count = (high - low) / step
     if not count < MOST_SETTINGS:
-        raise UserError("has too many values", field=f"parameter {parameter.name}", value=text)
+        remedy = f"give fewer than {MOST_SETTINGS}"
+        raise UserError("has too many values", field=f"parameter {parameter.name}", value=text, remedy=remedy)
+    if abs(count - round(count)) > 1e-6:
+        raise UserError(
+            "does not reach its end by whole steps",
+            field=f"parameter {parameter.name}",
+            value=text,
+            remedy=f"give another step, or {low + int(count) * step:g} as the end",
+        )
     # Converted through text, so that 0.1:0.5:0.1 gives 0.3 and an integer remains one.
-    return [parameter.parsed(f"{low + index * step:.12g}") for index in range(int(count + 1e-9) + 1)]
+    return [parameter.parsed(f"{low + index * step:.12g}") for index in range(round(count) + 1)]
 
 
 def _axis(parameter: Parameter, values: Sequence[object]) -> list[ParameterValue]:

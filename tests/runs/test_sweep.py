@@ -132,10 +132,17 @@ def test_varied_seeds_are_the_seeds_of_every_setting(given: Sequence[object]) ->
         settings_of(Subject.of("tiny"), {}, {"seeds": []}, None)
 
 
-@pytest.mark.parametrize("text", ["rate=3-1", "seeds=3-1", "seeds=1-99999999999", "factors=1-3"])
+@pytest.mark.parametrize(
+    "text", ["rate=3-1", "seeds=3-1", "seeds=1-99999999999", "factors=1-3", f"rate=1-{'9' * 5000}"]
+)
 def test_an_invalid_range_is_refused(text: str) -> None:
     with pytest.raises(UserError, match=text.partition("=")[0]):
         parse_axis(text, Subject.of("tiny"))
+
+
+def test_a_range_whose_steps_miss_its_end_is_refused() -> None:
+    with pytest.raises(UserError, match=r"'80:99:10': does not reach its end by whole steps.* 90 as the end"):
+        parse_axis("rate=80:99:10", Subject.of("tiny"))
 
 
 def test_only_variants_that_match_a_pattern_are_run() -> None:
