@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from storm_lab.errors import StormLabError
-from storm_lab.experiments.experiment import RunSpec
 from storm_lab.machine.progress import progress_bar
 from storm_lab.pipeline.metric_tables import TABLE_NAMES
 from storm_lab.pipeline.summary import await_metrics, computation_order, missing_metrics, store_metrics
@@ -89,117 +87,129 @@ def prepare(
         place = f"{refusal.folder.parent.name}/{refusal.folder.name}"
         say(f"{place}: {refusal.problem} run, played again ({refusal.detail})")
 
-    played = play_all(
-        [spec for each in specs for spec in each],
-        jobs=jobs,
-        show_progress=True,
-        fresh=fresh,
-        on_damage=damaged,
-        expected_s=[
-            second for study, own in zip(studies, specs, strict=True) for second in _expected_s(study, own)
-        ],
+    played = iter(
+        play_all(
+            [spec for own in specs for spec in own],
+            jobs=jobs,
+            show_progress=True,
+            fresh=fresh,
+            on_damage=damaged,
+            expected_s=[
+                _expected_run_s(study, len(own))
+                for study, own in zip(studies, specs, strict=True)
+                for _ in own
+            ],
+        )
     )
-    left = iter(played)
-    runs = tuple(tuple(islice(left, len(each))) for each in specs)
-    wanted: dict[Path, tuple[str, ...]] = {}
-    for place, (study, own) in enumerate(zip(studies, runs, strict=True)):
+    runs = tuple(tuple(islice(played, len(own))) for own in specs)
+    for study, own in zip(studies, runs, strict=True):
         say(f"{study.experiment.slug}: {len(own)} runs, {sum(not run.reused for run in own)} of them new")
-        needed = study.tables_of(own) if side_tasks is None or place in side_tasks else {}
-        for folder, names in needed.items():
-            together = {*wanted.get(folder, ()), *names}
-            # Always in the same order: runs that lack the same tables are computed together.
-            wanted[folder] = tuple(name for name in TABLE_NAMES if name in together)
-    missing = missing_metrics(wanted)
-    metrics_s, side_results = 0.0, dict[int, Any]()
-    side_tasks = side_tasks or {}
-    if missing or side_tasks:
-        say(f"metrics of {len(missing)} runs")
-        awaited = {
-            place: {run.folder: missing[run.folder] for run in runs[place] if run.folder in missing}
-            for place in side_tasks
-        }
-        what = "metrics and notebooks" if side_tasks else "metrics"
-        with progress_bar(_expected_after_s(studies, side_tasks, bool(missing)), True, what) as show:
-
-            def advance(place: int, share: float) -> None:
-                show(place + 1, share)
-                if place >= 0:
-                    on_side_progress(place, share)
-
-            at_a_time = notebooks_at_a_time(jobs)
-            metrics_s, side_results = _metrics(
-                missing, side_tasks, awaited, at_a_time, advance, on_side_failure
-            )
-    return Prepared(runs, metrics_s, side_results)
-
-
-def _expected_s(study: Study, specs: Sequence[RunSpec]) -> list[float]:
-    """Expected seconds for playing each run of a study; 1 if it was never measured."""
-    known = expected_costs().get(study.experiment.slug)
-    each = known.emulation_s / len(specs) if known and specs else 0.0
-    return [each or 1.0] * len(specs)
-
-
-def _expected_after_s(studies: Sequence[Study], tasks: Collection[int], missing: bool) -> list[float]:
-    """Expected seconds of the metrics, followed by those of each study's task.
-
-    0 where there is nothing to do, 1 where the time is unknown.
-    """
-    known = expected_costs()
-    costs = {place: known.get(studies[place].experiment.slug) for place in tasks}
-    metrics_s = (sum(cost.metrics_s for cost in costs.values() if cost) or 1.0) if missing else 0.0
-    tasks_s = {place: cost.notebook_s if cost else 1.0 for place, cost in costs.items()}
-    return [metrics_s, *(tasks_s.get(place, 0.0) for place in range(len(studies)))]
-
-
-def _metrics(
-    missing: Mapping[Path, Sequence[str]],
-    side_tasks: Mapping[int, Task],
-    awaited: Mapping[int, Mapping[Path, Sequence[str]]],
-    at_a_time: int,
-    advance: Callable[[int, float], None],
-    fail: Callable[[int, StormLabError], None],
-) -> tuple[float, dict[int, Any]]:
-    """Compute the missing metrics in one process, and do ``side_tasks`` in others.
-
-    Returns the seconds that the metrics took, and the results by study. There are ``at_a_time`` processes.
-    ``awaited`` holds the metrics that a task waits for. A task that waits for fewer metrics begins earlier.
-    ``advance`` is called with the index of a study, or -1 for the metrics.
-    """
-    order = computation_order(missing)
-    last = {place: max((order[folder] for folder in own), default=-1) for place, own in awaited.items()}
+    readers = range(len(studies)) if side_tasks is None else side_tasks
+    missing = missing_metrics(_tables_read((studies[place], runs[place]) for place in readers))
+    if not missing and not side_tasks:
+        return Prepared(runs, 0.0, {})
+    say(f"metrics of {len(missing)} runs")
     with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
         done_marker = Path(scratch) / "done_marker"
-        tasks: list[tuple[int, Task]] = [(-1, partial(_keep, dict(missing), done_marker))]
-        tasks += [
-            (place, partial(_after, awaited[place], done_marker, side_tasks[place]))
-            for place in sorted(side_tasks, key=last.__getitem__)
+        beside = [
+            _SideTask(
+                place,
+                task,
+                awaited={run.folder: missing[run.folder] for run in runs[place] if run.folder in missing},
+                done_marker=done_marker,
+            )
+            for place, task in (side_tasks or {}).items()
         ]
+        order = computation_order(missing)
+        # A task that waits for fewer metrics begins earlier.
+        beside.sort(key=lambda task: max((order[folder] for folder in task.awaited), default=-1))
+        tasks: list[_MetricsTask | _SideTask] = [_MetricsTask(missing, done_marker), *beside]
+        expected_s = _expected_s([studies[task.place] for task in beside], metrics=bool(missing))
+        with progress_bar(expected_s, True, "metrics and notebooks" if beside else "metrics") as show:
 
-        def on_failure(task: tuple[int, Task], error: StormLabError) -> None:
-            (fail if task[0] >= 0 else pass_on)(task[0], error)
+            def on_progress(number: int, share: float) -> None:
+                show(number, share)
+                task = tasks[number]
+                if isinstance(task, _SideTask):
+                    on_side_progress(task.place, share)
 
-        pool: Pool[tuple[int, Task], Any] = Pool(
-            at_a_time, _do, name=lambda task: "the metrics" if task[0] < 0 else f"notebook {task[0]}"
-        )
-        results = pool.do(tasks, lambda number, share: advance(tasks[number][0], share), on_failure)
-    found = {tasks[number][0]: result for number, result in results.items()}
-    return found.pop(-1), found
+            def on_failure(task: _MetricsTask | _SideTask, error: StormLabError) -> None:
+                if not isinstance(task, _SideTask):
+                    raise error
+                on_side_failure(task.place, error)
+
+            pool: Pool[_MetricsTask | _SideTask, Any] = Pool(notebooks_at_a_time(jobs), _do)
+            results = pool.do(tasks, on_progress, on_failure)
+    return Prepared(
+        runs,
+        metrics_s=results[0],
+        side_results={task.place: results[n] for n, task in enumerate(beside, start=1) if n in results},
+    )
 
 
-def _do(task: tuple[int, Task], advance: Advance) -> Any:
-    return task[1](advance)
+@dataclass(frozen=True, slots=True)
+class _MetricsTask:
+    """Computes the metrics of runs, and returns the seconds that it took."""
+
+    wanted: Mapping[Path, Sequence[str]]
+    done_marker: Path
+
+    def __str__(self) -> str:
+        return "the metrics"
+
+    def do(self, advance: Advance) -> float:
+        began = time.perf_counter()
+        store_metrics(self.wanted, advance=advance)
+        # A task that needs metrics that could not be written computes them itself, so it must not wait.
+        self.done_marker.touch()
+        return time.perf_counter() - began
 
 
-def _after(wanted: Mapping[Path, Sequence[str]], done_marker: Path, task: Task, advance: Advance) -> Any:
-    """Do a task once these metrics exist or the process that computes them has ended."""
-    await_metrics(wanted, done_marker.exists)
-    return task(advance)
+@dataclass(frozen=True, slots=True)
+class _SideTask:
+    """Does a task once the awaited metrics exist or the process that computes them has ended.
+
+    ``place`` is the index of its study.
+    """
+
+    place: int
+    task: Task
+    awaited: Mapping[Path, Sequence[str]]
+    done_marker: Path
+
+    def __str__(self) -> str:
+        return f"notebook {self.place}"
+
+    def do(self, advance: Advance) -> Any:
+        await_metrics(self.awaited, self.done_marker.exists)
+        return self.task(advance)
 
 
-def _keep(wanted: Mapping[Path, Sequence[str]], done_marker: Path, advance: Advance) -> float:
-    began = time.perf_counter()
-    store_metrics(wanted, advance=advance)
-    # Metrics that could not be written are computed again by the task that needs them, so it must not wait.
-    done_marker.touch()
-    return time.perf_counter() - began
+def _do(task: _MetricsTask | _SideTask, advance: Advance) -> Any:
+    return task.do(advance)
+
+
+def _tables_read(played: Iterable[tuple[Study, Sequence[PlayedRun]]]) -> dict[Path, tuple[str, ...]]:
+    """The metric tables that some studies read of each of their runs, by the run's folder."""
+    wanted: dict[Path, set[str]] = {}
+    for study, runs in played:
+        for folder, names in study.tables_of(runs).items():
+            wanted.setdefault(folder, set()).update(names)
+    # Always in the same order: runs that lack the same tables are computed together.
+    return {folder: tuple(name for name in TABLE_NAMES if name in names) for folder, names in wanted.items()}
+
+
+def _expected_run_s(study: Study, runs: int) -> float:
+    """Expected seconds for playing one run of a study; 1 if it was never measured."""
+    known = expected_costs().get(study.experiment.slug)
+    return known.emulation_s / runs if known and known.emulation_s else 1.0
+
+
+def _expected_s(studies: Sequence[Study], *, metrics: bool) -> list[float]:
+    """Expected seconds of the metrics, 0 if there are none to compute, then of each study's task.
+
+    1 where the time is unknown.
+    """
+    costs = [expected_costs().get(study.experiment.slug) for study in studies]
+    metrics_s = (sum(cost.metrics_s for cost in costs if cost) or 1.0) if metrics else 0.0
+    return [metrics_s, *(cost.notebook_s if cost else 1.0 for cost in costs)]
