@@ -118,8 +118,11 @@ def reproduce(
             say(f"{study.experiment.slug}: executing {study.experiment.notebook}")
         # Published as soon as it is complete, so that an interruption does not lose it.
         if share >= 1.0 and study.is_default and place not in failed:
-            _publish(study, reports_folder())
-            write_atomic(_published_stamp(study), planned[place].stamp)
+            try:
+                _publish(study, reports_folder())
+                write_atomic(_published_stamp(study), planned[place].stamp)
+            except StormLabError as error:
+                failed[place] = error
 
     prepared = prepare(
         studies,

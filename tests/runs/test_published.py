@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from storm_lab.errors import UserError
 from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.reporting.record import VerdictFile, write_verdicts
 from storm_lab.reporting.report import _figures
 from storm_lab.runs import reproduce as reproducing
+from storm_lab.runs.prepare import Prepared
 from storm_lab.runs.reproduce import _has_own_verdicts, _is_published, _publish, reproduce
 from storm_lab.runs.study import Study
 
@@ -90,3 +93,24 @@ def test_figures_that_a_killed_process_was_publishing_stay_out_of_the_report_and
     assert _figures(reports / "figures") == []
     _publish(study, reports)
     assert [path.name for path in (reports / "figures").iterdir()] == [SLUG]
+
+
+def test_a_notebook_that_leaves_no_verdicts_does_not_keep_others_from_being_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("STORM_LAB_REPORTS", str(tmp_path / "reports"))
+    studies = [Study.of("algorithms"), Study.of(SLUG)]
+
+    def execute_both(
+        *given: object, on_side_progress: Callable[[int, float], None], **more: object
+    ) -> Prepared:
+        write_verdicts(studies[1].workspace / "verdicts", VerdictFile(SLUG, {}, (), "", ()))
+        for place in (0, 1):
+            on_side_progress(place, 1.0)
+        return Prepared(((), ()), 0.0, {})
+
+    monkeypatch.setattr(reproducing, "prepare", execute_both)
+    with pytest.raises(UserError, match="algorithms: the notebook left no verdicts"):
+        reproduce(studies)
+    assert [path.stem for path in (tmp_path / "reports" / "verdicts").iterdir()] == [SLUG]
