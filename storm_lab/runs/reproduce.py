@@ -6,9 +6,6 @@ seconds, and an interrupted job continues where it stopped.
 
 from __future__ import annotations
 
-import filecmp
-import json
-import os
 import shutil
 import subprocess
 import time
@@ -21,13 +18,13 @@ from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.control.times import ControlTimes
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
-from storm_lab.errors import StormLabError, UserError
+from storm_lab.errors import StormLabError
 from storm_lab.experiments.parameter import ParameterValue
-from storm_lab.machine.atomic_file import check_folder, write_atomic
+from storm_lab.machine.atomic_file import check_folder
 from storm_lab.machine.places import REPORTS_VARIABLE, checkout, reports_folder, runs_folder
 from storm_lab.papers.registry import experiments, module_of
 from storm_lab.reporting.chosen import ConstantRecord
-from storm_lab.reporting.record import collect_verdicts, read_verdicts
+from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.execute import JOBS
 from storm_lab.runs.expected import Cost, expected_costs, write_cost
@@ -35,6 +32,7 @@ from storm_lab.runs.namespace import CHOICE, CONSTANTS
 from storm_lab.runs.notebook import is_current, notebook_digest, notebooks_folder
 from storm_lab.runs.pool import Advance
 from storm_lab.runs.prepare import Say, prepare
+from storm_lab.runs.publish import has_own_verdicts, is_published, publish
 from storm_lab.runs.study import Study
 from storm_lab.tuplelog import find_runs
 
@@ -97,16 +95,13 @@ def reproduce(
         KeyboardInterrupt: nothing incomplete is left.
     """
     writable_reports()
-    planned = [notebook_job(study) for study in studies]
-    current = [
-        not fresh
-        and is_current(job.executed, job.stamp)
-        # A clone brings verdicts along. They may be right, but reproducing is meant to show it.
-        and _has_own_verdicts(study)
-        and (not study.is_default or _is_published(study, job.stamp))
-        for study, job in zip(studies, planned, strict=True)
+    notebooks = [notebook_job(study) for study in studies]
+    stale = [
+        place
+        for place, (study, notebook) in enumerate(zip(studies, notebooks, strict=True))
+        if fresh or not _has_current_results(study, notebook)
     ]
-    waiting = longest_first(studies, [place for place, done in enumerate(current) if not done])
+    waiting = longest_first(studies, stale)
     for place in waiting:
         for made in ("figures", "documents", "verdicts"):
             shutil.rmtree(studies[place].workspace / made, ignore_errors=True)
@@ -119,8 +114,7 @@ def reproduce(
         # Published as soon as it is complete, so that an interruption does not lose it.
         if share >= 1.0 and study.is_default and place not in failed:
             try:
-                _publish(study, reports_folder())
-                write_atomic(_published_stamp(study), planned[place].stamp)
+                publish(study, notebooks[place].stamp)
             except StormLabError as error:
                 failed[place] = error
 
@@ -129,29 +123,33 @@ def reproduce(
         jobs=jobs,
         fresh=fresh,
         say=say,
-        side_tasks={place: partial(_execute, planned[place]) for place in waiting},
+        side_tasks={place: partial(_execute, notebooks[place]) for place in waiting},
         on_side_progress=on_progress,
         on_side_failure=failed.__setitem__,
     )
-    costs = {place: prepared.cost_of(place, seconds) for place, (seconds, _) in prepared.side_results.items()}
-    for place, cost in costs.items():
-        if cost is not None:
-            write_cost(studies[place].workspace, cost)
+    done = []
+    for place, study in enumerate(studies):
+        found = Reproduced(study, notebooks[place].executed, _verdicts(study), reused=place not in waiting)
+        executed: _Executed | None = prepared.side_results.get(place)
+        if executed is not None:
+            cost = prepared.cost_of(place, executed.seconds)
+            found = replace(found, cost=cost, cells_s=executed.cells_s)
+            if cost is not None:
+                write_cost(study.workspace, cost)
+        done.append(found)
     if len(failed) == 1:
         raise next(iter(failed.values()))
     if failed:
         raise StormLabError("\n".join(str(error) for error in failed.values()))
-    return tuple(
-        Reproduced(
-            study,
-            planned[place].executed,
-            _verdicts(study),
-            reused=current[place],
-            cost=costs.get(place),
-            cells_s=prepared.side_results.get(place, (0.0, 0.0))[1],
-        )
-        for place, study in enumerate(studies)
-    )
+    return tuple(done)
+
+
+@dataclass(frozen=True, slots=True)
+class _Executed:
+    """The seconds that a notebook took, and those of its cells."""
+
+    seconds: float
+    cells_s: float
 
 
 def costs_together(studies: Sequence[Study]) -> tuple[Cost, ...]:
@@ -208,40 +206,20 @@ def _verdicts(study: Study) -> Path:
     return _home(study) / "verdicts" / f"{study.experiment.slug}.json"
 
 
-def _has_own_verdicts(study: Study) -> bool:
-    """Whether the study's workspace has an undamaged verdict file."""
-    try:
-        read_verdicts(study.workspace / "verdicts" / f"{study.experiment.slug}.json")
-    except UserError:
-        return False
-    return True
+def _has_current_results(study: Study, notebook: NotebookJob) -> bool:
+    return (
+        is_current(notebook.executed, notebook.stamp)
+        # A clone brings verdicts along. They may be right, but reproducing is meant to show it.
+        and has_own_verdicts(study)
+        and (not study.is_default or is_published(study, notebook.stamp))
+    )
 
 
-def _published_stamp(study: Study) -> Path:
-    return study.workspace / "published"
-
-
-def _is_published(study: Study, stamp: str) -> bool:
-    """Whether the results of this notebook reached the reports folder, and are still there unchanged."""
-    slug, made, home = study.experiment.slug, study.workspace, reports_folder()
-    verdicts = Path("verdicts", f"{slug}.json")
-    copied = [*made.glob(f"figures/{slug}/*"), *made.glob(f"documents/{slug}.json")]
-    try:
-        return (
-            _published_stamp(study).read_text(encoding="utf-8") == stamp
-            and _only_stamp_differs((made / verdicts).read_text(encoding="utf-8"), home / verdicts)
-            and all(filecmp.cmp(file, home / file.relative_to(made), shallow=False) for file in copied)
-        )
-    except (OSError, ValueError):
-        return False
-
-
-def _execute(job: NotebookJob, advance: Advance) -> tuple[float, float]:
-    """Execute one notebook; return the seconds that it took and those of its cells."""
+def _execute(job: NotebookJob, advance: Advance) -> _Executed:
     advance(0.0)
     began = time.perf_counter()
-    cells = job.execute_at(job.executed)
-    return time.perf_counter() - began, cells
+    cells_s = job.execute_at(job.executed)
+    return _Executed(time.perf_counter() - began, cells_s)
 
 
 def studies(slugs: Sequence[str]) -> tuple[Study, ...]:
@@ -308,40 +286,3 @@ def _commit() -> str:
 def published_verdicts() -> tuple[Verdict, ...]:
     """Verdict for every claim, from the published files; `UserError` if a verdict file is damaged."""
     return collect_verdicts(reports_folder() / "verdicts")
-
-
-def _publish(study: Study, home: Path) -> None:
-    """Copy figures, document and verdict file from the workspace to ``home``, the verdicts last."""
-    slug = study.experiment.slug
-    figures = home / "figures" / slug
-    made = study.workspace / "figures" / slug
-    if made.is_dir():
-        # A killed process may have left its own.
-        for leftover in figures.parent.glob(f".{slug}.*.part"):
-            shutil.rmtree(leftover, ignore_errors=True)
-        new = figures.with_name(f".{slug}.{os.getpid()}.part")
-        new.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(made, new)
-        shutil.rmtree(figures, ignore_errors=True)
-        new.rename(figures)
-    document = study.workspace / "documents" / f"{slug}.json"
-    if document.is_file():
-        write_atomic(home / "documents" / document.name, document.read_text(encoding="utf-8"))
-    verdicts = home / "verdicts" / f"{slug}.json"
-    try:
-        text = (study.workspace / "verdicts" / verdicts.name).read_text(encoding="utf-8")
-        if not _only_stamp_differs(text, verdicts):
-            write_atomic(verdicts, text)
-    except FileNotFoundError:
-        message = "the notebook left no verdicts for these parameters"
-        remedy = "run an experiment in one process at a time, and keep the defaults of its notebook"
-        raise UserError(message, field=slug, remedy=remedy) from None
-
-
-def _only_stamp_differs(text: str, published: Path) -> bool:
-    """Return whether existing verdicts differ only in the digest of the code that measured them."""
-    try:
-        old = json.loads(published.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(old, dict) and {**old, "code_digest": ""} == {**json.loads(text), "code_digest": ""}

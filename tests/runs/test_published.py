@@ -14,7 +14,8 @@ from storm_lab.reporting.record import VerdictFile, write_verdicts
 from storm_lab.reporting.report import _figures
 from storm_lab.runs import reproduce as reproducing
 from storm_lab.runs.prepare import Prepared
-from storm_lab.runs.reproduce import _has_own_verdicts, _is_published, _publish, reproduce
+from storm_lab.runs.publish import has_own_verdicts, is_published, publish
+from storm_lab.runs.reproduce import reproduce
 from storm_lab.runs.study import Study
 
 SLUG = "nstorm-worst-case"
@@ -30,7 +31,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(reproducing, "_publish", fail)
+        patch.setattr(reproducing, "publish", fail)
         with pytest.raises(KeyboardInterrupt):
             reproduce([Study.of(SLUG)], jobs=1)
     return tmp_path / "reports"
@@ -65,20 +66,20 @@ def test_published_files_that_are_damaged_or_gone_do_not_count(
     write_atomic(study.workspace / "published", "stamp")
     # Equal verdicts are not published again if only the code that measured them is another.
     write_atomic(reports / f"verdicts/{SLUG}.json", '{"code_digest": "b", "seeds": []}')
-    assert _is_published(study, "stamp")
-    assert not _is_published(study, "another stamp")
+    assert is_published(study, "stamp")
+    assert not is_published(study, "another stamp")
     (reports / damaged).unlink() if content is None else (reports / damaged).write_text(content)
-    assert not _is_published(study, "stamp")
+    assert not is_published(study, "stamp")
 
 
 def test_damaged_verdicts_of_a_study_are_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path / "data"))
     study = Study.of(SLUG)
-    assert not _has_own_verdicts(study)
+    assert not has_own_verdicts(study)
     write_verdicts(study.workspace / "verdicts", VerdictFile(SLUG, {}, (), "", ()))
-    assert _has_own_verdicts(study)
+    assert has_own_verdicts(study)
     write_atomic(study.workspace / f"verdicts/{SLUG}.json", "{")
-    assert not _has_own_verdicts(study)
+    assert not has_own_verdicts(study)
 
 
 def test_figures_that_a_killed_process_was_publishing_stay_out_of_the_report_and_are_removed(
@@ -86,12 +87,13 @@ def test_figures_that_a_killed_process_was_publishing_stay_out_of_the_report_and
 ) -> None:
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path / "data"))
     study, reports = Study.of(SLUG), tmp_path / "reports"
+    monkeypatch.setenv("STORM_LAB_REPORTS", str(reports))
     write_verdicts(study.workspace / "verdicts", VerdictFile(SLUG, {}, (), "", ()))
     write_atomic(study.workspace / f"figures/{SLUG}/figure.svg", "<svg/>")
     leftover = reports / "figures" / f".{SLUG}.1.part"
     write_atomic(leftover / "figure.svg", "<svg")
     assert _figures(reports / "figures") == []
-    _publish(study, reports)
+    publish(study, "stamp")
     assert [path.name for path in (reports / "figures").iterdir()] == [SLUG]
 
 
