@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from glob import escape
 from pathlib import Path
 
 import click
@@ -34,7 +35,7 @@ def trace(folder: Path, file: Path, from_s: float, to_s: float | None, as_json: 
 def _folder_of(run: Path) -> Path:
     if run.is_dir():
         return run
-    found = sorted(runs_folder().glob(f"*/{run}")) if run.name == str(run) else []
+    found = sorted(runs_folder().glob(f"*/{escape(run.name)}")) if run.name == str(run) else []
     if not found:
         message = "neither a folder nor the name of a run"
         remedy = "give a folder that holds a manifest.json, or the name of a run"

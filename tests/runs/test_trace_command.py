@@ -23,8 +23,10 @@ def test_a_run_is_found_by_folder_and_by_name(tmp_path: Path, monkeypatch: pytes
         file.unlink()
 
 
-def test_an_unknown_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("run", ["nope", "*", "[0-9]"])
+def test_an_unknown_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: str) -> None:
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
-    result = CliRunner().invoke(trace, ["nope", "trace.json"])
+    (tmp_path / "runs" / "tiny" / "0").mkdir(parents=True)
+    result = CliRunner().invoke(trace, [run, "trace.json"])
     assert isinstance(result.exception, UserError)
     assert "neither a folder nor the name of a run" in str(result.exception)
