@@ -87,6 +87,8 @@ def run(
     for field, value in (given | {"--load": None if load == 1.0 else load}).items():
         if value and not set(names) & set(slugs):
             raise UserError("applies to experiments only", field=field, value=value, remedy="leave it out")
+    if repeat > 1 and not set(names) & set(SCENES):
+        raise UserError("applies to scenes only", field="--repeat", value=repeat, remedy="leave it out")
     for name in names:
         if name in SCENES:
             release = requested or next(iter(RELEASES.values()))
@@ -96,10 +98,14 @@ def run(
         elif name in slugs:
             found = experiment(name)
             checked = found.parsed(parameters)
-            release = requested or nearest_release(min(spec.storm_version for spec in found.runs(checked)))
+            versions = [spec.storm_version for spec in found.runs(checked)]
+            if not versions:
+                remedy = "name a scene or another experiment"
+                raise UserError("this experiment plays no runs", field="name", value=name, remedy=remedy)
+            release = requested or nearest_release(min(versions))
             tasks = experiment_tasks(found, release.storm, checked, only=only, load=load, longest_s=seconds)
             if not tasks:
-                raise UserError("no run matches", field="--only", value=", ".join(only) or name)
+                raise UserError("no run matches", field="--only", value=", ".join(only))
             chosen.append((release, tasks))
         else:
             raise unknown_name("scene or experiment", name, [*SCENES, *slugs], "storm_lab", field="name")

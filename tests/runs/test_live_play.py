@@ -111,6 +111,8 @@ def test_the_command_lists_the_scenes():
     [
         (["run", "light-9w"], "no such scene or experiment"),
         (["run", "light-1w", "--version", "3.0"], "cannot be run live"),
+        (["run", "algorithms"], "plays no runs"),
+        (["run", "tstorm-word-count", "--repeat", "2"], "--repeat = 2: applies to scenes only"),
         (["run", "tstorm-obs1-traffic", "--only", "nothing-*"], "no run matches"),
         (["run", "tstorm-obs1-traffic", "-p", "sseeds=1"], "sseeds"),
         (["run", "light-1w", "-p", "seeds=1"], "--param = 'seeds=1': applies to experiments only"),
