@@ -81,20 +81,22 @@ def run(
         return
     requested = None if version is None else find_release(version)
     mhz = machine_mhz()  # measured once, because it varies on many machines
-    chosen: list[tuple[Release, list[LiveTask]]] = []
     slugs = [each.slug for each in experiments()]
-    given = {"--param": ", ".join(parameters), "--only": ", ".join(only), "--seconds": seconds}
-    for field, value in (given | {"--load": None if load == 1.0 else load}).items():
-        if value and not set(names) & set(slugs):
-            raise UserError("applies to experiments only", field=field, value=value, remedy="leave it out")
-    if repeat > 1 and not set(names) & set(SCENES):
-        raise UserError("applies to scenes only", field="--repeat", value=repeat, remedy="leave it out")
+    for field, value, kind, known in (
+        ("--param", ", ".join(parameters), "experiments", slugs),
+        ("--only", ", ".join(only), "experiments", slugs),
+        ("--seconds", seconds, "experiments", slugs),
+        ("--load", None if load == 1.0 else load, "experiments", slugs),
+        ("--repeat", None if repeat == 1 else repeat, "scenes", SCENES),
+    ):
+        if value and not set(names) & set(known):
+            raise UserError(f"applies to {kind} only", field=field, value=value, remedy="leave it out")
+    chosen: list[tuple[Release, list[LiveTask]]] = []
     for name in names:
         if name in SCENES:
             release = requested or next(iter(RELEASES.values()))
             spec = SCENES[name].describe(release.storm, mhz)
-            plays = range(1, repeat + 1)
-            chosen.append((release, [LiveTask(SCENES_NAME, name, {}, play, spec) for play in plays]))
+            tasks = [LiveTask(SCENES_NAME, name, {}, play, spec) for play in range(1, repeat + 1)]
         elif name in slugs:
             found = experiment(name)
             checked = found.parsed(parameters)
@@ -106,9 +108,9 @@ def run(
             tasks = experiment_tasks(found, release.storm, checked, only=only, load=load, longest_s=seconds)
             if not tasks:
                 raise UserError("no run matches", field="--only", value=", ".join(only))
-            chosen.append((release, tasks))
         else:
             raise unknown_name("scene or experiment", name, [*SCENES, *slugs], "storm_lab", field="name")
+        chosen.append((release, tasks))
     # Check all before the first is played.
     for task in (task for _, tasks in chosen for task in tasks):
         check_live(task.spec, task.spec.cluster)
