@@ -23,7 +23,8 @@ def stabilisation(series: DataFrame, stretches: DataFrame, value: str) -> DataFr
     bins that start in its last third. The run is stable from the first bin on after which no bin of the
     stretch differs from that level by more than `TOLERANCE` of it.
 
-    Columns: run, topology, stretch, from_s, to_s, level, stable_s (null if not even the last bin is near).
+    Columns: run, topology, stretch, from_s, to_s, level (null without a bin in the last third), stable_s
+    (null without a level, or if not even the last bin is near it).
     """
     rows = series.select("run", "topology", "t_s", F.col(value).alias("value")).where("value is not null")
     inside = rows.join(F.broadcast(stretches), "run").where("t_s >= from_s and t_s < to_s")
@@ -35,7 +36,8 @@ def stabilisation(series: DataFrame, stretches: DataFrame, value: str) -> DataFr
     last_far = compared.groupBy(*keys, "level").agg(
         F.max(F.when(F.col("far"), F.col("t_s"))).alias("last_far_s")
     )
-    settled = F.col("last_far_s").isNull() | (F.col("t_s") > F.col("last_far_s"))
+    never_far, after_far = F.col("last_far_s").isNull(), F.col("t_s") > F.col("last_far_s")
+    settled = F.col("level").isNotNull() & (never_far | after_far)
     joined = compared.join(last_far.drop("level"), keys)
     return joined.groupBy(*keys, "level").agg(F.min(F.when(settled, F.col("t_s"))).alias("stable_s"))
 

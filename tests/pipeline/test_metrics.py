@@ -197,6 +197,12 @@ def test_a_run_is_stable_from_the_first_bin_after_which_all_are_near_the_final_l
     ]  # fmt: skip
 
 
+def test_a_stretch_without_a_tuple_in_its_last_third_has_no_level_and_never_settles(of: Table) -> None:
+    found = of("stabilisation", "gaps")
+    assert rows(found, "from_s", "to_s") == [(0.0, 40.0), (40.0, 90.0)]
+    assert found[["level", "stable_s"]].isna().all(axis=None)
+
+
 def test_a_spike_is_the_peak_after_an_event_against_the_level_before(of: Table) -> None:
     found = of("spikes", "settling")
     assert rows(found, "event", "time_s", "before", "peak", "peak_s", "ratio", "is_spike") == [
