@@ -3,8 +3,8 @@
 Numbers (ratios, absolute values, counts, times, and words turned into numbers)
     *reproduced*: the value, rounded as the report prints it, is inside the band, ends included: 199.99996
     prints as 200 and is inside a band from 200 on. If several seeds give an interval, two more conditions
-    apply. An exact band (a count) needs the whole interval inside, that is, every seed agrees. A claim with
-    a direction needs the whole interval on its side of "no effect".
+    apply. An exact band (a count) needs the whole interval inside, rounded likewise, that is, every seed
+    agrees. A claim with a direction needs the whole interval on its side of "no effect".
     *direction only*: not reproduced, but the whole interval is on the band's side of the target's neutral
     value (0 % change, a quotient of 1, the baseline's node count). A target without a neutral value, or
     whose band contains it, has no direction.
@@ -153,9 +153,8 @@ def _judge_number(target: Target, measured: Measured) -> tuple[Outcome, str]:
     text = _value_text(measured)
     directed = target.side != 0
     right_side = _beyond(bottom, top, target)
-    inside = target.holds(float(number(value)))
-    interval_inside = target.holds(bottom) and target.holds(top)
-    if inside and (interval_inside or not target.exact) and (right_side or not directed):
+    inside, bottom_inside, top_inside = (target.holds(float(number(x))) for x in (value, bottom, top))
+    if inside and ((bottom_inside and top_inside) or not target.exact) and (right_side or not directed):
         return Outcome.REPRODUCED, f"{text} is in the band, {target.band_text}"
     if right_side:
         return (

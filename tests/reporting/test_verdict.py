@@ -80,6 +80,10 @@ EQUAL = claim_of(Target("", "%", 0, -5, 5, neutral=0))
         (NODES, Measured(7, 7, 7), Outcome.REPRODUCED),
         (NODES, Measured(7, 6, 8), Outcome.DIRECTION),
         (NODES, Measured(6), Outcome.DIRECTION),
+        # 6.99996 prints as 7.
+        (NODES, Measured(6.99996), Outcome.REPRODUCED),
+        (NODES, Measured(6.99996, 6.99996, 6.99996), Outcome.REPRODUCED),
+        (NODES, Measured(7, 6.99, 7.01), Outcome.DIRECTION),
         (NODES, Measured(10), Outcome.NOT_REPRODUCED),
     ],
 )
