@@ -133,7 +133,9 @@ def read_verdicts(path: Path) -> VerdictFile:
                 if each["values"]
             ),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except UserError as error:
+        raise _damaged(path, f"the verdict file has a wrong value ({error})") from error
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _damaged(path, f"the verdict file is incomplete ({error!r})") from error
 
 

@@ -120,6 +120,8 @@ def test_a_claim_of_another_experiment_is_refused(tmp_path):
         (lambda text: "[]", "schema version None"),
         (lambda text: text.replace('"schema": 1', '"schema": 99'), "schema version 99"),
         (lambda text: json.dumps({"schema": 1, "experiment": "x"}), "incomplete"),
+        (lambda text: json.dumps(json.loads(text) | {"claims": ["tstorm-fig6b-speedup"]}), "incomplete"),
+        (lambda text: text.replace('"value": 20', '"value": NaN'), "a measurement must be finite"),
     ],
 )
 def test_a_damaged_file_is_refused_by_name(tmp_path, damage, message):
