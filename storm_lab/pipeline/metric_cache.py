@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import zlib
 from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.metadata import version
@@ -30,6 +31,9 @@ _LARGE_BYTES = 32_768
 
 _COMPUTED_BY = ("storm_lab.pipeline.batches", "computed_in_batches")
 """The function that turns logs into tables; all code that it uses counts too."""
+
+_UNREADABLE = (OSError, EOFError, ValueError, RuntimeError, BadZipFile, zlib.error, pa.ArrowException)
+"""What reading a damaged archive may raise. `ZipFile` calls a changed flag an encrypted file, for example."""
 
 _SMALL = pa.ipc.IpcWriteOptions()
 _LARGE = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
@@ -81,7 +85,7 @@ def stored_names(folder: Path) -> Collection[str]:
     try:
         with ZipFile(folder / TABLES_FILE) as archive:
             return tuple(archive.namelist())
-    except (OSError, BadZipFile):
+    except _UNREADABLE:
         return ()
 
 
@@ -93,7 +97,7 @@ def load_tables(folder: Path, names: Collection[str] | None = None) -> dict[str,
             return {name: pa.ipc.open_stream(archive.read(name)).read_all() for name in wanted}
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, NotImplementedError, BadZipFile, pa.ArrowException):
+    except _UNREADABLE:
         pass
     shutil.rmtree(folder, ignore_errors=True)
     return {}

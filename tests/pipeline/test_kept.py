@@ -88,6 +88,20 @@ def test_kept_metrics_that_are_not_what_was_written_count_as_absent(
         assert not copy.exists()
 
 
+def test_no_changed_byte_of_an_archive_is_an_error(tmp_path: Path) -> None:
+    place = tmp_path / "aaaa-1"
+    store_tables(place, {"nodes": pa.table({"cores": [4]})})
+    content = (place / TABLES_FILE).read_bytes()
+    for position in range(len(content)):
+        for mask in (1, 8, 255):
+            changed = bytearray(content)
+            changed[position] ^= mask
+            place.mkdir(exist_ok=True)
+            (place / TABLES_FILE).write_bytes(changed)
+            stored_names(place)
+            assert load_tables(place).get("nodes", pa.table({"cores": [4]}))["cores"].to_pylist() == [4]
+
+
 def test_further_tables_of_a_run_are_kept_beside_those_that_are_there(tmp_path: Path) -> None:
     place = tmp_path / "aaaa-1"
     assert (stored_names(place), load_tables(place)) == ((), {})
