@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -267,9 +268,12 @@ def _remove_older(path: Path) -> None:
     """Remove the database of an older run; refuse any other file and leave it alone."""
     if not path.exists():
         return
-    with path.open("rb") as file:
-        magic = file.read(16)
-    if magic and magic != b"SQLite format 3\0":
+    try:
+        with closing(sqlite3.connect(path)) as older:
+            tables = older.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    except sqlite3.Error:
+        tables = []
+    if path.stat().st_size and ("executor_load",) not in tables:
         message = "the file exists and is not a load database"
         raise UserError(message, field="database", value=str(path), remedy="choose another name")
     path.unlink()

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -327,6 +328,19 @@ def test_an_older_runs_database_is_replaced_and_any_other_file_is_not(
     with pytest.raises(UserError, match="exists and is not a load database"):
         LoadDatabase(precious)
     assert precious.read_text() == "years of work"
+    with pytest.raises(UserError, match="exists and is not a load database"):
+        LoadDatabase(tmp_path)
+
+
+def test_a_database_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
+    foreign = tmp_path / "thesis.sqlite"
+    with closing(sqlite3.connect(foreign)) as thesis, thesis:
+        thesis.execute("CREATE TABLE work (years INTEGER)")
+        thesis.execute("INSERT INTO work VALUES (4)")
+    with pytest.raises(UserError, match="exists and is not a load database"):
+        LoadDatabase(foreign)
+    with closing(sqlite3.connect(foreign)) as thesis:
+        assert thesis.execute("SELECT years FROM work").fetchall() == [(4,)]
 
 
 def test_a_file_that_is_not_a_load_database_is_refused(tmp_path: Path) -> None:
