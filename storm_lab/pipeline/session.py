@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -142,7 +143,7 @@ def _started(master: str, driver_memory: str, brief: bool, thorough: bool) -> Sp
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": driver_memory,
-        "spark.driver.extraJavaOptions": " ".join(options),
+        "spark.driver.extraJavaOptions": shlex.join(options),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # Otherwise every column expression asks Python for its call site, several round trips each.

@@ -46,6 +46,23 @@ def test_a_brief_session_has_room_for_the_code_of_hundreds_of_queries(spark: Spa
     assert sum(pool.getUsage().getMax() for pool in pools if "Code" in pool.getName()) >= 200e6
 
 
+def test_the_path_of_the_users_cache_may_contain_blanks_and_accents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "José's cache"))
+    archive = session._archive_place(find_java())
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    archive.write_bytes(b"Java ignores an archive that it cannot read")
+    answer = _python(STARTED)
+    assert (answer.stdout, answer.stderr) == ("5\n", "")
+
+
+STARTED = (
+    "from storm_lab.pipeline import session\n"
+    "started = session.spark_session(master='local[1]', brief=True)\n"
+    "print(started.range(5).count())\n"
+)
+
 REFUSED = (
     "from storm_lab.errors import UserError\n"
     "from storm_lab.pipeline.session import spark_session\n"
