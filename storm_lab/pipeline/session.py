@@ -169,7 +169,7 @@ def _started(master: str, driver_memory: str, brief: bool, thorough: bool) -> Sp
     builder = SparkSession.builder.master(master).appName("storm_lab")
     for name, value in settings.items():
         builder = builder.config(name, value)
-    log = _cache_folder() / "spark.log"
+    log = (_cache_folder() or Path(tempfile.mkdtemp(prefix="storm_lab-"))) / "spark.log"
     try:
         with _output_to(log), kill_java_if_start_fails():
             session: SparkSession = builder.getOrCreate()
@@ -207,7 +207,7 @@ def _output_to(log: Path) -> Iterator[None]:
 
 def has_archive() -> bool:
     """Return whether the next session finds a class-data archive. Raises `UserError` if there is no Java."""
-    with suppress(FileNotFoundError), _archive_place(activate_java()).open("rb") as archive:
+    with suppress(OSError), _archive_place(activate_java()).open("rb") as archive:
         # Java writes the header last.
         return any(archive.read(4))
     return False
@@ -219,6 +219,8 @@ def _archive_options(java: JavaRuntime, *, write: bool = False) -> list[str]:
     Java itself ignores a missing, foreign, broken or incomplete archive; it then starts as slowly as without
     one.
     """
+    if _cache_folder() is None:
+        return []
     archive = _archive_place(java)
     base = _base_archive(java, archive)
     if base is None:
@@ -235,7 +237,7 @@ def _archive_place(java: JavaRuntime) -> Path:
     """Return the path of the archive of this Java and PySpark, which may not exist yet."""
     home = Path(pyspark.__file__).parent
     identity = f"{_ARCHIVE_FORMAT}\n{java.home}\n{java.version}\n{pyspark.__version__}\n{home}"
-    return _cache_folder() / f"spark-{hashlib.sha256(identity.encode()).hexdigest()[:12]}.jsa"
+    return user_cache() / f"spark-{hashlib.sha256(identity.encode()).hexdigest()[:12]}.jsa"
 
 
 def _base_archive(java: JavaRuntime, archive: Path) -> str | None:
@@ -259,11 +261,11 @@ def _base_archive(java: JavaRuntime, archive: Path) -> str | None:
     return str(base)
 
 
-def _cache_folder() -> Path:
-    """Return the user's cache folder, or a temporary folder if that is not writable."""
+def _cache_folder() -> Path | None:
+    """Return the user's cache folder; None if nothing can be written there."""
     folder = user_cache()
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
             return folder
-    return Path(tempfile.mkdtemp(prefix="storm_lab-"))
+    return None

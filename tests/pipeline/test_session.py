@@ -57,6 +57,17 @@ def test_the_path_of_the_users_cache_may_contain_blanks_and_accents(
     assert (answer.stdout, answer.stderr) == ("5\n", "")
 
 
+def test_a_cache_that_cannot_be_written_leaves_one_log_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file, so that no folder can be made below it")
+    (tmp_path / "tmp").mkdir()
+    script = STARTED.replace("brief=True", "thorough=True") + "print(session.has_archive())\n"
+    answer = _python(script, XDG_CACHE_HOME=str(tmp_path / "cache"), TMPDIR=str(tmp_path / "tmp"))
+    assert answer.stdout == "5\nFalse\n"
+    (log,) = (tmp_path / "tmp").glob("storm_lab-*/*")
+    assert log.name == "spark.log"
+    assert len(list((tmp_path / "tmp").glob("storm_lab-*"))) == 1
+
+
 STARTED = (
     "from storm_lab.pipeline import session\n"
     "started = session.spark_session(master='local[1]', brief=True)\n"
