@@ -83,9 +83,14 @@ def spark_session(
     Raises:
         UserError: there is no Java, the server cannot be reached or Spark does not start; the message names
             the log file.
+        StormLabError: the Java process of the active session has ended.
     """
     with _LOCK:
-        active = SparkSession.getActiveSession()
+        try:
+            active = SparkSession.getActiveSession()
+        except Exception as error:
+            message = "Spark's Java process has ended: restart Python, in a notebook its kernel"
+            raise StormLabError(message) from error
         if active is not None:
             return active
         remote = remote or (None if master else os.environ.get(REMOTE_VARIABLE)) or None

@@ -68,6 +68,17 @@ def test_a_cache_that_cannot_be_written_leaves_one_log_and_nothing_else(tmp_path
     assert len(list((tmp_path / "tmp").glob("storm_lab-*"))) == 1
 
 
+def test_a_session_whose_java_process_is_dead_is_one_clear_line() -> None:
+    script = STARTED + (
+        "started._sc._gateway.proc.kill()\n"
+        "started._sc._gateway.proc.wait()\n"
+        "try:\n    session.spark_session()\n"
+        "except session.StormLabError as error:\n    print(error)\n"
+    )
+    answer = _python(script)
+    assert answer.stdout == "5\nSpark's Java process has ended: restart Python, in a notebook its kernel\n"
+
+
 STARTED = (
     "from storm_lab.pipeline import session\n"
     "started = session.spark_session(master='local[1]', brief=True)\n"
