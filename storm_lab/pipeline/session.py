@@ -113,7 +113,7 @@ def _connected(remote: str) -> SparkSession:
         session.range(1).count()
     except Exception as error:
         message = f"no Spark Connect server answers ({type(error).__name__})"
-        remedy = "check the address, or leave it out to run on this machine"
+        remedy = "give the address as sc://host:port, or leave it out to run on this machine"
         raise UserError(message, field=REMOTE_VARIABLE, value=remote, remedy=remedy) from error
     return session
 
@@ -121,16 +121,30 @@ def _connected(remote: str) -> SparkSession:
 def _reach(remote: str) -> None:
     """Open and close a connection, because PySpark would retry for many minutes if no server listens.
 
-    Raises `OSError` if there is no connection within `_REACH_S`, and `ValueError` if the address has an
-    invalid port.
+    Raises `OSError` if there is no connection within `_REACH_S`, and `ValueError` if the address does not
+    have the form ``sc://host:port``.
     """
     address = urlsplit(remote)
-    if address.scheme == "sc" and address.hostname:
-        place = (address.hostname, address.port or _CONNECT_PORT)
-        socket.create_connection(place, timeout=_REACH_S).close()
+    if address.scheme != "sc" or not address.hostname:
+        raise ValueError("not of the form sc://host:port")
+    place = (address.hostname, address.port or _CONNECT_PORT)
+    socket.create_connection(place, timeout=_REACH_S).close()
+
+
+def _check_environment() -> None:
+    """Refuse variables of Spark's own with which a session cannot start; its messages do not name them."""
+    home = os.environ.get("SPARK_HOME")
+    if home and not any(Path(home, "jars").glob(f"spark-core_*-{pyspark.__version__}*.jar")):
+        message = f"there is no Spark {pyspark.__version__} in this folder"
+        raise UserError(message, field="SPARK_HOME", value=home, remedy="unset it: PySpark has its own Spark")
+    address = os.environ.get("SPARK_REMOTE")
+    if address:
+        message, remedy = "storm_lab does not read this variable", f"unset it, or set {REMOTE_VARIABLE}"
+        raise UserError(message, field="SPARK_REMOTE", value=address, remedy=remedy)
 
 
 def _started(master: str, driver_memory: str, brief: bool, thorough: bool) -> SparkSession:
+    _check_environment()
     java = activate_java()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

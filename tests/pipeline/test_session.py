@@ -105,6 +105,21 @@ def test_a_connect_server_that_is_not_there_is_one_clear_line() -> None:
     assert answer.stdout.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("SPARK_HOME", "/nowhere", "there is no Spark "),
+        ("SPARK_REMOTE", "sc://elsewhere", "storm_lab does not read this variable"),
+        (session.REMOTE_VARIABLE, "localhost:15002", "no Spark Connect server answers (ValueError)"),
+    ],
+)
+def test_a_wrong_setting_of_spark_is_one_clear_line(variable: str, value: str, says: str) -> None:
+    answer = _python(REFUSED, **{variable: value})
+    assert answer.stdout.startswith(f"{variable} = {value!r}: {says}")
+    assert answer.stdout.count("\n") == 1
+    assert answer.stderr == ""
+
+
 def test_only_a_session_that_computes_all_metrics_leaves_an_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
