@@ -88,39 +88,31 @@ def judge(claim: Claim, measurement: Measurement | None, readings: Sequence[Meas
     if measurement is None:
         return Verdict(claim, Outcome.NOT_RUN, "no measurement", None, basis)
     _check_fit(claim, measurement)
-    if claim.order:
-        outcome, reason, unsettled = _judge_order(claim.order, measurement)
-    else:
-        parts = [
-            (target, *_judge_number(target, measurement.value(target.label))) for target in claim.targets
-        ]
-        outcome = max((part[1] for part in parts), key=_RANK.__getitem__)
-        reason = "; ".join(f"{target.label}: {why}" if target.label else why for target, _, why in parts)
-        unsettled = _unsettled(claim, measurement)
+    finding = _judge_order(claim.order, measurement) if claim.order else _judge_numbers(claim, measurement)
+    reason = finding.reason
+    if finding.unsettled:
+        reason += f"; unsettled by {finding.unsettled} seeds"
     beside = tuple(judge(claim, reading) for reading in readings)
-    if unsettled:
-        reason += f"; unsettled by {unsettled} seeds"
-    return Verdict(claim, outcome, reason, measurement, basis, unsettled, beside)
+    return Verdict(claim, finding.outcome, reason, measurement, basis, finding.unsettled, beside)
 
 
-def _unsettled(claim: Claim, measurement: Measurement) -> int:
-    """Number of seeds of a mean whose interval reaches across an edge of its band; 0 if there is none.
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """A verdict's outcome and reason; ``unsettled`` is as in `Verdict`."""
 
-    An exact band is judged by every seed, so its verdict is always settled.
-    """
-    seeds = 0
-    for target in claim.targets:
-        measured = measurement.value(target.label)
-        low, high = measured.low, measured.high
-        if target.exact or low is None or high is None:
-            continue
-        for edge in (target.low, target.high):
-            if edge is not None and low < edge < high and not any(math.isclose(edge, x) for x in (low, high)):
-                seeds = max(seeds, measured.seeds)
-    return seeds
+    outcome: Outcome
+    reason: str
+    unsettled: int = 0
 
 
-_RANK = {outcome: rank for rank, outcome in enumerate(Outcome)}
+def _judge_numbers(claim: Claim, measurement: Measurement) -> _Finding:
+    """Give the worst outcome of a claim's numbers, with the reasons of all."""
+    findings = {each.label: _judge_number(each, measurement.value(each.label)) for each in claim.targets}
+    return _Finding(
+        max((each.outcome for each in findings.values()), key=list(Outcome).index),
+        "; ".join(f"{label}: {each.reason}" if label else each.reason for label, each in findings.items()),
+        max(each.unsettled for each in findings.values()),
+    )
 
 
 def _basis(claim: Claim, measurement: Measurement | None) -> Basis:
@@ -146,69 +138,135 @@ def _check_fit(claim: Claim, measurement: Measurement) -> None:
         raise UserError(message, field=claim.id, value=sorted(given), remedy=f"give {sorted(wanted)}")
 
 
-def _judge_number(target: Target, measured: Measured) -> tuple[Outcome, str]:
-    value, bottom, top = measured.value, measured.bottom, measured.top
-    if value is None or bottom is None or top is None:
-        return Outcome.NOT_REPRODUCED, _missing(measured)
+def _judge_number(target: Target, measured: Measured) -> _Finding:
+    found = _interval(measured)
+    if found is None:
+        return _Finding(Outcome.NOT_REPRODUCED, _missing(measured))
+    seeds = measured.seeds if _reaches_across(found, target) else 0
     text = _value_text(measured)
     directed = target.side != 0
-    right_side = _beyond(bottom, top, target)
-    inside, bottom_inside, top_inside = (target.holds(float(number(x))) for x in (value, bottom, top))
+    right_side = _beyond(found, target)
+    inside, bottom_inside, top_inside = (
+        target.holds(float(number(each))) for each in (found.value, found.bottom, found.top)
+    )
     if inside and ((bottom_inside and top_inside) or not target.exact) and (right_side or not directed):
-        return Outcome.REPRODUCED, f"{text} is in the band, {target.band_text}"
+        return _Finding(Outcome.REPRODUCED, f"{text} is in the band, {target.band_text}", seeds)
+    if inside and not right_side:
+        why = f"{text} is in the band, {target.band_text}, in the mean only: the seeds do not decide it"
+        return _Finding(Outcome.NOT_REPRODUCED, why, seeds)
+    why = f"{text} is outside the band, {target.band_text}"
     if right_side:
-        return (
-            Outcome.DIRECTION,
-            f"{text} is outside the band, {target.band_text}, but on the right side of {_neutral(target)}",
-        )
-    if inside:
-        return (
-            Outcome.NOT_REPRODUCED,
-            f"{text} is in the band, {target.band_text}, in the mean only: the seeds do not decide it",
-        )
-    return Outcome.NOT_REPRODUCED, f"{text} is outside the band, {target.band_text}" + (
-        f", and not on the right side of {_neutral(target)}" if directed else ""
+        return _Finding(Outcome.DIRECTION, f"{why}, but on the right side of {_neutral(target)}", seeds)
+    if directed:
+        why += f", and not on the right side of {_neutral(target)}"
+    return _Finding(Outcome.NOT_REPRODUCED, why, seeds)
+
+
+def _reaches_across(found: _Interval, target: Target) -> bool:
+    """Return whether the interval reaches across an edge of a band that is not judged by every seed."""
+    return not target.exact and any(
+        found.bottom < edge < found.top
+        and not any(math.isclose(edge, end) for end in (found.bottom, found.top))
+        for edge in (target.low, target.high)
+        if edge is not None
     )
 
 
-def _beyond(bottom: float, top: float, target: Target) -> bool:
+def _beyond(found: _Interval, target: Target) -> bool:
     """Return whether the whole interval is on the band's side of the neutral value."""
     if target.neutral is None or target.side == 0:
         return False
-    return bottom > target.neutral if target.side > 0 else top < target.neutral
+    return found.bottom > target.neutral if target.side > 0 else found.top < target.neutral
 
 
 def _neutral(target: Target) -> str:
     return with_unit(number(target.neutral or 0.0), target.unit)
 
 
-def _judge_order(chains: tuple[Chain, ...], measurement: Measurement) -> tuple[Outcome, str, int]:
-    """Return verdict, reason, and the number of seeds that leave some pair undecided; 0 if none does."""
-    fails: list[str] = []
-    loose: list[str] = []
-    seeds = 0
+def _judge_order(chains: tuple[Chain, ...], measurement: Measurement) -> _Finding:
+    undecided: list[_Pair] = []
     for chain in chains:
         for left, relation, right in zip(chain.names, chain.relations, chain.names[1:], strict=False):
-            a, b = _named(left, measurement), _named(right, measurement)
-            if a.value is None or b.value is None:
-                name, missing = (left, a) if a.value is None else (right, b)
-                return Outcome.NOT_REPRODUCED, f"{name} {_missing(missing)}", 0
-            pair = f"{left} {relation.value} {right}"
-            failure = f"{pair} fails: {number(a.value)} and {number(b.value)}"
-            if not _possible(a, relation, b):
-                return Outcome.NOT_REPRODUCED, failure, 0
-            if not _related(a.value, relation, b.value):
-                fails.append(failure)
-            elif not _settled(a, relation, b):
-                loose.append(pair)
-            else:
-                continue
-            seeds = max(seeds, a.seeds, b.seeds)
-    if fails:
-        return Outcome.NOT_REPRODUCED, f"in the mean {'; '.join(fails)}", seeds
-    if loose:
-        return Outcome.DIRECTION, f"right in the mean, but not separated: {', '.join(loose)}", seeds
-    return Outcome.REPRODUCED, "the order holds", 0
+            a, b = _interval(_named(left, measurement)), _interval(_named(right, measurement))
+            if a is None or b is None:
+                name = left if a is None else right
+                return _Finding(Outcome.NOT_REPRODUCED, f"{name} {_missing(_named(name, measurement))}")
+            pair = _Pair(left, relation, right, a, b)
+            if not pair.is_possible:
+                return _Finding(Outcome.NOT_REPRODUCED, pair.failure)
+            if not (pair.holds and pair.is_certain):
+                undecided.append(pair)
+    if not undecided:
+        return _Finding(Outcome.REPRODUCED, "the order holds")
+    seeds = max(max(pair.a.seeds, pair.b.seeds) for pair in undecided)
+    failures = "; ".join(pair.failure for pair in undecided if not pair.holds)
+    if failures:
+        return _Finding(Outcome.NOT_REPRODUCED, f"in the mean {failures}", seeds)
+    pairs = ", ".join(map(str, undecided))
+    return _Finding(Outcome.DIRECTION, f"right in the mean, but not separated: {pairs}", seeds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Interval:
+    """A measured value and the ends of its interval, equal to it if it has none."""
+
+    value: float
+    bottom: float
+    top: float
+    seeds: int
+
+
+def _interval(measured: Measured) -> _Interval | None:
+    """Return the interval of a value; None if it does not exist."""
+    value, bottom, top = measured.value, measured.bottom, measured.top
+    if value is None or bottom is None or top is None:
+        return None
+    return _Interval(value, bottom, top, measured.seeds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two neighbours in an order, by name, with what was measured of them."""
+
+    left: str
+    relation: Relation
+    right: str
+    a: _Interval
+    b: _Interval
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.relation.value} {self.right}"
+
+    @property
+    def failure(self) -> str:
+        """Text for a relation that does not hold."""
+        return f"{self} fails: {number(self.a.value)} and {number(self.b.value)}"
+
+    @property
+    def holds(self) -> bool:
+        """Whether the relation holds for the two values."""
+        return _related(self.a.value, self.relation, self.b.value)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the relation holds for every pair of values inside the two intervals."""
+        a, b = self.a, self.b
+        certain = _related(a.top, self.relation, b.bottom)
+        if self.relation is Relation.ABOUT:
+            return certain and _related(a.bottom, self.relation, b.top)
+        return certain
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the relation holds for some pair of values inside the two intervals."""
+        a, b = self.a, self.b
+        if self.relation is not Relation.ABOUT:
+            return _related(a.bottom, self.relation, b.top)
+        if a.top < b.bottom:
+            return _related(a.top, self.relation, b.bottom)
+        if b.top < a.bottom:
+            return _related(b.top, self.relation, a.bottom)
+        return True
 
 
 def _missing(measured: Measured) -> str:
@@ -233,27 +291,6 @@ def _related(a: float, relation: Relation, b: float) -> bool:
             return 2 * a < b
         case Relation.ABOUT:
             return abs(a - b) <= SIMILAR * max(abs(a), abs(b))
-
-
-def _settled(a: Measured, relation: Relation, b: Measured) -> bool:
-    """Return whether the relation holds for every pair of values inside the two intervals."""
-    if a.top is None or b.bottom is None or a.bottom is None or b.top is None:
-        return False
-    if relation is Relation.ABOUT:
-        return _related(a.top, relation, b.bottom) and _related(a.bottom, relation, b.top)
-    return _related(a.top, relation, b.bottom)
-
-
-def _possible(a: Measured, relation: Relation, b: Measured) -> bool:
-    """Return whether the relation holds for some pair of values inside the two intervals."""
-    if a.bottom is None or a.top is None or b.bottom is None or b.top is None:
-        return False
-    if relation is not Relation.ABOUT:
-        return _related(a.bottom, relation, b.top)
-    if a.bottom <= b.top and b.bottom <= a.top:
-        return True
-    low, high = (a.top, b.bottom) if a.top < b.bottom else (b.top, a.bottom)
-    return _related(low, relation, high)
 
 
 def measured_text(verdict: Verdict) -> str:
