@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -68,23 +69,26 @@ def dependence(
     """
     style.need(points, [x, *values, *([series] if series else [])], "points")
     names = list(dict.fromkeys(points[series])) if series else [""]
+    rows_of = {name: points[points[series] == name] if series else points for name in names}
     across, up = across or Scale(), up or Scale()
+    named_ticks = ticks if isinstance(ticks, Mapping) else {tick: f"{tick:g}" for tick in ticks}
     with style.house_style():
         columns = 3 if len(values) < 3 else 4
         legend_rows = -(-len(names) // columns) if series else 0
         figure = style.new_figure(2.9 + 0.2 * legend_rows + (0.4 if len(names) > 1 else 0))
         panels = figure.subplots(1, len(values), squeeze=False, sharey=up.shared)[0]
+        legend: dict[str, Any] = {}
         for axes, (column, label) in zip(panels, values.items(), strict=True):
-            for place, name in enumerate(names):
-                rows = (points[points[series] == name] if series else points).dropna(subset=[column])
-                if not rows.empty:
-                    _draw(axes, rows, x, column, place, str(name), joined=joined, labels=labels)
+            for place, (name, rows) in enumerate(rows_of.items()):
+                known = rows.dropna(subset=[column])
+                if not known.empty:
+                    line = _Line(str(name), place, known[x], known[column])
+                    _draw(axes, line, joined=joined, texts=known[labels] if labels else None)
             if points[column].isna().all():
                 _mark_empty(axes, points[x])
             _scale(axes, across, up)
-            if ticks:
-                named = ticks if isinstance(ticks, Mapping) else {tick: f"{tick:g}" for tick in ticks}
-                axes.set_xticks(list(named), list(named.values()))
+            if named_ticks:
+                axes.set_xticks(list(named_ticks), list(named_ticks.values()))
             for text, height in (reference or {}).items():
                 _draw_reference(axes, text if axes is panels[0] else "", height)
             _draw_printed(axes, (printed or {}).get(column, ()), points[x])
@@ -95,36 +99,43 @@ def dependence(
                 style.log_ticks(axes.yaxis)
             else:
                 style.few_ticks(axes.yaxis, 6)
-        handles = {
-            name: handle
-            for axes in panels
-            for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)
-            if series
-        }
+            if series:
+                handles, texts = axes.get_legend_handles_labels()
+                legend |= dict(zip(texts, handles, strict=True))
         marked = bool(printed or printed_across)
-        style.finish(figure, title, note, printed=marked, legend=handles, columns=columns)
+        style.finish(figure, title, note, printed=marked, legend=legend, columns=columns)
     return figure
 
 
-def _draw(
-    axes: Axes, rows: pd.DataFrame, x: str, column: str, place: int, name: str, *, joined: bool, labels: str
-) -> None:
-    options = style.line_style(place)
-    means = rows.groupby(x)[column].mean()
-    several = len(rows) > len(means)
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The points of one series in one panel; ``place`` is its number among the series."""
+
+    name: str
+    place: int
+    x: pd.Series[float]
+    y: pd.Series[float]
+
+
+def _draw(axes: Axes, line: _Line, *, joined: bool, texts: pd.Series[float] | None) -> None:
+    """Draw a series; ``texts`` are written beside its means."""
+    options = style.line_style(line.place)
+    means = line.y.groupby(line.x).mean()
+    several = len(line.y) > len(means)
     if several or not joined:
         axes.plot(
-            rows[x], rows[column], options["marker"], color=options["color"], markersize=4, alpha=0.85,
-            label=None if joined else name,
+            line.x, line.y, options["marker"], color=options["color"], markersize=4, alpha=0.85,
+            label=None if joined else line.name,
         )  # fmt: skip
+    if several:
+        options["marker"] = ""
     if joined:
-        axes.plot(means.index, means, label=name, **({**options, "marker": ""} if several else options))
-    if labels:
-        written = rows.groupby(x)[labels].first()
-        for spot, height, text in zip(means.index, means, written, strict=True):
+        axes.plot(means.index, means, label=line.name, **options)
+    if texts is not None:
+        for spot, height, text in zip(means.index, means, texts.groupby(line.x).first(), strict=True):
             axes.annotate(
-                f"{text:g}", (float(str(spot)), height), xytext=(3, 5 if place % 2 == 0 else -12),
-                textcoords="offset points", color=style.LINES[place % len(style.LINES)], fontsize=8.5,
+                f"{text:g}", (float(str(spot)), height), xytext=(3, 5 if line.place % 2 == 0 else -12),
+                textcoords="offset points", color=options["color"], fontsize=8.5,
             )  # fmt: skip
 
 
