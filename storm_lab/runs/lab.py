@@ -156,11 +156,14 @@ def update_copies(templates: Path, folder: Path, *, remedy: str = _OTHER_WORKSPA
 
 
 def _trust(copy: Path) -> None:
-    """Sign a copy, so that JupyterLab trusts it."""
+    """Sign a copy, so that JupyterLab trusts it; do without where Jupyter has no folder for signatures."""
     # Imported here, so that ``--help`` does not wait for it.
     import nbformat
     from nbformat.sign import NotebookNotary
 
     notary: Any = NotebookNotary  # It has no type annotations.
     read: Any = nbformat.read
-    notary().sign(read(copy, as_version=4))
+    document = read(copy, as_version=4)
+    # Jupyter raises RuntimeError if the user has no home folder.
+    with suppress(OSError, RuntimeError):
+        notary().sign(document)

@@ -59,6 +59,15 @@ def test_a_copy_is_trusted(lab: Path) -> None:
     assert NotebookNotary().check_signature(nbformat.read(lab / "quickstart.ipynb", as_version=4))
 
 
+def test_copies_are_made_where_jupyter_cannot_keep_signatures(
+    templates: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "file" / "jupyter"))
+    assert update_copies(templates, tmp_path / "lab") == []
+    assert (tmp_path / "lab" / "quickstart.ipynb").is_file()
+
+
 @pytest.mark.parametrize("list_is_lost", [False, True])
 def test_an_unchanged_copy_follows_its_template(templates: Path, lab: Path, list_is_lost: bool) -> None:
     if list_is_lost:
