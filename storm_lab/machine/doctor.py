@@ -22,7 +22,7 @@ from storm_lab.errors import UserError
 from storm_lab.machine.facts import installed_version, memory_bytes
 from storm_lab.machine.java import NEWEST_TRIED_JAVA, find_java
 from storm_lab.machine.options import print_json
-from storm_lab.machine.places import PACKAGE, checkout, reports_folder, runs_folder
+from storm_lab.machine.places import checkout, reports_folder, runs_folder, user_cache
 
 Level = Literal["ok", "warn", "fail"]
 
@@ -54,7 +54,7 @@ def run_checks() -> list[Finding]:
     """Run all checks, in the order in which their subjects come into play."""
     checks: tuple[Callable[[], list[Finding]], ...] = (
         check_python, check_packages, check_lock, check_java, check_spark_environment,
-        check_memory, check_disk, check_write_access, check_numba_cache, check_kernel,
+        check_memory, check_disk, check_write_access, check_kernel_cache, check_kernel,
     )  # fmt: skip
     return [finding for check in checks for finding in check()]
 
@@ -200,19 +200,19 @@ def check_write_access(folders: list[Path] | None = None) -> list[Finding]:
     return found or [Finding("ok", "write access", "runs, reports and temporary files can be written")]
 
 
-def check_numba_cache(env: Mapping[str, str] = os.environ) -> list[Finding]:
+def check_kernel_cache(env: Mapping[str, str] = os.environ) -> list[Finding]:
     """Check that compiled kernels are cached, so that only the first run pays for compiling them."""
-    if env.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+    if env.get("NUMBA_DISABLE_JIT", "") not in ("", "0"):
         text = "NUMBA_DISABLE_JIT is set: the emulator gives the same bytes, but many times slower"
         return [Finding("warn", "numba", text, "unset NUMBA_DISABLE_JIT")]
-    named = env.get("NUMBA_CACHE_DIR")
-    place = Path(named) if named else PACKAGE
-    if os.access(_existing(place), os.W_OK):
-        return [Finding("ok", "numba", f"compiled kernels are kept in {named or 'the package'}")]
-    if named:
-        remedy = "set NUMBA_CACHE_DIR to a folder that can be written to"
-        return [Finding("warn", "numba", f"NUMBA_CACHE_DIR ({named}) cannot be written to", remedy)]
-    return [Finding("ok", "numba", "compiled kernels are kept in the user's cache")]
+    try:
+        folder = user_cache(env)
+    except UserError as error:
+        return [Finding("fail", "numba", error.message, error.remedy)]
+    if os.access(_existing(folder), os.W_OK):
+        return [Finding("ok", "numba", f"compiled kernels are kept in {folder}")]
+    text = f"{folder}, where compiled kernels are kept, cannot be written to"
+    return [Finding("fail", "numba", text, "set XDG_CACHE_HOME to a folder of your own")]
 
 
 def check_kernel() -> list[Finding]:
@@ -225,6 +225,12 @@ def check_kernel() -> list[Finding]:
         program = KernelSpecManager().get_kernel_spec("python3").argv[0]
     except (NoSuchKernel, IndexError):
         return [Finding("fail", "notebooks", "there is no kernel named python3", "run: make venv")]
+    except RuntimeError:
+        text = "Jupyter finds no home folder of this user"
+        return [Finding("fail", "notebooks", text, "set HOME to a folder that you may write to")]
+    except OSError as error:
+        text = f"Jupyter cannot use {error.filename} ({error.strerror})"
+        return [Finding("fail", "notebooks", text, "set HOME to a folder that you may write to")]
     # Jupyter itself replaces a bare name by the running Python.
     if Path(program).name == program or _same_file(program, sys.executable):
         return [Finding("ok", "notebooks", "kernel python3 is this Python")]

@@ -80,8 +80,20 @@ def data_folder() -> Path:
 
 
 def user_cache(env: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder in which all workspaces of a user cache what can be made again."""
-    return Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "storm_lab"
+    """Return the folder in which all workspaces of a user cache what can be made again.
+
+    Raises `UserError` if the user has no home folder, as in a container with a user id of no account.
+    """
+    named = Path(env.get("XDG_CACHE_HOME", ""))
+    # The XDG specification says to ignore a relative path.
+    if named.is_absolute():
+        return named / "storm_lab"
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        remedy = "set HOME, or XDG_CACHE_HOME, to a folder that you may write to"
+        raise UserError("this user has no home folder", field="HOME", remedy=remedy) from error
+    return home / ".cache" / "storm_lab"
 
 
 def runs_folder() -> Path:

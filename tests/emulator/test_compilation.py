@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 import time
@@ -20,6 +21,7 @@ from storm_lab.emulator.state import jit, one_module
 from storm_lab.emulator.state.entry_cache import EntryCache
 from storm_lab.emulator.state.layout import DTYPES
 from storm_lab.emulator.state.one_module import EntryCompiler
+from storm_lab.errors import UserError
 from storm_lab.identity.closure import Code, own_code
 
 
@@ -103,6 +105,25 @@ def test_a_compilation_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch
     jit.get_ready(7)
     jit.get_ready(7)
     assert len(tries) == 2
+
+
+def test_a_cache_that_cannot_be_written_is_reported_with_its_variable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    jit._home.cache_clear()
+    with pytest.raises(UserError, match=r"compiled kernels cannot be kept there .*; set XDG_CACHE_HOME"):
+        jit.get_ready(7)
+
+
+@pytest.mark.parametrize("variable", ["STORM_LAB_JIT=0", "NUMBA_DISABLE_JIT=1"])
+def test_without_the_compiler_numba_is_not_imported(variable: str) -> None:
+    code = "import sys, storm_lab.emulator.setup.dataplane; print('numba' in sys.modules)"
+    done = subprocess.run(
+        ["env", variable, sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"
 
 
 def test_all_required_internals_of_the_installed_numba_exist() -> None:

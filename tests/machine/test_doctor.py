@@ -111,15 +111,32 @@ def test_a_folder_that_cannot_be_written_is_a_failure(
     assert "Permission denied" in finding.text
 
 
-def test_a_disabled_jit_or_an_unwritable_numba_cache_is_a_warning(
+def test_a_disabled_jit_is_a_warning(tmp_path: Path) -> None:
+    cache = {"XDG_CACHE_HOME": str(tmp_path)}
+    assert only(doctor.check_kernel_cache({**cache, "NUMBA_DISABLE_JIT": "1"})).level == "warn"
+    assert only(doctor.check_kernel_cache({**cache, "NUMBA_DISABLE_JIT": "0"})).level == "ok"
+
+
+def test_the_folder_of_compiled_kernels_is_named_and_must_be_writable(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert only(doctor.check_numba_cache({"NUMBA_DISABLE_JIT": "1"})).level == "warn"
-    assert only(doctor.check_numba_cache({"NUMBA_DISABLE_JIT": "0"})).level == "ok"
-    named = {"NUMBA_CACHE_DIR": str(tmp_path)}
-    assert only(doctor.check_numba_cache(named)).level == "ok"
+    cache = {"XDG_CACHE_HOME": str(tmp_path)}
+    finding = only(doctor.check_kernel_cache(cache))
+    assert (finding.level, finding.text) == ("ok", f"compiled kernels are kept in {tmp_path / 'storm_lab'}")
     monkeypatch.setattr(doctor.os, "access", lambda place, mode: False)
-    assert only(doctor.check_numba_cache(named)).level == "warn"
+    assert only(doctor.check_kernel_cache(cache)).level == "fail"
+
+
+def test_a_user_without_a_home_folder_is_told_to_set_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home(*of: object) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setattr("jupyter_client.kernelspec.KernelSpecManager.__init__", no_home)
+    for finding in (only(doctor.check_kernel_cache({})), only(doctor.check_kernel())):
+        assert finding.level == "fail"
+        assert "home folder" in finding.text
+        assert "set HOME" in str(finding.remedy)
 
 
 @pytest.fixture

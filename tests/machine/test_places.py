@@ -26,6 +26,20 @@ def test_a_folder_that_cannot_be_created_is_reported_with_its_variable(
         data_folder()
 
 
+def test_a_relative_cache_folder_is_ignored_as_the_xdg_specification_says() -> None:
+    assert places.user_cache({"XDG_CACHE_HOME": "here"}) == Path.home() / ".cache" / "storm_lab"
+
+
+def test_a_user_without_a_home_folder_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    with pytest.raises(UserError, match="HOME: this user has no home folder; set HOME, or XDG_CACHE_HOME"):
+        places.user_cache({})
+    assert places.user_cache({"XDG_CACHE_HOME": "/caches"}) == Path("/caches/storm_lab")
+
+
 def test_runs_and_reports_are_stored_in_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("STORM_LAB_DATA", raising=False)
     monkeypatch.chdir(tmp_path)

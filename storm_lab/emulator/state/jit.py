@@ -3,8 +3,8 @@
 numba's own cache notices changes of the decorated function's file only, not of the files with the functions
 it calls or with the layout of arrays. So the cache folder is named by a digest of all code that the kernel's
 entry points use, whatever its file, and of the arrays' layout; comments do not count. With
-``STORM_LAB_JIT=0`` in the environment the same code runs as plain Python and gives the same bytes; numba is
-then not imported at all.
+``STORM_LAB_JIT=0``, or numba's own ``NUMBA_DISABLE_JIT=1``, in the environment the same code runs as plain
+Python and gives the same bytes; numba is then not imported at all.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
 from storm_lab.emulator.state.layout import DTYPES
+from storm_lab.errors import refused_by_system
 from storm_lab.identity.closure import Code, Root, own_code
 from storm_lab.machine.places import user_cache
 
 F = TypeVar("F", bound=Callable[..., object])
 
-ENABLED = os.environ.get("STORM_LAB_JIT", "1") != "0"
+ENABLED = os.environ.get("STORM_LAB_JIT", "1") != "0" and os.environ.get("NUMBA_DISABLE_JIT", "") in ("", "0")
 
 
 def cache_folder() -> Path:
@@ -96,12 +97,15 @@ if ENABLED:
         """Compile all entry points that are not in the cache, for states of this type.
 
         If several processes call this at the same time, one compiles and the others wait for it.
+
+        Raises `UserError` if the cache lacks some and cannot be written to.
         """
-        home = _home()
-        ready = home / f"{_compiler_digest()}.ready"
-        if ready.exists():
-            return
-        with ready.with_suffix(".lock").open("w") as lock:
+        with _cache_refused():
+            ready = _home() / f"{_compiler_digest()}.ready"
+            if ready.exists():
+                return
+            lock_file = ready.with_suffix(".lock").open("w")
+        with lock_file as lock:
             # The lock is released when the file is closed, also by the end of the process.
             fcntl.flock(lock, fcntl.LOCK_EX)
             if ready.exists():
@@ -111,7 +115,18 @@ if ENABLED:
                 for function in _ENTRIES:
                     whole_numbers = len(signature(function.py_func).parameters) - 1
                     function.compile((kind, *[numba.int64] * whole_numbers))
-            ready.touch()
+            # On a full disk the next process compiles again.
+            with suppress(OSError):
+                ready.touch()
+
+    def _cache_refused() -> AbstractContextManager[None]:
+        """Turn an `OSError` raised in this block into a `UserError` about the cache."""
+        return refused_by_system(
+            "compiled kernels cannot be kept there",
+            field="folder for compiled kernels",
+            value=str(cache_folder()),
+            remedy="set XDG_CACHE_HOME to a folder of your own, on a disk with room",
+        )
 
     @contextmanager
     def _without_collection() -> Iterator[None]:
