@@ -76,6 +76,15 @@ class _Commands(Commands):
         with formatter.section("Commands"):
             formatter.write_dl(sorted(helps.items()))
 
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader of the output, such as `head`, has closed the pipe. Click would exit with 1, which
+            # means a failure, and Python would complain again at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise click.exceptions.Exit(128 + signal.SIGPIPE) from None
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         # Without get_command, as above.
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
@@ -171,15 +180,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             click.echo("storm-lab: ended by a signal (SIGTERM); complete results are kept", err=True)
         raise
     except click.ClickException as error:
-        click.echo(f"storm-lab: {' '.join(error.format_message().split())}", err=True)
+        text = error.format_message()
+        # A group without a command; click 8.1 prints its help page itself.
+        is_help = isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ()))
+        click.echo(text if is_help else f"storm-lab: {' '.join(text.split())}", err=True)
         sys.exit(error.exit_code)
     except StormLabError as error:
         click.echo(f"storm-lab: {error}", err=True)
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # The reader of the output, such as `head`, has closed the pipe. Python would complain again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
     except OSError as error:
         # For example a missing or read-only folder, or a full disk, which the user can put right.
         where = f"{error.filename}: " if error.filename else ""
