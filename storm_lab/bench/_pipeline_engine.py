@@ -109,8 +109,12 @@ def _duckdb(folder: Path) -> list[Query]:
     import duckdb
 
     connection = duckdb.connect()
-    roots = f"read_parquet('{folder / 'roots.parquet'}')"
-    executions = f"read_parquet('{folder / 'executions.parquet'}')"
+    # Within quotes, SQL doubles an apostrophe.
+    quoted = str(folder).replace("'", "''")
+    roots, executions = (
+        f"read_parquet('{quoted}/roots.parquet')",
+        f"read_parquet('{quoted}/executions.parquet')",
+    )
     acked = f"(select *, latency_ns - sleep_ns as processing_ns from {roots} where outcome = 'acked')"
 
     def statistics(column: str) -> str:

@@ -24,8 +24,9 @@ import numpy as np
 import pyarrow as pa
 
 from storm_lab.bench._program import output_of
+from storm_lab.errors import UserError
 from storm_lab.machine.facts import memory_bytes
-from storm_lab.machine.options import answer, json_option
+from storm_lab.machine.options import FiniteRange, answer, json_option
 from storm_lab.tuplelog import Coded, Run, RunWriter, open_run
 from storm_lab.tuplelog.buffer import Column
 
@@ -53,14 +54,27 @@ _SHIFT_PER_COPY_NS = {
 
 
 @click.command("pipeline")
-@click.option("--rows", default=20.0, show_default=True, help="Rows of roots and executions, in millions.")
+@click.option(
+    "--rows",
+    default=20.0,
+    show_default=True,
+    type=FiniteRange(0.001, 1000.0),
+    help="Rows of roots and executions, in millions.",
+)
 @click.option(
     "--large",
     default=0.0,
     show_default=True,
+    type=FiniteRange(0.0, 1000.0),
     help="Also time Spark alone on this many million rows, to measure its memory.",
 )
-@click.option("--rounds", default=3, show_default=True, help="Runs of each engine; the result is the median.")
+@click.option(
+    "--rounds",
+    default=3,
+    show_default=True,
+    type=click.IntRange(1, 50),
+    help="Runs of each engine; the result is the median.",
+)
 @click.option(
     "--run",
     "folder",
@@ -74,7 +88,7 @@ def command(rows: float, large: float, rounds: int, folder: Path | None, as_json
         source = open_run(folder) if folder is not None else complete_log(Path(home))
         ensure_archive(source)
         log = replicate(source, Path(home) / "runs" / "bench" / "log", round(rows * MILLION))
-        figures = compare(rounds_of(log.folder, max(1, rounds)))
+        figures = compare(rounds_of(log.folder, rounds))
         figures["run"] = f"{source.manifest.identity.experiment}/{source.manifest.identity.variant}"
         figures["one_run_session_and_first_query_s"] = measure("spark", source.folder)["start_and_first_s"]
         figures["rows"] = _rows(log)
@@ -128,9 +142,15 @@ def replicate(source: Run, folder: Path, rows: int) -> Run:
     """Replicate the roots and executions of ``source`` to about ``rows`` rows.
 
     Copy k starts k * 997 ns later and its latencies are k ns longer, so that values do not simply repeat.
+
+    Raises `UserError` if there is nothing to replicate.
     """
+    if not _rows(source):
+        raise UserError(
+            "has no tuples", field="run", value=str(source.folder), remedy="give a run in which tuples flow"
+        )
     roots, executions = source.table("roots"), source.table("executions")
-    copies = max(1, round(rows / (roots.num_rows + executions.num_rows)))
+    copies = max(1, round(rows / _rows(source)))
     identity = dataclasses.replace(source.manifest.identity, experiment="bench", variant=f"{copies} copies")
     with RunWriter(folder, identity) as log:
         for name in _SHORT_TABLES:

@@ -188,7 +188,13 @@ def growth_text(growths: Iterable[Growth]) -> Iterable[str]:
 @click.option(
     "--scheduler", "names", multiple=True, metavar="NAME", help="Time only this policy; may be repeated."
 )
-@click.option("--most-executors", default=SIZES[-1][0], show_default=True, help="Skip larger sizes.")
+@click.option(
+    "--most-executors",
+    default=SIZES[-1][0],
+    show_default=True,
+    type=click.IntRange(min=SIZES[0][0]),
+    help="Skip larger sizes.",
+)
 def bench_schedulers_command(as_json: bool, names: tuple[str, ...], most_executors: int) -> None:
     """Time every scheduling policy against the number of executors and nodes."""
     sizes = [size for size in SIZES if size[0] <= most_executors]
