@@ -13,7 +13,7 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 VENV := .venv
 BIN := $(VENV)/bin
 # The name holds a sum of the folder: scripts in a virtual environment do not survive a move, so it is made anew.
-STAMP := $(VENV)/ready-$(shell printf '%s' '$(CURDIR)' | cksum | cut -d ' ' -f 1)
+STAMP := $(VENV)/ready-$(shell pwd -P | cksum | cut -d ' ' -f 1)
 
 WORKERS ?= 2
 NBVAL := --nbval --nbval-current-env --nbval-sanitize-with tests/nbval_sanitize.cfg --nbval-cell-timeout 900
