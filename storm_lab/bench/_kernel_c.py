@@ -7,8 +7,9 @@ import shutil
 from importlib.resources import files
 from pathlib import Path
 
-from storm_lab.bench._kernel_model import NS_PER_S, EngineResult, Model, description
+from storm_lab.bench._kernel_model import EngineResult, Model, description
 from storm_lab.bench._program import output_of
+from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.errors import StormLabError
 
 COMPILERS = ("gcc", "cc", "clang")

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.state.layout import Kernel
 from storm_lab.model import (
     ACKER,
     Cluster,
@@ -42,7 +43,6 @@ from storm_lab.tuplelog.recorder import Recorder
 from storm_lab.workloads.workload_trace import EMISSION, RECORD, WorkloadTrace
 
 KINDS = ("spout", "first", "second", ACKER)
-NS_PER_S = 1_000_000_000
 NO_EXECUTIONS = 1 << 40
 """Sampling rate at which the log holds root tuples only."""
 
@@ -245,13 +245,17 @@ def play_kernel(model: Model, warm_ns: int, until_ns: int) -> EngineResult:
     )
 
 
+def network_ns(k: Kernel) -> int:
+    """Return the latency between two nodes; it is the same for all."""
+    return int(k.channel[int(k.node[0].first_channel) + 1].latency)
+
+
 def description(model: Model, warm_ns: int, until_ns: int) -> Iterator[int]:
     """Yield the model as the numbers that the C program reads, with the kernel's costs and draws."""
     plane, topology = start(model)
     k = plane.kernel
     cost, node = k.cost[0], k.node[0]
-    network_ns = int(k.channel[int(k.node[0].first_channel) + 1].latency)
-    yield from (model.nodes, model.cores, network_ns, int(node.nic_ps_per_byte), int(cost.header_bytes))
+    yield from (model.nodes, model.cores, network_ns(k), int(node.nic_ps_per_byte), int(cost.header_bytes))
     for name in (
         "dispatch", "emit", "serialise", "serialise_kb", "deserialise", "deserialise_kb", "send", "transfer",
         "receive", "acker", "spout_ack", "poll", "wake", "switch", "idle_sleep", "housekeeping_period",

@@ -17,7 +17,8 @@ from pathlib import Path
 def start_up() -> tuple[float, float]:
     """Return wall and CPU seconds to import the data plane, prepare the kernel and play a virtual second."""
     began, used = time.perf_counter(), time.process_time()
-    from storm_lab.bench._kernel_model import NS_PER_S, Model, start
+    from storm_lab.bench._kernel_model import Model, start
+    from storm_lab.emulator.state.names import NS_PER_S
 
     plane, _ = start(Model(lines=101))
     plane.run_until(NS_PER_S)
@@ -26,7 +27,8 @@ def start_up() -> tuple[float, float]:
 
 def memory(marks_s: list[float]) -> list[float | None]:
     """Return resident memory in MB at the given virtual times; None where the system does not report it."""
-    from storm_lab.bench._kernel_model import NS_PER_S, Model, start
+    from storm_lab.bench._kernel_model import Model, start
+    from storm_lab.emulator.state.names import NS_PER_S
     from storm_lab.tuplelog import RunWriter
     from storm_lab.tuplelog.manifest import RunIdentity
 

@@ -30,6 +30,7 @@ from storm_lab.bench._kernel_model import (
     Model,
     draw_work,
     executors_by_slot,
+    network_ns,
     start,
 )
 from storm_lab.emulator.setup.queue_sizes import QueueSizes
@@ -75,7 +76,7 @@ class _World:
         k = plane.kernel
         self.cost = SimpleNamespace(**{name: int(k.cost[0][name]) for name in k.cost.dtype.names or ()})
         self.sizes = QueueSizes.of(V0_8_2)
-        self.latency = int(k.channel[int(k.node[0].first_channel) + 1].latency)
+        self.latency = network_ns(k)
         self.model = model
         self.env = simpy.Environment()
         self.draws = random.Random(seed)

@@ -111,10 +111,8 @@ def _duckdb(folder: Path) -> list[Query]:
     connection = duckdb.connect()
     # Within quotes, SQL doubles an apostrophe.
     quoted = str(folder).replace("'", "''")
-    roots, executions = (
-        f"read_parquet('{quoted}/roots.parquet')",
-        f"read_parquet('{quoted}/executions.parquet')",
-    )
+    roots = f"read_parquet('{quoted}/roots.parquet')"
+    executions = f"read_parquet('{quoted}/executions.parquet')"
     acked = f"(select *, latency_ns - sleep_ns as processing_ns from {roots} where outcome = 'acked')"
 
     def statistics(column: str) -> str:
@@ -228,9 +226,8 @@ def _cpu_s() -> float:
         with suppress(OSError):
             # After the name, which may contain blanks: user and system time of the process, then of its dead
             # children.
-            ticks += sum(
-                map(int, Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15])
-            )
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
 
 

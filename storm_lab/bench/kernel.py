@@ -28,9 +28,10 @@ import click
 
 from storm_lab.bench import _kernel_c
 from storm_lab.bench._event_kinds import count_events
-from storm_lab.bench._kernel_model import NS_PER_S, EngineResult, Model, play_kernel, start
+from storm_lab.bench._kernel_model import EngineResult, Model, play_kernel, start
 from storm_lab.bench._pace import measure_largest, measure_pace
 from storm_lab.bench._program import output_of
+from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.machine.options import FiniteRange, answer, json_option
 

@@ -21,7 +21,7 @@ enum { SPOUT, FIRST, SECOND, ACKER, KINDS };
 enum { MAIN, SEND, RECEIVE, TRANSFER, HOUSEKEEPING };
 enum { IDLE, WAKING, BUSY, POLLING };
 enum { DATA, INIT, ACK, COMPLETE, TICK };
-enum { NONE = -1, TURN_MOST = 1024, THREAD_BITS = 20, THREADS = (1 << THREAD_BITS) - 1, 
+enum { NONE = -1, TURN_MOST = 1024, THREAD_BITS = 20, THREADS = (1 << THREAD_BITS) - 1,
        CONTROL_BYTES = 20, QUEUE_MOST = 1024, BATCHES = 20 };
 
 typedef struct { I next, kind, remote, target, root, line, bytes, time; U edge; } Message;

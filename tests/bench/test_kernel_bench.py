@@ -10,8 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from storm_lab.bench import _kernel_c, kernel
-from storm_lab.bench._kernel_model import NS_PER_S, Model, play_kernel
+from storm_lab.bench._kernel_model import Model, play_kernel
 from storm_lab.bench._kernel_simpy import play_simpy
+from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.errors import StormLabError, UserError
 
 SHAPES = [
