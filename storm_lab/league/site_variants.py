@@ -9,7 +9,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind
 from storm_lab.errors import UserError
 from storm_lab.league.reader_site import Site
-from storm_lab.model import executors_of
+from storm_lab.model import acker_count, executors_of
 
 MESSAGE_COSTS = ("serialise_us", "deserialise_us", "transfer_us", "receive_us", "read_us", "write_us")
 """Constants of a message's path from worker to worker."""
@@ -18,7 +18,7 @@ MESSAGE_COSTS = ("serialise_us", "deserialise_us", "transfer_us", "receive_us", 
 def check_advisable(site: Site) -> None:
     """Refuse a site for which no advice is possible.
 
-    Advice needs a present load and anchored tuples, whose completion is known. It sets placement and faults
+    Advice needs a present load and tracked tuples, whose completion is known. It sets placement and faults
     itself.
 
     Raises:
@@ -39,6 +39,13 @@ def check_advisable(site: Site) -> None:
             message = "emits without message ids, so it is unknown when a record is complete"
             remedy = "give anchored: true"
             raise UserError(message, field=f"source of spout {spout}", value="anchored: false", remedy=remedy)
+    if acker_count(site.plan.topology, site.version) == 0:
+        raise UserError(
+            "Storm then acks records as soon as they are emitted, so it is unknown when one is complete",
+            field=f"ackers of topology {site.plan.topology.id}",
+            value=0,
+            remedy="give at least 1",
+        )
     if not present_load(site):
         raise UserError(
             "the rate is zero, so there is no present load",

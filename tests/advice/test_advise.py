@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,13 @@ def test_the_command_advises_what_is_known_by_hand_of_all_its_policies(
 def test_a_spout_without_a_rate_or_without_anchors_allows_no_advice(source: SourcePlan, said: str) -> None:
     with pytest.raises(UserError, match=said):
         advise_site(site(source))
+
+
+def test_a_topology_without_ackers_allows_no_advice() -> None:
+    one_bolt = site(30.0)
+    silent = replace(one_bolt.plan, topology=replace(one_bolt.plan.topology, ackers=0))
+    with pytest.raises(UserError, match=r"ackers of topology one-bolt = 0: .* give at least 1"):
+        advise_site(replace(one_bolt, plan=silent))
 
 
 @pytest.mark.parametrize("most", [8, 50])
