@@ -218,8 +218,11 @@ def best_of(choices: Sequence[Choice]) -> Choice:
     ]
     if not able:
         return max(choices, key=_completed)
-    quickest = min((choice.measured.latency_ms for choice in able), key=lambda latency: latency.mean)
-    alike = [choice for choice in able if _is_alike(choice.measured.latency_ms, quickest)]
+    timed = [choice for choice in able if not np.isnan(choice.measured.latency_ms.mean)]
+    alike = able
+    if timed:
+        quickest = min((choice.measured.latency_ms for choice in timed), key=lambda latency: latency.mean)
+        alike = [choice for choice in timed if _is_alike(choice.measured.latency_ms, quickest)]
     return min(alike, key=lambda c: (c.measured.nodes, c.workers, c.measured.latency_ms.mean, c.policy))
 
 

@@ -69,6 +69,16 @@ def test_a_policy_that_does_not_settle_with_each_seed_is_not_advised() -> None:
     assert "30 % the cores of n1, does not settle with 2 seeds" in page
 
 
+def test_a_latency_that_was_not_measured_is_not_the_quickest() -> None:
+    unknown = Choice("unknown", 1, measured(math.nan, half=math.nan))
+    known = Choice("known", 2, measured(5.0))
+    assert best_of([unknown, known]) is known
+    assert best_of([known, unknown]) is known
+    small = Choice("small", 1, measured(math.nan, half=math.nan))
+    large = Choice("large", 2, measured(math.nan, half=math.nan))
+    assert best_of([large, small]) is small
+
+
 def advice() -> Advice:
     choice = Choice("default", 1, measured(5.0))
     return Advice(
