@@ -42,7 +42,9 @@ def journey(run: Run, root: int) -> pd.DataFrame:
     """Return the executions of a root tuple's tree, acker executions included, in order of their start.
 
     Columns: component, task, node, travelled, since_emit_us (entering the queue), waited_us, executed_us,
-    parent (row of the execution that emitted it; -1: the spout).
+    parent (row of the execution that emitted it; -1: the spout). The log does not name the parent: it is the
+    last execution on the sending task that began before the tuple was queued, which is a later one than the
+    true parent if a task executes several tuples of the tree while their children are on their way.
 
     Raises:
         UserError: the log holds no execution of this root.
@@ -74,11 +76,23 @@ def journey(run: Run, root: int) -> pd.DataFrame:
 
 
 def roots_of(run: Run, count: int = 5) -> list[int]:
-    """Return the first roots that were emitted after the warm-up, acked, and have logged executions."""
+    """Return the first roots that were emitted after the warm-up, acked, and have logged executions.
+
+    Raises:
+        UserError: there is no such root.
+    """
     roots = pq.read_table(run.path("roots"), columns=["root_id", "emit_ns", "outcome"]).to_pandas()
     logged = pq.read_table(run.path("executions"), columns=["root_id"]).to_pandas()["root_id"].unique()
     warm = roots[(roots["outcome"].astype(str) == "acked") & (roots["emit_ns"] >= run.manifest.warm_up_ns)]
-    return sorted(set(warm["root_id"]) & set(logged))[:count]
+    found = sorted(set(warm["root_id"]) & set(logged))[:count]
+    if not found:
+        raise UserError(
+            f"no root tuple emitted after the warm-up of {run.manifest.warm_up_ns / 1e9:g} s was acked",
+            field="run",
+            value=run.manifest.run,
+            remedy="change the rate, or play for longer",
+        )
+    return found
 
 
 def ledger(steps: pd.DataFrame) -> pd.DataFrame:

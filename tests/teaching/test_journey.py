@@ -46,3 +46,9 @@ def test_the_ledger_is_zero_at_its_end_and_not_before(steps: pd.DataFrame) -> No
     assert len(values) == 4
     assert int(values[-1], 16) == 0
     assert all(int(value, 16) for value in values[:-1])
+
+
+def test_a_run_in_which_nothing_was_acked_is_refused(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", {"roots": [root(1, None, "pending")]})
+    with pytest.raises(UserError, match=r"no root tuple emitted after the warm-up of .* change the rate"):
+        roots_of(open_run(tmp_path / "run"))
