@@ -146,6 +146,7 @@ def _measured(site: Site, seeds: Sequence[int], tables: MetricTables) -> Measure
         nodes=float(steady["nodes_last"].mean()),
         busiest=busiest,
         utilisation=utilisation,
+        measured_s=float(steady["measured_s"].min()),
         unsettled=len(seeds) - len(steady),
     )
 

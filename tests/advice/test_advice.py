@@ -17,6 +17,7 @@ def measured(latency: float, *, half: float = 0.1, nodes: float = 1.0, **facts: 
         "nodes": nodes,
         "busiest": "the cores of n1",
         "utilisation": 0.3,
+        "measured_s": 150.0,
         "has_room": True,
     }
     return Measured(**(known | facts))  # type: ignore[arg-type]
@@ -77,6 +78,13 @@ def test_a_latency_that_was_not_measured_is_not_the_quickest() -> None:
     small = Choice("small", 1, measured(math.nan, half=math.nan))
     large = Choice("large", 2, measured(math.nan, half=math.nan))
     assert best_of([large, small]) is small
+
+
+def test_a_record_that_falls_outside_the_measured_time_is_not_missing() -> None:
+    # 0.125 records/s are 18.75 in 150 s, so that 18 or 19 of them are counted.
+    slow = measured(5.0, offered_per_s=0.125, acked_per_s=Interval(18 / 150, 0.0))
+    assert slow.keeps_up
+    assert not replace(slow, acked_per_s=Interval(17 / 150, 0.0)).keeps_up
 
 
 def advice() -> Advice:
