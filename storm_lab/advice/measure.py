@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,8 @@ _FULL_LOAD_FROM_S, _INITIAL_LOAD_SHARE = 60.0, 0.01
 _GENERATION_S = 100.0
 _LOSS_AT_S, _LOSS_S = 120.0, 480.0
 _BIN_S = 10.0
+_LEAST_RECORDS = 2.0
+"""Least number of offered records by which a part of a run after a loss is judged."""
 _LATENCY_TAIL_S = 60.0
 """Length of the part at the end of a run over which latency after a loss is averaged."""
 _MAX_LOSSES = 3
@@ -208,8 +211,12 @@ def _loss(node: str, load: float, tables: MetricTables) -> NodeLoss:
     done, failures, latency = tables.throughput_10s, tables.failures_10s, tables.latency_10s
     # The end of the run cuts off the last bin.
     after = done[(done["t_s"] >= _LOSS_AT_S) & (done["t_s"] < _LOSS_S - _BIN_S)]
-    short = after[after["acked_per_s"] < KEEPS_UP * load - 1.0 / _BIN_S]
-    until = float(short["t_s"].max()) + _BIN_S if len(short) else _LOSS_AT_S
+    width_s = _BIN_S * math.ceil(_LEAST_RECORDS / (load * _BIN_S))
+    parts = after.groupby((after["t_s"] - _LOSS_AT_S) // width_s).agg(
+        last_s=("t_s", "max"), bins=("t_s", "size"), acked=("acked", "sum")
+    )
+    short = parts[parts["acked"] < KEEPS_UP * load * parts["bins"] * _BIN_S - 1.0]
+    until = float(short["last_s"].max()) + _BIN_S if len(short) else _LOSS_AT_S
     recovers = until < _LOSS_S - _LATENCY_TAIL_S
     failed = failures[failures["t_s"] >= _LOSS_AT_S][["failed", "lost"]].to_numpy().sum()
     last = latency[latency["t_s"] >= _LOSS_S - _LATENCY_TAIL_S]
