@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from storm_lab.advice.advice import Advice, Choice, Fit, Measured, Sensitivity, best_of
+from storm_lab.advice.advice import Advice, Fit, Sensitivity
 from storm_lab.advice.bracket import Key, fewest, highest, run_together
-from storm_lab.advice.measure import CURVE_S, Measurer, Setting
+from storm_lab.advice.choice import Choice, Measured, best_of
+from storm_lab.advice.measure import CURVE_S, Headroom, Measurer, Setting
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.field import field
@@ -158,10 +159,10 @@ class _Steps:
         self.say("policies and workers")
         kinds = [(entrant, workers) for entrant in entrants for workers in worker_counts(site)]
         settings = [Setting(with_workers(site, workers), entrant) for entrant, workers in kinds]
-        measured = self.measurer.with_room(settings, self.seeds)
+        measured = self.measurer.with_headroom(settings, self.seeds)
         choices = tuple(
-            Choice(entrant.name, workers, own)
-            for (entrant, workers), (own, _) in zip(kinds, measured, strict=True)
+            Choice(entrant.name, workers, own.at_load)
+            for (entrant, workers), own in zip(kinds, measured, strict=True)
         )
         best = best_of(choices)
         if not best.measured.acked_per_s.mean > 0.0:
@@ -177,20 +178,20 @@ class _Steps:
     def nodes(self, chosen: Setting, sites: Mapping[Key, Site]) -> dict[Key, Fit]:
         """Find the fewest nodes of each site on which its load fits, under the chosen policy."""
         workers = chosen.site.plan.topology.workers
-        tried: dict[tuple[Key, int], tuple[Measured, Measured]] = {}
+        tried: dict[tuple[Key, int], Headroom] = {}
 
         def fit(kinds: Sequence[tuple[Key, int]]) -> list[bool]:
             settings = [
                 replace(chosen, site=with_workers(with_nodes(sites[key], count), max(workers, count)))
                 for key, count in kinds
             ]
-            tried.update(zip(kinds, self.measurer.with_room(settings, self.seeds[:1]), strict=True))
-            return [tried[kind][0].fits for kind in kinds]
+            tried.update(zip(kinds, self.measurer.with_headroom(settings, self.seeds[:1]), strict=True))
+            return [tried[kind].at_load.fits for kind in kinds]
 
         most = {key: len(site.cluster.nodes) for key, site in sites.items()}
         fits = {}
         for key, count in run_together({key: fewest(most[key]) for key in sites}, fit).items():
-            last = tried[key, most[key]][1] if count is None else tried[key, count][0]
+            last = tried[key, most[key]].beyond if count is None else tried[key, count].at_load
             fits[key] = Fit(count, last.busiest, last.utilisation)
         return fits
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from storm_lab.advice.advice import FULL, HEADROOM_FACTOR, KEEPS_UP, Interval, Measured, NodeLoss
+from storm_lab.advice.advice import FULL, NodeLoss
+from storm_lab.advice.choice import HEADROOM_FACTOR, KEEPS_UP, Interval, Measured
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.experiments.experiment import RunSpec
@@ -60,6 +61,14 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Headroom:
+    """A setting at its load, which knows whether it has room, and under `HEADROOM_FACTOR` times its load."""
+
+    at_load: Measured
+    beyond: Measured
+
+
+@dataclass(frozen=True)
 class Measurer:
     """Plays settings, all those of a call together, and measures them."""
 
@@ -74,20 +83,17 @@ class Measurer:
         tables = self._tables(specs, _STEADY)
         return [_measured(setting.site, seeds, own) for setting, own in zip(settings, tables, strict=True)]
 
-    def with_room(self, settings: Sequence[Setting], seeds: Sequence[int]) -> list[tuple[Measured, Measured]]:
-        """Measure as `measure`, and with the first seed also under `HEADROOM_FACTOR` times the load.
-
-        Whether that larger load is kept up with is stored in the first result of each pair.
-        """
+    def with_headroom(self, settings: Sequence[Setting], seeds: Sequence[int]) -> list[Headroom]:
+        """Measure as `measure`, and with the first seed also under `HEADROOM_FACTOR` times the load."""
         more = [replace(setting, site=with_load(setting.site, HEADROOM_FACTOR)) for setting in settings]
         specs = [_with_low_initial_load(setting).run_specs(seeds) for setting in settings]
         specs += [_with_low_initial_load(setting).run_specs(seeds[:1]) for setting in more]
         tables = iter(self._tables(specs, _STEADY))
         at_load = [_measured(setting.site, seeds, next(tables)) for setting in settings]
-        with_headroom = [_measured(setting.site, seeds[:1], next(tables)) for setting in more]
+        beyond = [_measured(setting.site, seeds[:1], next(tables)) for setting in more]
         return [
-            (replace(one, has_room=other.keeps_up), other)
-            for one, other in zip(at_load, with_headroom, strict=True)
+            Headroom(replace(own, has_room=larger.keeps_up), larger)
+            for own, larger in zip(at_load, beyond, strict=True)
         ]
 
     def placement(self, setting: Setting, seed: int) -> Assignment:
@@ -139,7 +145,7 @@ def _with_low_initial_load(setting: Setting) -> Setting:
 
 def _measured(site: Site, seeds: Sequence[int], tables: MetricTables) -> Measured:
     steady, latency = tables.steady, tables.steady_latency
-    busiest, utilisation = _busiest(tables, idle_executors_poll=site.version >= V2_0_0)
+    busiest = _busiest(tables, idle_executors_poll=site.version >= V2_0_0)
     return Measured(
         offered_per_s=present_load(site),
         acked_per_s=Interval.of(steady["acked_per_s"].tolist()),
@@ -147,47 +153,53 @@ def _measured(site: Site, seeds: Sequence[int], tables: MetricTables) -> Measure
         p99_ms=Interval.of(latency["complete_p99_ms"].tolist()),
         failed_per_s=float((steady["failed"] / steady["measured_s"]).mean()),
         nodes=float(steady["nodes_last"].mean()),
-        busiest=busiest,
-        utilisation=utilisation,
+        busiest=busiest.name,
+        utilisation=busiest.busy,
         measured_s=float(steady["measured_s"].min()),
         unsettled=len(seeds) - len(steady),
     )
 
 
-def _busiest(tables: MetricTables, idle_executors_poll: bool) -> tuple[str, float]:
-    """Return the part that is busy for the largest share of its time after the warm-up, and that share.
+@dataclass(frozen=True, order=True)
+class _Part:
+    """What is busy for which share of its time: a node's cores, an executor, or another thread."""
 
-    The part is a node's cores, a thread, or an executor that waits for a server inside ``execute``. Time
-    inside ``execute`` counts only if no CPU is full, because it includes the time that a thread waits for a
-    core. If idle executors poll their queues (from Storm 2 on), their CPU use means nothing until it is full.
+    busy: float
+    name: str
+
+
+def _busiest(tables: MetricTables, idle_executors_poll: bool) -> _Part:
+    """Return the part that is busy for the largest share of its time after the warm-up; no name if none is.
+
+    An executor is also busy while it waits for a server inside ``execute``. That counts only if no CPU is
+    full, because time inside ``execute`` includes waits for a core. If idle executors poll their queues (from
+    Storm 2 on), their CPU use means nothing until it is full.
     """
     cores = [
-        (row["utilisation"], f"the cores of {row['node']}")
+        _Part(row["utilisation"], f"the cores of {row['node']}")
         for row in _means(_after_warm_up(tables, tables.node_cpu_60s), ["node"], "utilisation")
     ]
     keys = ["component", "task", "thread", "worker", "node"]
     threads = _means(tables.steady_thread_cpu, keys, "cores_used")
-    full = max([(0.0, ""), *cores, *((row["cores_used"], _thread_name(row)) for row in threads)])
-    if full[0] >= FULL:
-        return full[1], min(full[0], 1.0)
-    inside = [
-        (row["capacity"], f"an executor of {row['component']}")
-        for row in _means(_after_warm_up(tables, tables.capacity_60s), ["component", "task"], "capacity")
-    ]
-    working = [
-        (row["cores_used"], _thread_name(row))
-        for row in threads
-        if not (idle_executors_poll and row["thread"] == "main")
-    ]
-    share, name = max([(0.0, ""), *cores, *working, *inside])
-    return name, min(share, 1.0)
+    found = max([_Part(0.0, ""), *cores, *map(_thread, threads)])
+    if found.busy < FULL:
+        working = [row for row in threads if not (idle_executors_poll and row["thread"] == "main")]
+        inside = [
+            _Part(row["capacity"], f"an executor of {row['component']}")
+            for row in _means(_after_warm_up(tables, tables.capacity_60s), ["component", "task"], "capacity")
+        ]
+        found = max([_Part(0.0, ""), *cores, *map(_thread, working), *inside])
+    return replace(found, busy=min(found.busy, 1.0))
 
 
-def _thread_name(row: Mapping[str, Any]) -> str:
+def _thread(row: Mapping[str, Any]) -> _Part:
     if not row["component"]:
-        return f"the {row['thread']} thread of a worker on {row['node']}"
-    executor = f"an executor of {row['component']}"
-    return executor if row["thread"] == "main" else f"the {row['thread']} thread of {executor}"
+        name = f"the {row['thread']} thread of a worker on {row['node']}"
+    elif row["thread"] == "main":
+        name = f"an executor of {row['component']}"
+    else:
+        name = f"the {row['thread']} thread of an executor of {row['component']}"
+    return _Part(row["cores_used"], name)
 
 
 def _means(frame: pd.DataFrame, keys: list[str], value: str) -> list[dict[str, Any]]:
