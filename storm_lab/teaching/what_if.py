@@ -128,26 +128,30 @@ def _read_turn(run: Run, site: Site, offered: float, message: str) -> Turn:
 
 def _default_load(site: Site) -> MeasuredLoad:
     """Return the load of each executor under Storm's default scheduler; equal sites are played once."""
-    if site.digest in _LOADS:
-        return _LOADS[site.digest]
-    with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
-        run = _play(site, make_scheduler("default"), Path(scratch))
-        cpu, traffic = run.table("cpu").to_pandas(), run.table("traffic").to_pandas()
-    clock = {node.id: node.core_mhz for node in site.cluster.nodes}
+    if site.digest not in _LOADS:
+        with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
+            run = _play(site, make_scheduler("default"), Path(scratch))
+            _LOADS[site.digest] = _measured_load(run, site)
+    return _LOADS[site.digest]
+
+
+def _measured_load(run: Run, site: Site) -> MeasuredLoad:
+    """Return the mean load after the warm-up."""
+    tables = (run.table(name).to_pandas() for name in ("cpu", "traffic"))
+    cpu, traffic = (table[table["start_ns"] >= _WARM_UP_S * 1e9] for table in tables)
+    measured_s = _PLAY_S - _WARM_UP_S
     executors = executors_of(site.plan.topology, site.version)
-    by_task = {task: executor for executor in executors for task in executor.tasks}
-    length = _PLAY_S - _WARM_UP_S
-    cpu, traffic = (table[table["start_ns"] >= _WARM_UP_S * 1e9] for table in (cpu, traffic))
+    executor_of = {task: executor for executor in executors for task in executor.tasks}
+    clock = {node.id: node.core_mhz for node in site.cluster.nodes}
     nodes = cpu["node"].astype(str)
-    mhz = cpu["cpu_ms"] / 1e3 / length * nodes.map(clock)
-    ends = [traffic[f"{end}_task"].map(by_task) for end in ("source", "target")]
-    rates = (traffic["tuples"].groupby(ends).sum() / length).to_dict()
-    _LOADS[site.digest] = MeasuredLoad(
-        mhz.groupby(cpu["task"].map(by_task)).sum().to_dict(),
-        {(one, other): rate for (one, other), rate in rates.items() if one != other},
+    mhz = cpu["cpu_ms"] / 1e3 / measured_s * nodes.map(clock)
+    sources, targets = (traffic[name].map(executor_of) for name in ("source_task", "target_task"))
+    rates = (traffic["tuples"].groupby([sources, targets]).sum() / measured_s).to_dict()
+    return MeasuredLoad(
+        mhz.groupby(cpu["task"].map(executor_of)).sum().to_dict(),
+        {(source, target): rate for (source, target), rate in rates.items() if source != target},
         mhz.groupby(nodes).sum().to_dict(),
     )
-    return _LOADS[site.digest]
 
 
 def _latency(turn: Turn) -> Figure:
