@@ -30,6 +30,7 @@ from storm_lab.league.site_variants import (
     with_workers,
     worker_counts,
 )
+from storm_lab.league.stage import stage_parameters
 from storm_lab.runs.execute import JOBS
 from storm_lab.schedulers.baselines.given import GivenPlacement
 from storm_lab.workloads.importers.imported import Imported
@@ -97,13 +98,18 @@ def advise_site(
         say: called with a line for each step.
 
     Raises:
-        UserError: there is no advice on such a site (`check_advisable`), or nothing is completed under any
-            policy.
+        UserError: there is no advice on such a site (`check_advisable`), no policy or no seed is given, or
+            nothing is completed under any policy.
         StormLabError: a run fails, or there is no Java for Spark.
     """
     check_advisable(site)
-    steps = _Steps(Measurer(jobs, show_progress), tuple(seeds), say)
-    choices, chosen = steps.choose(site, field((), POLICIES) if entrants is None else entrants)
+    given = list(seeds) if isinstance(seeds, range) else seeds
+    seeds = stage_parameters(site, {"seeds": given}).seeds
+    entrants = field((), POLICIES) if entrants is None else entrants
+    if not entrants:
+        raise UserError("there is none to try", field="policies", remedy="give a policy or a scheduler")
+    steps = _Steps(Measurer(jobs, show_progress), seeds, say)
+    choices, chosen = steps.choose(site, entrants)
     best = best_of(choices)
     say("nodes for the load and for twice the load")
     fits = steps.nodes(chosen, {1.0: site, 2.0: with_load(site, 2.0)})
@@ -144,7 +150,7 @@ def advise_site(
         curve=curve,
         losses=losses,
         sensitivity=tuple(sensitivity),
-        seeds=tuple(seeds),
+        seeds=seeds,
     )
 
 

@@ -4,11 +4,13 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
 from storm_lab.advice.advise import advise_site
 from storm_lab.advice.bracket import fewest, highest, run_together
+from storm_lab.advice.measure import Measurer, Setting
 from storm_lab.cli import main
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.errors import UserError
@@ -151,6 +153,34 @@ def test_a_topology_without_ackers_allows_no_advice() -> None:
     silent = replace(one_bolt.plan, topology=replace(one_bolt.plan.topology, ackers=0))
     with pytest.raises(UserError, match=r"ackers of topology one-bolt = 0: .* give at least 1"):
         advise_site(replace(one_bolt, plan=silent))
+
+
+def test_a_seed_that_is_given_twice_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[Sequence[int]] = []
+
+    def stop(measurer: Measurer, settings: Sequence[Setting], seeds: Sequence[int]) -> NoReturn:
+        played.append(seeds)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Measurer, "with_headroom", stop)
+    with pytest.raises(KeyboardInterrupt):
+        advise_site(site(30.0), seeds=[1, 1, 2])
+    with pytest.raises(KeyboardInterrupt):
+        advise_site(site(30.0), seeds=range(1, 3))
+    assert played == [(1, 2), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"seeds": 1}, "parameter seeds = 1: has the wrong type"),
+        ({"seeds": []}, r"parameter seeds = \[\]: is empty"),
+        ({"entrants": []}, "policies: there is none to try"),
+    ],
+)
+def test_no_seeds_and_no_policies_are_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        advise_site(site(30.0), **given)
 
 
 @pytest.mark.parametrize("most", [8, 50])
