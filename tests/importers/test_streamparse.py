@@ -157,6 +157,57 @@ def test_sleeping_takes_virtual_time_and_determines_the_rate(tmp_path: Path) -> 
     assert "calls of order" not in unusable_text(imported)
 
 
+@pytest.mark.parametrize(
+    ("body", "rate_per_s"),
+    [
+        ("self.emit([self.n])\n        if self.n % 50 == 0:\n            time.sleep(0.5)", 100.0),
+        ("if self.n % 2:\n            time.sleep(0.1)\n        else:\n            self.emit([1])", 10.0),
+        ("for n in range(5000):\n            self.emit([n])\n        time.sleep(2)", 2500.0),
+    ],
+    ids=["after a batch of calls", "before every record", "after one call with many"],
+)
+def test_a_rate_counts_only_the_time_that_a_spout_sleeps(
+    tmp_path: Path, body: str, rate_per_s: float
+) -> None:
+    source = f"""
+import time
+class S(Spout):
+    outputs = ["n"]
+    n = 0
+    def next_tuple(self):
+        self.n += 1
+        {body}
+
+class T(Topology):
+    s = S.spec()
+"""
+    imported = import_topology(one_file(source).write(tmp_path), run_python=True)
+    assert ready(imported).sources["s"].rate_per_s == pytest.approx(rate_per_s)
+
+
+@pytest.mark.parametrize("sleeping", ["self.n == 1", "self.n > 500"], ids=["at its start", "at its end"])
+def test_a_spout_that_sleeps_only_when_it_emits_nothing_has_no_rate_of_its_own(
+    tmp_path: Path, sleeping: str
+) -> None:
+    source = f"""
+import time
+class S(Spout):
+    outputs = ["n"]
+    n = 0
+    def next_tuple(self):
+        self.n += 1
+        if {sleeping}:
+            time.sleep(0.1)
+        else:
+            self.emit([self.n])
+
+class T(Topology):
+    s = S.spec()
+"""
+    imported = import_topology(one_file(source).write(tmp_path), run_python=True)
+    assert ("s", "rate of all its executors") in assumptions(imported)
+
+
 def test_an_overlay_gives_rates_tasks_and_records_to_the_run(tmp_path: Path) -> None:
     project = PROJECTS["Java components before and after Python"].write(tmp_path)
     (tmp_path / "words.txt").write_text("the\ncow\nthe\n")

@@ -200,9 +200,9 @@ def _put_source(component: DraftComponent, outcome: Mapping[str, Any], draft: Dr
     name = component.id
     component.anchored = name in outcome["anchored"]
     component.replays = name in outcome["replays"]
-    slept, elapsed = outcome["slept_s"].get(name, 0.0), outcome["elapsed_s"].get(name, 0.0)
-    if component.rate_per_s is None and slept > 0 and elapsed > 0:
-        component.rate_per_s = round(len(outcome["trees"][name]) / elapsed, 3)
+    rate = outcome["rate_per_s"].get(name)
+    if component.rate_per_s is None and rate is not None:
+        component.rate_per_s = round(rate, 3)
         draft.notes.read.append(f"rate of {name} from what it sleeps: {component.rate_per_s:g} records/s")
 
 

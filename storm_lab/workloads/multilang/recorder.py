@@ -8,9 +8,9 @@ spout is a source record. What follows from a record runs breadth first, as in
 from __future__ import annotations
 
 import heapq
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from time import thread_time_ns
 from typing import Any
@@ -60,6 +60,47 @@ class _Work:
     emit: Emitted
 
 
+@dataclass(slots=True)
+class _Span:
+    """What a spout emitted in some of its turns, and for how long it slept or idled in them."""
+
+    records: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: _Span) -> _Span:
+        return _Span(self.records + other.records, self.seconds + other.seconds)
+
+
+@dataclass(slots=True)
+class _Pace:
+    """How fast a spout emits that sleeps again and again.
+
+    ``first`` covers its turns up to the first in which it slept, ``between`` those from there to the last one
+    in which it slept, and ``after`` the rest.
+    """
+
+    sleeps: int = 0
+    first: _Span = field(default_factory=_Span)
+    between: _Span = field(default_factory=_Span)
+    after: _Span = field(default_factory=_Span)
+
+    def turn(self, span: _Span, *, slept: bool) -> None:
+        """Count a turn."""
+        if not self.sleeps:
+            self.first += span
+        else:
+            self.after += span
+        if slept:
+            self.sleeps += 1
+            self.between, self.after = self.between + self.after, _Span()
+
+    def rate_per_s(self) -> float | None:
+        """Return the records per second; None if it did not sleep, or slept without emitting in between."""
+        # A single sleep counts if the run ended with it; before other records, it waits for the start.
+        span = self.first if self.sleeps == 1 and not self.after.records else self.between
+        return span.records / span.seconds if span.records else None
+
+
 class Recorder:
     """Runs the components of one topology and records their calls."""
 
@@ -72,6 +113,7 @@ class Recorder:
         self._running: set[str] = set()
         self._empty: Counter[str] = Counter()
         self._turns: Counter[str] = Counter()
+        self._paces: defaultdict[str, _Pace] = defaultdict(_Pace)
         self._calls = self._ticked = 0
         self._end = clock.real() + plan.seconds
 
@@ -91,11 +133,14 @@ class Recorder:
                 heapq.heappush(due, (moment + periods[bolt], bolt))
             passed = self._turn(name)
             if passed is not None:
-                self.out.elapsed_s[name] = at + passed
                 heapq.heappush(waiting, (at + passed, number, name))
         for name in periods:
             if name not in self.out.ticks:
                 self._tick(name)
+        for name, pace in self._paces.items():
+            rate = pace.rate_per_s()
+            if rate is not None:
+                self.out.rate_per_s[name] = rate
         return self.out
 
     def _enough(self) -> bool:
@@ -123,7 +168,6 @@ class Recorder:
         slept = self._clock.slept_s
         done = self._call(name, spout, spout.next_tuple)
         slept = self._clock.slept_s - slept
-        self.out.slept_s[name] = self.out.slept_s.get(name, 0.0) + slept
         if done.failed and not done.emits:
             # Most often a generator that is exhausted.
             if not self.out.trees[name]:
@@ -134,14 +178,21 @@ class Recorder:
         if done.emits:
             add(self.out.cost_ns, name, done.spent, len(done.emits))
         self._follow(name, turn % tasks, done.emits, spout)
-        return self._passed(given, len(done.emits), slept, tasks)
+        return self._passed(name, len(done.emits), slept)
 
-    def _passed(self, given: Given, emitted: int, slept: float, tasks: int) -> float:
-        if slept > 0 and not given.rate_per_s:
-            # The tasks of a spout sleep concurrently.
-            return slept / tasks
-        passed = emitted / (given.rate_per_s or self._plan.rate_per_s) if emitted else IDLE_S
-        self._clock.pass_s(passed)
+    def _passed(self, name: str, emitted: int, slept: float) -> float:
+        """Return the virtual time of a spout's turn, in which it slept that long."""
+        idle = IDLE_S if not emitted and not slept else 0.0
+        # The tasks of a spout sleep and idle concurrently.
+        own, pace = (slept + idle) / self._table.tasks[name], self._paces[name]
+        pace.turn(_Span(emitted, own), slept=slept > 0)
+        stated = self._plan.given.get(name, Given()).rate_per_s
+        if not stated and (slept > 0 or pace.sleeps > 1):
+            # Between its sleeps, it emits as fast as it can.
+            passed = own
+        else:
+            passed = emitted / (stated or self._plan.rate_per_s) if emitted else IDLE_S
+        self._clock.pass_s(max(0.0, passed - slept))
         return passed
 
     def _follow(self, name: str, task: int, emits: list[Emitted], spout: Spout | None) -> None:

@@ -21,9 +21,8 @@ class Recording:
     """A run: ``trees`` by spout, one for each tuple that it emitted, and ``ticks`` by bolt.
 
     CPU times are in ns: ``cost_ns`` by component, ``input_ns`` by component and the stream it reads,
-    ``tick_ns`` of ticks. ``elapsed_s`` is virtual time by spout, and ``slept_s`` the part of it that the
-    spout slept. ``failures`` counts failed calls. ``broken`` maps a component to the reason why it cannot be
-    run after all.
+    ``tick_ns`` of ticks. ``rate_per_s`` holds the spouts that sleep again and again. ``failures`` counts
+    failed calls. ``broken`` maps a component to the reason why it cannot be run after all.
     """
 
     trees: dict[str, list[Tree]] = field(default_factory=dict)
@@ -31,8 +30,7 @@ class Recording:
     cost_ns: dict[str, Tally] = field(default_factory=dict)
     input_ns: dict[tuple[str, str, str], Tally] = field(default_factory=dict)
     tick_ns: dict[str, Tally] = field(default_factory=dict)
-    elapsed_s: dict[str, float] = field(default_factory=dict)
-    slept_s: dict[str, float] = field(default_factory=dict)
+    rate_per_s: dict[str, float] = field(default_factory=dict)
     anchored: set[str] = field(default_factory=set)
     replays: set[str] = field(default_factory=set)
     failures: dict[str, Tally] = field(default_factory=dict)
