@@ -208,6 +208,29 @@ class T(Topology):
     assert ("s", "rate of all its executors") in assumptions(imported)
 
 
+def test_whatever_a_component_draws_is_the_same_in_every_run(tmp_path: Path) -> None:
+    source = """
+import random
+MODULE = random.random()
+
+class S(Spout):
+    outputs = ["module", "own", "next", "numpy"]
+
+    def initialize(self, conf, context):
+        self.own = random.random()
+
+    def next_tuple(self):
+        import numpy
+        self.emit([MODULE, self.own, random.random(), numpy.random.random()])
+
+class T(Topology):
+    s = S.spec()
+"""
+    project = one_file(source).write(tmp_path)
+    runs = [ready(import_topology(project, run_python=True)).calls for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
 def test_an_overlay_gives_rates_tasks_and_records_to_the_run(tmp_path: Path) -> None:
     project = PROJECTS["Java components before and after Python"].write(tmp_path)
     (tmp_path / "words.txt").write_text("the\ncow\nthe\n")

@@ -16,6 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from storm_lab.workloads.multilang import dsl
 from storm_lab.workloads.multilang.clock import VirtualClock
 from storm_lab.workloads.multilang.components import TicklessBatchingBolt
@@ -35,6 +37,8 @@ LARGEST_FILE = 1 << 30
 def run_plan(plan: Plan) -> dict[str, Any]:
     """Run the components of a plan; return the outcome."""
     _limit(plan)
+    # For what modules draw when they are imported.
+    _seed()
     install()
     clock = VirtualClock()
     clock.install()
@@ -77,6 +81,7 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
     tasks = {spec.name: given[spec.name].tasks or spec.par for spec in specs}
     tick_s = tick_of(plan.config)
     while True:
+        _seed()
         instances = Instances(plan, specs, loader, CallCollector(TaskTable(specs, tasks), Recording()))
         for spec in specs:
             if spec.name in broken or (spec.is_spout and given[spec.name].records is not None):
@@ -87,7 +92,6 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
             elif spec.tick_s is None:
                 own = float(made.secs_between_batches) if isinstance(made, TicklessBatchingBolt) else None
                 spec.tick_s = own or tick_s
-        _seed()
         running = _runnable(specs, broken)
         if not running:
             return {"broken": broken}
@@ -107,9 +111,7 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
 def _seed() -> None:
     """Seed random numbers, so that every run draws the same."""
     random.seed(1)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed(1)
+    np.random.seed(1)  # noqa: NPY002 - seeds the generator that components share
 
 
 def _runnable(specs: list[ComponentSpec], broken: dict[str, str]) -> list[ComponentSpec]:
