@@ -256,6 +256,34 @@ def test_ticks_emit_what_was_collected_between_them(tmp_path: Path) -> None:
     assert playable.figures["batch"].emits["default"].per_call == 0.0
 
 
+def test_integers_below_zero_are_hashed_as_longs(tmp_path: Path) -> None:
+    source = """
+class S(Spout):
+    outputs = ["n"]
+    n = 0
+    def next_tuple(self):
+        self.n -= 1
+        if self.n >= -20:
+            self.emit([self.n])
+
+class Where(Bolt):
+    outputs = ["task"]
+    def initialize(self, conf, context):
+        self.task = context["taskid"]
+    def process(self, tup):
+        self.emit([self.task])
+
+class T(Topology):
+    s = S.spec()
+    where = Where.spec(inputs={s: Grouping.fields("n")}, par=3)
+"""
+    playable = ready(import_topology(one_file(source).write(tmp_path), run_python=True))
+    # Storm makes Longs of them: the hash of -n is n - 1, and that of the list of it 31 + n - 1. Tasks are
+    # numbered by name: the acker has 1, the spout 2, and this bolt 3 to 5.
+    recorded = [call.emits[0].values[0] for call in playable.calls.bolts["where"]]
+    assert recorded == [3 + (30 + n) % 3 for n in range(1, 21)]
+
+
 def test_each_task_has_its_own_state(tmp_path: Path) -> None:
     text = """
 class S(Spout):

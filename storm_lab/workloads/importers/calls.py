@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from storm_lab.errors import UserError
-from storm_lab.model.javahash import JavaLong
 from storm_lab.workloads.importers.figures import Figures
+from storm_lab.workloads.multilang.json_value import as_java
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, SteadySpout, TupleFailedError, Values
 
 Input = tuple[str, str]
@@ -125,19 +125,6 @@ class RecordedBolt(Bolt):
 def _emit_all(call: RecordedCall, emit: Emit) -> None:
     for item in call.emits:
         emit(*map(as_java, item.values), stream=item.stream, size=item.size, task=item.task)
-
-
-def as_java(value: object) -> object:
-    """Return the Java value that Storm makes of a JSON value; every integer becomes a Long."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return JavaLong(value)
-    if isinstance(value, list | tuple):
-        return [as_java(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): as_java(item) for key, item in value.items()}
-    return value
 
 
 def recording_bytes(calls: RecordedCalls, given: Given) -> bytes:

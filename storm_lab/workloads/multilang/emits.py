@@ -12,6 +12,7 @@ from storm_lab.model.topology import ACKER
 from storm_lab.model.version import V2_8_8
 from storm_lab.workloads.grouping_key import fields_key
 from storm_lab.workloads.multilang.components import Component
+from storm_lab.workloads.multilang.json_value import as_java
 from storm_lab.workloads.multilang.plan import ComponentSpec, InputSpec
 from storm_lab.workloads.multilang.recording import Recording
 from storm_lab.workloads.size import payload_bytes
@@ -179,7 +180,7 @@ class TaskTable:
             names = self.outputs[item.component].get(item.stream, [])
             selected = [values[names.index(field)] for field in item.fields if field in names]
             try:
-                return [fields_key(selected or values[:1], V2_8_8) % count]
+                return [fields_key([*map(as_java, selected or values[:1])], V2_8_8) % count]
             except TypeError:
                 return [0]
         key = (item.component, item.stream, route.target)
