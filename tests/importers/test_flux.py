@@ -244,6 +244,22 @@ def test_properties_are_read_as_java_reads_them() -> None:
     }
 
 
+def test_variables_without_a_value_are_reported_as_written_in_the_file(tmp_path: Path) -> None:
+    text = """
+spouts:
+  - id: s
+    className: org.apache.storm.flux.wrappers.spouts.FluxShellSpout
+    constructorArgs: [["python3", "${script}"], ["${field}"]]
+    cpuLoad: ${cpu}
+bolts: [{id: b, className: demo.B}]
+streams: [{from: s, to: b, grouping: {type: FIELDS, args: ["${field}"]}}]
+"""
+    imported = import_text(tmp_path, text, run_python=True)
+    assert "cpuLoad of s: '${cpu}' is not a number" in unusable_text(imported)
+    assert "running s: python3 ${script}: no Python of this name" in unusable_text(imported)
+    assert ready(imported).topology.component("s").outputs == {"default": ("${field}",)}
+
+
 def test_an_include_is_reported_as_written_in_the_file(tmp_path: Path) -> None:
     text = "includes: [{file: '${ENV-FOLDER}/conf.yaml'}]\nspouts: [{id: s, className: demo.S}]\n"
     assert "the include ${ENV-FOLDER}/conf.yaml: it is not beside this file" in unusable_text(

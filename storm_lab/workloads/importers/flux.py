@@ -16,7 +16,7 @@ from storm_lab.workloads.importers.documents import ABSENT, Part, read_bounded, 
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
 from storm_lab.workloads.importers.flux_includes import Merged, check_references, merge_includes
 from storm_lab.workloads.importers.flux_shell import SHELL_CLASSES, ShellCommand, read_shell, run_flux
-from storm_lab.workloads.importers.flux_text import as_written, is_open, substituted
+from storm_lab.workloads.importers.flux_text import is_open, restored, substituted
 from storm_lab.workloads.importers.overlay import Wanted
 from storm_lab.workloads.importers.place import Notes
 from storm_lab.workloads.importers.scalars import a_text, amount, grouping_of, texts, whole
@@ -51,11 +51,11 @@ def read_flux(path: Path, wanted: Wanted, notes: Notes) -> Draft:
     def load(file: Path) -> Part:
         files.append(file.name)
         text = substituted(read_bounded(file), wanted.properties, wanted.environment, file.name, notes)
-        return yaml_part(text, file.name, notes)
+        return restored(yaml_part(text, file.name, notes))
 
     top = load(path)
     merged = merge_includes(top, path, load, notes)
-    name = as_written(a_text(merged.name) or "").strip() or path.stem
+    name = (a_text(merged.name) or "").strip() or path.stem
     draft = Draft(FORMAT, name, top.place, notes, files=files)
     commands: dict[str, ShellCommand] = {}
     for key, part in top.items():
@@ -72,11 +72,7 @@ def read_flux(path: Path, wanted: Wanted, notes: Notes) -> Draft:
         _stream(part, draft)
     if merged.config:
         place = next(iter(merged.config.values())).place
-        shown = {
-            key: Part(as_written(part.value), part.place) if isinstance(part.value, str) else part
-            for key, part in merged.config.items()
-        }
-        read_settings(Part(shown, replace(place, key="config")), draft)
+        read_settings(Part(merged.config, replace(place, key="config")), draft)
     _guess_version(merged, draft)
     if wanted.run_python:
         run_flux(commands, path, draft, wanted)
@@ -84,8 +80,8 @@ def read_flux(path: Path, wanted: Wanted, notes: Notes) -> Draft:
 
 
 def _refuse_source(source: Part, draft: Draft) -> None:
-    class_name = as_written(a_text(source.get("className")) or "?")
-    method = as_written(a_text(source.get("methodName")) or "getTopology")
+    class_name = a_text(source.get("className")) or "?"
+    method = a_text(source.get("methodName")) or "getTopology"
     draft.notes.missing(
         source.place,
         "topologySource",
@@ -96,7 +92,7 @@ def _refuse_source(source: Part, draft: Draft) -> None:
 
 def _component(part: Part, draft: Draft, commands: dict[str, ShellCommand], *, is_spout: bool) -> None:
     notes = draft.notes
-    name = as_written(a_text(part.get("id")) or "")
+    name = a_text(part.get("id")) or ""
     component = DraftComponent(name, is_spout, part.place)
     if not draft.add(component):
         return
@@ -146,14 +142,14 @@ def _own_settings(config: Part, component: DraftComponent, draft: Draft) -> None
 
 
 def _count(part: Part, name: str, key: str, draft: Draft) -> int | None:
-    if isinstance(part.value, str) and is_open(part.value):
-        draft.notes.assume(name, key, "1", f"{as_written(part.value)} has no value; give its property")
+    if is_open(part):
+        draft.notes.assume(name, key, "1", f"{part.value} has no value; give its property")
         return None
     return whole(part, draft.notes, f"{key} of {name}", least=1)
 
 
 def _stream(part: Part, draft: Draft) -> None:
-    source, target = (as_written(a_text(part.get(key)) or "") for key in ("from", "to"))
+    source, target = (a_text(part.get(key)) or "" for key in ("from", "to"))
     notes = draft.notes
     if not source or not target:
         notes.missing(part.place, "a stream", "it needs both from and to")
@@ -171,9 +167,9 @@ def _stream(part: Part, draft: Draft) -> None:
         DraftInput(
             source=source,
             place=place,
-            stream=as_written(a_text(how.get("streamId")) or DEFAULT_STREAM),
+            stream=a_text(how.get("streamId")) or DEFAULT_STREAM,
             grouping=grouping,
-            fields=tuple(map(as_written, texts(how.get("args")))) if keyed else (),
+            fields=texts(how.get("args")) if keyed else (),
         )
     )
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from storm_lab.errors import UserError
 from storm_lab.workloads.importers.documents import ABSENT, Part
-from storm_lab.workloads.importers.flux_text import as_written
 from storm_lab.workloads.importers.place import Notes
 from storm_lab.workloads.importers.scalars import a_text, flag, texts
 
@@ -55,7 +54,7 @@ def _included(entry: Part, path: Path, load: Callable[[Path], Part], notes: Note
     if not name:
         notes.cannot_use(entry.place, "an include", "it does not name a file")
         return None
-    file, what = _find(name, path), f"the include {as_written(name)}"
+    file, what = _find(name, path), f"the include {name}"
     if file is not None and file.resolve() == path.resolve():
         notes.cannot_use(entry.place, what, "it is this file itself")
         return None
@@ -110,7 +109,7 @@ def _add(part: Part, merged: Merged, notes: Notes, *, override: bool) -> None:
                 known[identity] = item
     merged.streams += _list(part, "streams", notes)
     for hook in _list(part, "workerHooks", notes):
-        hook_name = as_written(a_text(hook.get("className")) or a_text(hook.get("id")) or "?")
+        hook_name = a_text(hook.get("className")) or a_text(hook.get("id")) or "?"
         notes.cannot_use(hook.place, f"the worker hook {hook_name}", "code of hooks is not run")
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from storm_lab.errors import UserError
-from storm_lab.workloads.importers.documents import LARGEST_FILE
+from storm_lab.workloads.importers.documents import LARGEST_FILE, Part
 from storm_lab.workloads.importers.place import Notes, Place
 
-_COMMENT_OR_VARIABLE = re.compile(r"^[^\S\n]*#.*|\$\{([^{}\n]{1,200})\}", re.MULTILINE)
+_VARIABLE = re.compile(r"\$\{([^{}\n]{1,200})\}")
+_COMMENT_OR_VARIABLE = re.compile(rf"^[^\S\n]*#.*|{_VARIABLE.pattern}", re.MULTILINE)
 _ELEMENT = re.compile(r"(.+)\[(\d{1,6})\]")
 _OPEN, _CLOSE = "\ue000", "\ue001"
 """Stand for the braces of a variable without a value; YAML would read braces as a mapping."""
@@ -45,14 +48,24 @@ def substituted(
     return grown
 
 
-def as_written(text: str) -> str:
-    """Return a value with its unresolved variables as they were in the file."""
+def restored(part: Part) -> Part:
+    """Return a part with its variables without a value as they are in the file."""
+    if isinstance(part.value, Mapping):
+        value: Any = {_as_written(key): restored(item) for key, item in part.value.items()}
+    elif isinstance(part.value, list):
+        value = [restored(item) for item in part.value]
+    else:
+        value = _as_written(part.value) if isinstance(part.value, str) else part.value
+    return Part(value, replace(part.place, key=_as_written(part.place.key)))
+
+
+def _as_written(text: str) -> str:
     return text.replace(_OPEN, "${").replace(_CLOSE, "}")
 
 
-def is_open(text: str) -> bool:
-    """Whether a value contains an unresolved variable."""
-    return _OPEN in text
+def is_open(part: Part) -> bool:
+    """Whether a part is a text with a variable that has no value."""
+    return isinstance(part.value, str) and _VARIABLE.search(part.value) is not None
 
 
 def _element(name: str, properties: Mapping[str, str]) -> str | None:
