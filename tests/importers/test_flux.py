@@ -244,6 +244,16 @@ def test_properties_are_read_as_java_reads_them() -> None:
     }
 
 
+def test_properties_may_have_any_character(tmp_path: Path) -> None:
+    text = "name = \\ud83d\\ude00\nhalf = \\ud83d.\nseparated = a\u2028b\x85c\r\nlast = d\r"
+    properties = read_properties(text)
+    assert properties == {"name": "\U0001f600", "half": "\ufffd.", "separated": "a\u2028b\x85c", "last": "d"}
+    (tmp_path / "dev.properties").write_text(text, encoding="utf-8")
+    (tmp_path / "topology.yaml").write_text(VARIABLES, encoding="utf-8")
+    imported = import_topology(tmp_path / "topology.yaml", tmp_path / "dev.properties")
+    assert ready(imported).topology.id == "\U0001f600"
+
+
 def test_variables_without_a_value_are_reported_as_written_in_the_file(tmp_path: Path) -> None:
     text = """
 spouts:

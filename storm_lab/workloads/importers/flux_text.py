@@ -20,6 +20,8 @@ _COMMENT_OR_VARIABLE = re.compile(rf"^[^\S\n]*#.*|{_VARIABLE.pattern}", re.MULTI
 _ELEMENT = re.compile(r"(.+)\[(\d{1,6})\]")
 _OPEN, _CLOSE = "\ue000", "\ue001"
 """Stand for the braces of a variable without a value; YAML would read braces as a mapping."""
+_LINE_END = re.compile(r"\r\n|[\r\n]")
+"""Ends of lines in Java, which are fewer than those of `str.splitlines`."""
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -90,7 +92,7 @@ def read_properties(text: str) -> dict[str, str]:
 def _logical_lines(text: str) -> list[str]:
     lines: list[str] = []
     pending = ""
-    for raw in text.splitlines():
+    for raw in _LINE_END.split(text):
         line = raw.lstrip()
         if not pending and (not line or line[0] in "#!"):
             continue
@@ -111,4 +113,6 @@ def _unescaped(text: str) -> str:
             return chr(int(match[1], 16))
         return _ESCAPES.get(match[2], match[2])
 
-    return re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", plain, text, flags=re.DOTALL).rstrip("\n")
+    units = re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", plain, text, flags=re.DOTALL).rstrip("\n")
+    # A character beyond 16 bits is escaped as two of Java's; half of one is replaced.
+    return units.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
