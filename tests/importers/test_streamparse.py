@@ -515,3 +515,52 @@ def test_an_unstated_version_and_number_of_workers_are_reported(tmp_path: Path) 
     imported = import_topology(tmp_path, overlay=given)
     assert not {"Storm's version", "number of workers"} & {item.what for item in imported.assumed}
     assert str(ready(imported).version) == "1.2.4"
+
+
+DECLARED = """
+{imports}
+class S(Spout):
+    outputs = {outputs}
+    def next_tuple(self):
+        self.emit([1])
+
+class T(Topology):
+    s = S.spec({given})
+    {more}
+"""
+
+
+@pytest.mark.parametrize("run_python", [False, True])
+@pytest.mark.parametrize(
+    ("outputs", "given", "fault"),
+    [
+        ("5", "", "s: outputs must be a list, not 5: left out"),
+        (
+            "[Stream(fields='n')]",
+            "",
+            "s: fields of stream 'default' must be a list, not the text 'n': read as",
+        ),
+        ("[Stream(fields=5)]", "", "s: fields of stream 'default' must be a list, not 5: left out"),
+        ("[Stream(['n'], name=['x'])]", "", "s: the name of a stream must be a text, not ['x']: left out"),
+        ("['n']", "name=['x']", "['x']"),
+        ("['n']", "is_spout=True", ""),
+    ],
+)
+def test_declarations_of_another_type_are_reported(
+    tmp_path: Path, run_python: bool, outputs: str, given: str, fault: str
+) -> None:
+    source = DECLARED.format(imports="", outputs=outputs, given=given, more="")
+    imported = import_topology(one_file(source).write(tmp_path), run_python=run_python)
+    assert fault in unusable_text(imported)
+    assert ready(imported).topology.components[0].id == "s"
+
+
+@pytest.mark.parametrize("outputs", ["FIELDS", "list(FIELDS)", "[name for name in FIELDS]"])
+def test_fields_of_a_module_that_is_not_installed_are_reported(tmp_path: Path, outputs: str) -> None:
+    more = "b = Bolt.spec(inputs={s: Grouping.fields('n')})"
+    imports = "from absent_schema import FIELDS"
+    source = DECLARED.format(imports=imports, outputs=outputs, given="", more=more)
+    imported = import_topology(one_file(source).write(tmp_path), run_python=True, python_seconds=5)
+    assert "absent_schema" in unusable_text(imported)
+    assert "it was ended" not in unusable_text(imported)
+    assert ready(imported).topology.component("s").outputs == {"default": ("n",)}

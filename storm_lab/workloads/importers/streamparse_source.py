@@ -125,6 +125,8 @@ class _Reader:
         for key in [key for key, value in given.items() if _has_unknown(value)]:
             self._notes.cannot_use(place, f"{key} of {name}", "it is computed, and reading does not compute")
             del given[key]
+        if not isinstance(given.get("name"), str | None):
+            self._notes.cannot_use(place, f"the name {given.pop('name')!r} of {name}", "it must be a text")
         foreign = getattr(dsl, owner.rpartition(".")[2], None)
         if isinstance(foreign, type) and issubclass(foreign, dsl.JavaBolt):
             spec = foreign.spec(**given)
@@ -140,7 +142,8 @@ class _Reader:
         is_spout = known.is_spout if known.is_spout is not None else "inputs" not in given
         attributes = {key: value for key, value in known.attributes.items() if not _has_unknown(value)}
         cls = type(owner.rpartition(".")[2], (), attributes)
-        spec = dsl.Spec(cls, is_spout=is_spout, **given)
+        stated = {key: value for key, value in given.items() if key in ("name", "inputs", "par", "config")}
+        spec = dsl.Spec(cls, is_spout=is_spout, **stated)
         spec.outputs_known = known.found and not _has_unknown(known.attributes.get("outputs"))
         if known.found and not spec.outputs_known:
             why = "they are computed, and reading does not compute: known is what bolts read of them"

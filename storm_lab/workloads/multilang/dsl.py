@@ -18,7 +18,7 @@ class Stream:
     """An output stream with its fields."""
 
     fields: Any = None
-    name: str = DEFAULT_STREAM
+    name: Any = DEFAULT_STREAM
     direct: bool = False
 
 
@@ -74,6 +74,8 @@ class Spec:
         self.cls = cls
         self.is_spout = is_spout
         self.name: str | None = given.get("name")
+        if not isinstance(self.name, str | None):
+            raise TypeError(f"the name of a component must be a text, not {self.name!r}")
         self.par: Any = stated("par", 1)
         self.config: Any = stated("config", {})
         self.outputs: Any = stated("outputs")
@@ -152,7 +154,7 @@ def _component(name: str, spec: Spec, faults: list[str]) -> ComponentSpec:
         config={str(key): value for key, value in config.items()},
         code={} if spec.java else {"module": spec.cls.__module__, "class": spec.cls.__qualname__},
         java=spec.java,
-        outputs_known=spec.outputs_known,
+        outputs_known=spec.outputs_known and isinstance(spec.outputs, str | list | tuple | set | None),
         line=spec.line,
         tick_s=tick_of(config),
     )
@@ -160,15 +162,28 @@ def _component(name: str, spec: Spec, faults: list[str]) -> ComponentSpec:
 
 def _outputs(name: str, given: Any, faults: list[str]) -> dict[str, list[str]]:
     streams: dict[str, list[str]] = {}
-    if isinstance(given, str):
-        faults.append(f"{name}: outputs must be a list, not the text {given!r}: read as one field")
-        given = [given]
-    for item in given or ():
-        if isinstance(item, Stream):
-            streams[item.name] = list(map(str, item.fields or ()))
-        else:
+    for item in _members(f"{name}: outputs", given, faults):
+        if not isinstance(item, Stream):
             streams.setdefault(DEFAULT_STREAM, []).append(str(item))
+        elif isinstance(item.name, str):
+            fields = _members(f"{name}: fields of stream {item.name!r}", item.fields, faults)
+            streams[item.name] = list(map(str, fields))
+        else:
+            faults.append(f"{name}: the name of a stream must be a text, not {item.name!r}: left out")
     return streams
+
+
+def _members(what: str, given: Any, faults: list[str]) -> list[Any]:
+    """Return the members of a list; a text counts as one member, and any other value as none."""
+    if given is None:
+        return []
+    if isinstance(given, str):
+        faults.append(f"{what} must be a list, not the text {given!r}: read as one field")
+        return [given]
+    if not isinstance(given, list | tuple | set):
+        faults.append(f"{what} must be a list, not {given!r}: left out")
+        return []
+    return list(given)
 
 
 def _inputs(name: str, given: Any, faults: list[str]) -> list[InputSpec]:
@@ -188,7 +203,7 @@ def _inputs(name: str, given: Any, faults: list[str]) -> list[InputSpec]:
             faults.append(f"{name}: an input must be a component or its stream, not a {kind}: left out")
             continue
         if grouping is None:
-            outputs = (owner.outputs or ()) if isinstance(owner, Spec) else ()
+            outputs = _members("", owner.outputs, []) if isinstance(owner, Spec) else []
             direct = [item.name for item in outputs if isinstance(item, Stream) and item.direct]
             grouping = Grouping.DIRECT if stream.streamId in direct else Grouping.SHUFFLE
         if not isinstance(grouping, GroupingSpec):

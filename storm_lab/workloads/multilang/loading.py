@@ -187,6 +187,13 @@ class Absent:
     def __getitem__(self, key: Any) -> Any:
         return self()
 
+    def __iter__(self) -> NoReturn:
+        # Without this, Python would ask for one item after the other, without end.
+        self._miss()
+
+    def __repr__(self) -> str:
+        return f"{self._name}, which is not installed here"
+
     def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
         return (type("AbsentBase", (), {"__init__": self._miss}),)
 
