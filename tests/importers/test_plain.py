@@ -289,6 +289,11 @@ def test_a_failed_call_fails_its_tuple() -> None:
         ('{"storm_lab": "recording/1", "given": {"s": 3}}', "damaged"),
         ('{"storm_lab": "recording/1", "given": {"who": [[1]]}}', "the topology does not have"),
         ('{"storm_lab": "recording/1", "given": {}, "spouts": {"s": [1]}, "bolts": {}}', "damaged"),
+        ('{"storm_lab": "recording/1", "given": {}, "spouts": {"s": [[[], [], 0]]}}', "damaged"),
+        (
+            '{"storm_lab": "recording/1", "given": {}, "spouts": {"s": [[[["a", [], 1e999, 0]], null, 0]]}}',
+            "damaged",
+        ),
     ],
 )
 def test_a_damaged_recording_is_refused(tmp_path: Path, content: str, says: str) -> None:

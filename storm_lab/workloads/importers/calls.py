@@ -163,13 +163,16 @@ def read_recording(path: Path) -> tuple[RecordedCalls, Given]:
             bolts={str(k): tuple(call_of(*row) for row in rows) for k, rows in content["bolts"].items()},
             ticks={str(k): call_of(*row) for k, row in content["ticks"].items()},
         )
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, LookupError, OverflowError, AttributeError, RecursionError):
         raise refusal("is damaged") from None
     return calls, given
 
 
 def call_of(emits: Any, source: Any, failed: Any) -> RecordedCall:
-    """Return a call from JSON (emits: stream, values, size, task); `TypeError` or `ValueError` if invalid."""
+    """Return a call from JSON (emits: stream, values, size, task).
+
+    Raises `TypeError`, `ValueError`, `LookupError` or `OverflowError` if it is invalid.
+    """
     return RecordedCall(
         emits=tuple(
             RecordedEmit(str(stream), tuple(values), int(size), None if task is None else int(task))
