@@ -68,6 +68,11 @@ def test_deep_nesting_is_refused_before_anything_is_built(deep: int) -> None:
         json_part("[" * deep + "]" * deep, "x.json")
 
 
+def test_json_with_a_number_of_too_many_digits_is_refused_as_such() -> None:
+    with pytest.raises(UserError, match="a number of more than 4300 digits"):
+        json_part("9" * 5000, "x.json")
+
+
 def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "MOST_PARTS", 1000)
     read("[" + "1," * 900 + "]")

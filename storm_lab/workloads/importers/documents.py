@@ -8,6 +8,7 @@ classes are noted and otherwise ignored.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,8 +126,12 @@ def json_part(text: str, file: str) -> Part:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         raise UserError(f"is not JSON: {error.msg} (line {error.lineno})", field="file", value=file) from None
-    except (RecursionError, ValueError):
+    except RecursionError:
         raise _too_deep(file) from None
+    except ValueError:
+        # Python's limit, which stops conversions that would take very long.
+        message = f"has a number of more than {sys.get_int_max_str_digits()} digits"
+        raise UserError(message, field="file", value=file, remedy="correct it") from None
     return part_of(value, file)
 
 
