@@ -564,3 +564,19 @@ def test_fields_of_a_module_that_is_not_installed_are_reported(tmp_path: Path, o
     assert "absent_schema" in unusable_text(imported)
     assert "it was ended" not in unusable_text(imported)
     assert ready(imported).topology.component("s").outputs == {"default": ("n",)}
+
+
+def test_clojure_texts_may_have_several_lines(tmp_path: Path) -> None:
+    text = """
+(defn wc
+  "Counts words :-(
+   and lines; \\"quoted\\" words too"
+  [options]
+  (def open \\()
+  [{"s" (python-spout-spec options "a.S" ["word"])}
+   {"b" (python-bolt-spec options {"s" ["word"]} "a.B" [] :p 2)}])
+"""
+    file = tmp_path / "wc.clj"
+    file.write_text(text, encoding="utf-8")
+    topology = ready(import_topology(file)).topology
+    assert {c.id: c.executors for c in topology.components} == {"s": 1, "b": 2}

@@ -19,8 +19,15 @@ _BOLTS = ("python-bolt-spec", "shell-bolt-spec", "bolt-spec", "clojure-bolt-spec
 _GROUPINGS = ("shuffle", "all", "global", "none", "direct", "local-or-shuffle")
 _MOST_TOKENS = 100_000
 _DEEPEST = 64
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|;.*|[()\[\]{}]|#\{|\'|[^\s,()\[\]{}"\';]+')
-"""A text, a comment, a bracket, a quote, or a word."""
+_TOKEN = re.compile(
+    r""" "(?:[^"\\]|\\.)*"     # a text, which may have several lines
+    | ;[^\n]*                 # a comment
+    | \\(?:\w+|.)             # a character
+    | \#?\{ | [()\[\]}] | '   # a bracket, or a quote
+    | [^\s,()\[\]{}"';]+      # a word
+    """,
+    re.DOTALL | re.VERBOSE,
+)
 _CLOSERS = {"(": ")", "[": "]", "{": "}", "#{": "}"}
 
 
@@ -178,27 +185,25 @@ def _parse_forms(text: str) -> list[Form | Atom]:
     """Return the top-level forms; `_NotClojureError` if brackets do not match, or it is too long or deep."""
     top = Form("top", 1)
     stack = [top]
-    count = 0
-    for number, line in enumerate(text.split("\n"), start=1):
-        for match in _TOKEN.finditer(line):
-            token = match[0]
-            if token.startswith(";"):
-                break
-            count += 1
-            if count > _MOST_TOKENS or len(stack) > _DEEPEST:
-                raise _NotClojureError(f"line {number}: there is too much of it")
-            if token in _CLOSERS:
-                form = Form(token, number)
-                stack[-1].items.append(form)
-                stack.append(form)
-            elif token in (")", "]", "}"):
-                if len(stack) == 1 or _CLOSERS[stack[-1].kind] != token:
-                    raise _NotClojureError(f"line {number}: a {token} without its beginning")
-                stack.pop()
-            elif token.startswith('"'):
-                stack[-1].items.append(Atom(re.sub(r"\\(.)", r"\1", token[1:-1]), number, is_text=True))
-            elif token != "'":
-                stack[-1].items.append(Atom(token, number))
+    line, end = 1, 0
+    for count, match in enumerate(_TOKEN.finditer(text), start=1):
+        line += text.count("\n", end, match.start())
+        end, token = match.start(), match[0]
+        if count > _MOST_TOKENS or len(stack) > _DEEPEST:
+            raise _NotClojureError(f"line {line}: there is too much of it")
+        if token in _CLOSERS:
+            form = Form(token, line)
+            stack[-1].items.append(form)
+            stack.append(form)
+        elif token in (")", "]", "}"):
+            if len(stack) == 1 or _CLOSERS[stack[-1].kind] != token:
+                raise _NotClojureError(f"line {line}: a {token} without its beginning")
+            stack.pop()
+        elif token.startswith('"'):
+            unescaped = re.sub(r"\\(.)", r"\1", token[1:-1], flags=re.DOTALL)
+            stack[-1].items.append(Atom(unescaped, line, is_text=True))
+        elif token != "'" and not token.startswith(";"):
+            stack[-1].items.append(Atom(token, line))
     if len(stack) > 1:
         raise _NotClojureError(f"line {stack[-1].line}: a {stack[-1].kind} without its end")
     return top.items
