@@ -274,6 +274,19 @@ def test_recorded_calls_are_exported_beside_the_topology_and_read_back(tmp_path:
     assert (tmp_path / "again.recording.json.gz").read_bytes() == files[1].read_bytes()
 
 
+def test_recorded_calls_take_costs_drawn_from_the_figures(tmp_path: Path) -> None:
+    export_topology(recorded(), tmp_path / "r.yaml")
+    costs = (
+        "components: {s: {cost_us: {mean: 10, min: 50}}, t: {cost_us: {mean: 900, stddev: 200, min: 880}}}"
+    )
+    overlay = overlay_of(tmp_path, costs)
+    trace = ready(import_topology(tmp_path / "r.yaml", overlay=overlay)).trace()
+    assert list(trace.records["cpu_ns"][trace.sources["s"]]) == [50_000] * 4
+    executed = trace.records["cpu_ns"][trace.emissions["first_record"]]
+    assert len(set(executed)) > 1
+    assert min(executed) >= 880_000
+
+
 def test_a_failed_call_fails_its_tuple() -> None:
     trace = recorded().trace()
     bolt = trace.records[trace.emissions["first_record"]]

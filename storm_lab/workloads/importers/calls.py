@@ -14,15 +14,16 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from storm_lab.errors import UserError
+from storm_lab.workloads.importers.figure_code import Costs
 from storm_lab.workloads.importers.figures import Figures
 from storm_lab.workloads.multilang.json_value import as_java
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, SteadySpout, TupleFailedError, Values
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, TupleFailedError, Values
 
 Input = tuple[str, str]
 """Component and stream that a tuple came from."""
@@ -64,20 +65,24 @@ class RecordedCalls:
 
     def code(self, figures: Mapping[str, Figures]) -> dict[str, Spout | Bolt]:
         """Return user code that replays the calls, at the costs of ``figures``."""
-        spouts = {name: RecordedSpout(calls, figures[name]) for name, calls in self.spouts.items()}
+        spouts = {name: RecordedSpout(name, calls, figures[name]) for name, calls in self.spouts.items()}
         bolts = {
-            name: RecordedBolt(name, iter(calls), figures[name], self.ticks.get(name))
+            name: RecordedBolt(name, calls, figures[name], self.ticks.get(name))
             for name, calls in self.bolts.items()
         }
         return {**spouts, **bolts}
 
 
-class RecordedSpout(SteadySpout):
+class RecordedSpout(Spout):
     """A spout that emits what its own code emitted; its records are the calls."""
 
-    def __init__(self, calls: Iterable[RecordedCall], figures: Figures) -> None:
-        cost = Cost(figures.cost_us.mean, figures.server, figures.server_us)
-        super().__init__(cost, ((call,) for call in calls))
+    def __init__(self, name: str, calls: Iterable[RecordedCall], figures: Figures) -> None:
+        self._calls = calls
+        self._costs = Costs(name, figures)
+
+    def records(self) -> Iterable[tuple[object, ...]]:
+        """Return the calls, in order."""
+        return ((call,) for call in self._calls)
 
     def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:
         """Emit what the recorded call emitted."""
@@ -85,41 +90,45 @@ class RecordedSpout(SteadySpout):
         assert isinstance(call, RecordedCall)
         _emit_all(call, emit)
 
+    def cost(self, record: tuple[object, ...]) -> Cost:
+        """Draw from the stated cost."""
+        return self._costs.of_call()
 
-@dataclass(eq=False)
+
 class RecordedBolt(Bolt):
     """A bolt that emits what its own code emitted, call by call."""
 
-    name: str
-    calls: Iterator[RecordedCall]
-    figures: Figures
-    recorded_tick: RecordedCall | None
+    def __init__(
+        self, name: str, calls: Iterable[RecordedCall], figures: Figures, tick: RecordedCall | None
+    ) -> None:
+        self._name = name
+        self._calls = iter(calls)
+        self._tick = tick
+        self._costs = Costs(name, figures)
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Emit what the recorded call emitted, or fail as it did."""
-        call = next(self.calls, None)
+        call = next(self._calls, None)
         if call is None or call.source != (values.source, values.stream):
             message = "the calls of this component were recorded in another topology"
             remedy = "run the Python again with the topology as it is now"
-            raise UserError(message, field=self.name, remedy=remedy)
+            raise UserError(message, field=self._name, remedy=remedy)
         if call.failed:
             raise TupleFailedError
         _emit_all(call, emit)
 
     def cost(self, values: Values) -> Cost:
-        """Return the stated cost of tuples of this component and stream."""
-        figures = self.figures
-        cost = figures.input_cost_us.get((values.source, values.stream), figures.cost_us)
-        return Cost(cost.mean, figures.server, figures.server_us)
+        """Draw from the stated cost of tuples of this component and stream."""
+        return self._costs.of_call(values)
 
     def tick(self, emit: Emit) -> None:
         """Emit what the recorded tick emitted."""
-        if self.recorded_tick is not None:
-            _emit_all(self.recorded_tick, emit)
+        if self._tick is not None:
+            _emit_all(self._tick, emit)
 
     def tick_cost(self) -> Cost:
         """Return the stated cost of a tick."""
-        return Cost(self.figures.tick_cost_us)
+        return self._costs.of_tick()
 
 
 def _emit_all(call: RecordedCall, emit: Emit) -> None:

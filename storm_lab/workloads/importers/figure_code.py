@@ -46,8 +46,7 @@ class StatedSpout(Spout):
         self._given = given
         self._stream = next(iter(component.outputs), "")
         self._emitter = _Emitter(component, figures, direct, without=self._stream if given else None)
-        self._cost = _costs(component.id, figures.cost_us)
-        self._figures = figures
+        self._costs = Costs(component.id, figures)
 
     def records(self) -> Iterable[Record]:
         """Return the given records, or a number for each call."""
@@ -61,7 +60,7 @@ class StatedSpout(Spout):
 
     def cost(self, record: Record) -> Cost:
         """Draw from the stated cost."""
-        return Cost(self._cost(), self._figures.server, self._figures.server_us)
+        return self._costs.of_call()
 
 
 class StatedBolt(Bolt):
@@ -69,12 +68,8 @@ class StatedBolt(Bolt):
 
     def __init__(self, component: Component, figures: Figures, *, direct: Mapping[str, int] = {}) -> None:
         self._emitter = _Emitter(component, figures, direct)
-        self._figures = figures
-        self._cost = _costs(component.id, figures.cost_us)
-        self._by_input = {
-            source: _costs(f"{component.id}.{source[0]}.{source[1]}", spread)
-            for source, spread in figures.input_cost_us.items()
-        }
+        self._tick_emits = figures.tick_emits
+        self._costs = Costs(component.id, figures)
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Emit what is due."""
@@ -82,17 +77,39 @@ class StatedBolt(Bolt):
 
     def cost(self, values: Values) -> Cost:
         """Draw from the stated cost of tuples of this component and stream."""
-        draw = self._by_input.get((values.source, values.stream), self._cost)
-        return Cost(draw(), self._figures.server, self._figures.server_us)
+        return self._costs.of_call(values)
 
     def tick(self, emit: Emit) -> None:
         """Emit the stated number of tuples on each stream."""
-        for stream, tuples in self._figures.tick_emits.items():
+        for stream, tuples in self._tick_emits.items():
             for _ in range(round(tuples)):
                 self._emitter.emit_one(stream, emit)
 
     def tick_cost(self) -> Cost:
         """Return the stated cost of a tick."""
+        return self._costs.of_tick()
+
+
+class Costs:
+    """Draws the stated costs of a component's calls."""
+
+    def __init__(self, name: str, figures: Figures) -> None:
+        self._figures = figures
+        self._usual = _draws(name, figures.cost_us)
+        self._by_input = {
+            source: _draws(f"{name}.{source[0]}.{source[1]}", spread)
+            for source, spread in figures.input_cost_us.items()
+        }
+
+    def of_call(self, values: Values | None = None) -> Cost:
+        """Draw the cost of a spout's call, or of executing ``values``."""
+        draw = self._usual
+        if values is not None:
+            draw = self._by_input.get((values.source, values.stream), draw)
+        return Cost(draw(), self._figures.server, self._figures.server_us)
+
+    def of_tick(self) -> Cost:
+        """Return the cost of a tick."""
         return Cost(self._figures.tick_cost_us)
 
 
@@ -144,7 +161,7 @@ def _value(component: str, stream: str, field: str, emits: Emits) -> Callable[[]
     return lambda: names[min(len(names) - 1, int(abs(_normal(draw)) * scale))]
 
 
-def _costs(name: str, spread: Spread) -> Callable[[], float]:
+def _draws(name: str, spread: Spread) -> Callable[[], float]:
     if spread.stddev == 0:
         constant = min(max(spread.mean, spread.low), spread.high)
         return lambda: constant
