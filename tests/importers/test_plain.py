@@ -240,6 +240,17 @@ def test_a_record_of_another_length_is_reported_by_its_number(tmp_path: Path) ->
     assert "record 2 of s: it has 1 values where the fields are: word, value0" in unusable_text(imported)
 
 
+def test_records_without_a_field_of_the_spout_are_reported(tmp_path: Path) -> None:
+    text = RECORDS.replace("FILE", "w.jsonl, emits: {default: {fields: [word]}}")
+    (tmp_path / "w.jsonl").write_text('{"Word": "a"}\n{"WORD": "b"}\n')
+    imported = import_text(tmp_path, text)
+    assert "the records of s: none has the field 'word'; they have: Word, WORD" in unusable_text(imported)
+    assert imported.playable is None
+    # A record may lack a field that others have.
+    (tmp_path / "w.jsonl").write_text('{"Word": "a"}\n{"word": "b"}\n')
+    assert ready(import_text(tmp_path, text)).given["s"] == ((None,), ("b",))
+
+
 def recorded() -> Playable:
     """Return a topology whose code was run."""
     place, notes = Place("x"), Notes()

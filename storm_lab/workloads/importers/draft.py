@@ -184,6 +184,12 @@ class Draft:
             named = [name for name in fields if name != UNNAMED]
             extra = [f"value{n}" for n in range(len(rows[0]) - len(named))]
             fields = stream.fields = (*named, *extra) if extra else fields
+        keys = {str(key): None for row in rows if isinstance(row, dict) for key in row}
+        lacking = [name for name in fields if isinstance(rows[0], dict) and name not in keys]
+        if lacking:
+            why = f"none has the field {lacking[0]!r}; they have: {', '.join(list(keys)[:12])}"
+            self.notes.missing(component.place, f"the records of {component.id}", why)
+            return
         given = []
         for number, row in enumerate(rows, start=1):
             values = tuple(row.get(name) for name in fields) if isinstance(row, dict) else tuple(row)
