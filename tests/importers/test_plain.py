@@ -1,6 +1,7 @@
 """storm_lab's own YAML: strict, with a schema, and read back as it was written."""
 
 import gzip
+import json
 import math
 from pathlib import Path
 
@@ -296,6 +297,18 @@ def test_recorded_calls_take_costs_drawn_from_the_figures(tmp_path: Path) -> Non
     executed = trace.records["cpu_ns"][trace.emissions["first_record"]]
     assert len(set(executed)) > 1
     assert min(executed) >= 880_000
+
+
+def test_ticks_that_were_not_recorded_emit_nothing_and_are_reported(tmp_path: Path) -> None:
+    export_topology(recorded(), tmp_path / "r.yaml")
+    overlay = overlay_of(tmp_path, "components: {t: {tick: {every_s: 5}}}")
+    assert not import_topology(tmp_path / "r.yaml", overlay=overlay).assumed
+    text = (tmp_path / "r.recording.json.gz").read_bytes()
+    content = json.loads(gzip.decompress(text)) | {"ticks": {}}
+    (tmp_path / "r.recording.json.gz").write_bytes(gzip.compress(json.dumps(content).encode()))
+    imported = import_topology(tmp_path / "r.yaml", overlay=overlay)
+    assert ("t", "tick tuples") in assumptions(imported)
+    assert ready(imported).topology.component("t").tick_seconds == 5
 
 
 def test_a_failed_call_fails_its_tuple() -> None:

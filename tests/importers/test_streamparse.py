@@ -256,6 +256,39 @@ def test_ticks_emit_what_was_collected_between_them(tmp_path: Path) -> None:
     assert playable.figures["batch"].emits["default"].per_call == 0.0
 
 
+BATCHES = """
+class S(Spout):
+    outputs = ["n"]
+    def next_tuple(self):
+        self.emit([1])
+
+class Batch(KIND):
+    outputs = ["size"]
+    secs_between_batches = 1
+    ticks_between_batches = 2
+    def process_batch(self, key, tups):
+        self.emit([len(tups)])
+
+class T(Topology):
+    s = S.spec()
+    batch = Batch.spec(inputs=[s])
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "overlay"), [("TicklessBatchingBolt", ""), ("BatchingBolt", "{batch: {tick: {every_s: 0.5}}}")]
+)
+def test_batches_are_those_of_a_timer_or_of_the_ticks_of_an_overlay(
+    tmp_path: Path, kind: str, overlay: str
+) -> None:
+    project = one_file(BATCHES.replace("KIND", kind)).write(tmp_path)
+    figures = overlay_of(tmp_path, f"components: {overlay}") if overlay else None
+    playable = ready(import_topology(project, run_python=True, overlay=figures))
+    # A batch a second, at every second tick of the overlay's, of 100 records per second.
+    assert playable.topology.component("batch").tick_seconds == pytest.approx(1.0, rel=0.1)
+    assert playable.calls.ticks["batch"].emits[0].values[0] == pytest.approx(100, abs=2)
+
+
 def test_integers_below_zero_are_hashed_as_longs(tmp_path: Path) -> None:
     source = """
 class S(Spout):

@@ -215,7 +215,9 @@ def _figures(component: DraftComponent, draft: Draft, defaults: Defaults) -> Fig
         if len(by_input) < max(1, len(component.inputs)):
             notes.assume(name, "cost of a call", f"{defaults.cost_us:g} us", "a default; give cost_us")
     recorded = name in draft.calls.components
-    if component.tick_s is not None and component.tick_cost_us is None and not recorded:
+    if component.tick_s is not None and recorded and name not in draft.calls.ticks:
+        notes.assume(name, "tick tuples", "emit nothing", "its code was run without them; run it again")
+    elif component.tick_s is not None and component.tick_cost_us is None and not recorded:
         notes.assume(name, "cost of a tick tuple", f"{cost.mean:g} us, and it emits nothing", "give tick")
     return Figures(
         cost_us=cost,

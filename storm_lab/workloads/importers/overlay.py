@@ -77,7 +77,11 @@ class Overlay:
             if not component.is_spout:
                 check_bolt(self.part, name, entry, "is a bolt")
             check_tasks(self.part, name, entry)
+            tick_s = component.tick_s
             put_figures(component, entry, factor, self.folder, inside=False)
+            if draft.measured_here and name in draft.calls.ticks:
+                # It was run with this period, of which only the ticks that emit may have been kept.
+                component.tick_s = tick_s
             if "cost_us" in entry:
                 # This cost holds for every call, so it replaces what an importer found for single inputs.
                 for item in component.inputs:

@@ -40,10 +40,9 @@ def run_into(draft: Draft, plan: Plan, folder: Path, wanted: Wanted) -> None:
     """Put what a draft's components do into it, or note why they cannot be run; errors as `Overlay.rows`."""
     try:
         with run_components(plan, folder, wanted) as (outcome, given):
-            # Tick periods that became known only when the components were made.
             for item in outcome.get("components", ()):
                 component = draft.components.get(item["name"])
-                if component is not None and component.tick_s is None and item["tick_s"] is not None:
+                if component is not None and item["tick_s"] is not None:
                     component.tick_s = float(item["tick_s"])
             put_outcome(outcome, draft, given)
     except RunFailedError as error:
@@ -64,6 +63,7 @@ def run_components(
         tasks, rate = entry.get("tasks", entry.get("executors")), entry.get("rate_per_s")
         plan.given[name] = Given(
             tasks=None if tasks is None else int(tasks),
+            tick_s=entry.get("tick", {}).get("every_s"),
             rate_per_s=(float(rate) or None) if isinstance(rate, int | float) else None,
             records=overlay.rows(name),
         )

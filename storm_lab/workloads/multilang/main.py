@@ -54,11 +54,13 @@ def run_plan(plan: Plan) -> dict[str, Any]:
         specs, faults = dsl.declared(topology.specs)
         config = {**(topology.config if isinstance(topology.config, dict) else {}), **config}
     plan.config = {str(key): value for key, value in config.items()}
+    recorded = _record(plan, specs, loader, clock)
     return {
+        # Some tick periods become known only when the components are made.
         "components": [asdict(spec) for spec in specs],
         "config": plan.config,
         "faults": faults,
-        **_record(plan, specs, loader, clock),
+        **recorded,
         "absent": sorted(loader.absent.missed),
     }
 
@@ -80,6 +82,8 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
     given = {spec.name: plan.given.get(spec.name, Given()) for spec in specs}
     tasks = {spec.name: given[spec.name].tasks or spec.par for spec in specs}
     tick_s = tick_of(plan.config)
+    for spec in specs:
+        spec.tick_s = given[spec.name].tick_s or spec.tick_s
     while True:
         _seed()
         instances = Instances(plan, specs, loader, CallCollector(TaskTable(specs, tasks), Recording()))

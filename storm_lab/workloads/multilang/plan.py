@@ -43,9 +43,10 @@ class ComponentSpec:
 
 @dataclass(slots=True)
 class Given:
-    """What was specified for a component in advance: tasks, rate, or the values that it emits."""
+    """What was specified for a component in advance: tasks, period of ticks, rate, or the values it emits."""
 
     tasks: int | None = None
+    tick_s: float | None = None
     rate_per_s: float | None = None
     records: list[Any] | None = None
 
