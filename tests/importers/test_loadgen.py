@@ -146,6 +146,7 @@ def test_what_the_load_generators_format_cannot_hold_is_reported(tmp_path: Path)
         "keys by Zipf's law",
         "tick tuples",
         "what a spout's call costs",
+        "numbers of keys",
     }
     assert document["config"]["topology.debug"] is False
 
@@ -174,6 +175,25 @@ components:
     assert rates["s"] == 45.0
     assert rates["a"] == pytest.approx(90 / 0.7)
     assert rates["b"] == pytest.approx(90 / 0.7 / 10)
+
+
+@pytest.mark.parametrize(
+    ("spout", "lost"),
+    [
+        ("anchored: false", "spouts without message ids"),
+        ("anchored: true", "failed tuples that are not emitted again"),
+        ("resources: {offheap_mb: 64}", "memory outside of the heap"),
+        ("records: w.txt", "values that were recorded or given"),
+    ],
+)
+def test_what_a_spout_of_the_load_generator_does_otherwise_is_reported(
+    tmp_path: Path, spout: str, lost: str
+) -> None:
+    (tmp_path / "w.txt").write_text("a\nb\n")
+    playable = ready(
+        import_text(tmp_path, f"storm_lab: topology/1\nname: n\ncomponents: {{s: {{{spout}}}}}\n")
+    )
+    assert lost in {item.split(":")[0] for item in loadgen_document(playable)[1]}
 
 
 @pytest.mark.parametrize(("stddev", "noted"), [(0.0, False), (2.0, True)])

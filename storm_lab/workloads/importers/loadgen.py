@@ -232,14 +232,26 @@ def _component_entry(
         lost.append("external servers")
     if component.is_spout and figures.cost_us.mean > 0:
         lost.append("what a spout's call costs")
+    source = playable.sources.get(component.id)
+    if source is not None and not source.anchored:
+        lost.append("spouts without message ids: they emit with them")
+    elif source is not None and not source.replays:
+        lost.append("failed tuples that are not emitted again: they are")
+    if component.id in playable.calls.components or component.id in playable.given:
+        lost.append("values that were recorded or given: their keys are uniform")
     if component.resources is not None:
         entry["cpuLoad"] = component.resources.cpu_points
         entry["memoryLoad"] = component.resources.memory_mb
+        if component.resources.offheap_mb:
+            lost.append("memory outside of the heap")
     streams = []
     for stream, fields in component.outputs.items():
         if fields != FIELDS:
             lost.append(f"names of fields: all streams have {' and '.join(FIELDS)}")
-        shapes = {keys.shape for keys in figures.emits[stream].keys.values()}
+        all_keys = figures.emits[stream].keys.values()
+        shapes = {keys.shape for keys in all_keys}
+        if any(keys.distinct != KEYS for keys in all_keys):
+            lost.append(f"numbers of keys: there are {KEYS}")
         if KeyShape.ZIPF in shapes:
             lost.append("keys by Zipf's law: they are half-normal")
         mean = rates[component.id, stream] / component.executors
