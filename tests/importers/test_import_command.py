@@ -102,6 +102,9 @@ def test_python_is_run_only_on_request_and_announced_as_the_projects_own_code(tm
         (["topology.txt"], "does not end in one of"),
         (["topology.yaml", "topology.yaml"], "several files are one topology only if"),
         (["topology.yaml", "--out", "topology.txt/out.yaml"], "cannot be written"),
+        (["topology.yaml", "--out", "out.json"], "--out = 'out.json': a topology is written as YAML"),
+        (["topology.yaml", "--out", "."], "--out = '.': a topology is written as YAML"),
+        (["topology.yaml", "--out-loadgen", "out"], "--out-loadgen = 'out': a topology is written as YAML"),
         (["."], "is neither a streamparse project .* nor one of pages"),
     ],
 )

@@ -24,7 +24,7 @@ from storm_lab.workloads.importers.figures import Figures
 from storm_lab.workloads.importers.imported import Imported, Playable
 from storm_lab.workloads.importers.importing import PYTHON_S, import_topology
 from storm_lab.workloads.importers.place import Assumed
-from storm_lab.workloads.importers.plain import export_loadgen, export_topology
+from storm_lab.workloads.importers.plain import check_export, export_loadgen, export_topology
 
 _MOST_NAMED = 6
 
@@ -71,6 +71,9 @@ def import_command(
     played; 1: something is missing; 2: the files have none of these formats. Without --run-python no code of
     the files is run.
     """
+    for option, name in (("--out", out), ("--out-loadgen", out_loadgen)):
+        if name is not None:
+            check_export(Path(name), option)
     imported = import_topology(
         *files,
         overlay=overlay,

@@ -91,8 +91,19 @@ def _take_recording(path: Path, draft: Draft) -> None:
         draft.components[name].given = rows
 
 
+def check_export(path: Path, field: str) -> None:
+    """Raise `UserError` for a name that no topology is written to, because it could not be read back."""
+    if path.suffix not in (".yaml", ".yml"):
+        remedy = "give the name of a file that ends in .yaml or .yml"
+        raise UserError("a topology is written as YAML", field=field, value=str(path), remedy=remedy)
+
+
 def export_topology(playable: Playable, path: Path) -> tuple[Path, ...]:
-    """Write a topology and, beside it, its recording, if any; return the files. `UserError`: not writable."""
+    """Write a topology and, beside it, its recording, if any; return the files.
+
+    Raises `UserError` if the name does not end in .yaml or .yml, or the files cannot be written.
+    """
+    check_export(path, "out")
     document = topology_document(playable)
     files: list[tuple[Path, bytes]] = []
     if playable.calls.components or playable.given:
@@ -106,7 +117,8 @@ def export_topology(playable: Playable, path: Path) -> tuple[Path, ...]:
 
 
 def export_loadgen(playable: Playable, path: Path) -> list[str]:
-    """Write a topology for storm-loadgen; return what is lost. `UserError` if the folder is not writable."""
+    """Write a topology for storm-loadgen; return what is lost. `UserError` as by `export_topology`."""
+    check_export(path, "out_loadgen")
     document, lost = loadgen_document(playable)
     _write(path, yaml_text(document).encode())
     return lost
