@@ -27,7 +27,7 @@ def trace(folder: Path, file: Path, from_s: float, to_s: float | None, as_json: 
 
     RUN is the folder of a run, or its name of sixteen digits, which is looked up in all folders of runs.
     """
-    run = open_run(_folder_of(folder))
+    run = open_run(_folder_of(folder), verify=True)
     count = write_chrome_trace(run, file, from_s=from_s, to_s=to_s)
     answer(as_json, {"executions": count, "file": str(file)}, f"{count} executions: {file}")
 

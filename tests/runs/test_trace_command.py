@@ -10,6 +10,7 @@ from storm_lab.errors import UserError
 from storm_lab.league.example_site import example_site
 from storm_lab.runs.trace_command import trace
 from storm_lab.teaching.journey import played
+from tests.tuplelog.tiny import S, write_run
 
 
 def test_a_run_is_found_by_folder_and_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,3 +31,16 @@ def test_an_unknown_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     result = CliRunner().invoke(trace, [run, "trace.json"])
     assert isinstance(result.exception, UserError)
     assert "neither a folder nor the name of a run" in str(result.exception)
+
+
+def test_a_run_with_a_damaged_table_is_refused(tmp_path: Path) -> None:
+    execution = {"start_ns": S, "end_ns": 2 * S, "component": "split"}
+    write_run(tmp_path / "run", {"executions": [execution] * 100})
+    table = tmp_path / "run" / "executions.parquet"
+    content = bytearray(table.read_bytes())
+    content[20] ^= 0xFF
+    table.write_bytes(content)
+    result = CliRunner().invoke(trace, [str(tmp_path / "run"), str(tmp_path / "trace.json")])
+    assert isinstance(result.exception, UserError)
+    assert "executions.parquet was changed after it was written" in str(result.exception)
+    assert not (tmp_path / "trace.json").exists()
