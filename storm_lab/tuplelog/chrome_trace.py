@@ -132,10 +132,10 @@ def _meta(what: str, pid: int, tid: int, name: str) -> Event:
 def _cpu(run: Run, start_ns: int, end_ns: int) -> Iterator[Event]:
     used: dict[tuple[int, int], dict[str, float]] = {}
     for row in run.table("cpu").to_pylist():
-        if start_ns <= row["start_ns"] < end_ns:
+        if row["start_ns"] < end_ns and row["end_ns"] > start_ns:
             nodes = used.setdefault((row["start_ns"], row["end_ns"]), {})
             nodes[row["node"]] = nodes.get(row["node"], 0.0) + row["cpu_ms"]
     for (start, end), nodes in sorted(used.items()):
         for node, cpu_ms in sorted(nodes.items()):
             cores = {"cores": round(cpu_ms * 1e6 / (end - start), 4)}
-            yield {"name": node, "ph": "C", "ts": start / _US, "pid": _NODES, "args": cores}
+            yield {"name": node, "ph": "C", "ts": max(start, start_ns) / _US, "pid": _NODES, "args": cores}

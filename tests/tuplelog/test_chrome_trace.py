@@ -68,6 +68,12 @@ def test_only_executions_between_two_times_are_written(folder: Path, tmp_path: P
         write_chrome_trace(open_run(folder), tmp_path / "t.json", from_s=20.0, to_s=30.0)
 
 
+def test_a_window_that_began_before_is_a_counter_from_the_first_time(folder: Path, tmp_path: Path) -> None:
+    found = events(folder, tmp_path / "t.json", from_s=1.0, to_s=1.5)
+    (counter,) = [each for each in found if each["ph"] == "C"]
+    assert (counter["ts"], counter["args"]) == (1_000_000.0, {"cores": 0.5})
+
+
 @pytest.mark.parametrize(
     ("times", "said"),
     [
