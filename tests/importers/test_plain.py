@@ -299,6 +299,15 @@ def test_recorded_calls_take_costs_drawn_from_the_figures(tmp_path: Path) -> Non
     assert min(executed) >= 880_000
 
 
+def test_stated_emits_of_recorded_code_are_reported_as_unused(tmp_path: Path) -> None:
+    export_topology(recorded(), tmp_path / "r.yaml")
+    overlay = overlay_of(tmp_path, "components: {s: {emits: {default: {bytes: 5}}}, t: {executors: 3}}")
+    imported = import_topology(tmp_path / "r.yaml", overlay=overlay)
+    assert unusable_text(imported) == (
+        "overlay.yaml:2 components.s.emits: emits of s: its own code was run: what that emits is played"
+    )
+
+
 def test_ticks_that_were_not_recorded_emit_nothing_and_are_reported(tmp_path: Path) -> None:
     export_topology(recorded(), tmp_path / "r.yaml")
     overlay = overlay_of(tmp_path, "components: {t: {tick: {every_s: 5}}}")

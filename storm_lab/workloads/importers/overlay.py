@@ -77,6 +77,10 @@ class Overlay:
             if not component.is_spout:
                 check_bolt(self.part, name, entry, "is a bolt")
             check_tasks(self.part, name, entry)
+            if "emits" in entry and name in draft.calls.components:
+                place = self.part.at(("components", name, "emits")).place
+                why = "its own code was run: what that emits is played"
+                draft.notes.cannot_use(place, f"emits of {name}", why)
             tick_s = component.tick_s
             put_figures(component, entry, factor, self.folder, inside=False)
             if draft.measured_here and name in draft.calls.ticks:
