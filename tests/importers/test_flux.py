@@ -277,6 +277,13 @@ def test_an_include_is_reported_as_written_in_the_file(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("section", ["bolts: {b: {className: demo.B}}", "streams: {one: {from: s, to: b}}"])
+def test_a_section_that_is_no_list_makes_a_topology_unplayable(tmp_path: Path, section: str) -> None:
+    imported = import_text(tmp_path, f"spouts: [{{id: s, className: demo.S}}]\n{section}\n")
+    assert [item.reason for item in imported.missing] == ["it is not a list"]
+    assert imported.playable is None
+
+
 def test_a_file_that_includes_itself_is_read_once(tmp_path: Path) -> None:
     text = (
         "includes: [{file: /app/topology.yaml, override: true}]\nspouts: [{id: s, className: demo.S}]\n"

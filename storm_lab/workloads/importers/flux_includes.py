@@ -17,6 +17,8 @@ from storm_lab.workloads.importers.place import Notes
 from storm_lab.workloads.importers.scalars import a_text, flag, texts
 
 MOST_INCLUDES = 50
+_PLAYED = ("spouts", "bolts", "streams")
+"""Sections without which a topology would be another one."""
 
 
 @dataclass(slots=True)
@@ -116,7 +118,7 @@ def _add(part: Part, merged: Merged, notes: Notes, *, override: bool) -> None:
 def _list(part: Part, section: str, notes: Notes) -> list[Part]:
     found = part.get(section)
     if found is not ABSENT and not isinstance(found.value, list):
-        notes.cannot_use(found.place, section, "it is not a list")
+        notes.cannot_use(found.place, section, "it is not a list", missing=section in _PLAYED)
     return found.parts()
 
 
