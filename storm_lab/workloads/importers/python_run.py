@@ -127,49 +127,55 @@ def _why(status: int, errors: Path) -> str:
 
 def put_outcome(outcome: Mapping[str, Any], draft: Draft, given: frozenset[str]) -> None:
     """Put an outcome into the draft; ``given`` are the spouts with given records."""
-    notes = draft.notes
-    for name in outcome.get("absent", ()):
-        package = name.rpartition(".")[0]
-        why = f"{package} has no such module" if package else "it is not installed here: install it to use it"
-        notes.cannot_use(draft.place, f"the Python module {name}", why)
-    for name, reason in outcome.get("broken", {}).items():
-        place = draft.components[name].place
-        notes.cannot_use(place, f"running {name}", f"{reason}: played by its figures")
     recorded = [name for name in outcome.get("recorded", ()) if name in draft.components]
-    for name in draft.components:
-        if name not in recorded and name not in outcome.get("broken", {}):
-            why = "what it reads could not be run, so that it has no input: played by its figures"
-            notes.cannot_use(draft.components[name].place, f"running {name}", why)
+    _note_failures(outcome, recorded, draft)
     if not recorded:
-        notes.read.append("none of its Python could be run")
+        draft.notes.read.append("none of its Python could be run")
         return
-    spouts = [name for name in recorded if draft.components[name].is_spout]
-    bolts = [name for name in draft.components if name in recorded and name not in spouts]
     for name in recorded:
         _put_costs(draft.components[name], outcome)
-    ticking = [name for name in bolts if draft.components[name].tick_s is not None]
-    ticks = {name: outcome["ticks"][name]["tree"] for name in ticking if name in outcome["ticks"]}
-    # The order in which a trace takes the records of the spouts.
-    turns = zip_longest(*(outcome["trees"][name] for name in spouts))
-    trees = [tree for turn in turns for tree in turn if tree is not None]
-    draft.calls = _flattened(spouts, bolts, trees, ticks)
+    draft.calls = _calls(outcome, recorded, draft)
+    spouts = list(draft.calls.spouts)
     for name in spouts:
         if name not in given:
             _put_source(draft.components[name], outcome, draft)
-    for name in ticks:
+    for name in draft.calls.ticks:
         _put_tick(draft.components[name], outcome["ticks"][name], draft)
     total = sum(len(outcome["trees"][name]) for name in spouts)
-    notes.read.append(f"ran {', '.join(recorded)} over {total} records")
+    draft.notes.read.append(f"ran {', '.join(recorded)} over {total} records")
     _tell(outcome, recorded, draft)
     draft.measured = "the CPU time of Python here"
     draft.measured_here = True
 
 
-def _flattened(
-    spouts: Sequence[str], bolts: Sequence[str], trees: Sequence[Tree], ticks: Mapping[str, Tree]
-) -> RecordedCalls:
+def _note_failures(outcome: Mapping[str, Any], recorded: Sequence[str], draft: Draft) -> None:
+    """Note the modules that are not installed, and the components that could not be run."""
+    notes, broken = draft.notes, outcome.get("broken", {})
+    for name in outcome.get("absent", ()):
+        package = name.rpartition(".")[0]
+        why = f"{package} has no such module" if package else "it is not installed here: install it to use it"
+        notes.cannot_use(draft.place, f"the Python module {name}", why)
+    why = "what it reads could not be run, so that it has no input"
+    behind = {name: why for name in draft.components if name not in recorded and name not in broken}
+    for name, reason in {**broken, **behind}.items():
+        notes.cannot_use(draft.components[name].place, f"running {name}", f"{reason}: played by its figures")
+
+
+def _calls(outcome: Mapping[str, Any], recorded: Sequence[str], draft: Draft) -> RecordedCalls:
+    """Return the calls of all components, each in the order in which a trace makes them."""
+    spouts = [name for name in recorded if draft.components[name].is_spout]
+    bolts = [name for name in draft.components if name in recorded and name not in spouts]
+    ticks = {
+        name: outcome["ticks"][name]["tree"]
+        for name in bolts
+        if draft.components[name].tick_s is not None and name in outcome["ticks"]
+    }
+    # A trace takes the records of the spouts in turn, and then the ticks.
+    turns = zip_longest(*(outcome["trees"][name] for name in spouts))
+    trees: list[Tree] = [tree for turn in turns for tree in turn if tree is not None]
+    trees += [tick[1:] for tick in ticks.values()]
     calls: dict[str, list[RecordedCall]] = {name: [] for name in (*spouts, *bolts)}
-    for tree in (*trees, *(tick[1:] for tick in ticks.values())):
+    for tree in trees:
         for name, *call in tree:
             calls[str(name)].append(call_of(*call))
     return RecordedCalls(
