@@ -57,41 +57,45 @@ def _specs(forms: list[Form | Atom]) -> Iterator[tuple[Atom, Form]]:
 
 def _spec(name: str, call: Form, place: Place, notes: Notes) -> ComponentSpec:
     head = call.called
-    is_spout = head in _SPOUTS
+    spec = ComponentSpec(name, is_spout=head in _SPOUTS)
+    arguments = list(call.items[1:])
+    options = _taken_options(arguments)
     python = head.startswith("python")
-    plain = list(call.items[1:])
-    options = _taken_options(plain)
-    if python and plain and isinstance(plain[0], Atom) and not plain[0].is_text:
+    if python and arguments and isinstance(arguments[0], Atom) and not arguments[0].is_text:
         # This argument holds the options that the function was called with.
-        plain = plain[1:]
-    spec = ComponentSpec(name, is_spout)
-    if not is_spout:
-        spec.inputs = _inputs(plain.pop(0) if plain else None, place, notes)
+        del arguments[0]
+    if not spec.is_spout:
+        spec.inputs = _inputs(arguments.pop(0) if arguments else None, place, notes)
     if python:
-        code = plain.pop(0) if plain else None
-        if isinstance(code, Atom) and code.is_text and "." in code.text:
-            module, _, cls = code.text.rpartition(".")
-            spec.code = {"module": module, "class": cls}
-        else:
-            notes.cannot_use(place, f"the class of {name}", "it is not a text with a module and a class")
-        if plain:
-            spec.outputs = _outputs(plain[0])
+        _put_python(arguments, spec, place, notes)
     else:
         spec.java = head
         spec.outputs_known = False
         notes.cannot_use(place, f"{name}, a {head}", "only its place in the topology is read, not its code")
     par = options.get(":p") or options.get(":par")
-    if par is not None:
-        if isinstance(par, Atom) and par.text.isascii() and par.text.isdigit() and len(par.text) < 7:
-            spec.par = int(par.text)
-        else:
-            notes.assume(name, "parallelism", "1", "Clojure code computes it; give executors")
+    if isinstance(par, Atom) and par.text.isascii() and par.text.isdigit() and len(par.text) < 7:
+        spec.par = int(par.text)
+    elif par is not None:
+        notes.assume(name, "parallelism", "1", "Clojure code computes it; give executors")
     conf = options.get(":conf")
     for key, value in conf.pairs() if isinstance(conf, Form) else ():
         if isinstance(key, Atom) and isinstance(value, Atom):
             spec.config[key.text] = _number(value)
     spec.tick_s = tick_of(spec.config)
     return spec
+
+
+def _put_python(arguments: list[Form | Atom], spec: ComponentSpec, place: Place, notes: Notes) -> None:
+    """Read the last arguments of a component in Python: its class and its outputs."""
+    match arguments[0] if arguments else None:
+        case Atom(text=text, is_text=True) if "." in text:
+            module, _, cls = text.rpartition(".")
+            spec.code = {"module": module, "class": cls}
+        case _:
+            why = "it is not a text with a module and a class"
+            notes.cannot_use(place, f"the class of {spec.name}", why)
+    if len(arguments) > 1:
+        spec.outputs = _outputs(arguments[1])
 
 
 def _taken_options(arguments: list[Form | Atom]) -> dict[str, Form | Atom]:

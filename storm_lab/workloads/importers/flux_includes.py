@@ -99,20 +99,25 @@ def _add(part: Part, merged: Merged, notes: Notes, *, override: bool) -> None:
         if override or key not in merged.config:
             merged.config[key] = value
     for section in ("components", "spouts", "bolts"):
-        known: dict[str, Part] = getattr(merged, section)
         for item in _list(part, section, notes):
-            identity = a_text(item.get("id"))
-            if identity is None:
-                notes.cannot_use(item.place, f"one of the {section}", "it has no id")
-            elif override or identity not in known:
-                if identity in known and known[identity].place.file == item.place.file:
-                    what = f"{identity!r} of the {section}"
-                    notes.cannot_use(item.place, what, "it is given twice: the last counts")
-                known[identity] = item
+            _add_component(item, section, getattr(merged, section), notes, override=override)
     merged.streams += _list(part, "streams", notes)
     for hook in _list(part, "workerHooks", notes):
         hook_name = a_text(hook.get("className")) or a_text(hook.get("id")) or "?"
         notes.cannot_use(hook.place, f"the worker hook {hook_name}", "code of hooks is not run")
+
+
+def _add_component(item: Part, section: str, known: dict[str, Part], notes: Notes, *, override: bool) -> None:
+    identity = a_text(item.get("id"))
+    if identity is None:
+        notes.cannot_use(item.place, f"one of the {section}", "it has no id")
+        return
+    existing = known.get(identity)
+    if existing is not None and not override:
+        return
+    if existing is not None and existing.place.file == item.place.file:
+        notes.cannot_use(item.place, f"{identity!r} of the {section}", "it is given twice: the last counts")
+    known[identity] = item
 
 
 def _list(part: Part, section: str, notes: Notes) -> list[Part]:
