@@ -92,31 +92,43 @@ def _types(given: Mapping[str, Any], file: str) -> dict[str, Node]:
 
 def _type(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> Node:
     """Return a node without a name: its base type, changed by what the entry states."""
-    kind = entry.get("type")
-    if kind is not None and kind not in types:
-        raise unknown_name("machine type", kind, types, "storm_lab", field=where)
-    if "mhz" in entry and "speed" in entry:
-        raise UserError("gives both mhz and speed", field=where, remedy="give one of them")
-    if kind is None:
-        lacking = [name for name in _NEEDED if name not in entry]
-        lacking += ["mhz"] if "mhz" not in entry and "speed" not in entry else []
-        if lacking:
-            raise UserError(f"needs {lacking[0]}", field=where, remedy="give it, or a type of machine")
-    base = types[kind] if kind is not None else Node(id="")
+    base = _base(entry, types, where)
     stated: dict[str, Any] = {name: make(entry[name]) for name, make in _FIGURES.items() if name in entry}
-    cores, memory = stated.get("cores", base.cores), stated.get("memory_mb", base.memory_mb)
+    cores, memory_mb = stated.get("cores", base.cores), stated.get("memory_mb", base.memory_mb)
     quota = stated.get("cpu_quota", base.cpu_quota)
     if quota is not None and quota > cores:
         owner = f"{where}.cpu_quota"
         raise UserError("is more than its cores", field=owner, value=quota, remedy=f"at most {cores}")
     # A preset offer that differs from the hardware (R-Storm's hosts) does not apply to a changed machine.
-    same = kind is not None and cores == base.cores and memory == base.memory_mb
-    offer = base.offer if same else Resources(cpu_points=100.0 * cores, memory_mb=memory)
+    same = entry.get("type") is not None and (cores, memory_mb) == (base.cores, base.memory_mb)
+    offer = base.offer if same else Resources(cpu_points=100.0 * cores, memory_mb=memory_mb)
     offers = {name: float(value) for name, value in entry.get("offers", {}).items()}
     mhz = entry["speed"] * REFERENCE_MHZ if "speed" in entry else entry.get("mhz", base.core_mhz)
     slots = entry.get("slots", base.ports)
-    stated["ports"] = ports(int(slots)) if isinstance(slots, int | float) else tuple(map(int, slots))
-    return replace(base, id="", core_mhz=float(mhz), offer=replace(offer, **offers), **stated)
+    return replace(
+        base,
+        id="",
+        core_mhz=float(mhz),
+        offer=replace(offer, **offers),
+        ports=ports(int(slots)) if isinstance(slots, int | float) else tuple(map(int, slots)),
+        **stated,
+    )
+
+
+def _base(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> Node:
+    """Return the type that an entry changes; `UserError`: it is unknown, or lacks a figure."""
+    kind = entry.get("type")
+    if kind is not None and kind not in types:
+        raise unknown_name("machine type", kind, types, "storm_lab", field=where)
+    if "mhz" in entry and "speed" in entry:
+        raise UserError("gives both mhz and speed", field=where, remedy="give one of them")
+    if kind is not None:
+        return types[kind]
+    lacking = [name for name in _NEEDED if name not in entry]
+    lacking += ["mhz"] if "mhz" not in entry and "speed" not in entry else []
+    if lacking:
+        raise UserError(f"needs {lacking[0]}", field=where, remedy="give it, or a type of machine")
+    return Node(id="")
 
 
 def _nodes(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> Iterator[Node]:
