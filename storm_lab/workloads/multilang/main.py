@@ -78,38 +78,36 @@ def _limit(plan: Plan) -> None:
 
 
 def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: VirtualClock) -> dict[str, Any]:
-    broken: dict[str, str] = {}
+    """Run all components that can run; whenever some turn out to fail, begin again without them."""
     given = {spec.name: plan.given.get(spec.name, Given()) for spec in specs}
     tasks = {spec.name: given[spec.name].tasks or spec.par for spec in specs}
-    tick_s = tick_of(plan.config)
     for spec in specs:
         spec.tick_s = given[spec.name].tick_s or spec.tick_s
+    broken: dict[str, str] = {}
     while True:
         _seed()
         instances = Instances(plan, specs, loader, CallCollector(TaskTable(specs, tasks), Recording()))
         for spec in specs:
-            if spec.name in broken or (spec.is_spout and given[spec.name].records is not None):
-                continue
-            made = instances.get(spec.name, 0)
-            if made is None:
-                broken[spec.name] = instances.faults[spec.name]
-            elif spec.tick_s is None:
-                own = float(made.secs_between_batches) if isinstance(made, TicklessBatchingBolt) else None
-                spec.tick_s = own or tick_s
+            if spec.name not in broken and not (spec.is_spout and given[spec.name].records is not None):
+                _make_first(spec, instances, tick_of(plan.config))
+        broken |= instances.faults
         running = _runnable(specs, broken)
         if not running:
             return {"broken": broken}
         recording = Recorder(plan, instances, clock).record(running)
-        fresh = {name: reason for name, reason in recording.broken.items() if name not in broken}
-        if not fresh:
-            fresh = {
-                name: "its next_tuple emitted nothing"
-                for name, trees in recording.trees.items()
-                if not trees and name not in broken
-            }
-        if not fresh:
+        silent = [name for name, trees in recording.trees.items() if not trees]
+        failed = recording.broken or dict.fromkeys(silent, "its next_tuple emitted nothing")
+        if not failed:
             return {"broken": broken, **recording.outcome([spec.name for spec in running])}
-        broken.update(fresh)
+        broken |= failed
+
+
+def _make_first(spec: ComponentSpec, instances: Instances, usual_tick_s: float | None) -> None:
+    """Make a component's first instance, which may tell the period of its ticks."""
+    made = instances.get(spec.name, 0)
+    if spec.tick_s is None and made is not None:
+        own = float(made.secs_between_batches) if isinstance(made, TicklessBatchingBolt) else None
+        spec.tick_s = own or usual_tick_s
 
 
 def _seed() -> None:
