@@ -52,6 +52,21 @@ def test_counts_and_latencies_become_rates_and_costs(tmp_path: Path) -> None:
     assert counts["count"] == pytest.approx(counts["lines"] * 486 / 66, rel=0.01)
 
 
+def test_a_latency_of_what_was_not_executed_is_no_cost(tmp_path: Path) -> None:
+    idle = {"executed": 0, "executeLatency": "0.000"}
+    bolts = [{**bolt, **idle} if bolt["boltId"] == "split" else bolt for bolt in TOPOLOGY["bolts"]]
+    split = {**SPLIT, "inputStats": [{**SPLIT["inputStats"][0], **idle}]}
+    count = {**COUNT, "inputStats": [{**COUNT["inputStats"][0], **idle}, COUNT["inputStats"][1]]}
+    pages = {"topology.json": {**TOPOLOGY, "bolts": bolts}, "split.json": split, "count.json": count}
+    found = imported(tmp_path, {**PAGES, **pages})
+    figures = ready(found).figures
+    assert figures["split"].cost_us == Spread(100.0)
+    assert ("split", "cost of a call") in assumptions(found)
+    # The average over all inputs counts for the one that is idle.
+    assert figures["count"].cost_us == Spread(100.0)
+    assert figures["count"].input_cost_us == {("lines", "errors"): Spread(900.0)}
+
+
 def test_subscriptions_are_those_of_the_graph(tmp_path: Path) -> None:
     topology = ready(imported(tmp_path, PAGES)).topology
     assert [(i.source, i.stream, i.grouping, i.fields) for i in topology.component("count").inputs] == [

@@ -213,11 +213,15 @@ def _figures(component: DraftComponent, counts: _Counts, seconds: float, draft: 
 
 
 def _costs(component: DraftComponent, counts: _Counts) -> None:
-    latency = number(counts.own.get("executeLatency"))
-    if latency is not None and latency >= 0:
+    # The pages show a latency of 0 for what was not executed.
+    latency, executed = (number(counts.own.get(key)) for key in ("executeLatency", "executed"))
+    if latency is not None and (latency > 0 or (latency == 0 and executed)):
         component.cost_us = Spread(latency * 1000)
     for item in component.inputs:
-        found = counts.latency_ms.get((item.source, item.stream))
+        source = (item.source, item.stream)
+        found = counts.latency_ms.get(source)
+        if found == 0 and not counts.executed.get(source):
+            found = None
         if found is not None and len(component.inputs) > 1:
             item.cost_us = Spread(found * 1000)
         elif found is not None and component.cost_us is None:
