@@ -157,57 +157,6 @@ def test_sleeping_takes_virtual_time_and_determines_the_rate(tmp_path: Path) -> 
     assert "calls of order" not in unusable_text(imported)
 
 
-@pytest.mark.parametrize(
-    ("body", "rate_per_s"),
-    [
-        ("self.emit([self.n])\n        if self.n % 50 == 0:\n            time.sleep(0.5)", 100.0),
-        ("if self.n % 2:\n            time.sleep(0.1)\n        else:\n            self.emit([1])", 10.0),
-        ("for n in range(5000):\n            self.emit([n])\n        time.sleep(2)", 2500.0),
-    ],
-    ids=["after a batch of calls", "before every record", "after one call with many"],
-)
-def test_a_rate_counts_only_the_time_that_a_spout_sleeps(
-    tmp_path: Path, body: str, rate_per_s: float
-) -> None:
-    source = f"""
-import time
-class S(Spout):
-    outputs = ["n"]
-    n = 0
-    def next_tuple(self):
-        self.n += 1
-        {body}
-
-class T(Topology):
-    s = S.spec()
-"""
-    imported = import_topology(one_file(source).write(tmp_path), run_python=True)
-    assert ready(imported).sources["s"].rate_per_s == pytest.approx(rate_per_s)
-
-
-@pytest.mark.parametrize("sleeping", ["self.n == 1", "self.n > 500"], ids=["at its start", "at its end"])
-def test_a_spout_that_sleeps_only_when_it_emits_nothing_has_no_rate_of_its_own(
-    tmp_path: Path, sleeping: str
-) -> None:
-    source = f"""
-import time
-class S(Spout):
-    outputs = ["n"]
-    n = 0
-    def next_tuple(self):
-        self.n += 1
-        if {sleeping}:
-            time.sleep(0.1)
-        else:
-            self.emit([self.n])
-
-class T(Topology):
-    s = S.spec()
-"""
-    imported = import_topology(one_file(source).write(tmp_path), run_python=True)
-    assert ("s", "rate of all its executors") in assumptions(imported)
-
-
 def test_whatever_a_component_draws_is_the_same_in_every_run(tmp_path: Path) -> None:
     source = """
 import random
@@ -254,39 +203,6 @@ def test_ticks_emit_what_was_collected_between_them(tmp_path: Path) -> None:
     assert batch == {word: pytest.approx(50, abs=1) for word in ("dog", "cat", "zebra", "elephant")}
     assert playable.topology.component("batch").tick_seconds == 2.0
     assert playable.figures["batch"].emits["default"].per_call == 0.0
-
-
-BATCHES = """
-class S(Spout):
-    outputs = ["n"]
-    def next_tuple(self):
-        self.emit([1])
-
-class Batch(KIND):
-    outputs = ["size"]
-    secs_between_batches = 1
-    ticks_between_batches = 2
-    def process_batch(self, key, tups):
-        self.emit([len(tups)])
-
-class T(Topology):
-    s = S.spec()
-    batch = Batch.spec(inputs=[s])
-"""
-
-
-@pytest.mark.parametrize(
-    ("kind", "overlay"), [("TicklessBatchingBolt", ""), ("BatchingBolt", "{batch: {tick: {every_s: 0.5}}}")]
-)
-def test_batches_are_those_of_a_timer_or_of_the_ticks_of_an_overlay(
-    tmp_path: Path, kind: str, overlay: str
-) -> None:
-    project = one_file(BATCHES.replace("KIND", kind)).write(tmp_path)
-    figures = overlay_of(tmp_path, f"components: {overlay}") if overlay else None
-    playable = ready(import_topology(project, run_python=True, overlay=figures))
-    # A batch a second, at every second tick of the overlay's, of 100 records per second.
-    assert playable.topology.component("batch").tick_seconds == pytest.approx(1.0, rel=0.1)
-    assert playable.calls.ticks["batch"].emits[0].values[0] == pytest.approx(100, abs=2)
 
 
 def test_integers_below_zero_are_hashed_as_longs(tmp_path: Path) -> None:
@@ -548,68 +464,3 @@ def test_an_unstated_version_and_number_of_workers_are_reported(tmp_path: Path) 
     imported = import_topology(tmp_path, overlay=given)
     assert not {"Storm's version", "number of workers"} & {item.what for item in imported.assumed}
     assert str(ready(imported).version) == "1.2.4"
-
-
-DECLARED = """
-{imports}
-class S(Spout):
-    outputs = {outputs}
-    def next_tuple(self):
-        self.emit([1])
-
-class T(Topology):
-    s = S.spec({given})
-    {more}
-"""
-
-
-@pytest.mark.parametrize("run_python", [False, True])
-@pytest.mark.parametrize(
-    ("outputs", "given", "fault"),
-    [
-        ("5", "", "s: outputs must be a list, not 5: left out"),
-        (
-            "[Stream(fields='n')]",
-            "",
-            "s: fields of stream 'default' must be a list, not the text 'n': read as",
-        ),
-        ("[Stream(fields=5)]", "", "s: fields of stream 'default' must be a list, not 5: left out"),
-        ("[Stream(['n'], name=['x'])]", "", "s: the name of a stream must be a text, not ['x']: left out"),
-        ("['n']", "name=['x']", "['x']"),
-        ("['n']", "is_spout=True", ""),
-    ],
-)
-def test_declarations_of_another_type_are_reported(
-    tmp_path: Path, run_python: bool, outputs: str, given: str, fault: str
-) -> None:
-    source = DECLARED.format(imports="", outputs=outputs, given=given, more="")
-    imported = import_topology(one_file(source).write(tmp_path), run_python=run_python)
-    assert fault in unusable_text(imported)
-    assert ready(imported).topology.components[0].id == "s"
-
-
-@pytest.mark.parametrize("outputs", ["FIELDS", "list(FIELDS)", "[name for name in FIELDS]"])
-def test_fields_of_a_module_that_is_not_installed_are_reported(tmp_path: Path, outputs: str) -> None:
-    more = "b = Bolt.spec(inputs={s: Grouping.fields('n')})"
-    imports = "from absent_schema import FIELDS"
-    source = DECLARED.format(imports=imports, outputs=outputs, given="", more=more)
-    imported = import_topology(one_file(source).write(tmp_path), run_python=True, python_seconds=5)
-    assert "absent_schema" in unusable_text(imported)
-    assert "it was ended" not in unusable_text(imported)
-    assert ready(imported).topology.component("s").outputs == {"default": ("n",)}
-
-
-def test_clojure_texts_may_have_several_lines(tmp_path: Path) -> None:
-    text = """
-(defn wc
-  "Counts words :-(
-   and lines; \\"quoted\\" words too"
-  [options]
-  (def open \\()
-  [{"s" (python-spout-spec options "a.S" ["word"])}
-   {"b" (python-bolt-spec options {"s" ["word"]} "a.B" [] :p 2)}])
-"""
-    file = tmp_path / "wc.clj"
-    file.write_text(text, encoding="utf-8")
-    topology = ready(import_topology(file)).topology
-    assert {c.id: c.executors for c in topology.components} == {"s": 1, "b": 2}
