@@ -280,6 +280,12 @@ def test_hosts_starve_if_the_machine_is_full_and_they_get_less_than_they_are_due
     assert (tables.measure(_scene(), Measure.THROUGHPUT) is not None) is counts
 
 
+def test_hosts_whose_use_is_not_counted_are_measured_in_all_seconds(tmp_path):
+    # As on loopback, where there are no control groups.
+    tables = RunTables(_run(tmp_path / "run", used_cores=()), SPEC)
+    assert tables.measure(_scene(), Measure.THROUGHPUT).count == 8
+
+
 def test_a_scene_is_measured_from_when_its_workers_are_ready(tmp_path):
     tables = RunTables(_run(tmp_path / "run"), SPEC)
     assert tables.measure(_scene(from_s=0.0, to_s=12.0), Measure.THROUGHPUT).count == 5

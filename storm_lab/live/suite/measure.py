@@ -191,11 +191,14 @@ class RunTables:
         return usable[usable >= ready_s + _LATE_S] if ready_s > scene.from_s else usable
 
     def _unstarved_windows(self, scene: Scene) -> NDArray[np.int64]:
-        """Return the windows of a scene in which every host had what it was due; in the emulator, all."""
+        """Return the windows of a scene in which every host had what it was due; in the emulator, all.
+
+        Nothing is known of hosts whose use is not counted (plain processes on loopback): all count then, too.
+        """
         inside = np.arange(round(scene.from_s), round(scene.to_s), dtype=np.int64)
-        if not self.live:
-            return inside
         facts = self.run.manifest.conditions
+        if not self.live or not facts["windows"]["hosts"]:
+            return inside
         windows, hosts = facts["windows"], facts["windows"]["hosts"].values()
         at = np.floor(np.asarray(windows["end_s"]) - 0.5).astype(np.int64)
         full = _BUSY_PART * float(facts["cores"])
