@@ -41,7 +41,7 @@ class Recording:
 
     Args:
         folder: where the player's files go; all workers must be able to write there.
-        origin_ns: start of the run on CLOCK_MONOTONIC; sources and windows count from it.
+        origin_ns: start of the run on CLOCK_MONOTONIC, from which windows and times of submission count.
         window_ns: length of the windows of counters.
         sample_every: log the executions of one root tuple in this many.
     """
@@ -278,7 +278,8 @@ def _source(
     records = f"lines-{spout}.bin"
     (folder / records).write_bytes(np.asarray(lines).astype("<i8").tobytes())
     queue = queue_path(folder, spout)
-    queue.write_bytes(new_queue(source, recording.origin_ns))
+    submit_ns = round(plan.submit_s * NS_PER_S)
+    queue.write_bytes(new_queue(source, recording.origin_ns + submit_ns))
     fields: dict[str, Any] = {
         "kind": source.kind.name,
         "records": records,
@@ -292,7 +293,7 @@ def _source(
         fields |= {"calls": source.calls, "answer_ns": source.answer_ns}
     if source.arrivals_ns is not None:
         fields["arrivals"] = f"arrivals-{spout}.bin"
-        (folder / fields["arrivals"]).write_bytes(source.arrivals_ns.astype("<i8").tobytes())
+        (folder / fields["arrivals"]).write_bytes((source.arrivals_ns + submit_ns).astype("<i8").tobytes())
         fields["arrival_period_ns"] = source.arrival_period_ns
     return fields
 

@@ -2,6 +2,7 @@
 
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -76,8 +77,10 @@ def _plan(topology: Topology, source: SourcePlan) -> TopologyPlan:
 RATE = SourcePlan(SourceKind.RATE, rate_per_s=1000.0)
 
 
-def _export(tmp_path: Path, topology: Topology | None = None, source: SourcePlan = RATE):
-    plan = _plan(topology or _topology(), source)
+def _export(
+    tmp_path: Path, topology: Topology | None = None, source: SourcePlan = RATE, submit_s: float = 0.0
+):
+    plan = replace(_plan(topology or _topology(), source), submit_s=submit_s)
     recording = Recording(tmp_path / "records", ORIGIN, sample_every=5)
     folder = export_plan(plan, V2, Machine(mhz=4000.0), recording, tmp_path / "plan")
     return plan, folder, json.loads((folder / "plan.json").read_text())
@@ -181,6 +184,25 @@ def test_lines_arrive_at_their_rate_from_the_start(tmp_path: Path):
     _, folder, _ = _export(tmp_path)
     queue = queue_path(folder, "lines")
     assert [_due(queue, n) - ORIGIN for n in (0, 1, 2500)] == [0, 1_000_000, 2_500_000_000]
+
+
+def test_lines_of_a_topology_that_is_submitted_later_arrive_from_then_on(tmp_path: Path):
+    _, folder, _ = _export(tmp_path, submit_s=60.0)
+    queue = queue_path(folder, "lines")
+    submitted = ORIGIN + 60_000_000_000
+    assert [_due(queue, n) - submitted for n in (0, 1)] == [0, 1_000_000]
+    # A rate that is set before takes effect then.
+    set_rate(queue, ORIGIN + 1_000_000_000, 10.0)
+    assert [_due(queue, n) - submitted for n in (0, 1)] == [0, 100_000_000]
+    set_rate(queue, submitted + 250_000_000, 100.0)
+    assert [_due(queue, n) - submitted for n in (2, 3)] == [200_000_000, 260_000_000]
+
+
+def test_recorded_arrivals_count_from_the_submission(tmp_path: Path):
+    source = SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([0, 5, 7]), arrival_period_ns=10)
+    _, folder, _ = _export(tmp_path, source=source, submit_s=2.0)
+    arrivals = np.frombuffer((folder / "arrivals-lines.bin").read_bytes(), "<i8")
+    assert (arrivals - 2_000_000_000).tolist() == [0, 5, 7]
 
 
 def test_an_interval_that_is_not_a_whole_number_of_nanoseconds_does_not_drift(tmp_path: Path):
