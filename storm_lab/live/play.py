@@ -117,7 +117,8 @@ def play_live(
     _set_policy(spec, stage, names)
     rounds_before, events_before = len(stage.bridge.rounds), len(stage.storm.events)
     machine = Machine(machine_mhz(), round(spec.cost.server_places), spec.cost.server_latency_us)
-    timeline = Timeline(spec.faults, stage.storm, exported, names)
+    waits_s = {plan.topology.id: plan.topology.message_timeout_s for plan in spec.topologies}
+    timeline = Timeline(spec.faults, stage.storm, exported, names, waits_s)
     origin_ns = time.monotonic_ns()
     end_ns = origin_ns + round(spec.duration_s * NS_PER_S)
     for plan in spec.topologies:
@@ -146,6 +147,8 @@ def play_live(
     finally:
         ended.set()
     _kill_all(stage.storm, names.values())
+    # A fault still in progress must not reach into a later run on this cluster.
+    faults.join()
     if timeline.problem is not None:
         raise timeline.problem
     rounds = stage.bridge.rounds[rounds_before:]

@@ -24,6 +24,7 @@ from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.line_queue import queue_path, set_rate
 from storm_lab.live.storm import LiveStorm
+from storm_lab.live.trace_export import whole_seconds
 from storm_lab.model import Slot
 
 _SUBMITTED_NS = 60_000_000_000
@@ -36,17 +37,23 @@ _PLAYED = (KillWorker, KillNode, ReviveNode, CutLink, RestoreLink, SetLoad, *_CO
 class Timeline:
     """Carries out a fault plan, each event at its time after the start of the run.
 
-    By topology id, ``folders`` are the exported files and ``names`` the names under which topologies are
-    submitted.
+    By topology id, ``folders`` are the exported files, ``names`` the names under which topologies are
+    submitted, and ``waits_s`` how long a kill or a rebalance waits if the plan does not say so.
     """
 
     def __init__(
-        self, plan: FaultPlan, storm: LiveStorm, folders: Mapping[str, Path], names: Mapping[str, str]
+        self,
+        plan: FaultPlan,
+        storm: LiveStorm,
+        folders: Mapping[str, Path],
+        names: Mapping[str, str],
+        waits_s: Mapping[str, float],
     ) -> None:
         self._events = sorted(plan.faults, key=lambda fault: fault.at_s)
         self._storm = storm
         self._folders = folders
         self._names = names
+        self._waits_s = waits_s
         self.decisions: list[Decision] = []
         self.problem: Exception | None = None
         """What ended `play` early, other than an event that Storm or the machine refused."""
@@ -58,12 +65,13 @@ class Timeline:
                 due_ns = origin_ns + round(fault.at_s * 1e9)
                 if ended.wait(max(0, due_ns - time.monotonic_ns()) / 1e9):
                     return
+                if not self._await_topology(fault, ended):
+                    return
                 self._carry_out(fault, origin_ns)
         except Exception as error:
             self.problem = error
 
     def _carry_out(self, fault: Fault, origin_ns: int) -> None:
-        self._await_topology(fault)
         start = time.monotonic_ns()
         problem = ""
         try:
@@ -77,13 +85,18 @@ class Timeline:
         action = f"{action}-failed" if problem else action
         self.decisions.append(Decision(start - origin_ns, who, action, subject, problem, took))
 
-    def _await_topology(self, fault: Fault) -> None:
-        """Wait until Nimbus knows the topology of a command, whose submission may not be complete yet."""
+    def _await_topology(self, fault: Fault, ended: threading.Event) -> bool:
+        """Wait until Nimbus knows the topology of a command, whose submission may not be complete yet.
+
+        Returns False if ``ended`` is set before: a later run may have a topology of that name.
+        """
         if not isinstance(fault, _COMMANDS):
-            return
+            return True
         end_ns = time.monotonic_ns() + _SUBMITTED_NS
         while self._names[fault.topology] not in self._storm.topologies() and time.monotonic_ns() < end_ns:
-            time.sleep(_POLL_SECONDS)
+            if ended.wait(_POLL_SECONDS):
+                return False
+        return True
 
     def _act(self, fault: Fault) -> str:
         """Carry out one event and return its subject."""
@@ -103,16 +116,19 @@ class Timeline:
                 set_rate(queue_path(self._folders[topology], spout), time.monotonic_ns(), rate)
                 return f"{topology}/{spout}"
             case RebalanceTopology(topology=topology, workers=workers, wait_s=wait):
-                storm.rebalance(self._names[topology], wait_s=round(wait or 0), workers=workers)
+                storm.rebalance(self._names[topology], wait_s=self._wait_s(topology, wait), workers=workers)
                 return topology
             case KillTopology(topology=topology, wait_s=wait):
-                storm.kill(self._names[topology], wait_s=round(wait or 0))
+                storm.kill(self._names[topology], wait_s=self._wait_s(topology, wait))
                 return topology
             case ActivateTopology() | DeactivateTopology():
                 (storm.deactivate if fault.off else storm.activate)(self._names[fault.topology])
                 return fault.topology
             case _:
                 raise UserError("not possible on real Storm", field=fault.name)
+
+    def _wait_s(self, topology: str, given: float | None) -> int:
+        return int(self._waits_s[topology] if given is None else given)
 
 
 def check_faults(plan: FaultPlan) -> None:
@@ -122,3 +138,5 @@ def check_faults(plan: FaultPlan) -> None:
             names = ", ".join(sorted(kind.name for kind in _PLAYED))
             message = "not possible on real Storm"
             raise UserError(message, field="faults", value=fault.name, remedy=f"live runs support: {names}")
+        if isinstance(fault, RebalanceTopology | KillTopology) and fault.wait_s is not None:
+            whole_seconds(fault.wait_s, f"wait_s of {fault.name}", least=0)

@@ -113,9 +113,7 @@ def topology_settings(topology: Topology, version: StormVersion) -> dict[str, st
     }
     settings["topology.workers"] = topology.workers
     settings["topology.acker.executors"] = acker_count(topology, version)
-    settings["topology.message.timeout.secs"] = _whole_seconds(
-        topology.message_timeout_s, "message_timeout_s"
-    )
+    settings["topology.message.timeout.secs"] = whole_seconds(topology.message_timeout_s, "message_timeout_s")
     if topology.max_spout_pending is not None:
         settings["topology.max.spout.pending"] = topology.max_spout_pending
     return settings
@@ -261,7 +259,7 @@ def _input(topology: Topology, component: Component, source: str, stream: str) -
 def _component_settings(component: Component, version: StormVersion) -> dict[str, int | float]:
     settings: dict[str, int | float] = {}
     if component.tick_seconds is not None:
-        settings["topology.tick.tuple.freq.secs"] = _whole_seconds(
+        settings["topology.tick.tuple.freq.secs"] = whole_seconds(
             component.tick_seconds, f"{component.id}.tick_seconds"
         )
     if component.resources is not None and version >= StormVersion((1, 0, 0)):
@@ -298,9 +296,10 @@ def _source(
     return fields
 
 
-def _whole_seconds(seconds: float, field: str) -> int:
-    if not (math.isfinite(seconds) and seconds >= 1 and seconds == int(seconds)):
-        remedy = "give 1, 2, 3, ..."
+def whole_seconds(seconds: float, field: str, *, least: int = 1) -> int:
+    """Return a time that Storm counts in whole seconds; `UserError` names ``field`` if it is none."""
+    if not (math.isfinite(seconds) and seconds >= least and seconds == int(seconds)):
+        remedy = f"give {least}, {least + 1}, {least + 2}, ..."
         raise UserError("Storm counts this in whole seconds", field=field, value=seconds, remedy=remedy)
     return int(seconds)
 

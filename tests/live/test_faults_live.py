@@ -11,7 +11,7 @@ from typing import ClassVar
 import pytest
 
 from storm_lab.emulator.control.faults import Fault, FaultPlan
-from storm_lab.emulator.control.faults.commands import DeactivateTopology, RebalanceTopology
+from storm_lab.emulator.control.faults.commands import DeactivateTopology, KillTopology, RebalanceTopology
 from storm_lab.emulator.control.faults.machines import KillNode, SlowNode
 from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.emulator.source import SourceKind, SourcePlan
@@ -48,11 +48,54 @@ def test_commands_wait_for_a_topology_that_is_still_being_submitted(monkeypatch:
     storm = Storm()
     monkeypatch.setattr("storm_lab.live.timeline._POLL_SECONDS", 0.001)
     plan = FaultPlan((DeactivateTopology(0.0, "c"),))
-    timeline = Timeline(plan, storm, {}, {"c": "chain"})  # type: ignore[arg-type]
+    timeline = Timeline(plan, storm, {}, {"c": "chain"}, {})  # type: ignore[arg-type]
     timeline.play(time.monotonic_ns(), threading.Event())
     assert timeline.problem is None
     assert storm.done == [("chain", 3)]
     assert [(d.action, d.subject) for d in timeline.decisions] == [("deactivate", "c")]
+
+
+def test_a_command_whose_topology_never_came_is_not_carried_out_after_the_run():
+    class Storm:
+        """Lists the topology only when the run has ended, as a later run would submit it."""
+
+        def topologies(self) -> dict[str, dict[str, str]]:
+            listed: dict[str, dict[str, str]] = {"chain": {}} if ended.is_set() else {}
+            ended.set()
+            return listed
+
+    ended = threading.Event()
+    plan = FaultPlan((DeactivateTopology(0.0, "c"),))
+    timeline = Timeline(plan, Storm(), {}, {"c": "chain"}, {})  # type: ignore[arg-type]
+    timeline.play(time.monotonic_ns(), ended)
+    assert timeline.problem is None
+    assert timeline.decisions == []
+
+
+@pytest.mark.parametrize(("given", "waited"), [(None, 45), (0.0, 0), (7.0, 7)])
+def test_a_kill_or_a_rebalance_waits_for_the_message_timeout_unless_told_otherwise(given, waited):
+    class Storm:
+        waits: ClassVar[list[tuple[str, int]]] = []
+
+        def topologies(self) -> dict[str, dict[str, str]]:
+            return {"chain": {}}
+
+        def rebalance(self, name: str, *, wait_s: int, workers: int | None) -> None:
+            self.waits.append(("rebalance", wait_s))
+
+        def kill(self, name: str, *, wait_s: int) -> None:
+            self.waits.append(("kill", wait_s))
+
+    plan = FaultPlan((RebalanceTopology(0.0, "c", wait_s=given), KillTopology(0.0, "c", wait_s=given)))
+    timeline = Timeline(plan, Storm(), {}, {"c": "chain"}, {"c": 45.0})  # type: ignore[arg-type]
+    timeline.play(time.monotonic_ns(), threading.Event())
+    assert timeline.problem is None
+    assert Storm.waits == [("rebalance", waited), ("kill", waited)]
+
+
+def test_a_wait_that_is_not_a_whole_number_of_seconds_is_refused():
+    with pytest.raises(UserError, match=r"wait_s of kill-topology = 0.4: .* whole seconds; give 0, 1, 2, "):
+        check_faults(FaultPlan((KillTopology(1.0, "c", wait_s=0.4),)))
 
 
 def played(version: str, duration_s: float, faults: tuple[Fault, ...], tmp_path: Path) -> Run:
