@@ -15,6 +15,7 @@ import numpy as np
 from storm_lab.emulator.control.decision_log import Decision, Fact
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.faults.load import SetLoad
+from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec, check_spec
 from storm_lab.emulator.state.names import NS_PER_S
@@ -31,9 +32,10 @@ from storm_lab.live.sampler import MachineSampler, conditions, windows_of
 from storm_lab.live.services import LiveServices, check_services
 from storm_lab.live.storm import LiveStorm
 from storm_lab.live.timeline import Timeline, check_faults
-from storm_lab.live.trace_export import Machine, Recording, export_plan, storm_name
+from storm_lab.live.trace_export import Machine, Recording, check_playable, export_plan, storm_name
 from storm_lab.model import Assignment, Cluster
 from storm_lab.model.checks import check_number
+from storm_lab.model.settings import OF_TOPOLOGY
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog.recorder import Recorder
 
@@ -103,7 +105,7 @@ def play_live(
         UserError: the description contains something that cannot be played live.
         StormLabError: Storm does not behave as expected.
     """
-    spec = replace(spec, version=stage.release.storm)
+    spec = replace(spec, version=stage.release.storm).with_defaults()
     check_live(spec, stage.storm.cluster)
     # An earlier run may have left a node dead.
     stage.storm.restore_all()
@@ -234,6 +236,24 @@ def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
     if spec.bundle.size != 1:
         message = "real Storm plays each tuple separately"
         raise UserError(message, field="bundle", value=spec.bundle.size, remedy="give 1")
+    if not isinstance(spec.migration, Restart):
+        message = "real Storm moves executors in its own way"
+        method = type(spec.migration).__name__
+        raise UserError(message, field="migration", value=method, remedy="leave it out, or give Restart()")
+    if spec.unreached is not None:
+        message = "what becomes of messages without a connection is up to real Storm"
+        raise UserError(message, field="unreached", value=spec.unreached.name, remedy="leave it out")
+    for key in spec.settings:
+        if key not in OF_TOPOLOGY:
+            message = "real Storm reads this setting when the cluster is started"
+            raise UserError(message, field="settings", value=key, remedy="give it to open_stage instead")
+    names: dict[str, str] = {}
+    for plan in spec.topologies:
+        check_playable(plan, spec.version)
+        other = names.setdefault(storm_name(plan.topology), plan.topology.id)
+        if other != plan.topology.id:
+            message = f"real Storm would give it the name of topology {other!r}"
+            raise UserError(message, field="topology", value=plan.topology.id, remedy="choose another name")
 
 
 def round_decisions(rounds: Sequence[Round], origin_ns: int) -> Iterator[Decision]:

@@ -78,7 +78,7 @@ def export_plan(
 ) -> Path:
     """Write a topology's files into ``folder`` and return it; `UserError` if this Storm cannot play it."""
     check_plan(plan)
-    _check_playable(plan)
+    check_playable(plan, version)
     folder.mkdir(parents=True, exist_ok=True)
     _write_records(plan, machine, folder)
     _write_emissions(plan, folder)
@@ -119,7 +119,11 @@ def topology_settings(topology: Topology, version: StormVersion) -> dict[str, st
     return settings
 
 
-def _check_playable(plan: TopologyPlan) -> None:
+def check_playable(plan: TopologyPlan, version: StormVersion) -> None:
+    """Refuse a topology or a source that this Storm cannot play; `UserError` names field and remedy."""
+    topology_settings(plan.topology, version)
+    for component in plan.topology.components:
+        _component_settings(component, version)
     for name, source in plan.sources.items():
         if source.checkpoint_ns > 0:
             message = f"spout {name!r} reads a log with stored offsets, which live runs do not support"
@@ -133,6 +137,10 @@ def _check_playable(plan: TopologyPlan) -> None:
             message = f"spout {name!r} fetches in a thread of its client, which live runs do not support"
             remedy = "set it to False: each nextTuple then waits fetch_ns"
             raise UserError(message, field="fetch_thread", value=True, remedy=remedy)
+        if source.first_result:
+            message = f"callers of spout {name!r} take the first result, which live runs do not support"
+            remedy = "set it to False: a call is then answered when its root tuple is acked"
+            raise UserError(message, field="first_result", value=True, remedy=remedy)
     for component in plan.topology.bolts:
         for item in component.inputs:
             groupings = {how for _, how in _subscribers(plan.topology, item.source, item.stream)}

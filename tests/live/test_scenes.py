@@ -1,10 +1,14 @@
 """Scenes are descriptions that both the emulator and real Storm can play."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
-from storm_lab.emulator.spec import check_spec
+from storm_lab.emulator.control.migration.nstorm import NStorm
+from storm_lab.emulator.source import SourceKind
+from storm_lab.emulator.spec import EmulationSpec, check_spec
+from storm_lab.emulator.unreached import Unreached
 from storm_lab.errors import UserError
 from storm_lab.live.play import check_live
 from storm_lab.live.releases import RELEASES
@@ -63,6 +67,56 @@ def test_a_run_that_cannot_be_played_live_is_refused():
         check_live(replace(spec, services=(RandomMoves("chain", 1),)), scene_cluster(MHZ))
     with pytest.raises(UserError, match="differs from the one described"):
         check_live(spec, scene_cluster(2 * MHZ))
+
+
+def _with_source(spec: EmulationSpec, **changes: object) -> EmulationSpec:
+    (plan,) = spec.topologies
+    source = replace(plan.sources["spout"], **changes)  # type: ignore[arg-type]
+    return replace(spec, topologies=(replace(plan, sources={"spout": source}),))
+
+
+def _with_topologies(spec: EmulationSpec, *names: str) -> EmulationSpec:
+    (plan,) = spec.topologies
+    plans = tuple(replace(plan, topology=replace(plan.topology, id=name)) for name in names)
+    return replace(spec, topologies=plans, placement=None)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (lambda spec: _with_source(spec, fetch_lines=9), "fetch_lines = 9"),
+        (
+            lambda spec: _with_source(spec, kind=SourceKind.CLOSED_LOOP, calls=2, first_result=True),
+            "first_result = True: callers of spout 'spout' take the first result",
+        ),
+        (
+            lambda spec: replace(
+                spec,
+                topologies=tuple(
+                    replace(plan, topology=replace(plan.topology, message_timeout_s=1.5))
+                    for plan in spec.topologies
+                ),
+            ),
+            "message_timeout_s = 1.5",
+        ),
+        (lambda spec: replace(spec, migration=NStorm()), "migration = 'NStorm'"),
+        (lambda spec: replace(spec, unreached=Unreached.KEEP), "unreached = 'KEEP'"),
+        (
+            lambda spec: replace(spec, settings={"nimbus.task.timeout.secs": 5}),
+            "settings = 'nimbus.task.timeout.secs': real Storm reads this setting when the cluster is",
+        ),
+        (lambda spec: _with_topologies(spec, "a.b", "a:b"), "would give it the name of topology 'a.b'"),
+    ],
+)
+def test_what_real_storm_would_play_otherwise_is_refused_before_a_cluster_is_started(changed, words: str):
+    spec = find_scene("chain-acked").describe(VERSIONS[0], MHZ)
+    with pytest.raises(UserError, match=re.escape(words)):
+        check_live(changed(spec), scene_cluster(MHZ))
+
+
+def test_a_cluster_may_have_defaults_of_topologies():
+    spec = find_scene("light-1w").describe(VERSIONS[0], MHZ)
+    check_live(replace(spec, settings={"topology.debug": True}), scene_cluster(MHZ))
 
 
 @pytest.mark.slow
