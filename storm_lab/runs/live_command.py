@@ -74,7 +74,10 @@ def run(
     listed: bool,
     as_json: bool,
 ) -> None:
-    """Play scenes and experiments on real Storm and write ordinary run folders, marked as live."""
+    """Play scenes and experiments on real Storm and write ordinary run folders, marked as live.
+
+    A play replaces an earlier one of the same number, or for experiments of the same parameters and seed.
+    """
     if listed or not names:
         scenes = [{"name": scene.name, "title": scene.title} for scene in SCENES.values()]
         answer(as_json, scenes, "\n".join("{name:16} {title}".format(**scene) for scene in scenes))
@@ -92,7 +95,7 @@ def run(
         if value and not set(names) & set(known):
             raise UserError(f"applies to {kind} only", field=field, value=value, remedy="leave it out")
     chosen: list[tuple[Release, list[LiveTask]]] = []
-    for name in names:
+    for name in dict.fromkeys(names):
         if name in SCENES:
             release = requested or next(iter(RELEASES.values()))
             spec = SCENES[name].describe(release.storm, mhz)

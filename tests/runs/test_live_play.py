@@ -119,6 +119,7 @@ def test_the_command_lists_the_scenes():
         (["run", "light-1w", "--seconds", "5"], "--seconds = 5.0: applies to experiments only"),
         (["run", "light-1w", "--load", "0.5"], "--load = 0.5: applies to experiments only"),
         (["run", "light-1w", "--only", "x"], "--only = 'x': applies to experiments only"),
+        (["run", "tstorm-obs1-traffic", "--repeat", "3"], "--repeat = 3: applies to scenes only"),
     ],
 )
 def test_invalid_arguments_are_refused_before_anything_starts(arguments: list[str], words: str):
