@@ -251,13 +251,13 @@ class Bridge:
 
     def __enter__(self) -> Bridge:
         check_socket_path(self.path, "socket")
-        self._clear()
         with refused_by_system(
             "a socket cannot be created there",
             field="socket",
             value=str(self.path),
-            remedy="choose a folder that you may write to",
+            remedy="choose another path, in a folder that you may write to",
         ):
+            self._clear()
             self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, name="bridge", daemon=True)
         self._thread.start()
@@ -282,7 +282,7 @@ class Bridge:
         with socket.socket(socket.AF_UNIX) as probe:
             try:
                 probe.connect(str(self.path))
-            except OSError:
+            except ConnectionRefusedError:
                 self.path.unlink()
                 return
         message = "another scheduler already answers at this socket"

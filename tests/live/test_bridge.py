@@ -1,5 +1,6 @@
 """Answers of the bridge to Nimbus, through its socket and without it."""
 
+import errno
 import json
 import socket
 import threading
@@ -243,6 +244,23 @@ def test_a_socket_in_use_is_refused(tmp_path: Path):
         Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)),
     ):
         pass
+
+
+def test_a_socket_that_may_not_be_reached_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    class Denied(socket.socket):
+        """A socket of another user answers so."""
+
+        def connect(self, address: Any) -> None:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+    with Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)) as served:
+        monkeypatch.setattr(socket, "socket", Denied)
+        with (
+            pytest.raises(UserError, match=r"created there \(Permission denied\); choose another path"),
+            Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)),
+        ):
+            pass
+        assert served.path.is_socket()
 
 
 def test_a_file_at_the_path_of_the_socket_is_left_alone(tmp_path: Path):
