@@ -62,13 +62,14 @@ class WorkerTail:
     def traffic(self, window: Window) -> dict[tuple[str, int, int], int]:
         """Return the tuples from task to task in a window.
 
-        Messages to and from ackers are not recorded. Storm sends one for each root tuple and each ack, to an
-        acker that a random number selects, so each acker is given an equal share of them.
+        Messages to and from ackers are not recorded. Storm sends one for each root tuple and each ack of a
+        tuple that descends from one, to an acker that a random number selects, so each acker is given an
+        equal share of them. Without root tuples that are tracked there are none.
         """
         sent: dict[tuple[str, int, int], int] = {}
         for source, target, tuples, _ in window.sent:
             sent[self.topology, source, target] = tuples
-        if not self._ackers:
+        if not self._ackers or not self._tracked:
             return sent
         for task, emitted, _, _, acked, failed, _ in window.tasks:
             spout = self._by_task[task].component in self._tracked

@@ -73,6 +73,16 @@ def test_acks_are_divided_equally_among_ackers(tmp_path: Path):
     assert tail.failed(one) == 2
 
 
+def test_ackers_hear_nothing_of_tuples_without_message_ids(tmp_path: Path):
+    untracked = {"spout": replace(PLAN.sources["spout"], anchored=False)}
+    tail = WorkerTail(replace(PLAN, sources=untracked), V2, tmp_path)
+    # Tasks: __acker 1, bolt1 2, bolt2 3, spout 4.
+    tasks = [[4, 10, 10, 0, 0, 0, 0], [2, 10, 10, 10, 10, 0, 0], [3, 0, 0, 10, 10, 0, 0]]
+    Files(tmp_path).worker(11, 1000, _first(tasks=tasks, sent=[[4, 2, 10, 600], [2, 3, 10, 600]]))
+    ((_, one),) = tail.read_new()
+    assert tail.traffic(one) == {("chain", 4, 2): 10, ("chain", 2, 3): 10}
+
+
 def test_executors_are_ready_when_each_has_opened_in_its_assigned_slot(tail: WorkerTail, tmp_path: Path):
     files = Files(tmp_path)
     here, there = Slot("n1", 6700), Slot("n2", 6700)
