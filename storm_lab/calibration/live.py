@@ -144,6 +144,11 @@ class LiveFit:
         return tuple(row.name for row in self.after)
 
 
+def fitted_on(recorded: Sequence[Recorded], generation: str) -> list[Recorded]:
+    """Return the runs to which `fit_live` fits a generation."""
+    return [each for each in recorded if each.generation == generation and each.sitting.name in _FITTED_ON]
+
+
 def ranges_of(generation: str) -> Ranges:
     """Return the constants that are fitted for a generation, with their ranges."""
     return _ranges(
@@ -168,7 +173,7 @@ def fit_live(
     The search begins at ``known`` values, which an earlier one may have found; ``jobs`` sittings are played
     at a time. Raises `UserError` if no calibrating scene is usable.
     """
-    own = [each for each in recorded if each.generation == generation and each.sitting.name in _FITTED_ON]
+    own = fitted_on(recorded, generation)
     ranges = ranges_of(generation)
     prior = _start_values(ranges, _PRIOR)
     start = {**links_of(own), **_FIXED, **_start_values(ranges, {**prior, **(known or {})})}

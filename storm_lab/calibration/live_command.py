@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from storm_lab.calibration.live import PLAYED, LiveFit, fit_c1, fit_live, ranges_of
+from storm_lab.calibration.live import PLAYED, LiveFit, fit_c1, fit_live, fitted_on, ranges_of
 from storm_lab.calibration.search import Values
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
@@ -28,7 +28,7 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, job
     ``versions`` are as for `find_release`. Without ``records`` of this machine, the sittings are played now.
     Raises `UserError` if a version, records or file cannot be used, or real Storm cannot be started here.
     """
-    generations = [find_release(text).generation for text in versions]
+    generations = list(dict.fromkeys(find_release(text).generation for text in versions))
     if not out.absolute().parent.is_dir():
         raise UserError("the folder does not exist", field="--out", value=str(out), remedy="create it first")
     check_folder(out.absolute().parent, field="--out")
@@ -47,6 +47,11 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, job
             message = "these records are from several machines"
             remedy = f"give the folder of one machine: {', '.join(machines)}"
             raise UserError(message, field="--records", value=str(home), remedy=remedy)
+        for generation in generations:
+            if not fitted_on(found, generation):
+                message = f"there are no recorded runs of this version to fit in {home}"
+                remedy = "leave it out, or run storm-lab live record calibration bare calls with it"
+                raise UserError(message, field="--version", value=generation, remedy=remedy)
         beside = home / FILE_NAME
         known = read_constants(beside).constants if beside.is_file() else {}
         fits = {name: fit for each in generations for name, fit in _fits(each, found, known, jobs)}

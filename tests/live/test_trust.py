@@ -12,7 +12,7 @@ from statistics import median
 import numpy as np
 import pytest
 
-from storm_lab.calibration.live import compiler_seconds
+from storm_lab.calibration.live import LiveFit, compiler_seconds
 from storm_lab.calibration.live_command import calibrate_live
 from storm_lab.errors import UserError
 from storm_lab.live.releases import find_release
@@ -86,6 +86,28 @@ def test_every_machine_has_its_constants_beside_its_records():
 def test_calibrating_on_records_of_several_machines_is_refused(tmp_path: Path):
     with pytest.raises(UserError, match=r"give the folder of one machine: .*intel-xeon"):
         calibrate_live(("2.8",), RECORDS, tmp_path / "mine.json")
+
+
+def test_calibrating_a_version_that_was_not_recorded_is_refused_before_the_others_are_fitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("storm_lab.calibration.live_command.fit_live", pytest.fail)
+    words = r"--version = '2\.8': there are no recorded runs of this version to fit in .*; leave it out"
+    with pytest.raises(UserError, match=words):
+        calibrate_live(("0.9.2", "2.8"), RECORDS / "amd-epyc-2445", tmp_path / "mine.json")
+
+
+def test_a_version_that_is_given_twice_is_fitted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    fitted = []
+
+    def fit(recorded, generation, known, *, jobs):
+        fitted.append(generation)
+        return LiveFit(generation, {}, (), ())
+
+    monkeypatch.setattr("storm_lab.calibration.live_command.fit_live", fit)
+    monkeypatch.setattr("storm_lab.calibration.live_command.fit_c1", lambda *given, jobs: None)
+    calibrate_live(("0.9.2", "0.9"), RECORDS / "amd-epyc", tmp_path / "mine.json")
+    assert fitted == ["0.9"]
 
 
 def test_records_are_found_in_the_folder_itself_or_in_folders_of_machines(record: Path, tmp_path: Path):
