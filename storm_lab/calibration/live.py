@@ -133,6 +133,7 @@ class LiveFit:
     """
 
     title: str
+    ranges: Ranges
     constants: Values
     before: Sequence[Row]
     after: Sequence[Row]
@@ -149,14 +150,8 @@ def fitted_on(recorded: Sequence[Recorded], generation: str) -> list[Recorded]:
     return [each for each in recorded if each.generation == generation and each.sitting.name in _FITTED_ON]
 
 
-def ranges_of(generation: str) -> Ranges:
-    """Return the constants that are fitted for a generation, with their ranges."""
-    return _ranges(
-        _FITTED + (_FITTED_FROM_2 if find_release(generation).storm >= V2_0_0 else _FITTED_BEFORE_2)
-    )
-
-
 def _ranges(names: Sequence[str]) -> Ranges:
+    """Return the ranges in which constants are fitted."""
     constants = [c for c in constants_of(CostModel()) if c.name in names]
     return {c.name: (max(c.low, LEAST), _UPPER_LIMITS[c.name]) for c in constants}
 
@@ -174,7 +169,8 @@ def fit_live(
     at a time. Raises `UserError` if no calibrating scene is usable.
     """
     own = fitted_on(recorded, generation)
-    ranges = ranges_of(generation)
+    separate = _FITTED_FROM_2 if find_release(generation).storm >= V2_0_0 else _FITTED_BEFORE_2
+    ranges = _ranges((*_FITTED, *separate))
     prior = _start_values(ranges, _PRIOR)
     start = {**links_of(own), **_FIXED, **_start_values(ranges, {**prior, **(known or {})})}
     return _fit(f"Storm {generation}", own, generation, start, ranges, prior, jobs)
@@ -287,6 +283,7 @@ def _fit(
             raise
     return LiveFit(
         title,
+        ranges,
         with_measured(best),
         played[tuple(start.items())],
         played[tuple(best.items())],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from storm_lab.calibration.live import PLAYED, LiveFit, fit_c1, fit_live, fitted_on, ranges_of
+from storm_lab.calibration.live import PLAYED, LiveFit, fit_c1, fit_live, fitted_on
 from storm_lab.calibration.search import Values
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
@@ -73,20 +73,19 @@ def _fits(
     The search begins at the ``known`` constants.
     """
     fit = fit_live(found, generation, known.get(generation), jobs=jobs)
-    show_fit(generation, fit)
+    show_fit(fit)
     yield generation, fit
     c1 = f"{generation}{C1_ONLY}"
     if slower := fit_c1(found, generation, fit.constants, known.get(c1), jobs=jobs):
-        show_fit(generation, slower)
+        show_fit(slower)
         yield c1, slower
 
 
-def show_fit(generation: str, fit: LiveFit) -> None:
+def show_fit(fit: LiveFit) -> None:
     """Print the constants of a fit and how close its scenes are, before and after it."""
     click.echo(f"{fit.title}, on {len(fit.scenes)} scenes")
-    ranges = ranges_of(generation)
     for name, value in fit.constants.items():
-        note = ", at the limit of its range" if value in ranges.get(name, ()) else ""
+        note = ", at the limit of its range" if value in fit.ranges.get(name, ()) else ""
         if name in fit.unmeasured:
             note = "; no run has a measurement, so it keeps the value from before"
         click.echo(f"  {name:20} {value:8.4g}  (was {getattr(CostModel(), name):g}{note})")

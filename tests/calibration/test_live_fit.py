@@ -59,10 +59,19 @@ def test_the_first_compiler_alone_takes_a_small_part_of_what_both_take(machine: 
 
 
 def test_a_constant_that_no_run_measures_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    show_fit("2.8", LiveFit("Storm 2.8", {"compile_s": 9.2, "wake_us": 10.0}, (), (), ("compile_s",)))
+    show_fit(LiveFit("Storm 2.8", {}, {"compile_s": 9.2, "wake_us": 10.0}, (), (), ("compile_s",)))
     _, compiled, wake = capsys.readouterr().out.splitlines()
     assert compiled.endswith("(was 12; no run has a measurement, so it keeps the value from before)")
     assert wake.endswith("(was 30)")
+
+
+def test_a_fitted_constant_at_the_limit_of_its_range_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    # Costs of a log's lines are fitted with the first compiler alone only.
+    ranges = {"log_emit_us": (1.0, 500.0), "write_us": (1.0, 400.0)}
+    show_fit(LiveFit("Storm 0.9-c1", ranges, {"log_emit_us": 500.0, "write_us": 30.0}, (), ()))
+    _, emit, write = capsys.readouterr().out.splitlines()
+    assert emit.endswith(", at the limit of its range)")
+    assert "limit" not in write
 
 
 def test_records_of_other_versions_alone_are_refused() -> None:

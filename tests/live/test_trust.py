@@ -102,7 +102,7 @@ def test_a_version_that_is_given_twice_is_fitted_once(tmp_path: Path, monkeypatc
 
     def fit(recorded, generation, known, *, jobs):
         fitted.append(generation)
-        return LiveFit(generation, {}, (), ())
+        return LiveFit(generation, {}, {}, (), ())
 
     monkeypatch.setattr("storm_lab.calibration.live_command.fit_live", fit)
     monkeypatch.setattr("storm_lab.calibration.live_command.fit_c1", lambda *given, jobs: None)
