@@ -30,22 +30,19 @@ from multiprocessing import active_children, get_context
 import numpy as np
 from numpy.typing import NDArray
 
+from storm_lab.calibration.measurements import calibrating, links_of, measurements_of
 from storm_lab.calibration.residual import prior_residuals, residuals
 from storm_lab.calibration.search import LEAST, Ranges, Values, search, steps_of
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
-from storm_lab.live.links import LAN, LOOPBACK
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.build import SUITE_COST
 from storm_lab.live.suite.compare import Row, compare_sitting
-from storm_lab.live.suite.measure import RunTables
-from storm_lab.live.suite.scene import Half, Scene, half_of
 from storm_lab.live.suite.sittings import CALIBRATION, LOGGED
 from storm_lab.machine.process_end import end_with_parent
 from storm_lab.machine.progress import progress_bar
-from storm_lab.model.machines import LIVE
-from storm_lab.model.version import V1_0_0, V2_0_0
+from storm_lab.model.version import V2_0_0
 from storm_lab.runs.live_trust import Recorded, emulated, play_of, with_measured_jvm_start
 
 PLAYED = (CALIBRATION, "bare", "calls")
@@ -84,10 +81,6 @@ the defaults. They are near what threads of live Storm 0.9.2 took by their own C
 (docs/live-suite.md). Half of all work of their compilers was done after some 14,000 calls, so a seventh after
 4,000. A search begins here, unless an earlier one has found values.
 """
-_DEFAULT_LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
-"""Measured between namespaces, and between processes, of the machine of data/live/intel-xeon. Used for runs
-that were recorded before plays measured their links (`storm_lab.live.links`).
-"""
 _FIXED: Values = {
     "switch_us": 0.0,
     "slice_us": 0.0,
@@ -104,20 +97,12 @@ _FITTED_LOGGED = ("write_us", "log_emit_us", "log_receive_us")
 """Also fitted where a log is written: the cost of its lines, and of writing to other workers, which R-Storm's
 topologies do over more connections than any scene of the other sittings.
 """
-_SEPARATE_WAITS_PER_S = ((V1_0_0, 200.0), (V2_0_0, 2000.0))
-"""Ends of waits per second in a worker's housekeeping that the emulator plays separately, before each
-version. Two threads of the system executor wait 10 ms at a time; the two that flush batches in 1.x wait 1 ms.
-"""
 _C1_FACTOR = 2.5
 """Expected cost of code from the first compiler, relative to code from both; fitted to floods of 0.9.2 on two
 machines: 2.4 and 4.1.
 """
 _C1_CALLS = 200.0
 """Calls after which HotSpot's first compiler compiles a method (Tier3InvocationThreshold of Java 17)."""
-_COMPILED_AFTER, _C1_COMPILED_AFTER = 20_000, 2_000
-"""Executions after which a topology's code has been compiled, except for rarely used parts: by both
-compilers, and by the first one alone, which begins much earlier.
-"""
 _UPPER_LIMITS = {**{c.name: c.high for c in constants_of(CostModel())}, "wake_us": 20.0}
 """On idle cores, the median time until a woken thread runs is 10 to 20 us, by a trace of the scheduler under
 real Storm 0.9.2. Longer times form a second minimum of the fit, in which a spout sleeps once too often.
@@ -205,11 +190,6 @@ def fit_c1(
     return _fit(title, own, generation, start, ranges, prior, jobs)
 
 
-def _rounded(values: Values) -> dict[str, float]:
-    """Limit the values to their ranges and round them to three digits."""
-    return {name: min(_UPPER_LIMITS[name], float(f"{value:.3g}")) for name, value in values.items()}
-
-
 def _fit(
     title: str,
     own: Sequence[Recorded],
@@ -227,34 +207,7 @@ def _fit(
     )
     if not own:
         raise no_usable_scene
-    pairs = [(each, each.tables()) for each in own]
-    storm = find_release(generation).storm
-    separate_waits = next((waits for before, waits in _SEPARATE_WAITS_PER_S if storm < before), 0.0)
-    slower = own[0].mhz / CostModel().reference_mhz
-    timed = [each for each in own if each.start_cpu_s is not None]
-    if timed:
-        start_cpu_s = np.median(
-            [with_measured_jvm_start(CostModel(), [each]).jvm_start_cpu_s for each in timed]
-        )
-        start = {**start, **_rounded({"jvm_start_cpu_s": float(start_cpu_s)})}
-    compiled_s = compiler_seconds([tables for _, tables in pairs], c1_only=own[0].sitting.c1_only)
-    share = housekeeping_share(pairs, alone=storm < V1_0_0)
-    unmeasured = {
-        "jvm_start_cpu_s": not timed,
-        "compile_s": compiled_s is None,
-        "idle_jvm_share": share is None,
-    }
-
-    def with_measured(values: Values) -> Values:
-        """Add the measured costs of compiling and housekeeping, on a core of the reference clock."""
-        measured = {}
-        if compiled_s is not None:
-            measured["compile_s"] = compiled_s * slower * LIVE
-        if share is not None:
-            played_cores = values.get("consumer_wake_us", 0.0) * separate_waits / 1e6
-            measured["idle_jvm_share"] = max(0.0, share * slower * LIVE - played_cores)
-        return {**values, **_rounded(measured)}
-
+    measured = measurements_of(own)
     played: dict[tuple[tuple[str, float], ...], list[Row]] = {}
     tried = count()
     with (
@@ -264,7 +217,7 @@ def _fit(
 
         def evaluate(sets: Sequence[Values]) -> list[NDArray[np.float64]]:
             found = []
-            for values, rows in zip(sets, _rows(own, list(map(with_measured, sets)), pool), strict=True):
+            for values, rows in zip(sets, _rows(own, list(map(measured.added_to, sets)), pool), strict=True):
                 terms = [term for row in rows for term in residuals(row)]
                 if not terms:
                     raise no_usable_scene
@@ -284,49 +237,11 @@ def _fit(
     return LiveFit(
         title,
         ranges,
-        with_measured(best),
-        played[tuple(start.items())],
-        played[tuple(best.items())],
-        tuple(name for name, missing in unmeasured.items() if missing),
+        constants=measured.added_to(best),
+        before=played[tuple(start.items())],
+        after=played[tuple(best.items())],
+        unmeasured=measured.missing,
     )
-
-
-def links_of(recorded: Sequence[Recorded]) -> dict[str, float]:
-    """Return the time of a message between hosts, and within one, in us: the median over the runs."""
-    conditions = [each.run.manifest.conditions for each in recorded]
-    return {
-        name: float(np.median([facts[name] for facts in conditions if name in facts] or [us]))
-        for name, us in _DEFAULT_LINKS.items()
-    }
-
-
-def compiler_seconds(runs: Sequence[RunTables], *, c1_only: bool = False) -> float | None:
-    """Return the CPU of compilers in a worker from its first tuple on, in s: the median over workers.
-
-    Workers count if their topology has executed `_COMPILED_AFTER` tuples, or with the first compiler alone
-    `_C1_COMPILED_AFTER`; None if there are none.
-    """
-    least = _C1_COMPILED_AFTER if c1_only else _COMPILED_AFTER
-    found = [seconds for tables in runs for seconds in tables.compiler_seconds(least)]
-    return float(np.median(found)) if found else None
-
-
-def housekeeping_share(runs: Sequence[tuple[Recorded, RunTables]], *, alone: bool) -> float | None:
-    """Return the cores that a worker's housekeeping takes: the median over calibrating scenes, if any.
-
-    With ``alone``, only workers without connections count: the emulator plays the timers of connections
-    separately.
-    """
-    found = [
-        share
-        for recorded, tables in runs
-        for share in tables.housekeeping_shares(_calibrating(recorded), alone=alone)
-    ]
-    return float(np.median(found)) if found else None
-
-
-def _calibrating(recorded: Recorded) -> tuple[Scene, ...]:
-    return tuple(scene for scene in recorded.scenes if half_of(scene.name) is Half.CALIBRATES)
 
 
 def _rows(own: Sequence[Recorded], sets: Sequence[Values], pool: Executor) -> Iterator[list[Row]]:
@@ -342,4 +257,4 @@ def _compared(values: Values, plays: Sequence[Recorded]) -> list[Row]:
     first, cost = plays[0], replace(CostModel(), **values)
     with emulated(first, 1, with_measured_jvm_start(cost, plays)) as tables:
         recorded = [each.tables() for each in plays]
-        return compare_sitting(first.sitting, first.generation, _calibrating(first), recorded, [tables])
+        return compare_sitting(first.sitting, first.generation, calibrating(first), recorded, [tables])

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from storm_lab.calibration.live import links_of
+from storm_lab.calibration.measurements import links_of
 from storm_lab.errors import StormLabError
 from storm_lab.live.hosts import Host
 from storm_lab.live.links import measure_links, one_way_us

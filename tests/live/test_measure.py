@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from storm_lab.calibration.live import compiler_seconds
+from storm_lab.calibration.measurements import compiler_seconds
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.live.scenes import HERE, chain
 from storm_lab.live.suite.compare import (

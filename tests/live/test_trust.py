@@ -12,8 +12,9 @@ from statistics import median
 import numpy as np
 import pytest
 
-from storm_lab.calibration.live import LiveFit, compiler_seconds
+from storm_lab.calibration.live import LiveFit
 from storm_lab.calibration.live_command import calibrate_live
+from storm_lab.calibration.measurements import compiler_seconds
 from storm_lab.errors import UserError
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.measure import RunTables
