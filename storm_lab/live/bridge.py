@@ -176,7 +176,9 @@ def _answer_rows(request: Request, assignment: Assignment) -> dict[str, Any]:
 
 def _rows(fields: object) -> Sequence[Mapping[str, Any]]:
     rows = fields.get("topologies") if isinstance(fields, Mapping) else None
-    return [row for row in rows or () if isinstance(row, Mapping) and "id" in row]
+    if not isinstance(rows, list):
+        return []
+    return [row for row in rows if isinstance(row, Mapping) and "id" in row]
 
 
 def _one_line(error: Exception) -> str:

@@ -74,7 +74,12 @@ class Request:
 def read_request(
     fields: Mapping[str, Any], known: Known, *, load: MeasuredLoad | None = None, seed: int = 0
 ) -> Request:
-    """Turn Nimbus's request into a view; `ValueError` if it has another format or is incomplete."""
+    """Turn Nimbus's request into a view.
+
+    Raises:
+        ValueError: it has another format or is incomplete.
+        UserError: it describes topologies or machines that the model refuses.
+    """
     if fields.get("format") != REQUEST_FORMAT:
         raise ValueError(f"the request has format {fields.get('format')!r}, not {REQUEST_FORMAT}")
     try:

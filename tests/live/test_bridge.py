@@ -121,6 +121,13 @@ def test_an_unreadable_request_changes_nothing():
     assert "format 9" in made.problem
 
 
+@pytest.mark.parametrize("rows", [None, 5, "chain", {"id": STORM_ID}, [7]])
+def test_a_request_without_a_list_of_topologies_is_answered_all_the_same(rows: object):
+    answer, made = Policy(DefaultScheduler(), KNOWN).answer(question() | {"topologies": rows})
+    assert answer == {"assign": {}, "status": {}}
+    assert "cannot be read" in made.problem
+
+
 def test_a_manual_first_placement_takes_precedence_over_the_scheduler():
     policy = Policy(DefaultScheduler(), KNOWN, placement=_all_in_slot(Slot("b", 6701)))
     answer, _ = policy.answer(question())
