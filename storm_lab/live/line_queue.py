@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from urllib.parse import quote
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.state.names import NS_PER_S
@@ -20,9 +21,10 @@ _STEP = 24
 _BYTES = 1 << 16
 
 
-def queue_path(folder: Path, spout: str) -> Path:
-    """Return the file of a spout's shared queue among a topology's exported files."""
-    return folder / f"queue-{spout}.bin"
+def spout_path(folder: Path, kind: str, spout: str) -> Path:
+    """Return a spout's file of a kind (``queue``, ``lines``, ``arrivals``) among the exported files."""
+    # The id of a component may hold any sign, a slash too.
+    return folder / f"{kind}-{quote(spout, safe='')}.bin"
 
 
 def new_queue(source: SourcePlan, start_ns: int) -> bytes:

@@ -22,7 +22,7 @@ from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.emulator.control.faults.machines import CutLink, KillNode, RestoreLink, ReviveNode
 from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.errors import StormLabError, UserError
-from storm_lab.live.line_queue import queue_path, set_rate
+from storm_lab.live.line_queue import set_rate, spout_path
 from storm_lab.live.storm import LiveStorm
 from storm_lab.live.trace_export import whole_seconds
 from storm_lab.model import Slot
@@ -113,7 +113,7 @@ class Timeline:
                 change(fault.node_a, fault.node_b)
                 return fault.subject
             case SetLoad(topology=topology, spout=spout, rate_per_s=rate):
-                set_rate(queue_path(self._folders[topology], spout), time.monotonic_ns(), rate)
+                set_rate(spout_path(self._folders[topology], "queue", spout), time.monotonic_ns(), rate)
                 return f"{topology}/{spout}"
             case RebalanceTopology(topology=topology, workers=workers, wait_s=wait):
                 storm.rebalance(self._names[topology], wait_s=self._wait_s(topology, wait), workers=workers)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from storm_lab.emulator.setup.plan_check import check_plan
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.errors import UserError
-from storm_lab.live.line_queue import new_queue, queue_path
+from storm_lab.live.line_queue import new_queue, spout_path
 from storm_lab.model import Component, Grouping, StormVersion, Topology, acker_count, executors_of
 from storm_lab.workloads.workload_trace import EMISSION, RECORD
 
@@ -32,7 +33,8 @@ _WIRE_EMISSION = np.dtype([(name, "<i4") for name in ("first_record", "stream", 
 _KEYED = (Grouping.FIELDS, Grouping.PARTIAL_KEY)
 _ROOT_BYTES = 10
 """Serialised bytes of the root tuple's class and number: a long with its highest bits in use."""
-_FORBIDDEN_IN_NAMES = "/.:\\ "
+_FORBIDDEN_IN_NAMES = re.compile(r"[^\w-]")
+"""Storm takes names of topologies into the keys of its blobs, in which it refuses most other signs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Machine:
 
 def storm_name(topology: Topology) -> str:
     """Return the topology's id as a name that Storm accepts."""
-    return "".join("_" if sign in _FORBIDDEN_IN_NAMES else sign for sign in topology.id)
+    return _FORBIDDEN_IN_NAMES.sub("_", topology.id)
 
 
 def export_plan(
@@ -142,7 +144,16 @@ def check_playable(plan: TopologyPlan, version: StormVersion) -> None:
             remedy = "set it to False: a call is then answered when its root tuple is acked"
             raise UserError(message, field="first_result", value=True, remedy=remedy)
     for component in plan.topology.bolts:
+        read: set[tuple[str, str]] = set()
         for item in component.inputs:
+            if (item.source, item.stream) in read:
+                raise UserError(
+                    "a bolt cannot read a stream twice on real Storm",
+                    field=f"inputs of {component.id}",
+                    value=f"{item.source}.{item.stream}",
+                    remedy="leave one of the two out",
+                )
+            read.add((item.source, item.stream))
             groupings = {how for _, how in _subscribers(plan.topology, item.source, item.stream)}
             if Grouping.DIRECT in groupings and len(groupings) > 1:
                 raise UserError(
@@ -281,14 +292,14 @@ def _source(
     plan: TopologyPlan, spout: str, source: SourcePlan, recording: Recording, folder: Path
 ) -> dict[str, Any]:
     lines = plan.trace.sources[spout]
-    records = f"lines-{spout}.bin"
-    (folder / records).write_bytes(np.asarray(lines).astype("<i8").tobytes())
-    queue = queue_path(folder, spout)
+    records = spout_path(folder, "lines", spout)
+    records.write_bytes(np.asarray(lines).astype("<i8").tobytes())
+    queue = spout_path(folder, "queue", spout)
     submit_ns = round(plan.submit_s * NS_PER_S)
     queue.write_bytes(new_queue(source, recording.origin_ns + submit_ns))
     fields: dict[str, Any] = {
         "kind": source.kind.name,
-        "records": records,
+        "records": records.name,
         "queue": queue.name,
         "sleep_ns": source.sleep_ns,
         "fetch_ns": source.fetch_ns,
@@ -298,8 +309,9 @@ def _source(
     if source.kind is SourceKind.CLOSED_LOOP:
         fields |= {"calls": source.calls, "answer_ns": source.answer_ns}
     if source.arrivals_ns is not None:
-        fields["arrivals"] = f"arrivals-{spout}.bin"
-        (folder / fields["arrivals"]).write_bytes((source.arrivals_ns + submit_ns).astype("<i8").tobytes())
+        arrivals = spout_path(folder, "arrivals", spout)
+        arrivals.write_bytes((source.arrivals_ns + submit_ns).astype("<i8").tobytes())
+        fields["arrivals"] = arrivals.name
         fields["arrival_period_ns"] = source.arrival_period_ns
     return fields
 

@@ -10,7 +10,7 @@ import pytest
 
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
-from storm_lab.live.line_queue import queue_path, set_rate
+from storm_lab.live.line_queue import set_rate, spout_path
 from storm_lab.live.trace_export import (
     Machine,
     Recording,
@@ -160,6 +160,32 @@ def test_settings_use_keys_of_storm_and_integers(tmp_path: Path):
 
 def test_characters_that_storm_refuses_in_names_are_replaced():
     assert storm_name(_topology()) == "word_count"
+    # In keys of blobs, 1.x and 2.x take letters, digits, spaces and "._-" (`Utils.isValidKey`).
+    assert storm_name(replace(_topology(), id="über-alles (1+1)")) == "über-alles__1_1_"
+
+
+def test_files_of_a_spout_stay_in_the_folder_whatever_its_id(tmp_path: Path):
+    spout = "../in/put"
+    topology = Topology("t", (Component(spout, outputs={"default": ("line",)}),))
+    source = SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([0, 5]), arrival_period_ns=10)
+    plan = TopologyPlan(topology, build_trace(topology, {spout: _Words()}, V2), {spout: source})
+    folder = export_plan(plan, V2, Machine(2000.0), Recording(tmp_path / "r", ORIGIN), tmp_path / "plan")
+    (fields,) = json.loads((folder / "plan.json").read_text())["components"]
+    files = {fields["source"][name] for name in ("records", "queue", "arrivals")}
+    assert files == {path.name for path in folder.iterdir()} - {"plan.json", "records.bin", "emissions.bin"}
+
+
+def test_a_bolt_that_reads_a_stream_twice_is_refused(tmp_path: Path):
+    twice = (Subscription("lines"), Subscription("lines", grouping=Grouping.ALL))
+    topology = Topology(
+        "t", (Component("lines", outputs={"default": ("line",)}), Component("count", inputs=twice))
+    )
+    code = {"lines": _Words(), "count": _Sink()}
+    plan = TopologyPlan(topology, build_trace(topology, code, V2), {"lines": RATE})
+    with pytest.raises(
+        UserError, match=r"inputs of count = 'lines.default': a bolt cannot read a stream twice"
+    ):
+        export_plan(plan, V2, Machine(2000.0), Recording(tmp_path / "r", ORIGIN), tmp_path / "plan")
 
 
 def test_the_number_of_tasks_includes_ackers(tmp_path: Path):
@@ -182,13 +208,13 @@ def _due(queue: Path, line: int) -> int:
 
 def test_lines_arrive_at_their_rate_from_the_start(tmp_path: Path):
     _, folder, _ = _export(tmp_path)
-    queue = queue_path(folder, "lines")
+    queue = spout_path(folder, "queue", "lines")
     assert [_due(queue, n) - ORIGIN for n in (0, 1, 2500)] == [0, 1_000_000, 2_500_000_000]
 
 
 def test_lines_of_a_topology_that_is_submitted_later_arrive_from_then_on(tmp_path: Path):
     _, folder, _ = _export(tmp_path, submit_s=60.0)
-    queue = queue_path(folder, "lines")
+    queue = spout_path(folder, "queue", "lines")
     submitted = ORIGIN + 60_000_000_000
     assert [_due(queue, n) - submitted for n in (0, 1)] == [0, 1_000_000]
     # A rate that is set before takes effect then.
@@ -208,12 +234,12 @@ def test_recorded_arrivals_count_from_the_submission(tmp_path: Path):
 def test_an_interval_that_is_not_a_whole_number_of_nanoseconds_does_not_drift(tmp_path: Path):
     _, folder, _ = _export(tmp_path, source=SourcePlan(SourceKind.RATE, rate_per_s=300_000.0))
     # Lines are 3,333.33... ns apart; 1024ths of a nanosecond are kept.
-    assert abs(_due(queue_path(folder, "lines"), 3_000_000) - ORIGIN - 10_000_000_000) < 1_000_000
+    assert abs(_due(spout_path(folder, "queue", "lines"), 3_000_000) - ORIGIN - 10_000_000_000) < 1_000_000
 
 
 def test_a_change_of_rate_keeps_the_waiting_lines(tmp_path: Path):
     _, folder, _ = _export(tmp_path)
-    queue = queue_path(folder, "lines")
+    queue = spout_path(folder, "queue", "lines")
     change = ORIGIN + 2_000_000_000
     set_rate(queue, change, 10.0)
     # 2,001 lines had arrived (one at the start); the next comes a tenth of a second after the change.
