@@ -20,6 +20,7 @@ from storm_lab.live.records import places, remove_orphans
 from storm_lab.live.releases import RELEASES, find_release
 from storm_lab.live.request import Known
 from storm_lab.live.storm import LiveStorm
+from storm_lab.machine.atomic_file import check_folder
 from storm_lab.machine.doctor import print_findings
 from storm_lab.machine.options import Commands, FiniteRange, examples, json_option, param_option
 from storm_lab.model.cluster import Cluster, Node
@@ -106,6 +107,8 @@ def up(
             raise UserError("its folder does not exist", field="--socket", value=str(socket))
         socket = socket.absolute()
         check_socket_path(socket, "--socket")
+    if logs is not None:
+        check_folder(logs, field="--logs")
     storm = LiveStorm(version, cluster, hosts=options, folder=logs, bridged=socket is not None, socket=socket)
     storm.start()
     try:

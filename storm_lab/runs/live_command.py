@@ -22,7 +22,9 @@ from storm_lab.live.releases import RELEASES, Release, find_release
 from storm_lab.live.scenes import SCENES
 from storm_lab.live.suite.sittings import SITTINGS, find_sitting, releases_of
 from storm_lab.live.suite.trust_tables import trust_lines
+from storm_lab.machine.atomic_file import check_folder
 from storm_lab.machine.options import FiniteRange, answer, examples, json_option, param_option, print_json
+from storm_lab.machine.places import runs_folder
 from storm_lab.machine.progress import progress_bar
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.runs.live_play import SCENES_NAME, LiveTask, experiment_tasks, nearest_release, play_task
@@ -117,6 +119,7 @@ def run(
     # Check all before the first is played.
     for task in (task for _, tasks in chosen for task in tasks):
         check_live(task.spec, task.spec.cluster)
+    check_folder(runs or runs_folder(), field="--runs")
     with closing(_played(chosen, runs)) as folders:
         _show_folders(folders, as_json)
 
@@ -189,7 +192,9 @@ def record(
         raise UserError(
             "none of these sittings is played on this version", field="--version", value=", ".join(versions)
         )
-    with closing(record_plays(chosen, folder or new_records_folder())) as recorded:
+    home = folder or new_records_folder()
+    check_folder(home, field="--folder")
+    with closing(record_plays(chosen, home)) as recorded:
         _show_folders(recorded, as_json)
 
 

@@ -13,6 +13,7 @@ from storm_lab.calibration.command import calibrate
 from storm_lab.cli import cli, main
 from storm_lab.errors import UserError
 from storm_lab.runs.figures_command import figures
+from storm_lab.runs.live_command import live
 from storm_lab.tournament.commands import compare, league
 from storm_lab.tournament.tournament import Tournament
 from tests.cli.test_command_line import commands
@@ -46,6 +47,21 @@ def test_a_folder_that_takes_no_constants_is_refused_before_storm_plays(
     said = CliRunner().invoke(calibrate, ["--live", "--out", "/proc/mine.json"])
     assert isinstance(said.exception, UserError)
     assert "--out = '/proc': the results cannot be written" in str(said.exception)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [(["run", "light-1w"], "--runs"), (["record", "calibration"], "--folder"), (["up"], "--logs")],
+)
+def test_a_folder_that_takes_no_live_runs_or_logs_is_refused_before_storm_is_started(
+    arguments: list[str], option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storm_lab.live.commands.LiveStorm", _plays)
+    monkeypatch.setattr("storm_lab.runs.live_command.open_stage", _plays)
+    monkeypatch.setattr("storm_lab.runs.live_command.record_plays", _plays)
+    said = CliRunner().invoke(live, [*arguments, option, "/proc/mine"])
+    assert isinstance(said.exception, UserError)
+    assert f"{option} = '/proc/mine': the results cannot be written" in str(said.exception)
 
 
 @pytest.mark.parametrize("text", ["nan", "inf"])
