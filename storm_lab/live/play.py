@@ -31,7 +31,7 @@ from storm_lab.live.request import Known
 from storm_lab.live.sampler import MachineSampler, conditions, windows_of
 from storm_lab.live.services import LiveServices, check_services
 from storm_lab.live.storm import LiveStorm
-from storm_lab.live.timeline import Timeline, check_faults
+from storm_lab.live.timeline import Submission, Timeline, check_faults
 from storm_lab.live.trace_export import Machine, Recording, check_playable, export_plan, storm_name
 from storm_lab.model import Assignment, Cluster
 from storm_lab.model.checks import check_number
@@ -111,44 +111,48 @@ def play_live(
     stage.storm.restore_all()
     stage.runs += 1
     here = stage.storm.new_folder(f"play/run{stage.runs}")
-    folders = {plan.topology.id: here / f"topology{i}" for i, plan in enumerate(spec.topologies)}
-    records = {topology: folder / "records" for topology, folder in folders.items()}
-    exported = {topology: folder / "plan" for topology, folder in folders.items()}
-    names = {plan.topology.id: storm_name(plan.topology) for plan in spec.topologies}
+    submissions = {
+        plan.topology.id: Submission(
+            plan,
+            name=storm_name(plan.topology),
+            exported=here / f"topology{number}/plan",
+            records=here / f"topology{number}/records",
+        )
+        for number, plan in enumerate(spec.topologies)
+    }
+    names = [each.name for each in submissions.values()]
+    records = {topology: each.records for topology, each in submissions.items()}
     window_ns = round(spec.window_s * NS_PER_S)
-    _set_policy(spec, stage, names)
+    _set_policy(spec, stage, submissions)
     rounds_before, events_before = len(stage.bridge.rounds), len(stage.storm.events)
     machine = Machine(machine_mhz(), round(spec.cost.server_places), spec.cost.server_latency_us)
-    waits_s = {plan.topology.id: plan.topology.message_timeout_s for plan in spec.topologies}
-    timeline = Timeline(spec.faults, stage.storm, exported, names, waits_s)
+    timeline = Timeline(spec.faults, stage.storm, submissions)
     origin_ns = time.monotonic_ns()
     end_ns = origin_ns + round(spec.duration_s * NS_PER_S)
-    for plan in spec.topologies:
-        folder = records[plan.topology.id]
-        folder.mkdir(parents=True)
-        recording = Recording(folder, origin_ns, window_ns, spec.sample_every)
-        export_plan(plan, spec.version, machine, recording, exported[plan.topology.id])
+    for each in submissions.values():
+        each.records.mkdir(parents=True)
+        recording = Recording(each.records, origin_ns, window_ns, spec.sample_every)
+        export_plan(each.plan, spec.version, machine, recording, each.exported)
     ended = threading.Event()
     services = LiveServices(spec, stage.bridge.policy, records, stage.storm.workers, origin_ns)
     try:
         with MachineSampler(stage.storm, origin_ns, window_ns) as sampler, services:
             faults = threading.Thread(target=timeline.play, args=(origin_ns, ended), daemon=True)
             faults.start()
-            for plan in sorted(spec.topologies, key=lambda plan: plan.submit_s):
-                submit_ns = origin_ns + round(plan.submit_s * NS_PER_S)
+            for each in sorted(submissions.values(), key=lambda each: each.plan.submit_s):
+                submit_ns = origin_ns + round(each.plan.submit_s * NS_PER_S)
                 _wait(stage.storm, origin_ns, submit_ns, end_ns, progress)
-                topology = plan.topology.id
-                stage.storm.submit(names[topology], stage.jar, SUBMIT_CLASS, str(exported[topology]))
+                stage.storm.submit(each.name, stage.jar, SUBMIT_CLASS, str(each.exported))
             _wait(stage.storm, origin_ns, end_ns, end_ns, progress)
     except Exception:
         # Other runs may follow on this cluster. At Ctrl-C the whole cluster is removed, which is quicker. The
         # first error is the one to report, even if Nimbus no longer answers.
         with suppress(StormLabError):
-            _kill_all(stage.storm, names.values())
+            _kill_all(stage.storm, names)
         raise
     finally:
         ended.set()
-    _kill_all(stage.storm, names.values())
+    _kill_all(stage.storm, names)
     # A fault still in progress must not reach into a later run on this cluster.
     faults.join()
     if timeline.problem is not None:
@@ -275,12 +279,12 @@ def round_decisions(rounds: Sequence[Round], origin_ns: int) -> Iterator[Decisio
         before = made.assignment
 
 
-def _set_policy(spec: EmulationSpec, stage: Stage, names: Mapping[str, str]) -> None:
+def _set_policy(spec: EmulationSpec, stage: Stage, submissions: Mapping[str, Submission]) -> None:
     known = Known(
         spec.version,
         spec.cluster,
         {stage.storm.address(node.id): node.id for node in spec.cluster.nodes},
-        {names[plan.topology.id]: plan.topology for plan in spec.topologies},
+        {each.name: each.plan.topology for each in submissions.values()},
     )
     stage.bridge.policy = Policy(spec.scheduler, known, spec.placement or Assignment(), seed=spec.seed)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from storm_lab.emulator.control.decision_log import Decision
@@ -21,6 +22,7 @@ from storm_lab.emulator.control.faults.commands import (
 from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.emulator.control.faults.machines import CutLink, KillNode, RestoreLink, ReviveNode
 from storm_lab.emulator.control.faults.processes import KillWorker
+from storm_lab.emulator.source import TopologyPlan
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.line_queue import set_rate, spout_path
 from storm_lab.live.storm import LiveStorm
@@ -34,26 +36,30 @@ _COMMANDS = (RebalanceTopology, KillTopology, ActivateTopology, DeactivateTopolo
 _PLAYED = (KillWorker, KillNode, ReviveNode, CutLink, RestoreLink, SetLoad, *_COMMANDS)
 
 
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A topology of a run, as it is submitted to real Storm.
+
+    ``name`` is what Nimbus calls it, ``exported`` the folder of its exported files, and ``records`` that of
+    the files which its workers write.
+    """
+
+    plan: TopologyPlan
+    name: str
+    exported: Path
+    records: Path
+
+
 class Timeline:
     """Carries out a fault plan, each event at its time after the start of the run.
 
-    By topology id, ``folders`` are the exported files, ``names`` the names under which topologies are
-    submitted, and ``waits_s`` how long a kill or a rebalance waits if the plan does not say so.
+    ``submissions`` are by topology id.
     """
 
-    def __init__(
-        self,
-        plan: FaultPlan,
-        storm: LiveStorm,
-        folders: Mapping[str, Path],
-        names: Mapping[str, str],
-        waits_s: Mapping[str, float],
-    ) -> None:
+    def __init__(self, plan: FaultPlan, storm: LiveStorm, submissions: Mapping[str, Submission]) -> None:
         self._events = sorted(plan.faults, key=lambda fault: fault.at_s)
         self._storm = storm
-        self._folders = folders
-        self._names = names
-        self._waits_s = waits_s
+        self._submissions = submissions
         self.decisions: list[Decision] = []
         self.problem: Exception | None = None
         """What ended `play` early, other than an event that Storm or the machine refused."""
@@ -92,8 +98,9 @@ class Timeline:
         """
         if not isinstance(fault, _COMMANDS):
             return True
+        name = self._submissions[fault.topology].name
         end_ns = time.monotonic_ns() + _SUBMITTED_NS
-        while self._names[fault.topology] not in self._storm.topologies() and time.monotonic_ns() < end_ns:
+        while name not in self._storm.topologies() and time.monotonic_ns() < end_ns:
             if ended.wait(_POLL_SECONDS):
                 return False
         return True
@@ -113,22 +120,26 @@ class Timeline:
                 change(fault.node_a, fault.node_b)
                 return fault.subject
             case SetLoad(topology=topology, spout=spout, rate_per_s=rate):
-                set_rate(spout_path(self._folders[topology], "queue", spout), time.monotonic_ns(), rate)
+                queue = spout_path(self._submissions[topology].exported, "queue", spout)
+                set_rate(queue, time.monotonic_ns(), rate)
                 return f"{topology}/{spout}"
             case RebalanceTopology(topology=topology, workers=workers, wait_s=wait):
-                storm.rebalance(self._names[topology], wait_s=self._wait_s(topology, wait), workers=workers)
+                name = self._submissions[topology].name
+                storm.rebalance(name, wait_s=self._wait_s(topology, wait), workers=workers)
                 return topology
             case KillTopology(topology=topology, wait_s=wait):
-                storm.kill(self._names[topology], wait_s=self._wait_s(topology, wait))
+                storm.kill(self._submissions[topology].name, wait_s=self._wait_s(topology, wait))
                 return topology
             case ActivateTopology() | DeactivateTopology():
-                (storm.deactivate if fault.off else storm.activate)(self._names[fault.topology])
+                (storm.deactivate if fault.off else storm.activate)(self._submissions[fault.topology].name)
                 return fault.topology
             case _:
                 raise UserError("not possible on real Storm", field=fault.name)
 
     def _wait_s(self, topology: str, given: float | None) -> int:
-        return int(self._waits_s[topology] if given is None else given)
+        """Return how long a command waits: by default for the message timeout, as Storm's own do."""
+        default = self._submissions[topology].plan.topology.message_timeout_s
+        return int(default if given is None else given)
 
 
 def check_faults(plan: FaultPlan) -> None:

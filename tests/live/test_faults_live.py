@@ -14,16 +14,23 @@ from storm_lab.emulator.control.faults import Fault, FaultPlan
 from storm_lab.emulator.control.faults.commands import DeactivateTopology, KillTopology, RebalanceTopology
 from storm_lab.emulator.control.faults.machines import KillNode, SlowNode
 from storm_lab.emulator.control.faults.processes import KillWorker
-from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
 from storm_lab.live.hosts import machine_mhz
 from storm_lab.live.play import open_stage, play_live
 from storm_lab.live.releases import RELEASES
 from storm_lab.live.scenes import NEXT_NODE, chain, scene_cluster
-from storm_lab.live.timeline import Timeline, check_faults
+from storm_lab.live.timeline import Submission, Timeline, check_faults
+from storm_lab.model import Component, Topology
 from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
 
 S = 1_000_000_000
+CHAIN = Submission(
+    TopologyPlan(Topology("c", (Component("spout"),), message_timeout_s=45.0), None, {}),  # type: ignore[arg-type]
+    "chain",
+    Path("plan"),
+    Path("records"),
+)
 
 
 def test_a_fault_that_real_storm_cannot_carry_out_is_refused():
@@ -48,7 +55,7 @@ def test_commands_wait_for_a_topology_that_is_still_being_submitted(monkeypatch:
     storm = Storm()
     monkeypatch.setattr("storm_lab.live.timeline._POLL_SECONDS", 0.001)
     plan = FaultPlan((DeactivateTopology(0.0, "c"),))
-    timeline = Timeline(plan, storm, {}, {"c": "chain"}, {})  # type: ignore[arg-type]
+    timeline = Timeline(plan, storm, {"c": CHAIN})  # type: ignore[arg-type]
     timeline.play(time.monotonic_ns(), threading.Event())
     assert timeline.problem is None
     assert storm.done == [("chain", 3)]
@@ -66,7 +73,7 @@ def test_a_command_whose_topology_never_came_is_not_carried_out_after_the_run():
 
     ended = threading.Event()
     plan = FaultPlan((DeactivateTopology(0.0, "c"),))
-    timeline = Timeline(plan, Storm(), {}, {"c": "chain"}, {})  # type: ignore[arg-type]
+    timeline = Timeline(plan, Storm(), {"c": CHAIN})  # type: ignore[arg-type]
     timeline.play(time.monotonic_ns(), ended)
     assert timeline.problem is None
     assert timeline.decisions == []
@@ -87,7 +94,7 @@ def test_a_kill_or_a_rebalance_waits_for_the_message_timeout_unless_told_otherwi
             self.waits.append(("kill", wait_s))
 
     plan = FaultPlan((RebalanceTopology(0.0, "c", wait_s=given), KillTopology(0.0, "c", wait_s=given)))
-    timeline = Timeline(plan, Storm(), {}, {"c": "chain"}, {"c": 45.0})  # type: ignore[arg-type]
+    timeline = Timeline(plan, Storm(), {"c": CHAIN})  # type: ignore[arg-type]
     timeline.play(time.monotonic_ns(), threading.Event())
     assert timeline.problem is None
     assert Storm.waits == [("rebalance", waited), ("kill", waited)]
