@@ -200,21 +200,17 @@ class RunTables:
         if not self.live or not facts["windows"]["hosts"]:
             return inside
         windows, hosts = facts["windows"], facts["windows"]["hosts"].values()
-        at = np.floor(np.asarray(windows["end_s"]) - 0.5).astype(np.int64)
-        full = _BUSY_PART * float(facts["cores"])
-        held = any(quota is not None for quota in facts["quota_cores"].values())
-        held |= any(facts.get("own_cores", {}).values())
-        # Under quotas, or on cores of their own, hosts are due the machine together; otherwise each all of
-        # it.
-        used = (np.sum if held else np.max)([host["used_cores"] for host in hosts], axis=0)
-        waiting = np.sum(
-            [
-                np.where(np.asarray(host["throttled"]) < _THROTTLED_PART, host["waiting"], 0.0)
-                for host in hosts
-            ],
-            axis=0,
+        used, throttled, waiting = (
+            np.array([host[name] for host in hosts]) for name in ("used_cores", "throttled", "waiting")
         )
-        starved = (waiting > _WAITING) & (np.asarray(windows["busy_cores"]) >= full) & (used < full)
+        limited = any(quota is not None for quota in facts["quota_cores"].values())
+        pinned = any(facts.get("own_cores", {}).values())
+        # Hosts that are limited or pinned are due the machine together; otherwise each is due all of it.
+        used = used.sum(axis=0) if limited or pinned else used.max(axis=0)
+        waiting = np.where(throttled < _THROTTLED_PART, waiting, 0.0).sum(axis=0)
+        full = _BUSY_PART * float(facts["cores"])
+        starved = (np.asarray(windows["busy_cores"]) >= full) & (used < full) & (waiting > _WAITING)
+        at = np.floor(np.asarray(windows["end_s"]) - 0.5).astype(np.int64)
         return inside[~np.isin(inside, at[starved])]
 
     def _executed(self, scene: Scene, usable: NDArray[np.int64]) -> NDArray[np.float64]:
