@@ -85,11 +85,15 @@ def calibrated_cost(path: Path | None = None) -> CostModel:
     Without a path, the file is that of the last calibration here, or else the packaged one.
 
     Raises:
-        UserError: as `read_document`, or the file names an unknown constant.
+        UserError: as `read_document`, or the file names an unknown constant or one without a value.
     """
     if path is None:
         path = constants_path() if constants_path().exists() else shipped_constants()
-    found = read_document(path)["constants"]
-    values = {name: float(entry["value"]) for name, entry in found.items()}
+    document = read_document(path)
+    try:
+        values = {name: float(entry["value"]) for name, entry in document["constants"].items()}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        message, remedy = "the file does not give the value of each constant", "run storm-lab calibrate"
+        raise UserError(message, field="constants", value=str(path), remedy=remedy) from error
     cost: CostModel = with_constants(CostModel(), values, "constants")
     return cost

@@ -108,3 +108,11 @@ def test_the_calibrated_cost_is_of_the_last_calibration_else_of_the_packages(dat
     place.parent.mkdir()
     place.write_text('{"schema": "calibration/1", "constants": {"read_us": {"value": 50.0}}}')
     assert calibrated_cost().read_us == 50.0 != CostModel().read_us
+
+
+@pytest.mark.parametrize("rest", ["", ', "constants": [1]', ', "constants": {"read_us": {"value": "x"}}'])
+def test_a_calibration_whose_constants_cannot_be_read_is_refused(tmp_path: Path, rest: str) -> None:
+    file = tmp_path / "constants.json"
+    file.write_text(f'{{"schema": "calibration/1"{rest}}}')
+    with pytest.raises(UserError, match="does not give the value of each constant; run storm-lab calibrate"):
+        calibrated_cost(file)
