@@ -250,6 +250,10 @@ def trust(folder: Path | None, constants: Path | None, seeds: int, as_json: bool
     found = recorded_runs(home)
     with progress_bar(len({play_of(each) for each in found}), True, "comparing") as advance:
         costs = costs_of(found, home, constants)
+        if constants is not None:
+            known = next(iter(costs.values()))
+            for generation in sorted({each.generation for each in found} - set(known)):
+                _say(f"{constants} has no constants for Storm {generation}: the cost model's own apply")
         compared = compare(found, costs, seeds=range(1, seeds + 1), advance=advance)
     answer(as_json, compared.document(), "\n".join(trust_lines(compared)))
 

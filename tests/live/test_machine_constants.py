@@ -1,11 +1,15 @@
 """The file of a machine's constants is read completely or refused with a reason."""
 
 import json
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from storm_lab.errors import UserError
+from storm_lab.live.suite.compare import Trust
 from storm_lab.model import StormVersion
+from storm_lab.runs.live_command import live
 from storm_lab.runs.live_constants import MachineConstants, read_constants, read_costs
 
 
@@ -67,3 +71,12 @@ def test_an_invalid_file_is_refused_in_one_line(tmp_path, changes, word):
 def test_a_missing_file_is_refused_with_the_command_that_creates_it(tmp_path):
     with pytest.raises(UserError, match="calibrate --live"):
         read_constants(tmp_path / "none.json")
+
+
+def test_a_comparison_says_for_which_versions_it_has_no_constants(tmp_path, monkeypatch):
+    recorded = Path(__file__).parents[2] / "data" / "live" / "amd-epyc-2445"
+    monkeypatch.setattr("storm_lab.runs.live_command.compare", lambda *given, **options: Trust((), ()))
+    file = _file(tmp_path / "c.json")
+    said = CliRunner().invoke(live, ["trust", "--folder", str(recorded), "--constants", str(file)])
+    assert f"{file} has no constants for Storm 0.9: the cost model's own apply\n" in said.stderr
+    assert "no constants for" not in CliRunner().invoke(live, ["trust", "--folder", str(recorded)]).stderr
