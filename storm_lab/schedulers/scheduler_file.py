@@ -21,11 +21,11 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from storm_lab.errors import UserError, exception_summary
+from storm_lab.errors import UserError, exception_summary, is_own_code
 from storm_lab.machine.options import Option
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.parameters import parse_parameters
-from storm_lab.schedulers.registry import make_scheduler, scheduler_class, scheduler_names
+from storm_lab.schedulers.registry import scheduler_class, scheduler_names
 
 
 @contextmanager
@@ -61,22 +61,20 @@ def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
     Raises:
         UserError: there is no such file, module, class or scheduler, or it cannot be imported.
     """
-    if not is_file_or_module(text):
-        name, _, given = text.partition(":")
-        return make_scheduler(name, [*_values(given), *parameters])
-    place, name, given = split_reference(text)
-    if place.endswith(".py"):
-        module = _file_module(place)
+    if is_file_or_module(text):
+        place, name, given = split_reference(text)
+        kind, owner = _class_of(_module_of(place, name, text), name, text), text
     else:
-        _put_on_path(str(Path.cwd()))
-        _check_not_a_parameter(place, name, text)
-        module = _module(place, place)
-    kind = _class_of(module, name, text)
+        owner, _, given = text.partition(":")
+        kind = _installed_class(owner)
+    _check_class(kind, text)
     try:
-        return kind(parse_parameters(kind.Parameters, [*_values(given), *parameters], owner=text))
+        return kind(parse_parameters(kind.Parameters, [*_values(given), *parameters], owner=owner))
     except UserError:
         raise
     except (Exception, SystemExit) as error:
+        if is_own_code(kind):
+            raise
         raise UserError(
             f"it cannot be created: {exception_summary(error)}", field="scheduler", value=text
         ) from error
@@ -84,6 +82,23 @@ def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
 
 def _values(given: str) -> list[str]:
     return [piece for piece in given.split(",") if piece.strip()]
+
+
+def _installed_class(name: str) -> type[Scheduler[Any]]:
+    try:
+        return scheduler_class(name)
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise _not_importable(name, error) from error
+
+
+def _module_of(place: str, name: str, text: str) -> ModuleType:
+    if place.endswith(".py"):
+        return _file_module(place)
+    _put_on_path(str(Path.cwd()))
+    _check_not_a_parameter(place, name, text)
+    return _module(place, place)
 
 
 def _file_module(place: str) -> ModuleType:
@@ -125,19 +140,21 @@ def _put_on_path(folder: str) -> None:
 def _module(name: str, place: str) -> ModuleType:
     try:
         return importlib.import_module(name)
-    except SyntaxError as error:
-        message = (
-            f"it is not valid Python: {error.msg} ({Path(error.filename or place).name}, line {error.lineno})"
-        )
-        raise UserError(message, field="scheduler", value=place) from error
     except (Exception, SystemExit) as error:
-        raise UserError(
-            f"it cannot be imported: {exception_summary(error)}", field="scheduler", value=place
-        ) from error
+        raise _not_importable(place, error) from error
+
+
+def _not_importable(place: str, error: BaseException) -> UserError:
+    if isinstance(error, SyntaxError):
+        where = f"{Path(error.filename or place).name}, line {error.lineno}"
+        message = f"it is not valid Python: {error.msg} ({where})"
+    else:
+        message = f"it cannot be imported: {exception_summary(error)}"
+    return UserError(message, field="scheduler", value=place)
 
 
 def _class_of(module: ModuleType, name: str, text: str) -> type[Scheduler[Any]]:
-    own = {
+    own: dict[str, type[Scheduler[Any]]] = {
         key: value
         for key, value in vars(module).items()
         if isinstance(value, type)
@@ -148,18 +165,24 @@ def _class_of(module: ModuleType, name: str, text: str) -> type[Scheduler[Any]]:
     if not name and len(own) == 1:
         name = next(iter(own))
     if name in own:
-        kind: type[Scheduler[Any]] = own[name]
-        missing = [item for item in ("name", "version") if not isinstance(getattr(kind, item, None), str)]
-        if missing:
-            remedy = f'add {missing[0]} = "..." to the class'
-            raise UserError(f"the class has no {missing[0]}", field="scheduler", value=text, remedy=remedy)
-        return kind
+        return own[name]
     listed = ", ".join(own) or "none"
     message = (
         f"the module has no scheduler {name}" if name else "the module does not have exactly one scheduler"
     )
     remedy = f"its subclasses of Scheduler with a method schedule: {listed}"
     raise UserError(message, field="scheduler", value=text, remedy=remedy)
+
+
+def _check_class(kind: type[Scheduler[Any]], text: str) -> None:
+    """Refuse a class without a method ``schedule``, a name or a version."""
+    if inspect.isabstract(kind):
+        remedy = "add schedule(self, view) to the class"
+        raise UserError("the class has no method schedule", field="scheduler", value=text, remedy=remedy)
+    for item in ("name", "version"):
+        if not isinstance(getattr(kind, item, None), str):
+            remedy = f'add {item} = "..." to the class'
+            raise UserError(f"the class has no {item}", field="scheduler", value=text, remedy=remedy)
 
 
 def complete_scheduler(

@@ -33,6 +33,7 @@ from storm_lab.schedulers.graph.graphs import (
     topology_graph,
     traffic_matrix,
 )
+from storm_lab.schedulers.scheduler_file import scheduler_of
 from tests.schedulers.clusters import chain, cluster, even_load
 
 CASES = Path(__file__).parent / "cases" / "even-default.jsonl"
@@ -215,6 +216,46 @@ def test_an_entry_point_that_is_not_a_scheduler_is_refused(monkeypatch: pytest.M
         make_scheduler("odd")
     with pytest.raises(UserError, match="cannot be imported"):
         make_scheduler("gone")
+
+
+class Unfinished(Scheduler[NoParameters]):
+    name, version = "unfinished", "1"
+
+
+class Nameless(Crowded):
+    name = None  # type: ignore[assignment]
+
+
+class Broken(Crowded):
+    def __init__(self, parameters: NoParameters) -> None:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (Unfinished, "the class has no method schedule; add schedule"),
+        (Nameless, 'the class has no name; add name = "..."'),
+        (Broken, r"it cannot be created: ZeroDivisionError \(test_commands\.py, line \d+\)"),
+    ],
+)
+def test_an_installed_scheduler_that_cannot_be_used_is_refused(
+    monkeypatch: pytest.MonkeyPatch, kind: type, said: str
+) -> None:
+    offered(monkeypatch, odd=f"{__name__}:Odd")
+    monkeypatch.setattr(EntryPoint, "load", lambda self: kind)
+    with pytest.raises(UserError, match=said):
+        scheduler_of("odd")
+
+
+def test_an_installed_scheduler_that_fails_at_its_import_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(point: EntryPoint) -> None:
+        raise ZeroDivisionError
+
+    offered(monkeypatch, odd="odd.place:Odd")
+    monkeypatch.setattr(EntryPoint, "load", load)
+    with pytest.raises(UserError, match="'odd': it cannot be imported: ZeroDivisionError"):
+        scheduler_of("odd")
 
 
 def test_an_invalid_assignment_is_refused_with_executor_and_slot(monkeypatch: pytest.MonkeyPatch) -> None:
