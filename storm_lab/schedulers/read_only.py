@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
+from inspect import ismemberdescriptor
 from types import new_class
 from typing import Any, NoReturn, TypeVar
 
@@ -71,10 +72,18 @@ def with_read_only_views(scheduler: Scheduler[Any]) -> Scheduler[Any]:
     guarded = new_class(kind.__name__, (kind,), exec_body=lambda space: space.update(members))
     found: Scheduler[Any] = object.__new__(guarded)
     object.__setattr__(found, "__dict__", scheduler.__dict__)
+    for name in _set_slots(scheduler):
+        object.__setattr__(found, name, getattr(scheduler, name))
     return found
 
 
 _MARK = "_has_read_only_views"
+
+
+def _set_slots(scheduler: Scheduler[Any]) -> list[str]:
+    """Return the names of attributes in ``__slots__`` that have a value."""
+    members = (item for base in type(scheduler).__mro__ for item in vars(base).items())
+    return [name for name, member in members if ismemberdescriptor(member) and hasattr(scheduler, name)]
 
 
 def _closed(given: Mapping[K, V]) -> Mapping[K, V]:

@@ -93,3 +93,24 @@ def test_the_scheduler_keeps_its_class_and_its_state() -> None:
     assert with_read_only_views(guarded) is guarded
     even = make_scheduler("even")
     assert with_read_only_views(even) is even
+
+
+class Counting(Mine):
+    """Keeps its state in slots."""
+
+    __slots__ = ("_unset", "asked")
+
+    def __init__(self) -> None:
+        super().__init__(lambda view: placed(all_in(HERE)))
+        self.asked = 0
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        self.asked += 1
+        return super().schedule(view)
+
+
+def test_a_scheduler_with_slots_keeps_its_state() -> None:
+    counting = with_read_only_views(Counting())
+    for _ in range(2):
+        ask(counting, VIEW)
+    assert isinstance(counting, Counting) and counting.asked == 2
