@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from storm_lab.errors import UserError, exception_summary
+from storm_lab.errors import UserError, exception_summary, shown
 from storm_lab.league.entrant import Entrant
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.scheduler_file import is_file_or_module, scheduler_of, split_reference
@@ -34,6 +34,9 @@ BASELINE = "default"
 
 _NOT_IN_FILE_NAMES = "/\\:\0\n"
 
+_LONGEST_NAME = 200
+"""Longest name in bytes: file systems allow 255, and names of files add to it."""
+
 
 def entrant_of(text: str) -> Entrant:
     """Make an entrant from a scheduler, as `scheduler_of` reads it; prefix ``online:`` for measured load.
@@ -45,6 +48,7 @@ def entrant_of(text: str) -> Entrant:
     """
     online, rest = text.startswith("online:"), text.removeprefix("online:")
     scheduler = scheduler_of(rest)
+    _check_file_name(scheduler.name, text)
     _check_copyable(scheduler, text)
     if is_file_or_module(rest):
         # The parameters after the class belong to the name: two settings of one class are two entrants.
@@ -52,9 +56,11 @@ def entrant_of(text: str) -> Entrant:
         label = f"{scheduler.name}-{_label(values)}" if values else scheduler.name
     else:
         label = _label(rest)
-        if not online and rest in RUNS_ON_MEASURED_LOAD:
-            return Entrant(label, scheduler, RUNS_ON_MEASURED_LOAD[rest])
-    return Entrant(f"{label}-online" if online else label, scheduler, online)
+    if not online and rest in RUNS_ON_MEASURED_LOAD:
+        return Entrant(label, scheduler, RUNS_ON_MEASURED_LOAD[rest])
+    name = f"{label}-online" if online else label
+    _check_file_name(name, text)
+    return Entrant(name, scheduler, online)
 
 
 def field(own: Sequence[str], policies: Sequence[str] = tuple(RUNS_ON_MEASURED_LOAD)) -> tuple[Entrant, ...]:
@@ -72,12 +78,20 @@ def field(own: Sequence[str], policies: Sequence[str] = tuple(RUNS_ON_MEASURED_L
     return tuple(entrants)
 
 
-def _check_copyable(scheduler: Scheduler[Any], text: str) -> None:
-    """Refuse a scheduler that cannot be copied for each run, or whose name cannot name the run's files."""
-    if any(sign in scheduler.name for sign in _NOT_IN_FILE_NAMES) or not scheduler.name.strip(" ."):
-        message = f"{scheduler.name!r} cannot be used as a file name"
-        remedy = 'write another name = "..." into your class, with letters, digits, - and _'
+def _check_file_name(name: str, text: str) -> None:
+    """Refuse a name that cannot name the files of an entrant."""
+    remedy = 'write another name = "..." into your class, with letters, digits, - and _'
+    if any(sign in name for sign in _NOT_IN_FILE_NAMES) or not name.strip(" ."):
+        message = f"{shown(name)} cannot be used as a file name"
         raise UserError(message, field="scheduler", value=text, remedy=remedy)
+    if len(name.encode()) > _LONGEST_NAME:
+        message = f"its name in the league has more than {_LONGEST_NAME} bytes"
+        remedy = "shorten the name of the class or the values of the parameters"
+        raise UserError(message, field="scheduler", value=text, remedy=remedy)
+
+
+def _check_copyable(scheduler: Scheduler[Any], text: str) -> None:
+    """Refuse a scheduler that cannot be copied for each run."""
     try:
         pickle.dumps(deepcopy(scheduler))
     except Exception as error:
@@ -88,4 +102,8 @@ def _check_copyable(scheduler: Scheduler[Any], text: str) -> None:
 
 
 def _label(text: str) -> str:
-    return text.replace(":", "-").replace("=", "").replace(",", "-")
+    """Return a text as part of a file name; a parameter may be a path."""
+    label = text.replace("=", "").replace(",", "-")
+    for sign in _NOT_IN_FILE_NAMES:
+        label = label.replace(sign, "-")
+    return label

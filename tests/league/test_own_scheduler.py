@@ -182,5 +182,16 @@ def test_a_scheduler_that_cannot_be_imported_created_named_or_copied_is_refused(
     assert said in str(refused.value)
 
 
+def test_a_parameter_that_is_a_path_does_not_put_files_elsewhere(folder: Path) -> None:
+    knobs = "@dataclass(frozen=True)\nclass Knobs:\n    table: str = ''\n\n"
+    text = _MINE.replace("class Mine", f"{knobs}class Mine").replace(
+        "    def __init__", "    Parameters = Knobs\n\n    def __init__"
+    )
+    (folder / "with_table.py").write_text(f"from dataclasses import dataclass\n{text}")
+    assert entrant_of(f"{folder}/with_table.py:Mine:table=../a/b").name == "mine-table..-a-b"
+    with pytest.raises(UserError, match="more than 200 bytes; shorten"):
+        entrant_of(f"{folder}/with_table.py:Mine:table={'a' * 200}")
+
+
 def test_a_built_in_policy_that_is_given_twice_plays_once() -> None:
     assert [entrant.name for entrant in field(["tstorm"], ["default", "tstorm"])] == ["tstorm", "default"]
