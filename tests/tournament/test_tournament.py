@@ -17,6 +17,7 @@ from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.generated import generated_site
 from storm_lab.machine.places import DATA_VARIABLE
+from storm_lab.model import Topology
 from storm_lab.schedulers import Scheduler, SchedulingResult, SchedulingView, TopologyStatus, make_scheduler
 from storm_lab.schedulers.contract import NoParameters
 from storm_lab.tournament.comparison import compared, comparison_text
@@ -261,6 +262,25 @@ def test_the_scheduling_time_excludes_the_start_up_of_the_first_answer(jobs: int
     warm.clear()
     (answer,) = Tournament((Entrant("mine", ColdStart()),), (tree(),), (1,)).answers(jobs=jobs).values()
     assert answer.ms < 1000 * COLD_S, "so it is not the first answer's"
+
+
+class Instant(Scheduler[NoParameters]):
+    """Leaves everything as it is."""
+
+    name, version = "instant", "1"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        return SchedulingResult(view.present, {})
+
+
+def test_the_scheduling_time_excludes_making_the_view_read_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowly_closed(topology: Topology) -> Topology:
+        time.sleep(0.2)
+        return topology
+
+    monkeypatch.setattr("storm_lab.schedulers.read_only._closed_topology", slowly_closed)
+    (answer,) = Tournament((Entrant("mine", Instant()),), (tree(),), (1,)).answers(jobs=0).values()
+    assert answer.ms < 200
 
 
 class Refuses(Scheduler[NoParameters]):
