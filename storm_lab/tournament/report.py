@@ -172,7 +172,13 @@ def read_report(folder: Path) -> LeagueReport:
     """Read the report that `LeagueReport.write` wrote to a folder; `UserError` if there is no valid one."""
     try:
         about = json.loads((folder / "league.json").read_text(encoding="utf-8"))
-        rows = pd.read_csv(folder / "runs.csv", dtype={"case": str, "scheduler": str, "run": str})
+        # A scheduler may be called NA or None, so only an empty field is a missing value.
+        rows = pd.read_csv(
+            folder / "runs.csv",
+            dtype={"case": str, "scheduler": str, "run": str},
+            keep_default_na=False,
+            na_values=[""],
+        )
         # An earlier version may have fewer measures, which become empty; a missing necessary column is a
         # KeyError.
         rows = rows[list(_NEEDED)].join(rows.reindex(columns=list(MEASURES)).astype(float))

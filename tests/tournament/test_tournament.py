@@ -144,6 +144,12 @@ def test_the_report_reads_back_what_it_wrote(tmp_path: Path) -> None:
         read_report(tmp_path / "none")
 
 
+def test_a_report_with_a_scheduler_called_like_a_missing_value_is_read(tmp_path: Path) -> None:
+    report = LeagueReport(rows({("NA", "None"): 9.0, ("NA", "null"): 10.0}), ("None",), "null")
+    report.write(tmp_path)
+    assert read_report(tmp_path).text() == report.text()
+
+
 def test_a_folder_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     found = rows({("one", "a"): 10.0, ("one", "b"): 12.0})
     LeagueReport(found, ("a",), "b").write(tmp_path)
