@@ -215,12 +215,19 @@ _RANKS = {
 _REVERSED = {"losses": "wins", "ties": "ties", "wins": "losses"}
 
 
+_IN_LATEX = str.maketrans(
+    {sign: f"\\{sign}" for sign in "%&#$_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
+"""LaTeX for the signs that it does not take as text, for captions: pandas escapes only cells."""
+
+
 def latex(table: pd.DataFrame, caption: str, label: str, *, pages: bool = False) -> str:
     """Format a table of texts for LaTeX, with the rules of booktabs; with ``pages``, as a longtable."""
     text = table.to_latex(
         index=False,
         escape=True,
-        caption=caption.replace("%", r"\%"),
+        caption=caption.translate(_IN_LATEX),
         label=label,
         column_format="l" + "r" * (len(table.columns) - 1),
         longtable=pages,

@@ -318,7 +318,9 @@ def test_a_scheduler_that_refuses_loses_with_its_own_reason() -> None:
 
 def test_latex_is_escaped() -> None:
     table = pd.DataFrame({"x": ["a_b & 50%"], "y": ["1 ± 2"]})
-    assert r"a\_b \& 50\% & 1 $\pm$ 2 \\" in latex(table, "c", "l")
+    text = latex(table, "50 % of a_b & c#1", "l")
+    assert r"a\_b \& 50\% & 1 $\pm$ 2 \\" in text
+    assert r"\caption{50 \% of a\_b \& c\#1}" in text
 
 
 def test_suites_are_chosen_by_name_and_limited_to_some_cases() -> None:
