@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import pandas as pd
 
+from storm_lab.errors import UserError, shown
 from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.contract import Candidate, Decision, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.read_only import with_read_only_views
@@ -21,8 +23,37 @@ COLUMNS = (
 
 
 def explained(scheduler: Scheduler[Any], view: SchedulingView) -> SchedulingResult:
-    """Return the policy's answer with a reason for every decision, checked as in `ask`."""
-    return ask(with_read_only_views(scheduler), dataclasses.replace(view, explain=True))
+    """Return the policy's answer with a reason for every decision, checked as in `ask`.
+
+    Raises:
+        UserError: as `ask`, or the reasons have the wrong types.
+    """
+    result = ask(with_read_only_views(scheduler), dataclasses.replace(view, explain=True))
+    wrong = _wrong_reason(result)
+    if wrong:
+        remedy = "collect reasons with a Journal, or give none"
+        raise UserError(
+            f"its answer cannot be explained: {wrong}", field="scheduler", value=scheduler.name, remedy=remedy
+        )
+    return result
+
+
+def _wrong_reason(result: Any) -> str:
+    """Return what has the wrong type among the reasons of a user's scheduler; empty if nothing has."""
+    if not isinstance(result.decisions, Sequence):
+        return f"decisions is {shown(result.decisions)}, not a sequence"
+    for decision in result.decisions:
+        if not isinstance(decision, Decision):
+            return f"{shown(decision)} is not a Decision"
+        candidates: Iterable[Any] = decision.candidates
+        for candidate in candidates:
+            if not isinstance(candidate, Candidate):
+                return f"{shown(candidate)} is not a Candidate"
+            if not isinstance(candidate.score, Real | None):
+                return f"the score {shown(candidate.score)} is not a number"
+    if not isinstance(result.notes, Mapping):
+        return f"notes is {shown(result.notes)}, not a mapping"
+    return ""
 
 
 def explanation(result: SchedulingResult) -> pd.DataFrame:

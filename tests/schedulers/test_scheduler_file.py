@@ -148,3 +148,28 @@ def test_the_output_of_a_scheduler_stays_out_of_the_answers(
     done = CliRunner().invoke(command, ["-", "--scheduler", f"{loud}:Dice", *options], input=CASE)
     assert (done.exit_code, done.stdout) == (0, quiet.stdout)
     assert done.stderr.splitlines() == ["said on import", "said when made", "said when asked"]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "said"),
+    [
+        ("decisions=None", "decisions is None, not a sequence"),
+        ("decisions=[('a', 'b')]", r"\('a', 'b'\) is not a Decision"),
+        ("decisions=[Decision(None, None, ('n1',))]", "'n1' is not a Candidate"),
+        ("decisions=[Decision(None, None, (Candidate(None, 'high'),))]", "the score 'high' is not a number"),
+        ("notes=None", "notes is None, not a mapping"),
+    ],
+)
+def test_reasons_of_the_wrong_type_are_refused_in_one_line(folder: Path, reasons: str, said: str) -> None:
+    (folder / "odd_reasons.py").write_text(
+        "from dataclasses import replace\n"
+        "from storm_lab.schedulers import Candidate, Decision\n"
+        "from storm_lab.schedulers.baselines.random_placement import RandomScheduler\n\n\n"
+        "class Odd(RandomScheduler):\n"
+        "    def schedule(self, view):\n"
+        f"        return replace(super().schedule(view), {reasons})\n"
+    )
+    answered = CliRunner().invoke(explain, ["-", "--scheduler", f"{folder}/odd_reasons.py:Odd"], input=CASE)
+    assert isinstance(answered.exception, UserError)
+    with pytest.raises(UserError, match=f"cannot be explained: {said}"):
+        raise answered.exception
