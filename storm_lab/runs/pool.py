@@ -85,9 +85,9 @@ class Pool(Generic[_Task, _Result]):
         except BaseException:
             self._stop()
             raise
-        for pipe, process in self._workers.items():
+        for pipe in self._workers:
             pipe.close()
-            process.join()
+        self._join()
         return results
 
     def _start(self) -> _Pipe:
@@ -159,6 +159,10 @@ class Pool(Generic[_Task, _Result]):
         """End the processes; each cleans up after itself."""
         for process in self._workers.values():
             process.terminate()
+        self._join()
+
+    def _join(self) -> None:
+        """Wait for the processes, and kill those that a thread of the played code keeps from ending."""
         try:
             for process in self._workers.values():
                 process.join(_GRACE_S)

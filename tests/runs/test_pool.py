@@ -1,5 +1,6 @@
 """Tasks in other processes: results keep their order, and every failure names its task."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -128,6 +129,20 @@ def test_code_that_exits_the_process_fails_only_its_own_task() -> None:
     results = Pool(1, leave).do([0, 7], fail=lambda task, error: failed.append(str(error)))
     assert results == {1: 7}
     assert len(failed) == 1 and "ends the process: SystemExit: 3 (test_pool.py, line " in failed[0]
+
+
+def leave_a_thread(task: int, advance: Advance) -> int:
+    threading.Thread(target=time.sleep, args=(3600.0,)).start()
+    return task
+
+
+def test_a_thread_that_a_task_leaves_behind_does_not_keep_the_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("storm_lab.runs.pool._GRACE_S", 0.5)
+    pool = Pool(1, leave_a_thread)
+    assert pool.do([3]) == {0: 3}
+    assert not multiprocessing.active_children()
 
 
 def talk(task: int, advance: Advance) -> int:
