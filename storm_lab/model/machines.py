@@ -116,7 +116,10 @@ HASWELL = 1.5
 BROADWELL_EP = 1.97
 LIVE = 2.0
 """The machine of the recorded live runs, of about 2020. Not benchmarked; the range is 1.5 to 2.5."""
-NSTORM = replace(machine(16, 2100.0, 128 * 1024.0, 1000.0, work_per_clock=BROADWELL_EP), offer=Node("").offer)
+NSTORM = replace(
+    machine(16, 2100.0, 128 * 1024.0, 1000.0, threads_per_core=2, work_per_clock=BROADWELL_EP),
+    offer=Node("").offer,
+)
 """N-Storm, section V-A: two eight-core Xeon E5-2620 v4. Offers Storm's default, which no scheduler reads."""
 RSTORM_MHZ = 1430.0
 """Clock of R-Storm's hosts in terms of the cost model's machines.

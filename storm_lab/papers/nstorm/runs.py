@@ -25,6 +25,7 @@ from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.nstorm.testbed import (
     COMMON,
     FIRST_S,
+    HEAP_MB,
     MESSAGES_KEPT,
     MOVABLE,
     PERIOD_S,
@@ -200,7 +201,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
     parameters = spec.parameters
     setting = Setting.of(parameters)
     in_turn = parameters.text("supervisors") == SUPERVISORS_IN_TURN
-    cost = CostModel()
+    cost = CostModel(worker_memory_mb=HEAP_MB)
     if "warm_up_factor" in parameters:
         # Set by a trial, to show the effect of cold code.
         cost = replace(cost, warm_up_factor=parameters.number("warm_up_factor"))

@@ -22,6 +22,8 @@ MOVABLE = ("split", "count")
 """Bolts whose executors may be moved: 36 in all."""
 WORKERS = 8
 """The printed "topology parallelism 8", understood as workers: two nodes of four slots, all in use."""
+HEAP_MB = 1024.0
+"""Heap of a worker (section V-A)."""
 
 MESSAGES_DROPPED = "drop"
 MESSAGES_KEPT = "wait"
