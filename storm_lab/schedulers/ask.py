@@ -58,9 +58,13 @@ def _check_types(result: object) -> None:
         if not isinstance(slot, Slot):
             where = f"executor {executor} of {executor.topology!r} is placed in {slot!r}, which is"
             raise _wrong_type(where, slot, "a Slot")
+        if not isinstance(slot.port, int):
+            raise _wrong_type(f"the port of slot {slot} is", slot.port, "a whole number")
     for topology, entry in status.items():
         if not isinstance(entry, TopologyStatus):
             raise _wrong_type(f"the status of topology {topology!r} is", entry, "a TopologyStatus")
+        if not isinstance(entry.message, str):
+            raise _wrong_type(f"the status message of topology {topology!r} is", entry.message, "text")
 
 
 def _wrong_type(what: str, value: object, wanted: str) -> InvalidAssignmentError:

@@ -58,6 +58,14 @@ WRONG: dict[str, tuple[Callable[[SchedulingView], Any], str]] = {
         lambda view: placed(all_in(("n1", 6700))),
         r"executor .*\[1,1\] of 'wc' is placed in \('n1', 6700\), which is of type tuple, not a Slot",
     ),
+    "a port as a float": (
+        lambda view: placed(all_in(Slot("n1", 6700.0))),  # type: ignore[arg-type]
+        "the port of slot n1:6700.0 is of type float, not a whole number",
+    ),
+    "a message that is no text": (
+        lambda view: SchedulingResult(Assignment(all_in(HERE)), {"wc": TopologyStatus(True, 3)}),  # type: ignore[arg-type]
+        "status message of topology 'wc' is of type int, not text",
+    ),
     "an executor as text": (lambda view: placed({"count": HERE}), "'count' is of type str, not an Executor"),
     "a status as text": (
         lambda view: placed(all_in(HERE), {"wc": "fine"}),
