@@ -91,9 +91,9 @@ class ControlTimes:
 class Timers:
     """Storm's periods and timeouts, in seconds; :func:`timers_of` returns those of a version.
 
-    ``supervisor_watch`` and ``worker_watch``: a change of the assignment wakes supervisors and workers at
-    once. Storm's code sets such watches. The papers describe supervisors that poll, and by default they
-    do so here.
+    ``supervisor_watch`` and ``worker_watch``: a change of the assignment is reported to supervisors, which
+    act at once, and to workers, which act when their timer wakes. Storm's code sets such watches. The papers
+    describe supervisors that poll, and by default they do so here.
 
     ``heartbeat_by_sender``: a heartbeat's age counts from the time it was sent, not from when Nimbus saw it
     change.
@@ -107,8 +107,9 @@ class Timers:
 
     ``rebalance_wait_s``: None means the topology's message timeout.
 
-    ``timer_sleep_s``: longest sleep of Nimbus's timer, which notices a command only when it wakes; None: it
-    sleeps until its next event, which is its next round at the latest (``timer.clj`` up to 0.9).
+    ``timer_sleep_s``: longest sleep of the timers of Nimbus and workers, which notice a command or a watch
+    only when they wake. None: they sleep until their next event, which is the next round or refresh at the
+    latest (``timer.clj`` up to 0.9).
 
     ``slot_running_s`` and ``slot_idle_s``: 2.x, polling intervals of a slot while its worker runs and
     otherwise. ``slot_running_s`` 0 means no state machine per slot, but one loop every ``process_sync_s``.
