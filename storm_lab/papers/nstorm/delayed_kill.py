@@ -144,7 +144,8 @@ EXPERIMENT = Experiment(
             _VARIANTS,
             reading=UNHURRIED,
         ),
-        settling(("nstorm-fig11-60", "nstorm-fig11-100"), _VARIANTS[1:], 10, BRIEF),
-        settling(("nstorm-fig11-all-levels",), _VARIANTS, reading=BRIEF),
+        settling(
+            ("nstorm-fig11-all-levels", "nstorm-fig11-60", "nstorm-fig11-100"), _VARIANTS, reading=BRIEF
+        ),
     ),
 )

@@ -54,7 +54,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     *COMMON,
     Parameter(
         "rebalance_wait_s",
-        14.5,
+        19.5,
         "wait of the rebalance command; fitted to the 279 s of figure 7, because the restart comes on top of "
         "the printed wait of 30 s; the printed wait is also played",
         unit="s",
@@ -234,7 +234,7 @@ def _spread(methods: list[Samples]) -> Samples:
     return per_seed(lambda *rates: 100 * (1 - min(rates) / max(rates)) if max(rates) > 0 else None, *methods)
 
 
-_METHODS = ("storm-wait14.5-m1", STAR.variant, NSTORM.variant)
+_METHODS = ("storm-wait19.5-m1", STAR.variant, NSTORM.variant)
 
 
 _TABLES = ("throughput_1s", "degradation")
@@ -250,6 +250,7 @@ SETTLING = (
     settling(
         ("nstorm-fig7-storm-60", "nstorm-fig7-storm-100"),
         _METHODS[:1],
+        10,
         metrics=(*_TABLES, "throughput_10s"),
     ),
     settling(
@@ -273,7 +274,14 @@ SETTLING = (
         metrics=_TABLES,
     ),
     settling(
-        ("nstorm-fig7-storm-60", "nstorm-fig6-nstorm-stop", _REDUCTIONS),
+        (
+            "nstorm-fig7-storm-60",
+            "nstorm-fig6-steady-equal",
+            "nstorm-fig6-nstorm-stop",
+            "nstorm-fig8-stormstar-storm",
+            "nstorm-fig8-nstorm-storm",
+            _REDUCTIONS,
+        ),
         _METHODS,
         reading=KEPT,
         metrics=_TABLES,

@@ -32,6 +32,9 @@ FIRST_SCHEDULE_S = 290.0
 
 _SECONDS_A_MINUTE = 60.0
 
+PRINTED_PHASE = "minutes in the phase of the printed one"
+"""Name of the reading in which the minutes of averages do not begin at submission."""
+
 
 def gamma_runs(
     run: Callable[[str, int, Parameters], RunSpec], parameters: Parameters, excluded: Sequence[str]
@@ -160,7 +163,7 @@ def spike_claim(
     other = measurement(claim, phased, unit="s", how=how + f"whose middles are {phase_s:g} s past")
     return (
         measurement(claim, counted, unit="s", how=how + "counted from submission"),
-        replace(other, reading="minutes in the phase of the printed one"),
+        replace(other, reading=PRINTED_PHASE),
     )
 
 

@@ -16,6 +16,7 @@ from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
 from storm_lab.papers.tstorm.chain import BOLT_MS
 from storm_lab.papers.tstorm.gamma_runs import (
     FIRST_SCHEDULE_S,
+    PRINTED_PHASE,
     at_time,
     consolidated_s,
     gain_claim,
@@ -250,12 +251,37 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=with_trials(measure, lambda parameters: (*_warm_ups(parameters), *TRIED)),
     settling=(
+        *(
+            Settling(
+                (claim,),
+                variants=(f"{STORM}-fuller", f"{tstorm_variant(gamma)}-fuller"),
+                seeds=seeds,
+                reading=FULLER_HEAPS_NAME,
+                metrics=("latency_10s",),
+            )
+            for claim, gamma, seeds in (
+                ("tstorm-fig5a-speedup", 1.0, 20),
+                ("tstorm-fig5b-speedup", REASSIGNED_GAMMA, 10),
+            )
+        ),
         Settling(
-            ("tstorm-fig5b-speedup",),
-            variants=(f"{STORM}-fuller", f"{tstorm_variant(REASSIGNED_GAMMA)}-fuller"),
+            _STABLE[1:],
+            variants=(tstorm_variant(REASSIGNED_GAMMA),),
+            seeds=20,
+            metrics=("stabilisation",),
+        ),
+        Settling(
+            _STABLE[1:],
+            variants=(f"{tstorm_variant(REASSIGNED_GAMMA)}-fuller",),
             seeds=10,
             reading=FULLER_HEAPS_NAME,
-            metrics=("latency_10s",),
+            metrics=("stabilisation",),
+        ),
+        Settling(
+            ("tstorm-fig5b-spike",),
+            variants=(tstorm_variant(REASSIGNED_GAMMA),),
+            reading=PRINTED_PHASE,
+            metrics=("latency_10s", "spikes"),
         ),
         *(
             Settling(
