@@ -1,5 +1,6 @@
 """The Makefile works in every folder, whatever its name."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -12,7 +13,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def stamp(folder: Path) -> str:
     """Name of the file by which make knows that the environment in this folder is ready."""
-    done = subprocess.run(["make", "-n", "venv"], cwd=folder, capture_output=True, text=True, check=False)
+    # The tests may run below another make, whose jobs this one cannot share.
+    env = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MFLAGS"}}
+    command = ["make", "-n", "venv"]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     found = re.search(r"--stamp (ready-\d+)$", done.stdout, re.MULTILINE)
     assert found is not None
