@@ -13,7 +13,7 @@ import pandas as pd
 from storm_lab.advice.advice import FULL, NodeLoss
 from storm_lab.advice.choice import HEADROOM_FACTOR, KEEPS_UP, Interval, Measured
 from storm_lab.emulator.control.faults import FaultPlan
-from storm_lab.emulator.control.faults.load import SetLoad
+from storm_lab.emulator.control.faults.commands import SetLoad
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.league.entrant import Entrant
 from storm_lab.league.reader_site import Site

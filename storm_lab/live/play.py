@@ -14,8 +14,8 @@ import numpy as np
 
 from storm_lab.emulator.control.decision_log import Decision, Fact
 from storm_lab.emulator.control.faults import FaultPlan
-from storm_lab.emulator.control.faults.load import SetLoad
-from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.faults.commands import SetLoad
+from storm_lab.emulator.control.migration.method import Restart
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec, check_spec
 from storm_lab.emulator.state.names import NS_PER_S

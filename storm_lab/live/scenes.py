@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from storm_lab.emulator.control.faults import Fault, FaultPlan
-from storm_lab.emulator.control.faults.load import SetLoad
+from storm_lab.emulator.control.faults.commands import SetLoad
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import check_known

@@ -18,8 +18,8 @@ from storm_lab.emulator.control.faults.commands import (
     DeactivateTopology,
     KillTopology,
     RebalanceTopology,
+    SetLoad,
 )
-from storm_lab.emulator.control.faults.load import SetLoad
 from storm_lab.emulator.control.faults.machines import CutLink, KillNode, RestoreLink, ReviveNode
 from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.emulator.source import TopologyPlan

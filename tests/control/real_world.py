@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from storm_lab.emulator.control.faults import FaultPlan
-from storm_lab.emulator.control.migration.method import MigrationMethod
-from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
 from storm_lab.emulator.control.service import Service
 from storm_lab.emulator.control.times import Timers, timers_of
 from storm_lab.emulator.emulation import Emulation, EmulationOutcome, EmulationSpec

@@ -10,9 +10,8 @@ import pytest
 
 from storm_lab.emulator.control.clock import SECOND
 from storm_lab.emulator.control.faults import FaultPlan, PlannedWorld
-from storm_lab.emulator.control.migration.method import MigrationMethod
+from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
 from storm_lab.emulator.control.migration.nstorm import NStorm
-from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.nimbus import Status
 from storm_lab.emulator.control.times import timers_of

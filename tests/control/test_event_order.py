@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 from storm_lab.emulator.control.faults import FaultPlan
-from storm_lab.emulator.control.migration.method import MigrationMethod
+from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
 from storm_lab.emulator.control.migration.nstorm import NStorm
-from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.service import Service
 from storm_lab.emulator.control.supervisor import Phases

@@ -8,8 +8,8 @@ import pytest
 
 from storm_lab.emulator.control.clock import SECOND, Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.migration.method import Restart
 from storm_lab.emulator.control.migration.nstorm import NStorm
-from storm_lab.emulator.control.migration.restart import Restart
 from storm_lab.emulator.control.supervisor import Phases
 from storm_lab.emulator.control.times import ControlTimes, timers_of
 from storm_lab.emulator.cost import CostModel

@@ -6,8 +6,7 @@ from typing import Any
 
 from storm_lab.emulator.control.clock import ns
 from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.migration.method import MigrationMethod
-from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
 from storm_lab.emulator.control.supervisor import Phases
 from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan

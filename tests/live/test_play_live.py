@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from storm_lab.emulator.control.faults import FaultPlan
-from storm_lab.emulator.control.faults.load import SetLoad
+from storm_lab.emulator.control.faults.commands import SetLoad
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.play import open_stage, play_live

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.migration.method import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.cost import CostModel
 from storm_lab.experiments.ledger import load_claims

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from storm_lab.emulator.control.faults import FaultPlan
-from storm_lab.emulator.control.faults.load import SetLoad
+from storm_lab.emulator.control.faults.commands import SetLoad
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.errors import UserError
 from storm_lab.live.play import scaled

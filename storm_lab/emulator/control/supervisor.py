@@ -1,13 +1,12 @@
 """A supervisor: the daemon of one node that starts and kills worker processes.
 
 It has two cycles (Storm 0.8 to 1.0; Storm@Twitter section 2.2.2). The *assignment sync* reads ZooKeeper,
-downloads the code of topologies new to the node, and stores what should run here. The *process sync* compares
-this with the worker processes: it kills those that are not valid and starts a worker in each slot without
-one. While a launched worker has not given its first heartbeat the process sync waits for it, for at most
-``worker_start_timeout_s``. The timers of both cycles only queue them for threads of their own
-(supervisor.clj), so their work makes no timer drift: on real 0.9.7 a sync came every 10.001 s (20 turns), a
-heartbeat every 5.010 s. In 2.x each slot has a state machine of its own instead (`slot_machine`), and Nimbus
-pushes assignments.
+downloads the code of topologies new to the node, and stores what should run here. The *process sync* kills
+the workers that are not valid and starts one in each slot without one; while a launched worker has not given
+its first heartbeat it waits, for at most ``worker_start_timeout_s``. The timers only queue both cycles for
+threads of their own (supervisor.clj), so their work makes no timer drift: on real 0.9.7 a sync came every
+10.001 s (20 turns), a heartbeat every 5.010 s. In 2.x each slot has a state machine of its own instead, and
+Nimbus pushes assignments.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from storm_lab.emulator.control.clock import SECOND, Rank, ns
-from storm_lab.emulator.control.slot_machine import SlotMachine
+from storm_lab.emulator.control.clock import SECOND, Event, Rank, ns
 from storm_lab.emulator.control.worker import WorkerProcess, WorkerState
 from storm_lab.emulator.control.zookeeper import Origin, Record
 from storm_lab.model import Executor, Node, Slot
@@ -289,3 +287,56 @@ class Supervisor:
         self.processes.clear()
         self._send_heartbeat()
         self.sync_assignments()
+
+
+class SlotMachine:
+    """The state machine of one slot in 2.x (``org.apache.storm.daemon.supervisor.Slot``, as in 2.8.3).
+
+    It polls its worker every ``slot_running_s`` while the worker runs, and every ``slot_idle_s`` while it
+    starts or there is none. A worker that should go gets a terminate signal, and the slot sleeps
+    ``worker_shutdown_s``. If the process still exists then, it is killed by force, and the slot sleeps as
+    long again. A process that died by itself is replaced at the poll that finds it dead, without a sleep. The
+    first poll comes at a random time within ``slot_idle_s``.
+    """
+
+    def __init__(self, control: ControlPlane, supervisor: Supervisor, slot: Slot) -> None:
+        self._control = control
+        self._supervisor = supervisor
+        self._slot = slot
+        self._idle_ns = ns(control.timers.slot_idle_s)
+        self._random = control.random(f"slot/{slot}")
+        self._next = self._after(int(self._random.random() * self._idle_ns))
+
+    def poll_now(self) -> None:
+        """Poll now instead of waiting for the next turn; later turns follow from this one."""
+        self._next.cancel()
+        self._poll()
+
+    def _after(self, delay_ns: int) -> Event:
+        return self._control.clock.after(delay_ns, Rank.SUPERVISOR, self._supervisor.actor, self._poll)
+
+    def _poll(self) -> None:
+        self._next = self._after(self._act() if self._supervisor.up else self._idle_ns)
+
+    def _act(self) -> int:
+        """Take the action that is due, and return how many ns to sleep after it."""
+        supervisor = self._supervisor
+        process = next((p for p in supervisor.processes if p.slot == self._slot and not p.leaving), None)
+        if process is None:
+            wanted = supervisor.local.get(self._slot)
+            if wanted is not None:
+                supervisor.launch(self._slot, wanted)
+            return self._idle_ns
+        state = supervisor.state_of(process)
+        if state is WorkerState.VALID:
+            return ns(self._control.timers.slot_running_s)
+        if state is WorkerState.NOT_STARTED and supervisor.still_wants(process):
+            return self._idle_ns
+        alive = process.ended_ns is None
+        self._control.migration.retire(supervisor, process, state.value)
+        if process.leaving or not alive:
+            return self._act()
+        # The worker's shutdown hook halts it after the same time, so it usually still exists.
+        times, sleep_ns = self._control.times, ns(self._control.timers.worker_shutdown_s)
+        gone_s = self._random.uniform(times.worker_exit_least_s, times.worker_exit_most_s)
+        return sleep_ns * (1 if ns(gone_s) <= sleep_ns else 2)

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from storm_lab.emulator.control.faults.commands import KillTopology
-from storm_lab.emulator.control.faults.load import SetLoad
+from storm_lab.emulator.control.faults.commands import KillTopology, SetLoad
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.live.suite.build import SILENT, Chain, in_one, program_of, split
 from storm_lab.live.suite.floods import FLOOD, FLOOD_WORK

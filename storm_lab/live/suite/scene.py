@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from storm_lab.emulator.control.faults import Fault
-from storm_lab.emulator.control.faults.commands import KillTopology
-from storm_lab.emulator.control.faults.load import SetLoad
+from storm_lab.emulator.control.faults.commands import KillTopology, SetLoad
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.model import StormVersion
 

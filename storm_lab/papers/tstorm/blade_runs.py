@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from storm_lab.emulator.control.migration.method import MigrationMethod
-from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.service import Service
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from storm_lab.emulator.control.migration.method import MigrationMethod
-from storm_lab.emulator.control.migration.restart import Restart
+from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec

@@ -1,7 +1,6 @@
-"""User commands while topologies run: kill, deactivate, activate, rebalance.
+"""What happens to a topology at a given time: user commands, and a change of a source's rate.
 
-Commands are entries of the fault plan because, like faults, they happen to a run at a given time. They go to
-Nimbus, which must be up.
+Commands go to Nimbus, which must be up.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import ClassVar
 
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.faults.fault import Fault, PlannedWorld, check_topology, fault_kind
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, check_known
 from storm_lab.model.checks import check_number, check_whole
 from storm_lab.model.topology import MAX_TASKS
 
@@ -130,3 +129,30 @@ class RebalanceTopology(_Command):
     def strike(self, control: ControlPlane) -> None:
         """Tell Nimbus to rebalance."""
         control.nimbus.rebalance(self.topology, workers=self.workers, wait_s=self.wait_s, reason=REASON)
+
+
+@fault_kind
+@dataclass(frozen=True, slots=True)
+class SetLoad(Fault):
+    """A spout's source of kind RATE delivers ``rate_per_s`` lines a second from ``at_s`` on."""
+
+    name: ClassVar[str] = "set-load"
+    topology: str
+    spout: str
+    rate_per_s: float
+
+    def check(self, world: PlannedWorld, entry: str) -> None:
+        """Refuse an unknown topology or spout, one whose source has no rate, or a rate out of range."""
+        spouts = [spout.id for spout in check_topology(self.topology, world, entry).spouts]
+        owner = f"topology {self.topology!r}"
+        check_known("spout", self.spout, spouts, owner, field=f"{entry}.spout")
+        if (self.topology, self.spout) in world.unrated:
+            raise self.refusal(
+                entry, "spout", "its source has no rate", "name a spout with a source of kind RATE"
+            )
+        check_number("a rate", f"{entry}.rate_per_s", self.rate_per_s, high=1e8, unit="lines per second")
+
+    def strike(self, control: ControlPlane) -> None:
+        """Set the source's rate."""
+        self.note(control, f"{self.topology}/{self.spout}", rate_per_s=self.rate_per_s)
+        control.plane.now().set_load(self.topology, self.spout, self.rate_per_s)

@@ -1,14 +1,14 @@
-"""The interface of migration methods: how a new assignment gets from Nimbus into the workers.
+"""Migration methods: how a new assignment gets from Nimbus into the workers, and Storm's own way.
 
-A method is an immutable set of parameters. :meth:`MigrationMethod.begin` creates the object that acts in one
-run. :class:`Migration` is Storm's own behaviour (worker-level restart at the supervisors' ticks); a method
-overrides the steps in which it differs.
+A method is an immutable set of parameters, and :meth:`MigrationMethod.begin` creates the object that acts in
+one run. :class:`Migration` is Storm's own behaviour; a method overrides the steps in which it differs.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from storm_lab.emulator.control.zookeeper import Origin, StoredAssignment
@@ -79,3 +79,17 @@ class MigrationMethod(ABC):
     @abstractmethod
     def begin(self, control: ControlPlane) -> Migration:
         """Create the object that acts in one run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restart(MigrationMethod):
+    """Storm's own method, called Storm* in the N-Storm paper (section V-A): worker-level restart.
+
+    The assignment goes straight to ZooKeeper. Each supervisor, at its own tick, kills the workers whose set
+    of executors has changed and launches new ones. Executors that did not move but share such a worker are
+    restarted too. Tuples queued in a killed worker are lost and time out at their spouts.
+    """
+
+    def begin(self, control: ControlPlane) -> Migration:
+        """Return Storm's own steps, unchanged."""
+        return Migration(control)
