@@ -103,11 +103,10 @@ class VirtualClock:
     ) -> Event:
         """Repeat ``action`` until the event is cancelled; by default the first turn is one period from now.
 
-        Turns normally follow at a fixed period. The timers of Storm's daemons drift instead: they are set
-        again only when the work of a turn is done (``schedule-recurring`` of ``timer.clj``, 0.8 to 1.x;
-        ``StormTimer.scheduleRecurring``, 2.x), so their work shifts them against each other. With ``drifts``,
-        ``action`` returns for how many nanoseconds its work occupies the timer's thread. `ValueError` for a
-        period that is not positive.
+        With ``drifts`` a timer is set again only when the work of a turn is done, as those of Storm's daemons
+        are (``schedule-recurring`` of ``timer.clj``, 0.8 to 1.x; ``StormTimer.scheduleRecurring``, 2.x), and
+        ``action`` returns for how many nanoseconds it occupies the timer's thread. `ValueError` for a period
+        that is not positive.
         """
         if period_ns <= 0:
             raise ValueError(f"the period of {actor} is {period_ns} ns: it must be positive")
@@ -140,24 +139,20 @@ class VirtualClock:
         self.now_ns = max(self.now_ns, end_ns)
 
 
-def next_wake_ns(now_ns: int, turns: Event, period_ns: int, sleep_ns: int | None) -> int:
+def next_wake_ns(now_ns: int, turns: Event, period_ns: int, sleep_s: float | None) -> int:
     """Return when a Storm timer wakes next: only then it notices events that were added while it slept.
 
-    It sleeps until the first event in its queue, at the latest the next of its recurring ``turns``. With a
-    ``sleep_ns`` it sleeps for no longer than that at a time (``timer.clj`` from 0.10 on, ``StormTimer``).
+    It sleeps until the next of its recurring ``turns``. With a ``sleep_s`` it sleeps for no longer than that
+    at a time (``timer.clj`` from 0.10 on, ``StormTimer``).
     """
-    if sleep_ns is None:
+    if sleep_s is None:
         return turns.time_ns
     asleep_ns = now_ns - (turns.time_ns - period_ns)
-    return min(turns.time_ns, now_ns + -asleep_ns % sleep_ns)
+    return min(turns.time_ns, now_ns + -asleep_ns % ns(sleep_s))
 
 
 class SteppedPlane:
-    """Access to a data plane that brings it up to the control clock first.
-
-    Tuples and control events therefore alternate in virtual time. Instants at which the control plane asks
-    nothing cost the data plane nothing.
-    """
+    """Access to a data plane that brings it up to the control clock first; other instants cost it nothing."""
 
     def __init__(self, plane: Plane, clock: VirtualClock) -> None:
         self._plane = plane

@@ -1,11 +1,9 @@
 """Connections between workers: which executors each worker can reach, and when its spouts may emit.
 
 Each worker keeps a table of the executors' slots as of its last refresh, and a connection to each slot in it.
-It tries again every ``connect_retry_s`` to reach a slot where no worker listens. The data plane receives the
-result: for each worker, the executors it can reach, and in which process. Peers notice the end of a process
-at once, as a broken connection. What becomes of messages without a connection depends on the version
-(`storm_lab.emulator.unreached`). In 0.9.2 and 0.9.3 a worker that holds such messages dies when its attempts
-are used up.
+It tries again every ``connect_retry_s`` to reach a slot where no worker listens. Peers notice the end of a
+process at once, as a broken connection. `storm_lab.emulator.unreached` says what becomes of messages without
+a connection.
 """
 
 from __future__ import annotations
@@ -72,8 +70,7 @@ class Connections:
     def refresh(self, process: WorkerProcess, assignment: StoredAssignment) -> None:
         """Adopt a table of executors' slots: drop connections no longer needed, and connect to the rest.
 
-        The table is locked meanwhile, and the worker's transfer thread waits for it. This holds whatever
-        method asks for the refresh, and even if nothing has changed.
+        The worker's transfer thread waits meanwhile, by whatever method and even if nothing has changed.
         """
         self._control.plane.now().hold_sending(process.id, self._refresh_hold_ns)
         if process.assignment is assignment and not process.trying_since:
@@ -121,11 +118,7 @@ class Connections:
                     self._clock.after(self._gives_up_ns, Rank.PROCESS, process.actor, give_up)
 
     def _give_up(self, process: WorkerProcess, slot: Slot, since_ns: int) -> None:
-        """Give up connecting to a slot after the last attempt, which closes its client.
-
-        The first message to be sent through it ends the worker. Until there is one, check again every retry
-        interval.
-        """
+        """After the last attempt, end the worker at its first message for the slot (0.9.2 and 0.9.3)."""
         if not process.running or process.trying_since.get(slot) != since_ns:
             return
         if self._control.plane.now().has_parked(process.id):
@@ -158,9 +151,8 @@ class Connections:
                 buffered = self._control.plane.now().connect(process.id, view, connecting=connecting)
                 self._note_dropped(process)
                 if buffered:
-                    self._note(
-                        process, "send-buffered", "their receivers can be reached again", tuples=buffered
-                    )
+                    why = "their receivers can be reached again"
+                    self._note(process, "send-buffered", why, tuples=buffered)
         for topology_id in sorted({process.topology for process in changed.values()}):
             for process in self._running.get(topology_id, ()):
                 # Bolts of a worker that is still connecting would hold what they receive. While that is so
@@ -184,7 +176,7 @@ class Connections:
         return view
 
     def _with_own_executors(self, process: WorkerProcess, view: dict[Executor, int]) -> dict[Executor, int]:
-        """Return the view with the process's own executors kept as its own, whatever the assignment now says.
+        """Return the view with the process's own executors kept, whatever the assignment now says.
 
         Transfer between threads of a worker uses no table: ``local-tasks`` of ``worker.clj``'s mk-transfer-fn
         (0.8 to 1.x) and the local queues of ``ExecutorTransfer`` (2.x) are those of the worker's start.
@@ -201,9 +193,8 @@ class Connections:
 
     def _note_dropped(self, process: WorkerProcess) -> None:
         if dropped := self.newly_dropped(process):
-            self._note(
-                process, "send-dropped", "their receivers could not be reached", lost_unreached=dropped
-            )
+            why = "their receivers could not be reached"
+            self._note(process, "send-dropped", why, lost_unreached=dropped)
 
     def _note(self, process: WorkerProcess, action: str, reason: str, **facts: int) -> None:
         self._control.log.note(process.actor, action, str(process.slot), reason, **facts)

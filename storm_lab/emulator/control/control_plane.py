@@ -25,20 +25,9 @@ from storm_lab.schedulers.contract import Scheduler
 class ControlPlane:
     """Holds Nimbus, ZooKeeper, one supervisor per node, and their workers; it makes no decisions itself.
 
-    Args:
-        cluster: the worker nodes.
-        version: the Storm version played.
-        plane: the data plane, or another object with its interface.
-        scheduler: Nimbus's own scheduler.
-        migration: how assignments handed to Nimbus in operation are put into effect.
-        cost: the cost model, for the CPU of a JVM's start.
-        times, timers: durations and periods.
-        zookeeper: ZooKeeper's speed and other load.
-        seed: of the phases of the supervisors' cycles and of the schedulers' random numbers.
-        phases: node id to the phases of its supervisor, for nodes that should not draw them.
-        first_round_s: Nimbus's first scheduling round; None = drawn within one period, as Nimbus has been up
-            before the run.
-        unreached: what becomes of messages without a connection; None = the version's own behaviour.
+    The arguments are those of `EmulationSpec`. ``plane`` is the data plane, or another object with its
+    interface; ``cost`` gives the CPU of a JVM's start. ``phases`` sets the cycles of some nodes' supervisors,
+    which are drawn otherwise, and so is Nimbus's first round without ``first_round_s``.
 
     Every random number comes from ``random.Random`` seeded with the text ``<seed>/<purpose>``, so the draws
     of one part do not depend on the others.
@@ -87,8 +76,7 @@ class ControlPlane:
     def _phases(self, node: str) -> Phases:
         """Draw the phases of a supervisor's cycles, each uniformly over its period.
 
-        If supervisors were started one after the other (``supervisors_apart_s``), only the first one's phases
-        are drawn, and the others follow at that distance.
+        With ``supervisors_apart_s`` only the first one's phases are drawn, and the others follow.
         """
         timers = self.timers
         rng, later_ns = self.random(f"supervisor/{node}"), 0
@@ -103,7 +91,7 @@ class ControlPlane:
         return random.Random(f"{self.seed}/{purpose}")
 
     def on_end(self, action: Callable[[], None]) -> None:
-        """Run ``action`` at the end of the run; actions run in the order of registration."""
+        """Run ``action`` at the end of the run, in the order of registration."""
         self._end_callbacks.append(action)
 
     def finish(self) -> None:

@@ -57,16 +57,13 @@ class DecisionLog:
 
 def write_decisions(recorder: Recorder, decisions: Sequence[Decision]) -> None:
     """Write the decision log to the tuple log's control table."""
-    if decisions:
-        to_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
-        recorder.append(
-            "control",
-            {
-                "time_ns": np.array([entry.time_ns for entry in decisions], np.int64),
-                "actor": [entry.actor for entry in decisions],
-                "action": [entry.action for entry in decisions],
-                "subject": [entry.subject for entry in decisions],
-                "reason": [entry.reason for entry in decisions],
-                "detail": [to_json(dict(entry.detail)) if entry.detail else "" for entry in decisions],
-            },
-        )
+    if not decisions:
+        return
+    to_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+    texts = ("actor", "action", "subject", "reason")
+    rows = {
+        "time_ns": np.array([entry.time_ns for entry in decisions], np.int64),
+        **{name: [getattr(entry, name) for entry in decisions] for name in texts},
+        "detail": [to_json(dict(entry.detail)) if entry.detail else "" for entry in decisions],
+    }
+    recorder.append("control", rows)

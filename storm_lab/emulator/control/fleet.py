@@ -27,22 +27,19 @@ class Fleet:
         self._by_id: dict[int, WorkerProcess] = {}
         self._timers: dict[int, dict[Callable[[WorkerProcess], int], Event]] = {}
         """By process: the recurring turns of each of its duties."""
-        least_ns = ns(control.times.jvm_start_s)
+        clock, least_ns = control.clock, ns(control.times.jvm_start_s)
         self._starts = {
             node.id: JvmStarts(
-                control.clock,
-                control.plane,
-                node,
-                least_ns,
-                control.cost.worker_start_ns(node, control.version),
+                clock, control.plane, node, least_ns, control.cost.worker_start_ns(node, control.version)
             )
             for node in control.cluster.nodes
         }
         self._silent: set[int] = set()
         # As often as workers give heartbeats.
-        control.clock.every(SECOND, Rank.PROCESS, "heap", self._watch_heaps)
-        control.zookeeper.watch(Record.ASSIGNMENT, self._assignment_changed)
-        control.zookeeper.watch(Record.STATUS, self._status_changed)
+        clock.every(SECOND, Rank.PROCESS, "heap", self._watch_heaps)
+        if control.timers.worker_watch:
+            control.zookeeper.watch(Record.ASSIGNMENT, partial(self._after_watch, read=self._refresh_due))
+        control.zookeeper.watch(Record.STATUS, partial(self._after_watch, read=self._read_status))
 
     @property
     def processes(self) -> tuple[WorkerProcess, ...]:
@@ -54,11 +51,7 @@ class Fleet:
         return self._by_id[worker]
 
     def launch(self, slot: Slot, wanted: LocalAssignment, delay_ns: int = 0) -> WorkerProcess:
-        """Start a JVM after a delay.
-
-        It is ready when it has had its CPU, at the earliest after ``jvm_start_s``, unless it is killed
-        before.
-        """
+        """Start a JVM after a delay; it is ready when it has had its CPU and ``jvm_start_s`` is over."""
         control = self._control
         process = WorkerProcess(
             number=len(self._processes),
@@ -148,24 +141,15 @@ class Fleet:
         if not control.zookeeper.up:
             return 0
         if control.migration.moves_threads:
-            process.topology_active = control.zookeeper.active.get(process.topology, False)
-            control.connections.update_spouts(process)
+            self._read_status(process)
             return 0
         self.refresh(process)
         return ns(control.times.refresh_hold_s)
 
-    def _assignment_changed(self, topology_id: str) -> None:
-        if self._control.timers.worker_watch:
-            self._after_watch(topology_id, self._refresh_due)
-
-    def _status_changed(self, topology_id: str) -> None:
-        self._after_watch(topology_id, self._read_status)
-
     def _after_watch(self, topology_id: str, read: Callable[[WorkerProcess], object]) -> None:
         """Let a topology's workers ``read`` what has changed when their timers are awake next.
 
-        A watch only adds an event to the queue of a timer. Up to 0.9 that timer sleeps until its next
-        refresh, which reads everything anyway.
+        Up to 0.9 that timer sleeps until its next refresh, which reads everything anyway.
         """
         clock, timers = self._control.clock, self._control.timers
         if timers.timer_sleep_s is None:
@@ -177,7 +161,7 @@ class Fleet:
 
         for process in self._control.connections.running(topology_id):
             turns = self._timers[process.number][self._refresh_due]
-            wake_ns = next_wake_ns(clock.now_ns, turns, ns(timers.refresh_s), ns(timers.timer_sleep_s))
+            wake_ns = next_wake_ns(clock.now_ns, turns, ns(timers.refresh_s), timers.timer_sleep_s)
             clock.at(wake_ns, Rank.WORKER, process.actor, partial(awake, process))
 
     def _read_status(self, process: WorkerProcess) -> None:
@@ -187,24 +171,21 @@ class Fleet:
     def _watch_heaps(self) -> None:
         """Note which workers have a heap full of queued tuples: they only collect garbage and fall silent.
 
-        Between workers nothing limits a flood of tuples without acks. Tuples that a worker cannot keep up
-        with fill its heap, and one full collection follows another. On live Storm 0.9.2 with ``-Xmx64m`` such
-        a receiver gave its last heartbeat 15 s after its start, and its supervisor killed it 31 s later as
-        timed out. Its sender, whose heap was full too, ended with ``OutOfMemoryError`` (GC overhead limit
-        exceeded) within the same seconds: an error that escapes from an executor's thread ends the process.
-        Which of the two comes first matters little up to 1.x, where supervisors check heartbeats only. So the
-        emulator plays only the silence, and time-outs do the rest. Queued tuples are lost with the worker,
-        and the heap of its replacement fills again.
+        On live Storm 0.9.2 with ``-Xmx64m`` a receiver of a flood without acks gave its last heartbeat 15 s
+        after its start, and its supervisor killed it 31 s later as timed out. Its sender, whose heap was full
+        too, ended with ``OutOfMemoryError`` (GC overhead limit exceeded) within the same seconds. Which of
+        the two comes first matters little up to 1.x, where supervisors check heartbeats only, so the emulator
+        plays only the silence.
         """
         control = self._control
         full = control.plane.now().full_heaps()
         for worker in sorted(self._silent - full.keys()):
-            process = control.fleet.by_id(worker)
+            process = self._by_id[worker]
             if process.running:
                 process.silent_since_ns = None
                 control.log.note(process.actor, "heap-free", str(process.slot), worker=worker)
         for worker in sorted(full.keys() - self._silent):
-            process = control.fleet.by_id(worker)
+            process = self._by_id[worker]
             process.silent_since_ns = full[worker]
             control.log.note(
                 process.actor,
@@ -245,10 +226,7 @@ class Fleet:
         )
 
     def charge_node(self, node: str, cpu_ns: int) -> None:
-        """Charge a supervisor's CPU to its node, where it competes with the workers.
-
-        It is charged to the housekeeping of the running worker that was launched first.
-        """
+        """Charge a supervisor's CPU to the housekeeping of the node's longest-running worker."""
         for process in self._processes:
             if process.running and process.slot.node == node:
                 self._control.plane.now().charge(process.id, cpu_ns)

@@ -8,7 +8,7 @@ twelve start on two cores, each takes 1.7 s of CPU and is up after 10 to 15 s.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from storm_lab.emulator.control.clock import Event, Rank, SteppedPlane, VirtualClock
 from storm_lab.model import Node
@@ -16,17 +16,12 @@ from storm_lab.model import Node
 THREADS = 2
 """Threads of a starting JVM that want CPU: the main thread and a compiler, which take half of it each."""
 CORES_PER_START = 1.06
-"""Cores that both threads use together where cores are free.
-
-This is an average over a start, as each thread waits for the other at times: the median of 23 starts of real
-0.9.2 and 2.8.3 while no other JVM started (0.7 to 1.7).
-"""
+"""Cores that both use on average where cores are free: the median of 23 starts of real 0.9.2 and 2.8.3."""
 _SHORTEST_POLL_NS = 10_000_000
 """Shortest interval at which a start's CPU is polled, and so the most by which a JVM can be ready late."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
+class _Start(NamedTuple):
     """Conditions for a JVM to be ready: a time, and the CPU that one of its threads must have had."""
 
     not_before_ns: int
@@ -35,14 +30,10 @@ class _Start:
 
 
 class JvmStarts:
-    """The JVMs that are starting on a node.
+    """The JVMs that are starting on a node, where the threads of ``plane`` compete for the cores.
 
-    Args:
-        clock: the clock of the run.
-        plane: the data plane, whose threads compete for the node's cores.
-        node: the node.
-        least_ns: how long a start takes at least.
-        cpu_ns: CPU of a start; 0 = starts neither use CPU nor are slowed down by other load.
+    A start takes at least ``least_ns``, and ``cpu_ns`` of CPU; with 0, it neither uses CPU nor is slowed down
+    by other load.
     """
 
     def __init__(

@@ -1,9 +1,7 @@
 """Nimbus: accepts topologies and commands, runs the scheduler, and writes assignments.
 
 A round every ``nimbus_round_s`` finds out which executors are alive, asks the scheduler, and writes the
-assignments that differ. While Nimbus is down nothing is re-assigned, but workers and supervisors go on. If
-Nimbus goes down while a ``rebalance`` waits, the wait starts from scratch when Nimbus is back (Storm resumes
-delayed commands with their full delay).
+assignments that differ. While Nimbus is down nothing is re-assigned, but workers and supervisors go on.
 """
 
 from __future__ import annotations
@@ -101,9 +99,9 @@ class Nimbus:
         self._running_callbacks.append(callback)
 
     def submit(self, topology: Topology, placement: Assignment | None = None) -> None:
-        """Submit a topology as a user does; ``placement`` is a first assignment fixed by hand.
+        """Submit a topology as a user does; ``placement`` replaces the scheduler's first answer.
 
-        It replaces the scheduler's answer, so from 1.0 on it waits for a round as well.
+        From 1.0 on both wait for a round.
         """
         control = self._control
         resolved = replace(topology, ackers=acker_count(topology, control.version))
@@ -138,11 +136,10 @@ class Nimbus:
         wait_s: float | None = None,
         reason: str,
     ) -> None:
-        """Carry out the rebalance command.
+        """Switch the spouts off, wait, schedule from scratch or write ``slots``, and restore the status.
 
-        Switches the spouts off, waits, schedules from scratch or writes ``slots``, and restores the
-        topology's status. A command is refused while another waits, and ``slots`` that another topology holds
-        by then are not written.
+        The command is refused while another waits, and ``slots`` that another topology holds by then are not
+        written.
         """
         control = self._control
         if self._refuses(topology_id, "rebalance", {Status.ACTIVE, Status.INACTIVE}):
@@ -178,10 +175,9 @@ class Nimbus:
             self._set_status(topology_id, status)
 
     def kill(self, topology_id: str, *, wait_s: float | None = None, reason: str) -> None:
-        """Carry out the kill command: switch the spouts off, wait, and remove the topology.
+        """Switch the spouts off, wait (by default for the message timeout), and remove the topology.
 
-        The wait is the message timeout by default. Supervisors end the topology's workers when they next see
-        that nothing is assigned to their slots. A waiting rebalance is cancelled.
+        Supervisors end its workers at their next sync. A waiting rebalance is cancelled.
         """
         control = self._control
         if self._refuses(topology_id, "kill", set(Status) - {Status.KILLED}):
@@ -213,10 +209,9 @@ class Nimbus:
     def install(self, assignment: Assignment, reason: str) -> bool:
         """Put a given schedule into effect; return False if Nimbus is down or nothing differs.
 
-        Topologies that have been killed meanwhile are left out. Each topology's worker count becomes the
-        number of slots that the schedule uses, so that later rounds find nothing to change. Raises
-        `InvalidAssignmentError` if the schedule does not place the topologies that it names completely, or
-        places them in slots of others.
+        Killed topologies are left out. Each worker count becomes the number of slots used, so that later
+        rounds find nothing to change. Raises `InvalidAssignmentError` if the schedule does not place the
+        topologies that it names completely, or places them in slots of others.
         """
         if not self.up or not self._control.zookeeper.up:
             return False
@@ -276,7 +271,7 @@ class Nimbus:
         zookeeper.write(ACTOR, Record.STATUS, topology_id, record)
 
     def _schedule(self, reason: str, from_scratch: str | None = None) -> None:
-        """Run the scheduler once over all topologies; ``scratch`` is placed as if it had no workers."""
+        """Run the scheduler over all topologies; ``from_scratch`` is placed as if it had no workers."""
         now = self._control.clock.now_ns
         cluster = self.live_cluster
         if not cluster.nodes:
@@ -289,13 +284,11 @@ class Nimbus:
         dead_slots: set[Slot] = set()
         dead = 0
         for topology_id, stored in self._current.items():
-            dead_here = self._liveness.dead(stored, now)
+            dead_here = set(self._liveness.dead(stored, now))
             dead += len(dead_here)
             dead_slots.update(stored.slots[executor] for executor in dead_here)
             if topology_id != from_scratch:
-                present.update(stored.slots)
-                for executor in dead_here:
-                    del present[executor]
+                present.update((e, s) for e, s in stored.slots.items() if e not in dead_here)
         view = SchedulingView(
             topologies=tuple(self.topologies.values()),
             cluster=cluster,

@@ -1,11 +1,9 @@
 """Nimbus's memory: which executors and nodes are alive, and which commands are delayed.
 
-An executor counts as alive for ``task_launch_s`` after its assignment to its slot, whatever it does. After
-that it is alive as long as its heartbeat keeps changing (Storm 0.8 to 2.x). Nimbus measures a heartbeat's age
-with its own clock, from the round in which it saw the reported time change, so it notices a death 30 to 40 s
-after the last heartbeat. A heartbeat that Nimbus checks for the first time counts as fresh.
-
-A topology has at most one delayed command. Storm resumes it with its full delay.
+An executor counts as alive for ``task_launch_s`` after its assignment to its slot, and then as long as its
+heartbeat keeps changing (Storm 0.8 to 2.x). Nimbus measures a heartbeat's age with its own clock, from the
+round in which it saw the reported time change, so it notices a death 30 to 40 s after the last heartbeat. A
+heartbeat that Nimbus checks for the first time counts as fresh.
 """
 
 from __future__ import annotations
@@ -90,10 +88,10 @@ class _Delay:
 
 
 class Delays:
-    """Delayed actions, at most one per topology.
+    """Delayed actions, at most one per topology; Storm resumes them with their full delay.
 
-    They are in the queue of the timer that also runs the rounds. That timer sleeps until the first event in
-    its queue, for at most ``timer_sleep_s``. An event that is added meanwhile and is due earlier comes late.
+    The timer that also runs the rounds sleeps until the first event in its queue, for at most
+    ``timer_sleep_s``. An event that is added meanwhile and is due earlier comes late.
     """
 
     def __init__(self, clock: VirtualClock, timers: Timers, rounds: Event, actor: str) -> None:
@@ -104,10 +102,7 @@ class Delays:
         self._waiting: dict[str, _Delay] = {}
 
     def after(self, topology_id: str, wait_ns: int, then: Callable[[], None]) -> None:
-        """Run ``then`` after a wait, or when the timer wakes after that.
-
-        It replaces an action of this topology that still waits.
-        """
+        """Run ``then`` when the timer wakes after a wait; it replaces the topology's waiting action."""
         if (waiting := self._waiting.pop(topology_id, None)) is not None:
             waiting.event.cancel()
 
@@ -121,9 +116,8 @@ class Delays:
 
     def _awake_ns(self) -> int:
         """Return when the timer wakes next."""
-        timers = self._timers
-        sleep_ns = None if timers.timer_sleep_s is None else ns(timers.timer_sleep_s)
-        wake_ns = next_wake_ns(self._clock.now_ns, self._rounds, ns(timers.nimbus_round_s), sleep_ns)
+        round_ns = ns(self._timers.nimbus_round_s)
+        wake_ns = next_wake_ns(self._clock.now_ns, self._rounds, round_ns, self._timers.timer_sleep_s)
         return min([wake_ns, *(waiting.event.time_ns for waiting in self._waiting.values())])
 
     def stop(self) -> None:

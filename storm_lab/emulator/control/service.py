@@ -1,9 +1,4 @@
-"""Services: additions to a run besides Storm itself, such as monitors, generators, tuners and consolidators.
-
-A service is an immutable set of settings. Its :meth:`Service.start` is called once, before the topologies are
-submitted. It registers what the service needs with the control plane: cycles on the clock, listeners for
-samples, callbacks at Nimbus.
-"""
+"""Services: additions to a run besides Storm itself, such as monitors, generators and tuners."""
 
 from __future__ import annotations
 
@@ -20,7 +15,7 @@ class Service(Protocol):
     """Settings of a service."""
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
-        """Start the service in one run."""
+        """Register cycles, listeners and callbacks in one run, before the topologies are submitted."""
 
 
 class Sampler:

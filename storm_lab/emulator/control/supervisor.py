@@ -62,7 +62,6 @@ class Supervisor:
         self._outdated = False
         self._sync_waits = False
         timers = control.timers
-        # Computed once, as every sync needs them for every process.
         self._beat_period_ns = ns(timers.worker_heartbeat_s)
         self._start_timeout_ns = ns(timers.worker_start_timeout_s)
         every = partial(control.clock.every, rank=Rank.SUPERVISOR, actor=self.actor)
@@ -88,15 +87,10 @@ class Supervisor:
             control.zookeeper.watch(Record.ASSIGNMENT, self._on_push)
 
     def _on_push(self, topology_id: str) -> None:
-        """Handle Nimbus's call to the supervisors of an assignment's nodes (2.x).
-
-        Supervisors that ran a killed topology are called too.
-        """
+        """Handle Nimbus's call (2.x) to the supervisors of an assignment's nodes, or of a killed topology."""
         stored = self._control.zookeeper.assignments.get(topology_id)
-        if stored is None:
-            concerned = any(local.topology == topology_id for local in self.local.values())
-        else:
-            concerned = self.node.id in stored.nodes
+        ran_it = any(local.topology == topology_id for local in self.local.values())
+        concerned = ran_it if stored is None else self.node.id in stored.nodes
         if concerned:
             self._on_change()
 
@@ -113,10 +107,7 @@ class Supervisor:
         return self._control.zookeeper.write(self.actor, Record.SUPERVISOR_BEAT, self.node.id, lambda: None)
 
     def sync_assignments(self) -> None:
-        """Read ZooKeeper, fetch code if necessary, and store what should run here.
-
-        A supervisor does one sync at a time: ticks that come while it is busy are skipped.
-        """
+        """Read ZooKeeper, fetch code if necessary, and store what should run here; one sync at a time."""
         control = self._control
         if not self.up or self._busy or not control.zookeeper.up:
             return
@@ -162,13 +153,9 @@ class Supervisor:
         migration = self._control.migration
         if wanted != self.local:
             self.local = wanted
-            self._control.log.note(
-                self.actor,
-                "take-assignment",
-                self.node.id,
-                "ZooKeeper holds another assignment for this node",
-                slots=[f"{slot.port}:{local.topology}#{local.id}" for slot, local in sorted(wanted.items())],
-            )
+            why = "ZooKeeper holds another assignment for this node"
+            slots = [f"{slot.port}:{local.topology}#{local.id}" for slot, local in sorted(wanted.items())]
+            self._control.log.note(self.actor, "take-assignment", self.node.id, why, slots=slots)
             for process in self.processes:
                 if process.running and self.still_wants(process):
                     migration.worker_kept(process, wanted[process.slot])
@@ -198,19 +185,17 @@ class Supervisor:
         if not self.up or self._machines:
             return
         states = [(process, self.state_of(process)) for process in self.processes]
-        if self._control.timers.start_blocks_sync and any(
-            state is WorkerState.NOT_STARTED for _, state in states
-        ):
-            self._sync_waits = True
+        starting = any(state is WorkerState.NOT_STARTED for _, state in states)
+        self._sync_waits = self._control.timers.start_blocks_sync and starting
+        if self._sync_waits:
             return
-        self._sync_waits = False
         occupied: set[Slot] = set()
         ended = 0
         for process, state in states:
             if process.leaving:
                 continue
-            starting = state is WorkerState.NOT_STARTED and self.still_wants(process)
-            if state is WorkerState.VALID or starting:
+            on_its_way = state is WorkerState.NOT_STARTED and self.still_wants(process)
+            if state is WorkerState.VALID or on_its_way:
                 occupied.add(process.slot)
             else:
                 self._control.migration.retire(self, process, state.value)

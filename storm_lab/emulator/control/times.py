@@ -1,9 +1,4 @@
-"""Durations and periods of the control plane.
-
-:class:`ControlTimes` holds physical durations (a JVM's start, a thread's start), each with its range and
-source. :class:`Timers` holds Storm's own periods and timeouts, which are configuration and differ between
-versions.
-"""
+"""Durations and periods of the control plane."""
 
 from __future__ import annotations
 
@@ -22,7 +17,7 @@ from storm_lab.model.version import V0_9_0, V0_10_0, V1_0_0, V2_0_0
 
 @dataclass(frozen=True, slots=True)
 class ControlTimes:
-    """Durations of the control plane, in seconds."""
+    """Physical durations of the control plane, in seconds, each with its range and source."""
 
     jvm_start_s: float = constant(
         0.0,
@@ -91,38 +86,27 @@ class ControlTimes:
 class Timers:
     """Storm's periods and timeouts, in seconds; :func:`timers_of` returns those of a version.
 
-    ``supervisor_watch`` and ``worker_watch``: a change of the assignment is reported to supervisors, which
-    act at once, and to workers, which act when their timer wakes. Storm's code sets such watches. The papers
-    describe supervisors that poll, and by default they do so here.
-
-    ``heartbeat_by_sender``: a heartbeat's age counts from the time it was sent, not from when Nimbus saw it
-    change.
-
-    ``supervisor_timeout_s``: timeout of a supervisor's ZooKeeper session, with which its entry disappears. No
-    version reads ``nimbus.supervisor.timeout.secs`` (0.9.2, 0.9.7, 1.2.4, 2.8.3; on real 0.9.2 the round 32 s
-    after a node's loss leaves the node out).
-
-    ``crash_seen_at_once`` and ``start_blocks_sync`` distinguish 2.x's state machine per slot from the single
-    loop of earlier supervisors.
-
-    ``rebalance_wait_s``: None means the topology's message timeout.
-
-    ``timer_sleep_s``: longest sleep of the timers of Nimbus and workers, which notice a command or a watch
-    only when they wake. None: they sleep until their next event, which is the next round or refresh at the
-    latest (``timer.clj`` up to 0.9).
-
-    ``slot_running_s`` and ``slot_idle_s``: 2.x, polling intervals of a slot while its worker runs and
-    otherwise. ``slot_running_s`` 0 means no state machine per slot, but one loop every ``process_sync_s``.
-
-    ``pushes_assignments``: 2.x, Nimbus calls supervisors at once, and their sync is only the fallback.
-
-    ``heartbeats_by_thrift``: 2.x, workers' liveness goes directly to Nimbus. ZooKeeper gets statistics every
-    ``statistics_s`` (0 = none).
-
-    ``timers_drift``: a timer is set again when its work is done; False: once a period, however long the work.
-
-    ``supervisors_apart_s``: supervisors were started one after the other at this distance, in the order of
-    the nodes, and their cycles keep it; None: the phases of each supervisor are drawn independently.
+    Args:
+        supervisor_watch, worker_watch: a change of the assignment is reported to supervisors, which act at
+            once, and to workers, which act when their timer wakes. Storm's code sets such watches. The papers
+            describe supervisors that poll, and by default they do so here.
+        heartbeat_by_sender: a heartbeat's age counts from its sending, not from when Nimbus saw it change.
+        supervisor_timeout_s: timeout of a supervisor's ZooKeeper session, with which its entry disappears. No
+            version reads ``nimbus.supervisor.timeout.secs`` (0.9.2, 0.9.7, 1.2.4, 2.8.3; on real 0.9.2 the
+            round 32 s after a node's loss leaves the node out).
+        crash_seen_at_once, start_blocks_sync: the difference between 2.x's state machine per slot and the
+            single loop of earlier supervisors.
+        rebalance_wait_s: None means the topology's message timeout.
+        timer_sleep_s: longest sleep of the timers of Nimbus and workers, which notice a command or a watch
+            only when they wake. None: until their next round or refresh (``timer.clj`` up to 0.9).
+        slot_running_s, slot_idle_s: 2.x, polling intervals of a slot while its worker runs and otherwise;
+            ``slot_running_s`` 0 means one loop for all slots, every ``process_sync_s``.
+        pushes_assignments: 2.x, Nimbus calls supervisors at once, and their sync is only the fallback.
+        heartbeats_by_thrift: 2.x, workers' liveness goes directly to Nimbus, and statistics to ZooKeeper
+            every ``statistics_s`` (0 = none).
+        timers_drift: a timer is set again when its work is done; False: once a period.
+        supervisors_apart_s: supervisors were started one after the other at this distance, in the order of
+            the nodes; None: the phases of each supervisor are drawn independently.
 
     Raises:
         UserError: a period or timeout outside the possible range; names it.

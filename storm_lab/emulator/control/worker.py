@@ -30,11 +30,10 @@ class WorkerProcess:
     """One JVM, from its launch to its end.
 
     ``id`` is the data plane's number, NOT_READY while the JVM starts. ``generation`` is the id of the
-    assignment that launched it, ``generations`` those whose messages it accepts. ``assignment`` is the
-    process's own table of executors' slots, as of its last refresh. ``links`` are the open connections by
-    slot, and ``dropped`` is the number of tuples dropped for lack of one, as last read.
-    ``silent_since_ns`` is the time since when the process only collects garbage and sends no heartbeats, None
-    while it works.
+    assignment that launched it, ``generations`` those whose messages it accepts. ``assignment`` is its own
+    table of executors' slots, as of its last refresh, ``links`` are its open connections by slot, and
+    ``dropped`` counts the tuples dropped for lack of one. From ``silent_since_ns`` on it only collects
+    garbage and sends no heartbeats.
     """
 
     number: int
@@ -71,14 +70,8 @@ class WorkerProcess:
         return self.ready_ns is not None and self.ended_ns is None
 
     def last_heartbeat_ns(self, now_ns: int, period_ns: int) -> int | None:
-        """Return the time of the newest heartbeat file, or None before readiness.
-
-        The file is written every ``period_ns`` from readiness to the end, but not while the process is
-        silent.
-        """
+        """Return the time of the newest heartbeat file, which is written from readiness to end or silence."""
         if self.ready_ns is None:
             return None
-        until = now_ns
-        if self.ended_ns is not None or self.silent_since_ns is not None:
-            until = min(time for time in (now_ns, self.ended_ns, self.silent_since_ns) if time is not None)
+        until = min(time for time in (now_ns, self.ended_ns, self.silent_since_ns) if time is not None)
         return self.ready_ns + (until - self.ready_ns) // period_ns * period_ns

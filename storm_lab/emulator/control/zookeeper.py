@@ -2,8 +2,8 @@
 
 Reads are free and immediate. A write waits for the writes ahead of it and for one sync of the transaction
 log. It takes effect, and its watches fire, when it is committed. Storm@Twitter (section 3.1) found that the
-transaction log limits the number of workers; writes by others (Kafka consumers' offsets) share it. Two of the
-paper's remedies are settings here: heartbeats go to daemons of their own, and offsets to a key-value store.
+transaction log limits the number of workers; writes of Kafka consumers' offsets share it. Two of the paper's
+remedies are settings
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Origin(Enum):
 
 
 class StoredAssignment:
-    """A topology's assignment as stored in ZooKeeper.
+    """A topology's assignment as stored in ZooKeeper, numbered from 1 through the run.
 
-    ``id`` numbers all assignments of the run from 1. ``start_ns`` is the time since when each executor has
-    been assigned to its slot. ``slots`` is in order of executors. ``workers`` maps each slot to its
-    executors, both ascending. ``nodes`` maps each node id to the slots used there.
+    ``start_ns`` is the time since when each executor has been assigned to its slot. ``slots`` is in order of
+    executors. ``workers`` maps each slot to its executors, both ascending, and ``nodes`` each node to its
+    slots.
     """
 
     def __init__(
@@ -154,8 +154,8 @@ class ZooKeeper:
     def write(self, actor: str, record: Record, key: str, apply: Callable[[], object]) -> int:
         """Queue a write, and return the ns until its commit, for which the client waits.
 
-        ``apply`` runs at the commit. While ZooKeeper is down, clients retry. Assignments and statuses are
-        written when it is back; heartbeats would be stale by then and are dropped.
+        ``apply`` runs at the commit. While ZooKeeper is down, clients retry: assignments and statuses are
+        written when
         """
         number = next(self._numbers)
         if not self.up:
@@ -171,10 +171,7 @@ class ZooKeeper:
         return committed - self._clock.now_ns
 
     def apply_now(self, record: Record, key: str, apply: Callable[[], object]) -> None:
-        """Apply a change at once and call the watchers.
-
-        Called directly for what reaches Nimbus without ZooKeeper (2.x: by a supervisor's Thrift call).
-        """
+        """Apply a change and call the watchers at once, as for what reaches Nimbus by Thrift (2.x)."""
         apply()
         for callback in self._watchers.get(record, ()):
             callback(key)

@@ -51,8 +51,8 @@ def _check_wait(wait_s: float | None, entry: str) -> None:
 class KillTopology(_Command):
     """A user kills a topology.
 
-    Its spouts are switched off at once. After ``wait_s`` (None = the message timeout) its assignment is
-    removed and its supervisors end the workers.
+    Its spouts are switched off at once, its assignment is removed after ``wait_s`` (None = the message
+    timeout).
     """
 
     name: ClassVar[str] = "kill-topology"

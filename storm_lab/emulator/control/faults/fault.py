@@ -1,8 +1,7 @@
 """Faults and fault plans: changes that happen to the cluster at given times, whatever runs on it.
 
 A kind of fault is a frozen dataclass with a name, a check against the state that earlier entries of the plan
-lead to, and a strike, which makes it happen. A new kind is one new file with the ``@fault_kind`` decorator. A
-plan lists the faults of a run with their times.
+lead to, and a strike, which makes it happen. A new kind is one new file with the ``@fault_kind`` decorator.
 """
 
 from __future__ import annotations
@@ -60,14 +59,9 @@ class Fault(ABC):
 
     @abstractmethod
     def check(self, world: PlannedWorld, entry: str) -> None:
-        """Refuse the entry if it is impossible, else record its effect in ``world``.
+        """Refuse the entry if it is impossible after earlier ones, else record its effect in ``world``.
 
-        Args:
-            world: the state after earlier entries.
-            entry: where the entry is in the plan, for the message.
-
-        Raises:
-            UserError: names the entry, the value and the remedy.
+        The `UserError` names the value, the remedy, and the ``entry``, the fault's place in the plan.
         """
 
     @abstractmethod
@@ -79,7 +73,7 @@ class Fault(ABC):
         control.log.note(ACTOR, self.name, subject, "fault plan", **facts)
 
     def refusal(self, entry: str, of: str, message: str, remedy: str) -> UserError:
-        """Create the refusal of this entry, which is at ``entry``, for the value of its field ``of``."""
+        """Create the refusal of this entry for the value of its field ``of``."""
         return UserError(message, field=f"{entry}.{of}", value=getattr(self, of), remedy=remedy)
 
 
@@ -130,15 +124,13 @@ def _fault(name: str, parameters: Mapping[str, Any], entry: str) -> Fault:
     """Create a fault; `UserError` for an unknown name, or an unknown or missing parameter."""
     check_known("fault", name, _KINDS, "the emulator", field=entry)
     kind: Any = _KINDS[name]
-    items = fields(kind)
+    items = {item.name: item.default for item in fields(kind)}
     for parameter in parameters:
-        known = {item.name for item in items}
-        check_known("parameter", parameter, known, f"fault {name!r}", field=f"{entry}.{parameter}")
-    for item in items:
-        required = item.default is MISSING and item.default_factory is MISSING
-        if required and item.name not in parameters:
+        check_known("parameter", parameter, items, f"fault {name!r}", field=f"{entry}.{parameter}")
+    for parameter, default in items.items():
+        if default is MISSING and parameter not in parameters:
             message = f"fault {name!r} needs this parameter"
-            raise UserError(message, field=f"{entry}.{item.name}", remedy="give a value")
+            raise UserError(message, field=f"{entry}.{parameter}", remedy="give a value")
     fault: Fault = kind(**parameters)
     return fault
 

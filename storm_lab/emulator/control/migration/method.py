@@ -25,10 +25,8 @@ class Migration:
     """The steps of a migration, as Storm's supervisors and workers take them."""
 
     moves_threads: ClassVar[bool] = False
-    """Whether executors move between running workers.
-
-    A worker then looks up even its own in its table, and re-reads the table when the method says so, not on
-    ZooKeeper's watch or at its own refresh period.
+    """Whether executors move between running workers: a worker then looks up even its own in its table, and
+    re-reads the table when the method says so, not on ZooKeeper's watch or at its own refresh period.
     """
 
     def __init__(self, control: ControlPlane) -> None:
@@ -63,10 +61,7 @@ class Migration:
         """Handle a worker that goes on under an assignment that is new to its node."""
 
     def receiver(self, sender: WorkerProcess, listening: Sequence[WorkerProcess]) -> WorkerProcess | None:
-        """The process at a slot that receives the messages of ``sender``.
-
-        ``listening`` is in order of readiness and not empty.
-        """
+        """The process that gets the sender's messages, of those ``listening`` at a slot, by readiness."""
         return listening[-1]
 
     def worker_ready(self, process: WorkerProcess) -> None:

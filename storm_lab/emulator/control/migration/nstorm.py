@@ -1,11 +1,9 @@
 """N-Storm: moves threads between workers without restarting the workers (N-Storm section IV).
 
 Each supervisor writes the assignments that it reads from ZooKeeper (period T_s, ``assignment_sync_s`` of the
-timers) into a key-value store of its node. Each worker polls this store (period T_w) and compares the
-executors that it should run with those that it runs. It stops those that have left, starts those that have
-come, and adopts the new table of executors' slots. Supervisors no longer restart a worker because its
-executors have changed. They only end workers that have nothing left to run, and start workers in slots
-without one.
+timers) into a key-value store of its node. Each worker polls this store (period T_w). It stops the executors
+that have left, starts those that have come, and adopts the new table of executors' slots. Supervisors only
+end workers that have nothing left to run, and start workers in slots without one.
 
 An executor that is stopped at once loses its queue, and the tuples time out at their spouts. N-Storm+ keeps
 it alive for another ``kill_delay_s``, during which two copies may run. Senders switch over at their own next
@@ -14,8 +12,8 @@ poll.
 Syncs and polls take time and cost CPU on their node. A supervisor acts at the end of its sync. A worker acts
 at the end of its poll and holds its map of executors meanwhile. Short cycles therefore have a cost.
 
-Simplification: the paper updates only when executors have both come and gone. This implementation updates
-when either has happened, as any working version must.
+Simplification: the paper updates only when executors have both come and gone, this implementation when either
+has happened, as any working version must.
 """
 
 from __future__ import annotations
@@ -73,8 +71,7 @@ class _ThreadLevelUpdate(Migration):
         return self._stores.get(process.slot.node, {}).get(process.topology)
 
     def worker_ready(self, process: WorkerProcess) -> None:
-        # Workers of a node that start together do not poll together, because their JVMs start at different
-        # speeds.
+        # JVMs start at different speeds, so workers that start together do not poll together.
         period_ns = ns(self._method.poll_s)
         phase = self.control.random(f"nstorm/poll/{process.number}").random()
         self._polls[process.number] = self.control.clock.every(
@@ -87,10 +84,7 @@ class _ThreadLevelUpdate(Migration):
         )
 
     def _poll(self, process: WorkerProcess) -> int:
-        """Start a poll, and return for how many ns it occupies the worker's timer.
-
-        A poll takes time and CPU. A poll that is due while another is in progress is skipped.
-        """
+        """Start a poll unless one is in progress; return for how many ns it occupies the worker's timer."""
         if not process.running:
             self._polls.pop(process.number).cancel()
             self._polling.discard(process.number)
@@ -130,14 +124,9 @@ class _ThreadLevelUpdate(Migration):
         if not new and not old:
             return
         control, method = self.control, self._method
-        control.log.note(
-            process.actor,
-            "update-threads",
-            str(process.slot),
-            "its node's store assigns it other executors",
-            start=[str(e) for e in new],
-            stop=[str(e) for e in old],
-        )
+        why = "its node's store assigns it other executors"
+        changes = {"start": [str(e) for e in new], "stop": [str(e) for e in old]}
+        control.log.note(process.actor, "update-threads", str(process.slot), why, **changes)
         later = partial(control.clock.after, rank=Rank.PROCESS, actor=process.actor)
         for executor in old:
             stop = partial(self._stop, process, executor)
@@ -154,13 +143,8 @@ class _ThreadLevelUpdate(Migration):
         if not process.running:
             return
         self.control.fleet.start_executor(process, executor)
-        self.control.log.note(
-            process.actor,
-            "start-executor",
-            str(executor),
-            "newly assigned to this worker",
-            slot=str(process.slot),
-        )
+        why, slot = "newly assigned to this worker", str(process.slot)
+        self.control.log.note(process.actor, "start-executor", str(executor), why, slot=slot)
         self.control.connections.executors_changed(process)
 
     def _stop(self, process: WorkerProcess, executor: Executor) -> None:
@@ -168,12 +152,6 @@ class _ThreadLevelUpdate(Migration):
         if not process.running:
             return
         loss = self.control.fleet.stop_executor(process, executor)
-        self.control.log.note(
-            process.actor,
-            "stop-executor",
-            str(executor),
-            "no longer assigned to this worker",
-            slot=str(process.slot),
-            **loss,
-        )
+        why, slot = "no longer assigned to this worker", str(process.slot)
+        self.control.log.note(process.actor, "stop-executor", str(executor), why, slot=slot, **loss)
         self.control.connections.executors_changed(process)

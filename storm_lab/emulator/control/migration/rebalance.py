@@ -22,8 +22,7 @@ class Rebalance(MigrationMethod):
     """Every new assignment goes through ``rebalance``.
 
     Args:
-        wait_s: seconds between switching the spouts off and writing the assignment; None = the message
-            timeout.
+        wait_s: seconds from switching the spouts off to the assignment; None = the message timeout.
         restart_all: restart every worker of the topology, as the N-Storm paper describes it. Storm's code
             keeps a worker whose slot ends up with the same executors.
     """

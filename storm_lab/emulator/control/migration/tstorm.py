@@ -72,21 +72,16 @@ class _Smooth(Migration):
             super().retire(supervisor, process, reason)
             return
         process.leaving = True
+        actor, delay_s = supervisor.actor, self._method.kill_delay_s
         self.control.log.note(
-            supervisor.actor,
-            "delay-kill",
-            str(process.slot),
-            reason,
-            worker=process.id,
-            seconds=self._method.kill_delay_s,
+            actor, "delay-kill", str(process.slot), reason, worker=process.id, seconds=delay_s
         )
 
         def end() -> None:
             if process.ended_ns is None:
                 supervisor.kill(process, "the hand-over is over")
 
-        delay_ns = ns(self._method.kill_delay_s)
-        self.control.clock.after(delay_ns, Rank.SUPERVISOR, supervisor.actor, end)
+        self.control.clock.after(ns(delay_s), Rank.SUPERVISOR, actor, end)
 
     def spout_idle_s(self, process: WorkerProcess) -> float:
         stored = self.control.zookeeper.assignments.get(process.topology)
@@ -101,8 +96,7 @@ class _Smooth(Migration):
         newest = super().table_for(process)
         if newest is None or not self._method.dispatch_by_id or newest.origin is not Origin.INSTALLED:
             return newest
-        # A worker follows a newer assignment once its supervisor has adopted it, but not if the worker is
-        # leaving.
+        # A worker that is not leaving follows a newer assignment once its supervisor has adopted it.
         return newest if newest.id in process.generations and not process.leaving else process.assignment
 
     def receiver(self, sender: WorkerProcess, listening: Sequence[WorkerProcess]) -> WorkerProcess | None:
