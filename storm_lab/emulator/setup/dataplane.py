@@ -1,12 +1,11 @@
 """The data plane's interface to the control plane: run until a time, start and stop workers, read counters.
 
-The work is done by the compiled kernel, which `setup.kernel_runner` runs. This class keeps track of which
-worker process runs which executors. Times are virtual nanoseconds; workers are numbered through the run.
+The compiled kernel, which `setup.kernel_runner` runs, does the work. Workers are numbered through the run.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -178,11 +177,11 @@ class DataPlane(KernelRunner):
         self._last_view = None
         self._reserve_messages(4 * readers.MAX_LOST_ROOTS)
         readers.return_taken_line(self._state(), index)
-        while True:
+        lost = 1
+        while lost:
             self._write_rows()
             self._reserve_messages(4 * readers.MAX_LOST_ROOTS)
-            if readers.lose_pending(self._state(), index) == 0:
-                break
+            lost = readers.lose_pending(self._state(), index)
         self._write_rows()
         loss = Loss(*lifecycle.close_executor(self._state(), index))
         self._node_threads[self.slots[worker].node] -= lifecycle.THREADS_PER_EXECUTOR
@@ -216,19 +215,14 @@ class DataPlane(KernelRunner):
         return delivered
 
     def _resolve_view(self, view: Mapping[Executor, int]) -> tuple[tuple[int, ...], Mapping[str, set[int]]]:
-        """Return the numbers of a view's executors, in order, and the workers that run each component.
-
-        The last answer is kept, because many workers get the same view one after the other.
-        """
+        """Return the numbers of a view's executors, in order, and the workers that run each component."""
+        # Many workers get the same view one after the other.
         if self._last_view is None or self._last_view[0] is not view:
-            numbers = [
-                self._executors[worker][executor]
-                for executor, worker in sorted(view.items())
-                if executor in self._executors[worker]
-            ]
-            hosts: dict[str, set[int]] = {}
+            own = [(executor, self._executors[worker]) for executor, worker in sorted(view.items())]
+            numbers = [executors[executor] for executor, executors in own if executor in executors]
+            hosts: defaultdict[str, set[int]] = defaultdict(set)
             for executor, worker in view.items():
-                hosts.setdefault(executor.component, set()).add(worker)
+                hosts[executor.component].add(worker)
             self._last_view = (view, tuple(numbers), hosts)
         return self._last_view[1:]
 

@@ -63,10 +63,7 @@ def build_streams(arrays: Arrays, version: StormVersion, plans: Sequence[Topolog
 
 
 def _build_shuffles(arrays: Arrays, targets: dict[int, list[tuple[int, int]]], version: StormVersion) -> None:
-    """Shuffle each task's lists of targets, as Storm does when it prepares the task.
-
-    A partial key grouping uses its list to count the tuples sent to each target instead.
-    """
+    """Shuffle each task's lists of targets, as Storm does; partial key groupings count tuples in theirs."""
     components, tasks = arrays["component"], arrays["task"]
     firsts: list[int] = []
     pieces: list[NDArray[np.int64]] = []
@@ -193,9 +190,8 @@ def build_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -
 def split_source(rows: NDArray[Any], tasks: Sequence[int]) -> None:
     """Deal a log's lines to its partitions in turn: partition i of n has the lines i, i + n, i + 2 n, ...
 
-    Each partition gets its readers' share of the rate, and of recorded arrivals every n-th. ``rows`` are the
-    partitions' sources, of which the first is filled in; ``tasks`` are the numbers of tasks that read each
-    one.
+    Each gets its readers' share of the rate, and every n-th of recorded arrivals. ``rows`` are the
+    partitions' sources, of which the first is filled in; ``tasks`` is how many tasks read each one.
     """
     original = rows[0].copy()
     rows[:] = original
@@ -220,10 +216,7 @@ def shares(rate: int, tasks: Sequence[int]) -> list[int]:
 
 
 def build_pairs(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> None:
-    """Give every pair of components that exchange tuples a block of counters, one for each pair of tasks.
-
-    All these blocks follow each other once for each locality.
-    """
+    """Lay out counters by locality, pair of components that exchange tuples, and pair of their tasks."""
     components = arrays["component"]
     pairs: set[tuple[int, int]] = set()
     for plan in plans:

@@ -78,11 +78,7 @@ class KernelRunner(Plane):
         return self._kernel
 
     def observe(self, observer: Callable[[Kernel], None] | None) -> None:
-        """Call ``observer`` with the arrays before each event from now on; None stops this.
-
-        Used for counting events by kind. The result does not change, but playing takes a hundred times as
-        long.
-        """
+        """Call ``observer`` with the arrays before each event from now on, which is slow; None stops this."""
         self._observer = observer
 
     def run_until(self, time_ns: int) -> None:
@@ -124,9 +120,8 @@ class KernelRunner(Plane):
         run(self._state(), _BEFORE_START, 0, 1)
 
     def _grow_messages(self) -> None:
-        size = max(
-            2 * len(self._kernel.message), len(self._kernel.message) + 8 * int(self._kernel.s[0].bolt_margin)
-        )
+        k = self._kernel
+        size = max(2 * len(k.message), len(k.message) + 8 * int(k.s[0].bolt_margin))
         if size > 2 * self._max_messages:
             raise EmulationStoppedError(
                 f"more than {self._max_messages:,} tuples are queued at {self.now_ns / NS_PER_S:.1f} s: "

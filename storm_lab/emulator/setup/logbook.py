@@ -153,7 +153,6 @@ class Logbook:
         for node, used_ns in zip(self._names.nodes, k.node["starting_cpu"].tolist(), strict=True):
             node_cpu[node] += used_ns
         self._write_cpu(k, threads, start, end)
-        self._write_starting_cpu(k, start, end)
         k.node["starting_cpu"] = 0
         traffic = self._read_traffic(k, start, end, with_traffic)
         lengths = k.thread["length"][k.executor["main_thread"][: len(self._stays)]].tolist()
@@ -169,47 +168,29 @@ class Logbook:
         return WindowSample(start, end, executor_cpu, node_cpu, traffic, newly_failed, queued)
 
     def _write_cpu(self, k: Kernel, threads: NDArray[np.intp], start: int, end: int) -> None:
-        if self._recorder is None or not len(threads):
+        """Write the CPU of threads, and by node that of starting JVMs, as they are not workers yet."""
+        nodes = np.flatnonzero(k.node["starting_cpu"])
+        rows, starting = len(threads) + len(nodes), len(nodes)
+        if self._recorder is None or not rows:
             return
-        kind, cpu = k.thread["kind"][threads], k.thread["cpu"][threads]
-        workers = k.thread["worker"][threads]
+        workers = k.thread["worker"][threads].tolist()
         owners = k.thread["executor"][threads]
         own = [self._stays[i].executor if i >= 0 else None for i in owners]
-        self._recorder.append(
-            "cpu",
-            {
-                "start_ns": np.full(len(threads), start),
-                "end_ns": np.full(len(threads), end),
-                "node": [self._slots[w].node for w in workers],
-                "topology": [self._names.topologies[t] for t in k.worker["topology"][workers]],
-                "worker": workers,
-                "component": [e.component if e else "" for e in own],
-                "task": np.array([e.start if e else -1 for e in own], np.int32),
-                "thread": Coded(kind, kinds.THREAD_NAMES),
-                "cpu_ms": cpu / NS_PER_MS,
-            },
-        )
-
-    def _write_starting_cpu(self, k: Kernel, start: int, end: int) -> None:
-        """Write the CPU of starting JVMs by node, as they are not workers yet."""
-        nodes = np.flatnonzero(k.node["starting_cpu"])
-        if self._recorder is None or not len(nodes):
-            return
-        n = len(nodes)
-        self._recorder.append(
-            "cpu",
-            {
-                "start_ns": np.full(n, start),
-                "end_ns": np.full(n, end),
-                "node": [self._names.nodes[node] for node in nodes],
-                "topology": [""] * n,
-                "worker": np.full(n, -1, np.int32),
-                "component": [""] * n,
-                "task": np.full(n, -1, np.int32),
-                "thread": [kinds.STARTING] * n,
-                "cpu_ms": k.node["starting_cpu"][nodes] / NS_PER_MS,
-            },
-        )
+        topologies = [self._names.topologies[t] for t in k.worker["topology"][workers]]
+        cpu_ns = np.concatenate((k.thread["cpu"][threads], k.node["starting_cpu"][nodes]))
+        columns = {
+            "start_ns": np.full(rows, start),
+            "end_ns": np.full(rows, end),
+            "node": [self._slots[w].node for w in workers] + [self._names.nodes[n] for n in nodes],
+            "topology": topologies + [""] * starting,
+            "worker": np.array(workers + [-1] * starting, np.int32),
+            "component": [e.component if e else "" for e in own] + [""] * starting,
+            "task": np.array([e.start if e else -1 for e in own] + [-1] * starting, np.int32),
+            "thread": [kinds.THREAD_NAMES[kind] for kind in k.thread["kind"][threads]]
+            + [kinds.STARTING] * starting,
+            "cpu_ms": cpu_ns / NS_PER_MS,
+        }
+        self._recorder.append("cpu", columns)
 
     def _read_traffic(self, k: Kernel, start: int, end: int, read: bool) -> dict[tuple[str, int, int], int]:
         # Vectorised: a wide topology has hundreds of thousands of pairs of tasks.

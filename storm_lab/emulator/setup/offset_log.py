@@ -1,13 +1,10 @@
 """Offsets of Kafka-like sources: which lines are acked, which offset is stored, which lines come again.
 
 A log deals its lines to partitions, one for each executor that reads it: partition i of n holds the lines
-i, i + n, i + 2 n, ... Its reader emits them in this order. Every ``checkpoint_ns`` the reader stores the
-*committed offset*, the first line that is not yet acked; all lines before it are final. When a reader dies,
-its memory of acks is lost, and its successor begins at the stored offset. Later lines are then emitted again
-even if they had been acked. So nothing is lost, and lines may be executed twice (Storm@Twitter section 3.3.1;
-Storm's Kafka spout, 0.9 to 2.x).
-
-Checkpoints of all partitions of a log fall on the multiples of its period.
+i, i + n, i + 2 n, ... At every multiple of ``checkpoint_ns`` its reader stores the *committed offset*, the
+first line that is not yet acked; all lines before it are final. When a reader dies, its memory of acks is
+lost, and its successor begins at the stored offset. So nothing is lost, and lines may be executed twice
+(Storm@Twitter section 3.3.1; Storm's Kafka spout, 0.9 to 2.x).
 """
 
 from __future__ import annotations
@@ -28,8 +25,15 @@ class OffsetLog:
     """State of one log's readers: the stored offsets, and the lines acked beyond them."""
 
     def __init__(
-        self, partitions: int, period_ns: int = kinds.NEVER, *, component: int = 0, first: int = 0
+        self,
+        partitions: int,
+        period_ns: int = kinds.NEVER,
+        *,
+        topology: str = "",
+        component: int = 0,
+        first: int = 0,
     ) -> None:
+        self.topology = topology
         self.component = component
         self.sources = range(first, first + partitions)
         """Index of each partition's source."""
@@ -57,66 +61,61 @@ class OffsetLog:
             self.stored[partition] = line
 
     def forget(self, partition: int) -> Mapping[int, int]:
-        """Forget which lines after the stored offset were acked, as the partition's reader has died.
-
-        Returns these lines with their attempts.
-        """
-        stride = len(self.stored)
-        lost = {line: attempt for line, attempt in self._acked.items() if line % stride == partition}
-        for line in lost:
-            del self._acked[line]
-        return lost
+        """Forget the acked lines after the stored offset of a reader that has died; return their attempts."""
+        lost = [line for line in self._acked if line % len(self.stored) == partition]
+        return {line: self._acked.pop(line) for line in lost}
 
 
 class OffsetLogs:
     """All logs of a run, updated from the rows of finished roots."""
 
     def __init__(self, plans: Sequence[TopologyPlan], names: Names) -> None:
-        self._logs: dict[str, list[OffsetLog]] = {}
-        """By topology."""
         sources = {plan.topology.id: plan.sources for plan in plans}
-        for key, readers in names.readers.items():
-            topology, spout = key
-            log = OffsetLog(
+        self._logs = [
+            OffsetLog(
                 len(readers),
                 sources[topology][spout].checkpoint_ns,
-                component=names.component_index[key],
-                first=names.source_index[key],
+                topology=topology,
+                component=names.component_index[topology, spout],
+                first=names.source_index[topology, spout],
             )
-            self._logs.setdefault(topology, []).append(log)
-        self._all = [log for own in self._logs.values() for log in own]
-        self.next_checkpoint_ns = min((log.due_ns for log in self._all), default=kinds.NEVER)
+            for (topology, spout), readers in names.readers.items()
+        ]
+
+    @property
+    def next_checkpoint_ns(self) -> int:
         """When the next checkpoint is due; NEVER without logs."""
+        return min((log.due_ns for log in self._logs), default=kinds.NEVER)
 
     def checkpoint(self, now_ns: int) -> None:
         """Store the offsets of the logs whose checkpoint is due."""
-        for log in self._all:
+        for log in self._logs:
             if log.due_ns <= now_ns:
                 log.due_ns += log.period_ns
                 log.checkpoint()
-        self.next_checkpoint_ns = min((log.due_ns for log in self._all), default=kinds.NEVER)
 
     def collect_acks(self, k: Kernel) -> None:
         """Process the acks among the finished roots in the kernel's buffer, before it is emptied."""
-        if not self._all:
+        if not self._logs:
             return
         rows = k.root_row[: int(k.s[0].root_rows)]
         acked = rows["outcome"] == kinds.ACKED
         task, line, attempt = (rows[name][acked] for name in ("task", "line", "attempt"))
         component: NDArray[np.int64] = k.task["component"][task]
-        for log in self._all:
+        for log in self._logs:
             of_log = component == log.component
             log.ack(line[of_log].tolist(), attempt[of_log].tolist())
 
     def forget(self, source: int) -> Mapping[int, int] | None:
         """Return the lines to emit again after a source's last reader has died; None if it is no log."""
-        own = [log for log in self._all if source in log.sources]
+        own = [log for log in self._logs if source in log.sources]
         return own[0].forget(source - own[0].sources.start) if own else None
 
     def committed_lines(self, topology_id: str) -> int:
         """Lines of a topology's logs that are final; `UserError` if it reads no log."""
-        if topology_id not in self._logs:
+        own = [log for log in self._logs if log.topology == topology_id]
+        if not own:
             message = "no spout of this topology reads a log, so no offset is committed"
             remedy = "give a source a checkpoint_ns, or measure progress in acks"
             raise UserError(message, field="topology", value=topology_id, remedy=remedy)
-        return sum(log.committed for log in self._logs[topology_id])
+        return sum(log.committed for log in own)

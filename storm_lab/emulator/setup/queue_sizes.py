@@ -11,18 +11,8 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_US
 from storm_lab.errors import UserError
 from storm_lab.model import StormVersion, Topology
-from storm_lab.model.settings import (
-    DISRUPTOR_BATCH,
-    DISRUPTOR_FLUSH_MS,
-    FLUSH_MS,
-    PRODUCER_BATCH,
-    RECEIVE_BUFFER,
-    SEND_BUFFER,
-    TRANSFER_BATCH,
-    TRANSFER_BUFFER,
-    SettingValue,
-    number_of,
-)
+from storm_lab.model import settings as keys
+from storm_lab.model.settings import SettingValue, number_of
 from storm_lab.model.version import V1_0_0, V2_0_0
 
 # Defaults of topology.executor.receive.buffer.size, topology.executor.send.buffer.size and
@@ -57,26 +47,27 @@ class QueueSizes:
             return round(number_of(settings, key, default))
 
         if version >= V2_0_0:
-            main, transfer = size(RECEIVE_BUFFER, RECEIVE_PLACES_2), size(TRANSFER_BUFFER, TRANSFER_PLACES_2)
-            for key, most, buffer in (
-                (PRODUCER_BATCH, main // 2, RECEIVE_BUFFER),
-                (TRANSFER_BATCH, transfer // 2, TRANSFER_BUFFER),
+            main, transfer = (
+                size(keys.RECEIVE_BUFFER, RECEIVE_PLACES_2),
+                size(keys.TRANSFER_BUFFER, TRANSFER_PLACES_2),
+            )
+            for key, places, buffer in (
+                (keys.PRODUCER_BATCH, main, keys.RECEIVE_BUFFER),
+                (keys.TRANSFER_BATCH, transfer, keys.TRANSFER_BUFFER),
             ):
-                if size(key, 1) > most:
-                    raise UserError(
-                        "a batch must not be larger than half of its queue: "
-                        "workers of 2.x do not start otherwise",
-                        field=key,
-                        value=size(key, 1),
-                        remedy=f"give a larger {buffer}" + (f", or at most {most}" if most > 0 else ""),
-                    )
+                batch, most = size(key, 1), places // 2
+                if batch > most:
+                    rule = "a batch must not be larger than half of its queue"
+                    message = f"{rule}: workers of 2.x do not start otherwise"
+                    remedy = f"give a larger {buffer}" + (f", or at most {most}" if most > 0 else "")
+                    raise UserError(message, field=key, value=batch, remedy=remedy)
             # The ring of a receive queue has a power of two of places; executors of 2.x have no send queue.
             return cls(main=1 << (main - 1).bit_length(), send=1, transfer=transfer)
         per_place = 1 if version < V1_0_0 else TUPLES_PER_PLACE
         return cls(
-            main=size(RECEIVE_BUFFER, PLACES) * per_place,
-            send=size(SEND_BUFFER, PLACES),
-            transfer=size(TRANSFER_BUFFER, PLACES) * per_place,
+            main=size(keys.RECEIVE_BUFFER, PLACES) * per_place,
+            send=size(keys.SEND_BUFFER, PLACES),
+            transfer=size(keys.TRANSFER_BUFFER, PLACES) * per_place,
         )
 
 
@@ -86,15 +77,15 @@ def set_batches(row: Any, topology: Topology, version: StormVersion, cost: CostM
     flush_ms = 0.0
     row.producer_batch = row.transfer_batch = 1
     if version >= V2_0_0:
-        row.producer_batch = round(number_of(given, PRODUCER_BATCH, 1))
-        row.transfer_batch = round(number_of(given, TRANSFER_BATCH, 1))
+        row.producer_batch = round(number_of(given, keys.PRODUCER_BATCH, 1))
+        row.transfer_batch = round(number_of(given, keys.TRANSFER_BATCH, 1))
         if max(row.producer_batch, row.transfer_batch) > 1:
-            flush_ms = number_of(given, FLUSH_MS, FLUSH_MS_DEFAULT)
+            flush_ms = number_of(given, keys.FLUSH_MS, FLUSH_MS_DEFAULT)
     elif version >= V1_0_0:
         row.overflows = 1
-        row.producer_batch = row.transfer_batch = round(number_of(given, DISRUPTOR_BATCH, BATCH_1))
+        row.producer_batch = row.transfer_batch = round(number_of(given, keys.DISRUPTOR_BATCH, BATCH_1))
         if row.producer_batch > 1:
-            flush_ms = number_of(given, DISRUPTOR_FLUSH_MS, FLUSH_MS_DEFAULT)
+            flush_ms = number_of(given, keys.DISRUPTOR_FLUSH_MS, FLUSH_MS_DEFAULT)
     if flush_ms > 0:
         # 2.x sets its timer relative to the present, so each tick is late by the slack; 1.x ticks at a
         # fixed period.

@@ -1,6 +1,6 @@
 """Lays out the kernel's arrays from topologies, traces and a cluster.
 
-This covers everything that does not change during a run: components, tasks, streams, subscriptions, traces,
+This covers
 sources, nodes and channels. Workers, executors and threads are added when the control plane starts them.
 """
 
@@ -30,17 +30,8 @@ from storm_lab.emulator.unreached import (
 )
 from storm_lab.errors import UserError
 from storm_lab.model import ACKER, Cluster, Executor, StormVersion, acker_count, executors_of
-from storm_lab.model.settings import (
-    BACK_PRESSURE,
-    DEBUG,
-    NETTY_BUFFER,
-    NETTY_HIGH,
-    NETTY_LOW,
-    RECEIVER_BATCH,
-    SettingValue,
-    flag_of,
-    number_of,
-)
+from storm_lab.model import settings as keys
+from storm_lab.model.settings import SettingValue, flag_of, number_of
 from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
 
 # Defaults of storm.messaging.netty.buffer.high.watermark and low.watermark, bytes (Storm 2.x).
@@ -64,10 +55,7 @@ def build(
     unreached: Unreached | None,
     settings: Mapping[str, SettingValue],
 ) -> tuple[Kernel, Names]:
-    """Lay out the arrays for one run; ``settings`` are those of the cluster.
-
-    If a topology does not fit its trace or sources, the `UserError` names component and stream.
-    """
+    """Lay out the arrays for one run; the `UserError` of a plan that cannot be played says why."""
     for plan in plans:
         check_plan(plan)
     names = _build_names(cluster, version, plans)
@@ -137,16 +125,13 @@ def build(
 def _limit_connections(kernel: Kernel, version: StormVersion, settings: Mapping[str, SettingValue]) -> None:
     """Set how many bytes may wait on a connection of 2.x before its sender stops."""
     s, cost = kernel.s[0], kernel.cost[0]
-    high = round(number_of(settings, NETTY_HIGH, HIGH_WATERMARK))
-    low = round(number_of(settings, NETTY_LOW, LOW_WATERMARK))
+    high = round(number_of(settings, keys.NETTY_HIGH, HIGH_WATERMARK))
+    low = round(number_of(settings, keys.NETTY_LOW, LOW_WATERMARK))
     if low > high:
-        raise UserError(
-            "the low watermark must not be above the high one",
-            field=NETTY_LOW,
-            value=low,
-            remedy=f"give at most {high}, or set {NETTY_HIGH} as well",
-        )
-    sockets = 2 * round(number_of(settings, NETTY_BUFFER, SOCKET_BUFFER))
+        remedy = f"give at most {high}, or set {keys.NETTY_HIGH} as well"
+        message = "the low watermark must not be above the high one"
+        raise UserError(message, field=keys.NETTY_LOW, value=low, remedy=remedy)
+    sockets = 2 * round(number_of(settings, keys.NETTY_BUFFER, SOCKET_BUFFER))
     cost.high_watermark = high if version >= V2_0_0 else 0
     cost.low_watermark = low
     s.unread_high, s.unread_low = high + sockets, low + sockets
@@ -247,9 +232,9 @@ def _build_components(
         row.acker_component = names.component_index[topology.id, ACKER]
         row.ackers = acker_count(topology, version)
         row.timeout = round(topology.message_timeout_s * NS_PER_S)
-        row.back_pressure = int(flag_of(topology.settings, BACK_PRESSURE))
-        row.debug = int(flag_of(topology.settings, DEBUG))
-        row.receive_batch = round(number_of(topology.settings, RECEIVER_BATCH, cost.receive_batch))
+        row.back_pressure = int(flag_of(topology.settings, keys.BACK_PRESSURE))
+        row.debug = int(flag_of(topology.settings, keys.DEBUG))
+        row.receive_batch = round(number_of(topology.settings, keys.RECEIVER_BATCH, cost.receive_batch))
         row.max_pending = topology.max_spout_pending or 0
         set_batches(row, topology, version, cost)
     for index, (t, component_id) in enumerate(names.components):
