@@ -1,32 +1,20 @@
 """Bundles: k tuples played as one at k-fold cost, so that very high rates can be played in minutes.
 
-The cluster of Storm@Twitter completes 113 thousand root tuples a second for 75 minutes, 4 * 10^8 in all. A
-run with bundles of k plays the same cluster in slow motion. A source delivers one line in k, and every cost
-of a tuple is multiplied by k. CPU use, queue lengths, the number of root tuples in flight and the window of
-max spout pending therefore stay the same. The tuple log counts bundles:
+A source delivers one line in k, and every cost of a tuple is multiplied by k: the cluster is played in slow
+motion. CPU use, queue lengths, root tuples in flight, the window of max spout pending and times of control
+events stay the same. In the log, n roots, executions or messages stand for k n tuples, and a latency or
+waiting time t stands for t / k, as long as it consists of costs and network delays.
 
-=========================================  ==================================================================
-in the log of a run with bundles of k      stands for
-=========================================  ==================================================================
-n roots, executions, messages              k n tuples
-a latency or a waiting time t              t / k, as long as it consists of costs and network delays
-CPU time, utilisation, queue lengths       the same
-times of control events                    the same
-=========================================  ==================================================================
-
-The steady state is exactly that of k = 1, seen k times more slowly. The control plane (heartbeats, JVM
-starts, message timeout, checkpoints), the warm-up of code and the housekeeping of JVMs do not slow down. A
-run is therefore not valid where a stretched latency comes near one of those times. Keep k times the latency
-well below the message timeout, and below the length of any disturbance that the run should resolve.
+The control plane (heartbeats, JVM starts, message timeout, checkpoints), the warm-up of code and the
+housekeeping of JVMs do not slow down. So keep k times the latency well below the message timeout, and below
+the length of any disturbance that the run should resolve.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from storm_lab.emulator.state.layout import Kernel
 from storm_lab.errors import UserError
@@ -38,7 +26,9 @@ LARGEST = 10_000
 _PER_TUPLE = (
     "dispatch", "emit", "serialise", "deserialise", "serialise_kb", "deserialise_kb", "send", "transfer",
     "receive", "read", "write", "deliver", "log_emit", "log_receive", "acker", "spout_ack", "poll", "switch",
-    "slice", "turn", "wait_work", "asleep", "cold_cache", "empty_batch", "uplink_ps_per_byte",
+    "slice", "turn", "wait_work", "asleep", "cold_cache", "empty_batch", "uplink_ps_per_byte", "call",
+    # A wait for a bundle stands for k waits, each a k-th as long.
+    "wait_timeout",
 )  # fmt: skip
 """Costs that are paid once per tuple."""
 
@@ -70,16 +60,25 @@ class Bundle:
         """
         if self.size == 1:
             return
-        for name in _PER_TUPLE:
-            k.cost[name] *= self.size
-        k.cost["call"] *= self.size
-        # A wait for a bundle stands for k waits, each a k-th as long, so its time-out scales with k.
-        k.cost["wait_timeout"] *= self.size
-        for name in ("cpu_ns", "server_ns"):
-            k.record[name] *= self.size
-        k.node["nic_ps_per_byte"] *= self.size
-        # A tick is a tuple like any other: k ticks become one bundle at k-fold cost.
-        k.component["tick_period"] *= self.size
+        delays = (
+            (k.cost, ("wake", "late", "idle_sleep", "empty_turn")),
+            (k.cost, ("look", "room_poll", "fine_poll", "fine_time", "coarse_poll")),
+            (k.cost, ("sleep_half", "cold_cache_half")),
+            (k.channel, ("latency", "undisturbed")),
+            (k.server, ("latency",)),
+            (k.topology, ("flush",)),
+            (k.source, ("pause", "sleep", "fetch", "client_fetch", "answer")),
+        )
+        for table, names in (
+            (k.cost, _PER_TUPLE),
+            (k.record, ("cpu_ns", "server_ns")),
+            (k.node, ("nic_ps_per_byte",)),
+            # A tick is a tuple like any other.
+            (k.component, ("tick_period",)),
+            *(delays if self.delays else ()),
+        ):
+            for name in names:
+                table[name] *= self.size
         k.source["rate_milli"] //= self.size
         # A log's partitions begin one line after the other, from the topology's submission on.
         for component in np.unique(k.source["component"]):
@@ -87,35 +86,20 @@ class Bundle:
             begin = k.source["origin"][own].min()
             k.source["origin"][own] = begin + (k.source["origin"][own] - begin) * self.size
         self._thin_arrivals(k)
-        if self.delays:
-            for table, names in (
-                (k.cost, ("wake", "late", "idle_sleep", "empty_turn")),
-                (k.cost, ("look", "room_poll", "fine_poll", "fine_time", "coarse_poll")),
-                (k.cost, ("sleep_half", "cold_cache_half")),
-                (k.channel, ("latency", "undisturbed")),
-                (k.server, ("latency",)),
-                (k.topology, ("flush",)),
-                (k.source, ("pause", "sleep", "fetch", "client_fetch", "answer")),
-            ):
-                for name in names:
-                    table[name] *= self.size
 
     def _thin_arrivals(self, k: Kernel) -> None:
         """Keep every k-th recorded arrival: the one that completes a bundle."""
-        thinned_pieces: list[NDArray[Any]] = []
         first = 0
         for source in k.source:
             if source.arrivals == 0:
                 continue
             arrivals = k.arrival[source.first_arrival : source.first_arrival + source.arrivals]
-            arrivals = arrivals[self.size - 1 :: self.size]
-            if len(arrivals) == 0:
+            thinned = arrivals[self.size - 1 :: self.size].copy()
+            if len(thinned) == 0:
                 message = "a period of the recorded arrivals does not fill a bundle"
                 remedy = "give smaller bundles or a longer recording"
                 raise UserError(message, field="bundle.size", value=self.size, remedy=remedy)
-            source.first_arrival, source.arrivals = first, len(arrivals)
-            first += len(arrivals)
-            thinned_pieces.append(arrivals)
-        if thinned_pieces:
-            thinned = np.concatenate(thinned_pieces)
-            k.arrival[: len(thinned)] = thinned
+            # Sources' arrivals follow each other, so no later source's are overwritten.
+            k.arrival[first : first + len(thinned)] = thinned
+            source.first_arrival, source.arrivals = first, len(thinned)
+            first += len(thinned)

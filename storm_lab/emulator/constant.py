@@ -29,10 +29,9 @@ _UNITS = {"mb": "MB", "mhz": "MHz"} | {unit: unit for unit in ("us", "ms", "s", 
 def constant(
     value: float, allowed: tuple[float, float], source: str, *, unit: str = "", fitted: bool = False
 ) -> Any:
-    """Define a dataclass field with a constant's unit, ``allowed`` range and source.
+    """Define a dataclass field with a constant's ``allowed`` range, source and unit.
 
-    Without ``unit``, the unit follows from the last part of the field's name; a name without a unit means a
-    pure number.
+    By default the unit follows from the last part of the field's name, or the constant is a pure number.
     """
     low, high = allowed
     facts = {"unit": unit, "low": low, "high": high, "source": source, "fitted": fitted}
@@ -50,7 +49,5 @@ def constants_of(model: Any) -> Iterator[Constant]:
 
 def check_constants(model: Any) -> None:
     """Refuse a constant outside its physical range; the `UserError` names it, its value and the range."""
-    for entry in constants_of(model):
-        check_number(
-            "a physical constant", entry.name, entry.value, low=entry.low, high=entry.high, unit=entry.unit
-        )
+    for one in constants_of(model):
+        check_number("a physical constant", one.name, one.value, low=one.low, high=one.high, unit=one.unit)

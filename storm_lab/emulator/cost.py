@@ -1,9 +1,9 @@
 """The cost model: CPU and time that handling a tuple takes, on any node and under any schedule.
 
 Every physical or fitted constant of the data plane is defined here once. CPU costs hold at ``reference_mhz``
-and scale with a node's clock. Ranges are those of plausible hardware and of published measurements. A
-constant marked *fitted* was moved within its range by the calibration procedure, on the claims and
-recordings that the calibration file names.
+and scale with a node's clock. Ranges are those of plausible hardware and of published measurements. The
+calibration procedure moved *fitted* constants within their ranges, on the claims and recordings that the
+calibration file names.
 """
 
 from __future__ import annotations
@@ -342,10 +342,7 @@ class CostModel:
         return self.code_factor * (later if version >= V1_0_0 else 1.0)
 
     def slowdown(self, node: Node, processes: int) -> float:
-        """Factor by which all CPU costs on a node grow: its clock, its processes, its memory.
-
-        Memory that worker processes take beyond the node's RAM slows everything down in proportion.
-        """
+        """Factor by which all CPU costs on a node grow: its clock, processes, and memory beyond its RAM."""
         demand = self.system_memory_mb + processes * self.resident_mb
         excess = max(0.0, demand / node.memory_mb - 1.0)
         slow = self.reference_mhz / node.core_mhz * self.cache_sharing_factor(node, processes)

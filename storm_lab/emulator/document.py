@@ -1,7 +1,4 @@
-"""Write the table of constants into the emulator's page, from the cost model, so that the two always agree.
-
-``python -m storm_lab.emulator.document docs/emulator.md`` updates the table in place.
-"""
+"""Writes the table of constants into the page: ``python -m storm_lab.emulator.document docs/emulator.md``."""
 
 from __future__ import annotations
 
@@ -20,8 +17,7 @@ def constants_table() -> str:
     rows = ["| constant | value | unit | allowed | source |", "|---|---|---|---|---|"]
     for entry in constants_of(CostModel()):
         unit = "" if entry.unit == "1" else entry.unit
-        mark = "; **fitted**" if entry.fitted else ""
-        source = entry.source.replace("|", "\\|") + mark
+        source = entry.source.replace("|", "\\|") + ("; **fitted**" if entry.fitted else "")
         allowed = f"{entry.low:g} to {entry.high:g}"
         rows.append(f"| `{entry.name}` | {entry.value:g} | {unit} | {allowed} | {source} |")
     return "\n".join(rows)

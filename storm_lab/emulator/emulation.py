@@ -29,10 +29,8 @@ _PROGRESS_STEPS = 200
 """Most progress calls in a run: each brings the data plane up to date."""
 
 _GC_THRESHOLD = 50_000
-"""Allocations between two garbage collections.
-
-With Python's default of 700, a control plane of a thousand workers spends a third of its time scanning the
-writes queued at ZooKeeper, none of which is garbage.
+"""Allocations between two garbage collections. With Python's default of 700, a control plane of a thousand
+workers spends a third of its time scanning the writes queued at ZooKeeper, none of which is garbage.
 """
 
 
@@ -61,8 +59,7 @@ class Emulation:
     def run(self, recorder: Recorder | None = None, on_progress: Progress | None = None) -> EmulationOutcome:
         """Play the run and write its rows; the caller opens and finishes the recorder.
 
-        A limit that ends the run early is reported in the outcome, not raised, and the rows recorded so far
-        stay.
+        A limit that ends the run early is reported in the outcome, not raised.
         """
         spec = self.spec
         plane = Plane() if spec.control_only else self._data_plane(recorder)
@@ -128,10 +125,9 @@ class Emulation:
             service.start(control, sampler)
         spec.faults.start(control)
         for plan in spec.topologies:
-            placement = None if spec.placement is None else spec.placement.of_topology(plan.topology.id)
-            submit = partial(
-                control.nimbus.submit, plan.topology, placement if placement and placement.slots else None
-            )
+            placement = spec.placement.of_topology(plan.topology.id) if spec.placement else None
+            by_hand = placement if placement and placement.slots else None
+            submit = partial(control.nimbus.submit, plan.topology, by_hand)
             if plan.submit_s > 0:
                 control.clock.at(ns(plan.submit_s), Rank.NIMBUS, ACTOR, submit)
             else:
@@ -163,7 +159,7 @@ def _report_progress(control: ControlPlane, end_ns: int, on_progress: Progress) 
 
 @contextmanager
 def _rare_garbage_collection() -> Iterator[None]:
-    """Raise the number of allocations between garbage collections to `_GC_THRESHOLD` within the block."""
+    """Collect garbage only after `_GC_THRESHOLD` allocations within the block."""
     before = gc.get_threshold()
     gc.set_threshold(_GC_THRESHOLD, *before[1:])
     try:

@@ -64,9 +64,8 @@ class Stay:
 class Plane:
     """The requests that the control plane makes to the data plane; this implementation plays no tuples.
 
-    Workers come and go and time passes, but there is nothing to count. This is enough for questions about
-    coordination alone: whether a thousand workers keep up their heartbeats depends on supervisors, workers
-    and ZooKeeper, not on tuples. Worker ids are consecutive numbers, one per process start.
+    This is enough for questions about coordination alone, such as whether a thousand workers keep up their
+    heartbeats. Worker ids are consecutive numbers, one per process start.
     """
 
     def __init__(self) -> None:
@@ -97,8 +96,7 @@ class Plane:
     def cpu_time_ns(self, node: Node) -> int:
         """CPU that a thread of a starting JVM would have had on the node so far.
 
-        Only the difference between two readings is meaningful, and only if a JVM was starting all the time
-        between them.
+        Only the difference between two readings counts, and only if a JVM was starting all the time between.
         """
         spent, as_of_ns = self._cpu_time.get(node.id, (0, 0))
         quota = node.cores if node.cpu_quota is None else min(node.cores, node.cpu_quota)
@@ -141,23 +139,21 @@ class Plane:
     def absences(self, executor: Executor) -> list[tuple[int, int]]:
         """Return the spans between the first start and the last end in which the executor ran nowhere."""
         gaps: list[tuple[int, int]] = []
-        covered_to: int | None = None
-        for stay in self.stays:
-            if stay.executor != executor:
-                continue
-            if covered_to is not None and stay.start_ns > covered_to:
+        own = [stay for stay in self.stays if stay.executor == executor]
+        covered_to = own[0].start_ns if own else 0
+        for stay in own:
+            if stay.start_ns > covered_to:
                 gaps.append((covered_to, stay.start_ns))
             if stay.end_ns is None:
                 break
-            covered_to = max(covered_to or 0, stay.end_ns)
+            covered_to = max(covered_to, stay.end_ns)
         return gaps
 
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
-        """Set where executors run, as seen by a worker; executors left out are out of its reach.
+        """Set the executors that a worker reaches; return how many tuples had waited in it for them.
 
         ``view`` maps each executor to the worker that runs it, and must not be changed afterwards.
-        ``connecting`` says that the worker lacks a connection that it wants. Returns how many tuples had
-        waited in the worker for executors that it now reaches.
+        ``connecting`` says that the worker lacks a connection that it wants.
         """
         return 0
 
@@ -197,10 +193,7 @@ class Plane:
         """Charge a worker with CPU for management (a poll, a sync), besides its threads."""
 
     def hold_sending(self, worker: int, duration_ns: int) -> None:
-        """Keep a worker's transfer thread from sending for ``duration_ns`` from now on.
-
-        Its table of connections is locked. Executors go on, and their output queues up.
-        """
+        """Lock a worker's connections: its transfer thread sends nothing for ``duration_ns`` from now on."""
 
     def acked_roots(self, topology_id: str) -> int:
         """Root tuples of a topology acked since the start of the run."""

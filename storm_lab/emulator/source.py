@@ -1,8 +1,7 @@
 """Sources: where a spout's lines come from, and what happens to a line that fails.
 
-The kinds of source are those of the papers' experiments: a queue filled at a rate (T-Storm's Redis), a
-generator that is never empty (R-Storm's spouts), recorded arrivals, and callers that wait for their answers
-(N-Storm's DRPC clients).
+The kinds are those of the papers: a queue filled at a rate (T-Storm's Redis), a generator that is never empty
+(R-Storm's spouts), recorded arrivals, and callers that wait for their answers (N-Storm's DRPC clients).
 """
 
 from __future__ import annotations
@@ -54,19 +53,17 @@ class SourcePlan:
         answer_ns: CLOSED_LOOP: time from a root's completion to the same caller's next call.
         sleep_ns: sleep inside nextTuple before the emit.
         fetch_ns: wait for the queue's server, in each nextTuple that finds no line of the last fetch left.
-        fetch_lines: lines that a fetch brings. A line is fetched when its turn comes, however long ago it
-            arrived.
-        fetch_thread: the client fetches in a thread of its own. A fetch begins when nextTuple has taken the
-            last line of the previous one. Until it is done, nextTuple does not wait and finds no line.
+        fetch_lines: lines that a fetch brings, when its turn comes, however long ago they arrived.
+        fetch_thread: the client fetches in a thread of its own, when nextTuple has taken the last line of the
+            previous fetch. Until it is done, nextTuple does not wait and finds no line.
         on_fail: what the source does with a line whose root tuple failed.
         anchored: tuples are emitted with a message id.
-        checkpoint_ns: the source is a log with a partition for each executor of the spout. At this interval
-            each executor stores the offset up to which everything is acked. A spout that dies resumes from
-            there. 0: no log.
+        checkpoint_ns: the source is a log with a partition for each executor of the spout, which stores the
+            offset up to which everything is acked at this interval. A spout that dies resumes from there. 0:
+            no log.
         first_result: CLOSED_LOOP: a call is answered, and its root complete, when the first tuple of its tree
-            without children is acked, not when all are. Storm's DRPC server answers a call with the first
-            result that it gets (`backtype.storm.daemon.drpc` of 0.9.7). Calls whose results no bolt gathers
-            end this way.
+            without children is acked, not when all are, as by Storm's DRPC server
+            (`backtype.storm.daemon.drpc` of 0.9.7) if no bolt gathers the results.
     """
 
     kind: SourceKind
@@ -124,17 +121,12 @@ def check_source(spout: str, plan: SourcePlan) -> None:
         if not isinstance(times, np.ndarray) or times.dtype.kind not in "iu" or len(times) == 0:
             refuse("arrivals_ns", type(times).__name__, "give an array of at least one whole number of ns")
         elif times[0] < 0 or np.any(np.diff(times) < 0):
-            refuse(
-                "arrivals_ns", "not ascending from 0", "sort the arrival times and start them at 0 or later"
-            )
-        elif plan.arrival_period_ns <= int(times[-1]):
-            refuse(
-                "arrival_period_ns", plan.arrival_period_ns, "give a period longer than the last arrival time"
-            )
-    if plan.checkpoint_ns > 0:
+            remedy = "sort the arrival times and start them at 0 or later"
+            refuse("arrivals_ns", "not ascending from 0", remedy)
+        elif (period := plan.arrival_period_ns) <= int(times[-1]):
+            refuse("arrival_period_ns", period, "give a period longer than the last arrival time")
+    if (checkpoint := plan.checkpoint_ns) > 0:
         if plan.kind is SourceKind.CLOSED_LOOP:
-            refuse("checkpoint_ns", plan.checkpoint_ns, "callers that wait for answers keep no log: give 0")
+            refuse("checkpoint_ns", checkpoint, "callers that wait for answers keep no log: give 0")
         if plan.on_fail is not FailurePolicy.REPLAY or not plan.anchored:
-            refuse(
-                "checkpoint_ns", plan.checkpoint_ns, "a log replays and needs acks: set on_fail and anchored"
-            )
+            refuse("checkpoint_ns", checkpoint, "a log replays and needs acks: set on_fail and anchored")

@@ -1,7 +1,6 @@
 """The specification of a run: everything that determines its result, as plain data.
 
-An experiment returns a specification and does not play it. The emulator plays it, or real Storm. This module
-imports no compiled code.
+An experiment returns it, and the emulator or real Storm plays it. This module imports no compiled code.
 """
 
 from __future__ import annotations
@@ -66,10 +65,9 @@ class EmulationSpec:
         count_window_s: length of the windows in which the log counts tuples by task, as Storm's UI does.
         sample_every: log the executions of one root tuple in this many.
         bundle: how many tuples are played as one, at as many times the cost; the log counts bundles.
-        warm_up_s: time at the start that the steady state leaves out; written to the log's manifest, with no
-            effect on the run itself.
-        settle_s: time after the last re-assignment that the steady state leaves out, too, so that it begins
-            after the end of a run that never settles; None = re-assignments do not delay it.
+        warm_up_s: time at the start that the steady state leaves out, without effect on the run itself.
+        settle_s: time after the last re-assignment that the steady state leaves out, too; None =
+            re-assignments do not delay it.
         unreached: what becomes of messages without a connection; None = the version's own behaviour.
         control_only: play only Nimbus, ZooKeeper, supervisors and workers, without any tuples.
         settings: Storm's settings by full key, as in the ``storm.yaml`` of all machines: settings of the
@@ -115,9 +113,8 @@ class EmulationSpec:
 def check_spec(spec: EmulationSpec) -> None:
     """Refuse a run that cannot be played, before it is built; `UserError` names field, value and remedy."""
     check_kinds("the run", spec)
-    check_number("the run", "duration_s", spec.duration_s, low=MIN_TIME_S, high=MAX_TIME_S, unit="s")
-    check_number("the run", "window_s", spec.window_s, low=MIN_TIME_S, high=MAX_TIME_S, unit="s")
-    check_number("the run", "count_window_s", spec.count_window_s, low=MIN_TIME_S, high=MAX_TIME_S, unit="s")
+    for name in ("duration_s", "window_s", "count_window_s"):
+        check_number("the run", name, getattr(spec, name), low=MIN_TIME_S, high=MAX_TIME_S, unit="s")
     check_number("the run", "warm_up_s", spec.warm_up_s, high=MAX_TIME_S, unit="s")
     check_whole("the run", "seed", spec.seed, low=-(2**63), high=2**63 - 1)
     check_whole("the run", "sample_every", spec.sample_every, low=1, high=2**31 - 1)
@@ -142,25 +139,16 @@ def check_spec(spec: EmulationSpec) -> None:
         raise UserError(message, field="settings", value=both[0], remedy=remedy)
     for constants in (spec.cost, spec.times, spec.zookeeper):
         check_constants(constants)
-    spec.faults.check(
-        PlannedWorld(
-            spec.cluster,
-            tuple(plan.topology for plan in spec.topologies),
-            spec.version,
-            spec.duration_s,
-            {plan.topology.id: plan.submit_s for plan in spec.topologies},
-            frozenset(
-                (plan.topology.id, spout)
-                for plan in spec.topologies
-                for spout, source in plan.sources.items()
-                if source.kind is not SourceKind.RATE
-            ),
-        )
+    topologies = tuple(plan.topology for plan in spec.topologies)
+    submit_s = {plan.topology.id: plan.submit_s for plan in spec.topologies}
+    unrated = frozenset(
+        (plan.topology.id, spout)
+        for plan in spec.topologies
+        for spout, source in plan.sources.items()
+        if source.kind is not SourceKind.RATE
     )
-    _check_placement(spec)
-
-
-def _check_placement(spec: EmulationSpec) -> None:
+    world = PlannedWorld(spec.cluster, topologies, spec.version, spec.duration_s, submit_s, unrated)
+    spec.faults.check(world)
     if spec.placement is None:
         return
     named = {executor.topology for executor in spec.placement.slots}

@@ -1,8 +1,7 @@
 """What a worker does with messages for which it has no connection, by Storm version.
 
-Taken from the Netty clients of 0.9.2, 0.9.3 and 0.9.7 (``backtype.storm.messaging.netty.Client``) and of
-2.8.3 (``org.apache.storm.messaging.netty.Client``). In every version, a worker drops messages for tasks that
-it does not run (``worker.clj``, mk-transfer-local-fn).
+Taken from the Netty clients of 0.9.2, 0.9.3, 0.9.7 and 2.8.3 (``messaging.netty.Client``). In every version,
+a worker drops messages for tasks that it does not run (``worker.clj``, mk-transfer-local-fn).
 """
 
 from __future__ import annotations
@@ -25,15 +24,12 @@ class Unreached(IntEnum):
     DROP = 0
     """They are lost at once: 0.8, and again from 0.9.4 on (``dropMessages``)."""
     KEEP = 1
-    """They wait in the sender until the receiver is reached, as do messages for tasks that it does not run.
-
-    Used for 0.9.0 and 0.9.1, although these drop messages for absent tasks on arrival. Also usable with any
-    version, to see how losses affect a result.
+    """They wait in the sender until the receiver is reached, and so do those for tasks that it does not run,
+    which 0.9.0 and 0.9.1 really drop. Also usable with other versions, to see how losses affect a result.
     """
     BLOCK = 2
-    """The first one stops the worker's transfer thread, for all receivers: ``send`` waits in ``connect``.
-
-    Used for 0.9.2 and 0.9.3. When the attempts are used up, the thread's exception ends the whole worker.
+    """The first one stops the worker's transfer thread, which waits in ``connect``: 0.9.2 and 0.9.3. When the
+    attempts are used up, the thread's exception ends the whole worker.
     """
 
 
@@ -45,10 +41,9 @@ def unreached_of(version: StormVersion) -> Unreached:
 
 
 def gives_up_after_ns(version: StormVersion) -> int:
-    """Time after which a worker gives up connecting, in ns; 0 = never.
+    """Time after which a worker gives up connecting, in ns; 0 = never (ZeroMQ in 0.8, and 2.x).
 
-    This is the sum over all attempts of ``storm.messaging.netty.max_retries``: at most 30 in 0.9.2 and 300 in
-    later versions. ZeroMQ in 0.8, and 2.x, try for ever.
+    It is that of ``storm.messaging.netty.max_retries`` attempts: 30 up to 0.9.2 and 300 in later versions.
     """
     if not V0_9_0 <= version < V2_0_0:
         return 0

@@ -3,7 +3,7 @@
 Reads are free and immediate. A write waits for the writes ahead of it and for one sync of the transaction
 log. It takes effect, and its watches fire, when it is committed. Storm@Twitter (section 3.1) found that the
 transaction log limits the number of workers; writes of Kafka consumers' offsets share it. Two of the paper's
-remedies are settings
+remedies are settings here: heartbeats go to daemons of their own, and offsets to a key-value store.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class ZooKeeper:
         """Queue a write, and return the ns until its commit, for which the client waits.
 
         ``apply`` runs at the commit. While ZooKeeper is down, clients retry: assignments and statuses are
-        written when
+        written when it is back; heartbeats would be stale by then and are dropped.
         """
         number = next(self._numbers)
         if not self.up:

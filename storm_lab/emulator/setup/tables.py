@@ -1,6 +1,6 @@
 """Lays out the kernel's arrays from topologies, traces and a cluster.
 
-This covers
+This covers everything that does not change during a run: components, tasks, streams, subscriptions, traces,
 sources, nodes and channels. Workers, executors and threads are added when the control plane starts them.
 """
 

@@ -1,7 +1,8 @@
 """Processes that die: workers, alone or because of one of their threads, Nimbus and ZooKeeper.
 
 An exception that escapes from an executor's thread ends the whole worker process (Storm, all versions).
-Supervisors restart dead workers anyway; reviving a worker only makes its supervisor notice now
+Supervisors restart dead workers anyway; reviving a worker only makes its supervisor notice now instead of at
+the heartbeat's timeout.
 """
 
 from __future__ import annotations
