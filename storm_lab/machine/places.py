@@ -1,9 +1,8 @@
 """Where files are: those that come with the package, and the folders that results are written to.
 
-papermill executes a notebook in the caller's folder, nbval in the notebook's own. Paths relative to the
-working folder would therefore lead to two different files, so a checkout is located from the package instead.
-Without a checkout, results go to the workspace around the working folder (``storm-lab init`` makes one), or
-else to the working folder itself.
+papermill executes a notebook in the caller's folder and nbval in the notebook's own, so a checkout is located
+from the package. Without one, results go to the workspace around the working folder (``storm-lab init`` makes
+one), or else to the working folder itself.
 """
 
 from __future__ import annotations
@@ -61,8 +60,7 @@ def shipped(name: str) -> Path:
 def data_folder() -> Path:
     """Return the folder of runs, metrics and other files that can be made again; it is never committed.
 
-    Raises `UserError` if `DATA_VARIABLE` or a workspace's file names a folder that does not exist and cannot
-    be created.
+    Raises `UserError` if the folder that `DATA_VARIABLE` or a workspace's file names cannot be created.
     """
     given = os.environ.get(DATA_VARIABLE)
     folder = Path(given).resolve() if given else _configured("data")
@@ -110,16 +108,14 @@ def reports_folder() -> Path:
 @contextmanager
 def variables(values: Mapping[str, str]) -> Iterator[None]:
     """Set environment variables in this block, also for the processes that it starts."""
-    before = {name: os.environ.get(name) for name in values}
+    before = {name: os.environ[name] for name in values if name in os.environ}
     os.environ.update(values)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in values:
+            os.environ.pop(name, None)
+        os.environ.update(before)
 
 
 def _configured(name: str) -> Path:
@@ -135,10 +131,6 @@ def _configured(name: str) -> Path:
     for key, value in given.items():
         check_known("key", key, ("data", "reports"), "a workspace", field=f"{path}, key")
         if not isinstance(value, str) or not value:
-            raise UserError(
-                "is not the path of a folder",
-                field=f"{path}, {key}",
-                value=value,
-                remedy="write a folder's path",
-            )
+            message, remedy = "is not the path of a folder", "write a folder's path"
+            raise UserError(message, field=f"{path}, {key}", value=value, remedy=remedy)
     return home / str(given.get(name, name))

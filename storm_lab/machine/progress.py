@@ -30,8 +30,8 @@ def progress_bar(
     """Show the progress of some tasks, usually runs; yield the function that sets the share of one task.
 
     ``tasks`` is the number of tasks, or the expected length of each in a common unit. If ``show``, a bar is
-    drawn in a terminal; where stderr is a log, a line is printed every `_LINE_S` seconds instead. Under a
-    notebook's cell that somebody executes by hand, a bar is drawn in any case.
+    drawn in a terminal, or a line printed to a log every `_LINE_S` seconds. Under a notebook's cell that
+    somebody executes by hand, a bar is drawn in any case.
     """
     weights = [1.0] * tasks if isinstance(tasks, int) else tasks
     if not any(weights):
@@ -78,11 +78,7 @@ def _time(seconds: float) -> str:
 
 
 def has_reader() -> bool:
-    """Whether a notebook's cell is being executed for a person who could answer a question.
-
-    JupyterLab lets a cell ask for input. papermill, nbval and nbconvert do not, and they keep what a cell
-    displays.
-    """
+    """Whether a notebook's cell is executed for a person: JupyterLab lets it ask for input, papermill not."""
     ipython: Any = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return bool(getattr(getattr(shell, "kernel", None), "_allow_stdin", False))
@@ -111,10 +107,7 @@ def _cell_bar(what: str) -> Iterator[ProgressCallback]:
 
 @contextmanager
 def _ticking(seconds: float, draw: Callable[[float, float], None]) -> Iterator[ProgressCallback]:
-    """Every ``seconds``, draw the share that was reported last and the seconds since the start.
-
-    This happens in a thread, so that the time goes on even while the share stands still.
-    """
+    """Every ``seconds``, draw in a thread the share reported last and the seconds since the start."""
     began_s = time.monotonic()
     share = 0.0
     over = Event()

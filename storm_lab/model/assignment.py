@@ -31,9 +31,8 @@ class Assignment:
         slots: dict[Executor, Slot] = {}
         for executor, slot in pairs:
             if executor in slots:
-                raise InvalidAssignmentError(
-                    f"executor {executor} is placed twice: {slots[executor]} and {slot}"
-                )
+                what = f"executor {executor} is placed twice: {slots[executor]} and {slot}"
+                raise InvalidAssignmentError(what)
             slots[executor] = slot
         return cls(MappingProxyType(slots))
 
@@ -69,13 +68,11 @@ def check_assignment(assignment: Assignment, cluster: Cluster, executors: Iterab
     tenant: dict[Slot, Executor] = {}
     for executor, slot in assignment.slots.items():
         if executor not in wanted:
-            raise InvalidAssignmentError(
-                f"executor {executor} in slot {slot} belongs to no topology that is scheduled"
-            )
+            what = f"executor {executor} in slot {slot} belongs to no topology that is scheduled"
+            raise InvalidAssignmentError(what)
         if slot not in known:
-            raise InvalidAssignmentError(
-                f"executor {executor} is placed in slot {slot}, which the cluster does not have"
-            )
+            what = f"executor {executor} is placed in slot {slot}, which the cluster does not have"
+            raise InvalidAssignmentError(what)
         first = tenant.setdefault(slot, executor)
         if first.topology != executor.topology:
             raise InvalidAssignmentError(
@@ -84,6 +81,5 @@ def check_assignment(assignment: Assignment, cluster: Cluster, executors: Iterab
             )
     missing = sorted(wanted - set(assignment.slots))
     if missing:
-        raise InvalidAssignmentError(
-            f"executor {missing[0]} has no slot ({len(missing)} executors without one)"
-        )
+        what = f"executor {missing[0]} has no slot ({len(missing)} executors without one)"
+        raise InvalidAssignmentError(what)

@@ -39,13 +39,11 @@ class Node:
     hardware threads. ``memory_mb`` is the RAM; ``nic_mbps`` is the speed of the network card in each
     direction, in megabits per second.
 
-    ``work_per_clock`` is the amount of Storm's own code that a core executes in a cycle of ``core_mhz``,
-    relative to the cores of about 2006 for which the cost model holds. The cost of user code is given for the
-    machine itself.
+    ``work_per_clock`` is how much of Storm's own code a core executes in a cycle, relative to the cores of
+    about 2006 for which the cost model holds. The cost of user code is given for the machine itself.
 
-    With ``cpu_quota``, the processes of the node may use CPU time of that many cores in each
-    ``quota_period_ms``; then they stop until the next period, like those of a container (Linux's
-    ``cpu.max``). None means no limit beyond the cores.
+    With ``cpu_quota``, the node's processes may use CPU time of that many cores in each ``quota_period_ms``
+    and then stop until the next one, like those of a container (Linux's ``cpu.max``). None means no limit.
 
     Raises:
         UserError: a figure is not a number or out of range, or a port occurs twice. It names node and field.
@@ -114,18 +112,13 @@ class Cluster:
 
     def __post_init__(self) -> None:
         check_kinds("the cluster", self)
-        if self.shared_cores is not None:
-            check_number(
-                "the cluster", "shared_cores", self.shared_cores, low=0.1, high=MAX_CORES, unit="cores"
-            )
+        if (shared := self.shared_cores) is not None:
+            check_number("the cluster", "shared_cores", shared, low=0.1, high=MAX_CORES, unit="cores")
             for node in self.nodes:
-                if node.threads_per_core != 1:
-                    raise UserError(
-                        f"nodes that share cores must have one thread per core, unlike {node.id!r}",
-                        field="threads_per_core",
-                        value=node.threads_per_core,
-                        remedy="count each thread as a core",
-                    )
+                if (threads := node.threads_per_core) != 1:
+                    message = f"nodes that share cores must have one thread per core, unlike {node.id!r}"
+                    remedy = "count each thread as a core"
+                    raise UserError(message, field="threads_per_core", value=threads, remedy=remedy)
         # A node without an id is a machine type, which cannot be part of a cluster.
         for node in self.nodes:
             check_id("a node of a cluster", node.id)

@@ -1,10 +1,9 @@
 """Java's hash codes, as far as Storm's behaviour depends on them.
 
 A fields grouping sends a tuple to task ``floorMod(hash of the selected values, number of tasks)``, and
-several schedulers iterate over hash maps. All arithmetic is 32-bit two's complement. Python values stand for
-these Java types: ``str`` String, ``bool`` Boolean, ``int`` Integer where it fits and Long otherwise
-(`JavaLong` forces Long), ``float`` Double, ``None`` null, ``list`` and ``tuple`` java.util.List, ``dict``
-java.util.Map, ``bytes`` byte[].
+several schedulers iterate over hash maps. Python values stand for these Java types: ``str`` String, ``bool``
+Boolean, ``int`` Integer where it fits and Long otherwise (`JavaLong` forces Long), ``float`` Double, ``None``
+null, ``list`` and ``tuple`` java.util.List, ``dict`` java.util.Map, ``bytes`` byte[].
 """
 
 from __future__ import annotations

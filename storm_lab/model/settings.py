@@ -1,9 +1,9 @@
 """Storm's settings by their full keys: those with an effect here, their allowed values and their versions.
 
 A setting that is not listed would have no effect and is therefore refused. Settings of a topology belong in
-`Topology.settings`. Settings of the cluster's daemons, and defaults for all topologies, which Storm reads
-from ``storm.yaml``, belong in the settings of an emulation. The versions of a key are those whose
-``defaults.yaml`` contains it.
+`Topology.settings`; those of the daemons, and defaults for all topologies, which Storm reads from
+``storm.yaml``, in the settings of an emulation. The versions of a key are those whose ``defaults.yaml``
+contains it.
 """
 
 from __future__ import annotations
