@@ -7,15 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from storm_lab.emulator.control.clock import SECOND, Event, Rank, next_wake_ns, ns
+from storm_lab.emulator.control.decision_log import Fact
 from storm_lab.emulator.control.jvm_starts import JvmStarts
 from storm_lab.emulator.control.worker import WorkerProcess
-from storm_lab.emulator.control.zookeeper import Record
+from storm_lab.emulator.control.zookeeper import Record, StoredAssignment
 from storm_lab.model import Executor, Slot
 
 if TYPE_CHECKING:
     # Circular import: the control plane imports this module.
     from storm_lab.emulator.control.control_plane import ControlPlane
-    from storm_lab.emulator.control.supervisor import LocalAssignment
 
 
 class Fleet:
@@ -50,17 +50,17 @@ class Fleet:
         """Return the process with this number in the data plane, even an ended one; `KeyError` if none."""
         return self._by_id[worker]
 
-    def launch(self, slot: Slot, wanted: LocalAssignment, delay_ns: int = 0) -> WorkerProcess:
+    def launch(self, slot: Slot, stored: StoredAssignment, delay_ns: int = 0) -> WorkerProcess:
         """Start a JVM after a delay; it is ready when it has had its CPU and ``jvm_start_s`` is over."""
         control = self._control
         process = WorkerProcess(
             number=len(self._processes),
             slot=slot,
-            topology=wanted.topology,
-            executors=wanted.executors,
-            generation=wanted.id,
+            topology=stored.topology,
+            executors=stored.workers[slot],
+            generation=stored.id,
             launched_ns=control.clock.now_ns + delay_ns,
-            generations={wanted.id},
+            generations={stored.id},
         )
         self._processes.append(process)
         if delay_ns > 0:
@@ -81,15 +81,10 @@ class Fleet:
         process.ready_ns = now
         process.id = control.plane.now().start_worker(process.slot, process.topology, process.executors)
         self._by_id[process.id] = process
-        control.log.note(
-            process.actor,
-            "worker-ready",
-            str(process.slot),
-            worker=process.id,
-            topology=process.topology,
-            executors=[str(e) for e in process.executors],
-            generation=process.generation,
-        )
+        executors = [str(e) for e in process.executors]
+        facts: dict[str, Fact] = {"worker": process.id, "topology": process.topology, "executors": executors}
+        slot, generation = str(process.slot), process.generation
+        control.log.note(process.actor, "worker-ready", slot, "", generation=generation, **facts)
         idle_s = control.migration.spout_idle_s(process)
         process.idle_until_ns = now + ns(idle_s)
         if idle_s > 0:
@@ -187,15 +182,9 @@ class Fleet:
         for worker in sorted(full.keys() - self._silent):
             process = self._by_id[worker]
             process.silent_since_ns = full[worker]
-            control.log.note(
-                process.actor,
-                "heap-full",
-                str(process.slot),
-                "queued tuples fill its heap: it only collects garbage and sends no heartbeats",
-                worker=worker,
-                topology=process.topology,
-                since_ns=full[worker],
-            )
+            why = "queued tuples fill its heap: it only collects garbage and sends no heartbeats"
+            facts: dict[str, Fact] = {"topology": process.topology, "since_ns": full[worker]}
+            control.log.note(process.actor, "heap-full", str(process.slot), why, worker=worker, **facts)
         self._silent = set(full)
 
     def end(self, process: WorkerProcess) -> dict[str, int]:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from storm_lab.emulator.control.clock import Rank, ns
+from storm_lab.emulator.control.decision_log import Fact
 from storm_lab.emulator.control.nimbus_memory import Delays, Liveness, all_reported, occupied
 from storm_lab.emulator.control.zookeeper import Origin, Record, StoredAssignment
 from storm_lab.model import (
@@ -243,16 +244,9 @@ class Nimbus:
         self._last_id += 1
         stored = StoredAssignment(self._last_id, topology_id, slots, starts, origin)
         self._current[topology_id] = stored
-        control.log.note(
-            ACTOR,
-            "assign",
-            topology_id,
-            reason,
-            id=stored.id,
-            origin=origin.value,
-            moved=len(slots) - len(kept),
-            workers={str(slot): len(members) for slot, members in stored.workers.items()},
-        )
+        workers = {str(slot): len(members) for slot, members in stored.workers.items()}
+        facts: dict[str, Fact] = {"id": stored.id, "origin": origin.value, "moved": len(slots) - len(kept)}
+        control.log.note(ACTOR, "assign", topology_id, reason, workers=workers, **facts)
         record = partial(control.zookeeper.assignments.update, {topology_id: stored})
         control.zookeeper.write(ACTOR, Record.ASSIGNMENT, topology_id, record)
 

@@ -17,23 +17,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from storm_lab.emulator.control.clock import SECOND, Event, Rank, ns
+from storm_lab.emulator.control.decision_log import Fact
 from storm_lab.emulator.control.worker import WorkerProcess, WorkerState
-from storm_lab.emulator.control.zookeeper import Origin, Record
-from storm_lab.model import Executor, Node, Slot
+from storm_lab.emulator.control.zookeeper import Record, StoredAssignment
+from storm_lab.model import Node, Slot
 
 if TYPE_CHECKING:
     # Circular import: the control plane imports this module.
     from storm_lab.emulator.control.control_plane import ControlPlane
-
-
-@dataclass(frozen=True, slots=True)
-class LocalAssignment:
-    """What should run in one slot of the node; ``id`` and ``origin`` are those of the stored assignment."""
-
-    topology: str
-    executors: tuple[Executor, ...]
-    id: int
-    origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +44,8 @@ class Supervisor:
         self.node = node
         self.actor = f"supervisor:{node.id}"
         self.up = True
-        self.local: dict[Slot, LocalAssignment] = {}
+        self.local: dict[Slot, StoredAssignment] = {}
+        """By slot of the node: the assignment of the worker that should run there."""
         self.processes: list[WorkerProcess] = []
         self._code: set[str] = set()
         self._power_cycle = 0
@@ -112,7 +104,7 @@ class Supervisor:
         if not self.up or self._busy or not control.zookeeper.up:
             return
         wanted = {
-            slot: LocalAssignment(stored.topology, stored.workers[slot], stored.id, stored.origin)
+            slot: stored
             for stored in control.zookeeper.assignments.values()
             for slot in stored.nodes.get(self.node.id, ())
         }
@@ -121,7 +113,7 @@ class Supervisor:
             control.fleet.charge_node(self.node.id, work_ns)
         self._stay_busy(work_ns, lambda: self._download_code(wanted))
 
-    def _download_code(self, wanted: dict[Slot, LocalAssignment]) -> None:
+    def _download_code(self, wanted: dict[Slot, StoredAssignment]) -> None:
         control = self._control
         missing = sorted({local.topology for local in wanted.values()} - self._code)
         download_ns = ns(control.times.code_download_s) * len(missing)
@@ -149,7 +141,7 @@ class Supervisor:
 
         self._control.clock.after(work_ns, Rank.SUPERVISOR, self.actor, done)
 
-    def _adopt(self, wanted: dict[Slot, LocalAssignment]) -> None:
+    def _adopt(self, wanted: dict[Slot, StoredAssignment]) -> None:
         migration = self._control.migration
         if wanted != self.local:
             self.local = wanted
@@ -209,20 +201,14 @@ class Supervisor:
         wanted = self.local.get(process.slot)
         return wanted is not None and self._control.migration.keeps(process, wanted)
 
-    def launch(self, slot: Slot, local: LocalAssignment, delay_ns: int = 0) -> None:
+    def launch(self, slot: Slot, stored: StoredAssignment, delay_ns: int = 0) -> None:
         """Start a worker in a slot, after a delay."""
-        process = self._control.fleet.launch(slot, local, delay_ns)
+        process = self._control.fleet.launch(slot, stored, delay_ns)
         self.processes.append(process)
-        self._control.log.note(
-            self.actor,
-            "start-worker",
-            str(slot),
-            "no valid worker in this slot",
-            process=process.actor,
-            topology=local.topology,
-            executors=[str(e) for e in local.executors],
-            generation=local.id,
-        )
+        names = [str(e) for e in process.executors]
+        facts: dict[str, Fact] = {"topology": stored.topology, "executors": names, "generation": stored.id}
+        why = "no valid worker in this slot"
+        self._control.log.note(self.actor, "start-worker", str(slot), why, process=process.actor, **facts)
 
     def on_first_heartbeat(self) -> None:
         """Handle the first heartbeat of one of the node's workers."""
@@ -234,16 +220,9 @@ class Supervisor:
         self.processes.remove(process)
         died_before = process.ended_ns is not None
         loss = self._control.fleet.end(process)
-        self._control.log.note(
-            self.actor,
-            "clear-worker" if died_before else "kill-worker",
-            str(process.slot),
-            reason,
-            process=process.actor,
-            worker=process.id,
-            topology=process.topology,
-            **loss,
-        )
+        action = "clear-worker" if died_before else "kill-worker"
+        facts: dict[str, Fact] = {"worker": process.id, "topology": process.topology, **loss}
+        self._control.log.note(self.actor, action, str(process.slot), reason, process=process.actor, **facts)
 
     def notice_dead(self, slot: Slot) -> None:
         """Remove a dead process in the slot now, and start another if one should run there."""

@@ -17,7 +17,7 @@ from storm_lab.model import Executor, Slot
 if TYPE_CHECKING:
     # Circular import: the control plane imports this module.
     from storm_lab.emulator.control.control_plane import ControlPlane
-    from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
+    from storm_lab.emulator.control.supervisor import Supervisor
     from storm_lab.emulator.control.worker import WorkerProcess
 
 
@@ -41,9 +41,9 @@ class Migration:
     def assignments_read(self, supervisor: Supervisor) -> None:
         """Handle a supervisor's reading of the assignments from ZooKeeper."""
 
-    def keeps(self, process: WorkerProcess, wanted: LocalAssignment) -> bool:
+    def keeps(self, process: WorkerProcess, wanted: StoredAssignment) -> bool:
         """Whether a worker may go on under its slot's new assignment. Storm: only if nothing changed."""
-        return process.topology == wanted.topology and process.executors == wanted.executors
+        return process.topology == wanted.topology and process.executors == wanted.workers[process.slot]
 
     def retire(self, supervisor: Supervisor, process: WorkerProcess, reason: str) -> None:
         """Handle a worker that its supervisor wants to end. Storm kills it now."""
@@ -57,7 +57,7 @@ class Migration:
         """The assignment from which a worker learns where executors run: the newest in ZooKeeper."""
         return self.control.zookeeper.assignments.get(process.topology)
 
-    def worker_kept(self, process: WorkerProcess, wanted: LocalAssignment) -> None:
+    def worker_kept(self, process: WorkerProcess, wanted: StoredAssignment) -> None:
         """Handle a worker that goes on under an assignment that is new to its node."""
 
     def receiver(self, sender: WorkerProcess, listening: Sequence[WorkerProcess]) -> WorkerProcess | None:

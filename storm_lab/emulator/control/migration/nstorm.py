@@ -25,7 +25,7 @@ from functools import partial
 from storm_lab.emulator.control.clock import Event, Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.method import Migration, MigrationMethod
-from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
+from storm_lab.emulator.control.supervisor import Supervisor
 from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import StoredAssignment
 from storm_lab.model import Executor
@@ -64,7 +64,7 @@ class _ThreadLevelUpdate(Migration):
     def assignments_read(self, supervisor: Supervisor) -> None:
         self._stores[supervisor.node.id] = dict(self.control.zookeeper.assignments)
 
-    def keeps(self, process: WorkerProcess, wanted: LocalAssignment) -> bool:
+    def keeps(self, process: WorkerProcess, wanted: StoredAssignment) -> bool:
         return process.topology == wanted.topology
 
     def table_for(self, process: WorkerProcess) -> StoredAssignment | None:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.method import Migration, MigrationMethod
-from storm_lab.emulator.control.supervisor import LocalAssignment
 from storm_lab.emulator.control.worker import WorkerProcess
-from storm_lab.emulator.control.zookeeper import Origin
+from storm_lab.emulator.control.zookeeper import Origin, StoredAssignment
 from storm_lab.model import Executor, Slot
 
 
@@ -43,6 +42,6 @@ class _Rebalance(Migration):
     def publish(self, topology_id: str, slots: Mapping[Executor, Slot], reason: str) -> None:
         self.control.nimbus.rebalance(topology_id, slots=slots, wait_s=self._method.wait_s, reason=reason)
 
-    def keeps(self, process: WorkerProcess, wanted: LocalAssignment) -> bool:
+    def keeps(self, process: WorkerProcess, wanted: StoredAssignment) -> bool:
         restarts = self._method.restart_all and wanted.origin is Origin.REBALANCED
         return not (restarts and process.generation != wanted.id) and super().keeps(process, wanted)

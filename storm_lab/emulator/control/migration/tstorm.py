@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.method import Migration, MigrationMethod
-from storm_lab.emulator.control.supervisor import LocalAssignment, Supervisor
+from storm_lab.emulator.control.supervisor import Supervisor
 from storm_lab.emulator.control.worker import WorkerProcess, WorkerState
 from storm_lab.emulator.control.zookeeper import Origin, StoredAssignment
 from storm_lab.model import Slot
@@ -57,7 +57,7 @@ class _Smooth(Migration):
         if supervisor.still_wants(process):
             process.generations.add(supervisor.local[process.slot].id)
 
-    def worker_kept(self, process: WorkerProcess, wanted: LocalAssignment) -> None:
+    def worker_kept(self, process: WorkerProcess, wanted: StoredAssignment) -> None:
         process.generations.add(wanted.id)
         self._handed_over.add((process.slot, wanted.id))
         self.control.connections.retry_peers(process)
