@@ -74,9 +74,9 @@ def executors_of(topology: Topology, version: StormVersion) -> tuple[Executor, .
     for component_id in sorted(shape):
         count, tasks = shape[component_id]
         count = min(count, tasks)
+        first = next_task
+        next_task += tasks
         for size in integer_divided(tasks, count) if count else []:
-            executors.append(Executor(topology.id, next_task, next_task + size - 1, component_id))
-            next_task += size
-        if not count:
-            next_task += tasks
+            executors.append(Executor(topology.id, first, first + size - 1, component_id))
+            first += size
     return tuple(executors)

@@ -21,11 +21,7 @@ LARGEST_TUPLE = 1 << 30
 
 
 def check_plan(plan: TopologyPlan) -> None:
-    """Refuse a plan whose trace or sources do not fit its topology.
-
-    The `UserError` names the spout or the setting, or the field, the value and the stream of the tuples
-    concerned.
-    """
+    """Refuse a plan whose trace or sources do not fit its topology; the `UserError` names what is wrong."""
     check_kinds("a plan", plan)
     topology, trace = plan.topology, plan.trace
     check_executors(topology)
@@ -76,6 +72,7 @@ def _check_records(topology: Topology, trace: WorkloadTrace) -> None:
     server, resets, count = records["server"], records["resets"], records["emissions"]
     first = records["first_emission"].astype(np.int64)
     missing = (count > 0) & ((first < 0) | (first + count > len(trace.emissions)))
+    absent = (server < -1) | (server >= len(trace.servers))
     hour = f"give at most {LONGEST_CALL_NS} ns, which is an hour"
     servers = f"name one of the trace's {len(trace.servers)} servers by its index, or -1"
     begins = "give 1 for a call that begins with resetTimeout, else 0"
@@ -87,12 +84,7 @@ def _check_records(topology: Topology, trace: WorkloadTrace) -> None:
         ("cpu_ns", records["cpu_ns"] > LONGEST_CALL_NS, "has an implausible cost", hour),
         ("server_ns", records["server_ns"] < 0, "has a negative cost", "costs are 0 or more"),
         ("server_ns", records["server_ns"] > LONGEST_CALL_NS, "has an implausible cost", hour),
-        (
-            "server",
-            (server < -1) | (server >= len(trace.servers)),
-            "names a server that does not exist",
-            servers,
-        ),
+        ("server", absent, "names a server that does not exist", servers),
         ("resets", (resets != 0) & (resets != 1), "has an invalid resetTimeout flag", begins),
         ("resets", of_spout & (resets != 0), "resets a time-out", of_spouts),
         ("emissions", count < -1, "has a negative number of emissions", failing),
@@ -135,12 +127,11 @@ def _describe_call(trace: WorkloadTrace, record: int) -> str:
         if record == tick:
             return f"the tick tuple of {bolt!r}"
     reached = np.flatnonzero(trace.emissions["first_record"] <= record)
-    if len(reached) == 0:
-        return f"record {record}"
-    # An emission's records are contiguous: one for the copy of each subscription.
-    nearest = reached[np.argmax(trace.emissions["first_record"][reached])]
-    index = int(trace.emissions["stream"][nearest])
-    if not 0 <= index < len(trace.streams):
-        return f"record {record}"
-    component, stream = trace.streams[index]
-    return f"a tuple of stream {stream!r} of {component!r}"
+    if len(reached):
+        # An emission's records are contiguous: one for the copy of each subscription.
+        nearest = reached[np.argmax(trace.emissions["first_record"][reached])]
+        index = int(trace.emissions["stream"][nearest])
+        if 0 <= index < len(trace.streams):
+            component, stream = trace.streams[index]
+            return f"a tuple of stream {stream!r} of {component!r}"
+    return f"record {record}"
