@@ -30,15 +30,11 @@ class _Command(Fault):
             message = f"the topology is submitted only at {submit_s:g} s"
             raise self.refusal(entry, "at_s", message, "give the command later")
         if self.topology in world.topologies_killed:
-            raise self.refusal(
-                entry, "topology", "the topology has been killed by then", "give the command earlier"
-            )
+            message = "the topology has been killed by then"
+            raise self.refusal(entry, "topology", message, "give the command earlier")
         if "Nimbus" in world.daemons_down:
-            raise UserError(
-                "Nimbus is down at that time and accepts no commands",
-                field=entry,
-                remedy="revive Nimbus first",
-            )
+            message = "Nimbus is down at that time and accepts no commands"
+            raise UserError(message, field=entry, remedy="revive Nimbus first")
 
 
 def _check_wait(wait_s: float | None, entry: str) -> None:
@@ -147,9 +143,8 @@ class SetLoad(Fault):
         owner = f"topology {self.topology!r}"
         check_known("spout", self.spout, spouts, owner, field=f"{entry}.spout")
         if (self.topology, self.spout) in world.unrated:
-            raise self.refusal(
-                entry, "spout", "its source has no rate", "name a spout with a source of kind RATE"
-            )
+            remedy = "name a spout with a source of kind RATE"
+            raise self.refusal(entry, "spout", "its source has no rate", remedy)
         check_number("a rate", f"{entry}.rate_per_s", self.rate_per_s, high=1e8, unit="lines per second")
 
     def strike(self, control: ControlPlane) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.decision_log import Fact
 from storm_lab.emulator.control.faults.fault import Fault, PlannedWorld, check_node, fault_kind
 from storm_lab.emulator.plane import MOST_LINKS
 from storm_lab.errors import unknown_name
@@ -146,9 +147,12 @@ class _LinkFault(Fault):
         world.links_ever_disturbed.add(link)
         if len(world.links_ever_disturbed) > MOST_LINKS:
             message = f"a run can cut or delay {MOST_LINKS} links, and this is one more"
-            raise self.refusal(
-                entry, "node_b", message, "disturb fewer links, or kill nodes or racks instead"
-            )
+            remedy = "disturb fewer links, or kill nodes or racks instead"
+            raise self.refusal(entry, "node_b", message, remedy)
+
+    def _set_link(self, control: ControlPlane, cut: bool = False, extra_ns: int = 0, **facts: Fact) -> None:
+        self.note(control, self.subject, **facts)
+        control.plane.now().set_link(self.node_a, self.node_b, cut=cut, extra_delay_ns=extra_ns)
 
 
 @fault_kind
@@ -160,8 +164,7 @@ class CutLink(_LinkFault):
 
     def strike(self, control: ControlPlane) -> None:
         """Cut the link."""
-        self.note(control, self.subject)
-        control.plane.now().set_link(self.node_a, self.node_b, cut=True)
+        self._set_link(control, cut=True)
 
 
 @fault_kind
@@ -179,8 +182,7 @@ class DelayLink(_LinkFault):
 
     def strike(self, control: ControlPlane) -> None:
         """Delay the link."""
-        self.note(control, self.subject, extra_ms=self.extra_ms)
-        control.plane.now().set_link(self.node_a, self.node_b, extra_delay_ns=round(self.extra_ms * 1e6))
+        self._set_link(control, extra_ns=round(self.extra_ms * 1e6), extra_ms=self.extra_ms)
 
 
 @fault_kind
@@ -194,12 +196,10 @@ class RestoreLink(_LinkFault):
         """Refuse a link that is undisturbed at that time."""
         link = self._link(world, entry)
         if link not in world.links_disturbed:
-            raise self.refusal(
-                entry, "node_b", "the link is undisturbed at that time", "cut or delay it first"
-            )
+            message = "the link is undisturbed at that time"
+            raise self.refusal(entry, "node_b", message, "cut or delay it first")
         world.links_disturbed.remove(link)
 
     def strike(self, control: ControlPlane) -> None:
         """Restore the link's usual latency."""
-        self.note(control, self.subject)
-        control.plane.now().set_link(self.node_a, self.node_b)
+        self._set_link(control)

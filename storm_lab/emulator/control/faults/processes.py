@@ -73,9 +73,8 @@ class ReviveWorker(_SlotFault):
         """Refuse a slot in which no earlier entry kills a worker."""
         self._check_slot(world, entry)
         if self.slot not in world.slots_killed:
-            raise self.refusal(
-                entry, "port", "no earlier entry kills the worker in this slot", "kill it first"
-            )
+            message = "no earlier entry kills the worker in this slot"
+            raise self.refusal(entry, "port", message, "kill it first")
         world.slots_killed.remove(self.slot)
 
     def strike(self, control: ControlPlane) -> None:
@@ -103,11 +102,8 @@ class KillExecutor(Fault):
 
     def strike(self, control: ControlPlane) -> None:
         """End every process that runs the task."""
-        victims = [
-            process
-            for process in control.connections.running(self.topology)
-            if any(self.task in executor.tasks for executor in process.executors)
-        ]
+        running = control.connections.running(self.topology)
+        victims = [p for p in running if any(self.task in executor.tasks for executor in p.executors)]
         self.note(control, f"{self.topology}/{self.task}", processes=len(victims))
         for process in victims:
             control.fleet.crash(process, ACTOR, "an exception escaped from an executor's thread")

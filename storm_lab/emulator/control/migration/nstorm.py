@@ -58,8 +58,8 @@ class _ThreadLevelUpdate(Migration):
         self._polls: dict[int, Event] = {}
         self._polling: set[int] = set()
         self._seen: dict[int, StoredAssignment] = {}
-        self._starting: dict[tuple[int, Executor], Event] = {}
-        self._stopping: dict[tuple[int, Executor], Event] = {}
+        self._changes: dict[tuple[int, Executor], Event] = {}
+        """By process and executor: the start or the stop that is scheduled."""
 
     def assignments_read(self, supervisor: Supervisor) -> None:
         self._stores[supervisor.node.id] = dict(self.control.zookeeper.assignments)
@@ -114,15 +114,15 @@ class _ThreadLevelUpdate(Migration):
 
     def _update(self, process: WorkerProcess, assigned: set[Executor]) -> None:
         """Start and stop threads so that the worker runs the executors that it should."""
-        running = set(process.executors)
-        for key in [key for key in self._starting if key[0] == process.number and key[1] not in assigned]:
-            self._starting.pop(key).cancel()
-        for key in [key for key in self._stopping if key[0] == process.number and key[1] in assigned]:
-            self._stopping.pop(key).cancel()
-        new = sorted(e for e in assigned - running if (process.number, e) not in self._starting)
-        old = sorted(e for e in running - assigned if (process.number, e) not in self._stopping)
-        if not new and not old:
+        different = assigned ^ set(process.executors)
+        scheduled = {executor for number, executor in self._changes if number == process.number}
+        for executor in scheduled - different:
+            self._changes.pop((process.number, executor)).cancel()
+        due = sorted(different - scheduled)
+        if not due:
             return
+        new = [executor for executor in due if executor in assigned]
+        old = [executor for executor in due if executor not in assigned]
         control, method = self.control, self._method
         why = "its node's store assigns it other executors"
         changes = {"start": [str(e) for e in new], "stop": [str(e) for e in old]}
@@ -131,15 +131,15 @@ class _ThreadLevelUpdate(Migration):
         for executor in old:
             stop = partial(self._stop, process, executor)
             if method.kill_delay_s > 0:
-                self._stopping[process.number, executor] = later(ns(method.kill_delay_s), action=stop)
+                self._changes[process.number, executor] = later(ns(method.kill_delay_s), action=stop)
             else:
                 stop()
         for executor in new:
             start = partial(self._start, process, executor)
-            self._starting[process.number, executor] = later(ns(control.times.executor_start_s), action=start)
+            self._changes[process.number, executor] = later(ns(control.times.executor_start_s), action=start)
 
     def _start(self, process: WorkerProcess, executor: Executor) -> None:
-        del self._starting[process.number, executor]
+        del self._changes[process.number, executor]
         if not process.running:
             return
         self.control.fleet.start_executor(process, executor)
@@ -148,7 +148,7 @@ class _ThreadLevelUpdate(Migration):
         self.control.connections.executors_changed(process)
 
     def _stop(self, process: WorkerProcess, executor: Executor) -> None:
-        self._stopping.pop((process.number, executor), None)
+        self._changes.pop((process.number, executor), None)
         if not process.running:
             return
         loss = self.control.fleet.stop_executor(process, executor)
