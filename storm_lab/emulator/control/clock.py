@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import IntEnum
 
 from storm_lab.emulator.plane import Plane
@@ -48,15 +49,13 @@ class Rank(IntEnum):
     """Load monitors, schedule generator, custom scheduler, tuners."""
 
 
+@dataclass(eq=False, slots=True)
 class Event:
     """A scheduled action, which :meth:`cancel` takes back."""
 
-    __slots__ = ("action", "cancelled", "time_ns")
-
-    def __init__(self, time_ns: int, action: Action) -> None:
-        self.time_ns = time_ns
-        self.action = action
-        self.cancelled = False
+    time_ns: int
+    action: Action
+    cancelled: bool = False
 
     def cancel(self) -> None:
         """Keep the action from running."""

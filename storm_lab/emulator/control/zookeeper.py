@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from functools import partial
 from itertools import count
@@ -32,6 +32,7 @@ class Origin(Enum):
     """Handed to Nimbus while the topology runs."""
 
 
+@dataclass(eq=False)
 class StoredAssignment:
     """A topology's assignment as stored in ZooKeeper, numbered from 1 through the run.
 
@@ -40,19 +41,16 @@ class StoredAssignment:
     slots.
     """
 
-    def __init__(
-        self,
-        number: int,
-        topology_id: str,
-        slots: Mapping[Executor, Slot],
-        start_ns: Mapping[Executor, int],
-        origin: Origin,
-    ) -> None:
-        self.id = number
-        self.topology = topology_id
-        self.slots = {executor: slots[executor] for executor in sorted(slots)}
-        self.start_ns = start_ns
-        self.origin = origin
+    id: int
+    topology: str
+    slots: Mapping[Executor, Slot]
+    start_ns: Mapping[Executor, int]
+    origin: Origin
+    workers: Mapping[Slot, tuple[Executor, ...]] = field(init=False)
+    nodes: Mapping[str, list[Slot]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.slots = dict(sorted(self.slots.items()))
         members = grouped(self.slots, self.slots.__getitem__)
         self.workers = {slot: tuple(members[slot]) for slot in sorted(members)}
         self.nodes = grouped(self.workers, lambda slot: slot.node)
