@@ -1,8 +1,7 @@
 """Tasks and executors: how Storm numbers tasks and divides them into executors, and the load of executors.
 
-Rules (Storm 0.8 to 2.x): a topology's tasks are numbered from 1, component by component in the order of their
-ids, system components included. The tasks of each component are divided into contiguous executors, larger
-ones first.
+In Storm 0.8 to 2.x a topology's tasks are numbered from 1, component by component in the order of their ids,
+system components included, and divided into contiguous executors, larger ones first.
 """
 
 from __future__ import annotations
@@ -16,10 +15,7 @@ from storm_lab.model.version import V0_9_0, StormVersion
 
 
 class Executor(NamedTuple):
-    """A thread of a topology that runs the tasks ``start`` to ``end`` of one component.
-
-    It is a named tuple, like `Slot`, because emulations hash and compare executors millions of times.
-    """
+    """A thread of a topology that runs the tasks ``start`` to ``end`` of one component."""
 
     topology: str
     start: int
@@ -49,10 +45,7 @@ class MeasuredLoad:
 
 
 def acker_count(topology: Topology, version: StormVersion) -> int:
-    """Return the number of acker executors.
-
-    It is the configured number; if none is configured, 1 in 0.8 and one per requested worker from 0.9 on.
-    """
+    """Return the number of ackers; the default is 1 in 0.8 and one per requested worker from 0.9 on."""
     if topology.ackers is not None:
         return topology.ackers
     return topology.workers if version >= V0_9_0 else 1

@@ -22,9 +22,8 @@ FIRST_PORT = DEFAULT_PORTS[0]
 class Links:
     """The network between nodes. None keeps the constant of that name of the emulator's cost model.
 
-    One-way latencies are in microseconds: ``loopback_us`` through a node's own stack, ``lan_us`` between
-    nodes of a rack, and ``inter_rack_us`` the extra latency to another rack. ``uplink_mbps`` is the speed of
-    a rack's uplink, 0 for no limit.
+    One-way latencies in microseconds are ``loopback_us`` within a node, ``lan_us`` between nodes of a rack,
+    and ``inter_rack_us`` in addition to another rack. ``uplink_mbps`` is that of a rack, 0 for no limit.
     """
 
     loopback_us: float | None = None
@@ -89,13 +88,9 @@ def numbered(kind: Node, names: str, count: int, *, racks: int = 1) -> tuple[Nod
     same number in each.
     """
     per_rack = -(-count // racks)
+    racked = [kind.rack if racks == 1 else f"vlan{number // per_rack}" for number in range(count)]
     return tuple(
-        replace(
-            kind,
-            id=names.format(1 + number),
-            rack=kind.rack if racks == 1 else f"vlan{number // per_rack}",
-        )
-        for number in range(count)
+        replace(kind, id=names.format(number), rack=rack) for number, rack in enumerate(racked, start=1)
     )
 
 
@@ -122,12 +117,10 @@ NSTORM = replace(
 )
 """N-Storm, section V-A: two eight-core Xeon E5-2620 v4. Offers Storm's default, which no scheduler reads."""
 RSTORM_MHZ = 1430.0
-"""Clock of R-Storm's hosts in terms of the cost model's machines.
+"""Clock of R-Storm's hosts, which have one 3 GHz core of 2004, in terms of the cost model's machines.
 
-They have one 3 GHz core of 2004. Its family does about half as much work per cycle as the cores of two years
-later, for which the constants hold. SPECint 2000, as AnandTech lists it with its review of the Xeon 5160
-(2006), is 1813 for a Xeon of that family at 3733 MHz and 3057 for a Xeon 5160 at 3000 MHz. That is 0.486 and
-1.019 per MHz.
+SPECint 2000, as AnandTech lists it with its review of the Xeon 5160 (2006), is 1813 for a Xeon of that family
+at 3733 MHz and 3057 for a Xeon 5160, of the family of the constants, at 3000 MHz: 0.486 and 1.019 per MHz.
 """
 RSTORM = machine(1, RSTORM_MHZ, 2048.0, 100.0, offer=Resources(cpu_points=100.0, memory_mb=20480.0))
 """R-Storm, section 6.1: an Emulab host. Its configuration offers ten times its memory."""

@@ -79,9 +79,9 @@ DEFAULT_DEMAND = Resources(cpu_points=10.0, memory_mb=128.0, offheap_mb=0.0)
 class Component:
     """A spout (no inputs) or a bolt.
 
-    ``outputs`` maps each declared output stream to its field names. ``resources`` is what the topology's
-    author asks for per executor, or None if nothing is declared. Raises `UserError` for an id or stream name
-    that Storm reserves, or a figure that is out of range or of the wrong type.
+    ``outputs`` maps each output stream to its field names. ``resources`` is what is declared per executor, if
+    anything. Raises `UserError` for an id or stream name that Storm reserves, or a figure out of range or of
+    the wrong type.
     """
 
     id: str
@@ -194,10 +194,7 @@ class Topology:
 
 
 def check_executors(topology: Topology) -> None:
-    """Raise `UserError` for a topology that cannot be played: a component has no executor or no task.
-
-    Storm's schedulers accept such a topology, but its tuples could not be delivered.
-    """
+    """Raise `UserError` if a component has no executor or no task, so that its tuples cannot be delivered."""
     for component in topology.components:
         owner = f"component {component.id!r} of topology {topology.id!r}"
         check_whole(owner, "executors", component.executors, low=1, high=MAX_TASKS)

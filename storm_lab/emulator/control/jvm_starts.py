@@ -1,8 +1,8 @@
 """Starting JVMs: those on one node share its cores with each other and with the workers that run there.
 
-On real Storm 0.9.2 and 2.8.3 (data/live), CPU determines when a worker JVM is ready. On one machine and day,
-with the first compiler alone, a single JVM on 0.88 of a core takes 1.2 s of CPU and is up after 1.4 s. Where
-twelve start on two cores, each takes 1.7 s of CPU and is up after 10 to 15 s.
+On real Storm 0.9.2 and 2.8.3 (data/live), CPU determines when a worker JVM is ready. On one machine a single
+JVM on 0.88 of a core takes 1.2 s of CPU and is up after 1.4 s; of twelve that start on two cores, each takes
+1.7 s of CPU and is up after 10 to 15 s.
 """
 
 from __future__ import annotations

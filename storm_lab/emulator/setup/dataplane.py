@@ -35,10 +35,7 @@ class DataPlane(KernelRunner):
     """Plays tuples through workers on a cluster, in virtual time.
 
     ``max_messages`` bounds memory: if more tuples than that are queued at once, the run ends with
-    :class:`EmulationStoppedError`. ``bundle`` says how many tuples are played as one. ``sample_every`` k logs
-    the executions of one root tuple in k. ``unreached`` says what becomes of messages without a connection;
-    None means the version's own behaviour. ``settings`` are those of the cluster. The log counts tuples by
-    task in windows of ``count_window_s``.
+    :class:`EmulationStoppedError`. The other arguments are those of `EmulationSpec`.
     """
 
     def __init__(

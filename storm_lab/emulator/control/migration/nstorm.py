@@ -1,16 +1,9 @@
 """N-Storm: moves threads between workers without restarting the workers (N-Storm section IV).
 
 Each supervisor writes the assignments that it reads from ZooKeeper (period T_s, ``assignment_sync_s`` of the
-timers) into a key-value store of its node. Each worker polls this store (period T_w). It stops the executors
-that have left, starts those that have come, and adopts the new table of executors' slots. Supervisors only
-end workers that have nothing left to run, and start workers in slots without one.
-
-An executor that is stopped at once loses its queue, and the tuples time out at their spouts. N-Storm+ keeps
-it alive for another ``kill_delay_s``, during which two copies may run. Senders switch over at their own next
-poll.
-
-Syncs and polls take time and cost CPU on their node. A supervisor acts at the end of its sync. A worker acts
-at the end of its poll and holds its map of executors meanwhile. Short cycles therefore have a cost.
+timers) into a store of its node, which each worker polls (period T_w). ``docs/control-plane.md`` has the
+steps and their costs. Supervisors only end workers that have nothing left to run, and start workers in slots
+without one.
 
 Simplification: the paper updates only when executors have both come and gone, this implementation when either
 has happened, as any working version must.
@@ -35,8 +28,8 @@ from storm_lab.model import Executor
 class NStorm(MigrationMethod):
     """Thread-level update.
 
-    ``poll_s`` is T_w, the period at which a worker polls its node's store. ``kill_delay_s`` is how long an
-    executor that has left keeps running: 0 is N-Storm, 2 is N-Storm+.
+    ``poll_s`` is T_w. ``kill_delay_s`` is how long an executor that has left keeps running, during which two
+    copies may run: 0, with which its queue is lost, is N-Storm, 2 is N-Storm+.
     """
 
     poll_s: float = 3.0

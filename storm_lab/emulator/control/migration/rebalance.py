@@ -1,8 +1,4 @@
-"""Storm's ``rebalance`` command: stop the spouts, wait, write the new assignment, restart.
-
-The wait (by default the message timeout) lets the queues drain. Supervisors then replace workers at their
-ticks, and the spouts are switched on again. Tuples still queued after the wait are lost with their worker.
-"""
+"""Storm's ``rebalance`` command: stop the spouts, let queues drain, write the assignment, restart."""
 
 from __future__ import annotations
 

@@ -1,14 +1,9 @@
 """T-Storm's smooth re-assignment (section IV-D): old and new workers run side by side for a while.
 
-At its tick a supervisor starts the new workers at once and schedules the end of the old ones ``kill_delay_s``
-later. New spouts stay inactive for ``spout_delay_s`` after their creation, so that the bolts are ready. Every
-message carries the id of its sender's assignment, and a dispatcher passes it to the worker with that id: old
-tuples stay among old workers, new tuples among new ones. An unchanged worker belongs to both ids and sends
-under the new one.
-
-Tuples that an old worker has not finished when it is killed are lost, and so are those that old spouts
-emitted too late. Only an assignment handed to Nimbus in operation is smoothed; ``rebalance`` and failures are
-handled as in Storm.
+Every message carries the id of its sender's assignment, and a dispatcher passes it to the worker with that
+id: old tuples stay among old workers, new tuples among new ones. An unchanged worker belongs to both ids and
+sends under the new one. Only an assignment handed to Nimbus in operation is smoothed; ``rebalance`` and
+failures are handled as in Storm. ``docs/control-plane.md`` has the steps.
 """
 
 from __future__ import annotations
