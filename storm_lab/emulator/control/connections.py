@@ -8,6 +8,7 @@ a connection.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,20 +31,20 @@ class Connections:
         self._clock = control.clock
         self._retry_ns = ns(control.times.connect_retry_s)
         self._refresh_hold_ns = ns(control.times.refresh_hold_s)
-        self._running: dict[str, list[WorkerProcess]] = {}
-        self._listening: dict[Slot, list[WorkerProcess]] = {}
+        self._running: defaultdict[str, list[WorkerProcess]] = defaultdict(list)
+        self._listening: defaultdict[Slot, list[WorkerProcess]] = defaultdict(list)
         self._changed: dict[int, WorkerProcess] = {}
         blocks = control.unreached is Unreached.BLOCK
         self._gives_up_ns = gives_up_after_ns(control.version) if blocks else 0
 
     def running(self, topology_id: str) -> tuple[WorkerProcess, ...]:
         """Return the topology's running workers, in order of readiness."""
-        return tuple(self._running.get(topology_id, ()))
+        return tuple(self._running[topology_id])
 
     def add(self, process: WorkerProcess) -> None:
         """Add a process that now listens; peers that want its slot reach it at their next attempt."""
-        self._running.setdefault(process.topology, []).append(process)
-        self._listening.setdefault(process.slot, []).append(process)
+        self._running[process.topology].append(process)
+        self._listening[process.slot].append(process)
         process.connections_ready = not self._control.timers.spouts_wait_for_connections
         self.retry_peers(process)
 
@@ -78,17 +79,15 @@ class Connections:
             return
         process.assignment = assignment
         wanted = assignment.workers
-        for slot in [s for s in process.links if s not in wanted]:
-            del process.links[slot]
-        for slot in [s for s in process.trying_since if s not in wanted]:
-            del process.trying_since[slot]
+        process.links = {slot: peer for slot, peer in process.links.items() if slot in wanted}
+        process.trying_since = {slot: since for slot, since in process.trying_since.items() if slot in wanted}
         for slot in wanted:
             self._connect(process, slot)
         self._schedule_update(process)
 
     def executors_changed(self, process: WorkerProcess) -> None:
         """Update the peers' views after executor threads of a process have started or stopped."""
-        for peer in self._running.get(process.topology, ()):
+        for peer in self._running[process.topology]:
             if peer is process or peer.links.get(process.slot) is process:
                 self._schedule_update(peer)
 
@@ -104,18 +103,18 @@ class Connections:
         if slot == process.slot:
             process.links[slot] = process
             return
-        listening = [peer for peer in self._listening.get(slot, ()) if peer.topology == process.topology]
+        listening = [peer for peer in self._listening[slot] if peer.topology == process.topology]
         receiver = self._control.migration.receiver(process, listening) if listening else None
         if receiver is not None:
             process.links[slot] = receiver
             process.trying_since.pop(slot, None)
-        else:
-            process.links.pop(slot, None)
-            if slot not in process.trying_since:
-                process.trying_since[slot] = self._clock.now_ns
-                if self._gives_up_ns > 0:
-                    give_up = partial(self._give_up, process, slot, self._clock.now_ns)
-                    self._clock.after(self._gives_up_ns, Rank.PROCESS, process.actor, give_up)
+            return
+        process.links.pop(slot, None)
+        if slot not in process.trying_since:
+            process.trying_since[slot] = self._clock.now_ns
+            if self._gives_up_ns > 0:
+                give_up = partial(self._give_up, process, slot, self._clock.now_ns)
+                self._clock.after(self._gives_up_ns, Rank.PROCESS, process.actor, give_up)
 
     def _give_up(self, process: WorkerProcess, slot: Slot, since_ns: int) -> None:
         """After the last attempt, end the worker at its first message for the slot (0.9.2 and 0.9.3)."""
@@ -154,7 +153,7 @@ class Connections:
                     why = "their receivers can be reached again"
                     self._note(process, "send-buffered", why, tuples=buffered)
         for topology_id in sorted({process.topology for process in changed.values()}):
-            for process in self._running.get(topology_id, ()):
+            for process in self._running[topology_id]:
                 # Bolts of a worker that is still connecting would hold what they receive. While that is so
                 # for this worker or a peer, its spouts stay off.
                 ends = (process, *process.links.values())
