@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator.state import flow_types, record_types
+from storm_lab.emulator.state.flow_types import FLOW_TYPES
+from storm_lab.emulator.state.record_types import CACHE_LINE, RECORD_TYPES, record
 from storm_lab.workloads.workload_trace import EMISSION, RECORD
 
 Arrays = dict[str, NDArray[Any]]
@@ -66,36 +67,14 @@ class Kernel(NamedTuple):
 State = Any
 
 DTYPES: dict[str, np.dtype[np.void]] = {
-    "s": record_types.SCALARS,
-    "cost": record_types.COSTS,
-    "node": record_types.NODE,
-    "rack": record_types.RACK,
-    "channel": record_types.CHANNEL,
-    "worker": record_types.WORKER,
-    "executor": record_types.EXECUTOR,
-    "thread": record_types.THREAD,
-    "message": record_types.MESSAGE,
-    "batch": record_types.BATCH,
-    "root": record_types.ROOT,
-    "task": record_types.TASK,
-    "component": flow_types.COMPONENT,
-    "topology": flow_types.TOPOLOGY,
-    "stream": flow_types.STREAM,
-    "subscription": flow_types.SUBSCRIPTION,
-    "shuffle": flow_types.SHUFFLE,
-    "source": flow_types.SOURCE,
-    "server": flow_types.SERVER,
+    **RECORD_TYPES,
+    **FLOW_TYPES,
     "record": RECORD,
     "emission": EMISSION,
-    "event": flow_types.EVENT,
-    "slot": flow_types.SLOT,
-    "burst": flow_types.BURST,
-    "pair": flow_types.PAIR,
-    "traffic": flow_types.TRAFFIC,
-    "root_row": record_types.ROOT_ROW,
-    "execution_row": record_types.EXECUTION_ROW,
-    **dict.fromkeys(("bucket", "route", "permutation", "ready"), record_types.NARROW_CELL),
-    **dict.fromkeys(("idle", "line_record", "arrival", "server_place", "spread"), record_types.CELL),
+    **dict.fromkeys(("bucket", "route", "permutation", "ready"), record(("value", np.int32))),
+    **dict.fromkeys(
+        ("idle", "line_record", "arrival", "server_place", "spread"), record(("value", np.int64))
+    ),
 }
 
 # Plain arrays of whole numbers; two-dimensional ones are laid out row by row.
@@ -114,6 +93,6 @@ def records(name: str, length: int) -> NDArray[Any]:
     """Return a zeroed array of the rows called ``name``, with fields that can be read as attributes."""
     dtype = DTYPES[name]
     # Begin the first row at a cache line.
-    raw = np.zeros(length * dtype.itemsize + record_types.CACHE_LINE, np.uint8)
-    first = -raw.ctypes.data % record_types.CACHE_LINE
+    raw = np.zeros(length * dtype.itemsize + CACHE_LINE, np.uint8)
+    first = -raw.ctypes.data % CACHE_LINE
     return with_attributes(raw[first : first + length * dtype.itemsize].view(dtype))
