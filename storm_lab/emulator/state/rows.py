@@ -126,43 +126,12 @@ else:
 
 assert set(Kernel._fields) == set(DTYPES)
 
-s = _accessor("s")
-cost = _accessor("cost")
-node = _accessor("node")
-rack = _accessor("rack")
-channel = _accessor("channel")
-worker = _accessor("worker")
-executor = _accessor("executor")
-thread = _accessor("thread")
-message = _accessor("message")
-batch = _accessor("batch")
-root = _accessor("root")
-task = _accessor("task")
-component = _accessor("component")
-topology = _accessor("topology")
-stream = _accessor("stream")
-subscription = _accessor("subscription")
-shuffle = _accessor("shuffle")
-source = _accessor("source")
-server = _accessor("server")
-record = _accessor("record")
-emission = _accessor("emission")
-event = _accessor("event")
-root_row = _accessor("root_row")
-execution_row = _accessor("execution_row")
-slot = _accessor("slot")
-bucket = _accessor("bucket")
-burst = _accessor("burst")
-route = _accessor("route")
-permutation = _accessor("permutation")
-ready = _accessor("ready")
-idle = _accessor("idle")
-line_record = _accessor("line_record")
-arrival = _accessor("arrival")
-server_place = _accessor("server_place")
-spread = _accessor("spread")
-pair = _accessor("pair")
-traffic = _accessor("traffic")
+# In the order of `Kernel`.
+(
+    s, cost, node, rack, channel, worker, executor, thread, message, batch, root, task, component, topology,
+    stream, subscription, shuffle, source, server, record, emission, event, root_row, execution_row, slot,
+    bucket, burst, route, permutation, ready, idle, line_record, arrival, server_place, pair, traffic, spread,
+) = map(_accessor, Kernel._fields)  # fmt: skip
 
 fetch_message = _fetcher("message")
 fetch_root = _fetcher("root", lines=2)
