@@ -19,8 +19,7 @@ A batch has the number of its first message, and is the row of that number. Each
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.heap import period_source
-from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.events.schedule import period_source, schedule
 from storm_lab.emulator.kernel.queues import enqueue, has_room, lose, release_all, wait_for_room
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit

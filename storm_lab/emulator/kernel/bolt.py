@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from storm_lab.emulator.kernel.acking import acker_execute, answers_first, send_to_acker
-from storm_lab.emulator.kernel.bursts import start_burst
-from storm_lab.emulator.kernel.call_cost import count_call, draw_call_cost
+from storm_lab.emulator.kernel.bursts import count_call, draw_call_cost, start_burst
 from storm_lab.emulator.kernel.queues import free_message, take, take_from_batch
 from storm_lab.emulator.kernel.routing import count_copies, emit_all
 from storm_lab.emulator.state import kinds, rows

@@ -1,14 +1,97 @@
-"""Bursts of CPU: what they cost, when a node's next one ends, and the bursts of a worker's own threads."""
+"""Bursts of CPU: what they cost, when a node's next one ends, and bursts of a worker's own threads.
+
+Calls: the cost of an execute or nextTuple is drawn from a lognormal distribution with mean 1 (`setup.costs`).
+The draw is numbered by the task's calls, so it depends on nothing that other tasks do.
+
+Cold code: HotSpot compiles a method when it has been called often enough, so half of what is ever compiled is
+due after `compile_calls` calls of user code in a worker. The compilers are threads that want CPU like all
+others, so on a busy core code stays cold for longer. A loop in user code is compiled while it runs, so only
+the framework's part of a call is slowed.
+
+Log lines: with ``topology.debug`` every tuple that a bolt receives and every emit call writes a line into the
+worker's log, under one lock per process. Java's locks are not fair: a thread that releases the lock and comes
+back at once gets it again, before the threads that it has woken are there. On a single core it keeps the log
+until it loses its core (for a time slice, where threads do not take turns) or has nothing to do; then the
+thread that has waited longest gets it. With several hardware threads the lock changes hands after every
+tuple.
+"""
 
 from __future__ import annotations
 
+import numpy as np
+
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
-from storm_lab.emulator.kernel.cpu import advance, fair_share, has_spare_cores, running_speed
-from storm_lab.emulator.kernel.quota import contending, quota_event_time
-from storm_lab.emulator.kernel.run_queue import schedule_dispatch, want_core
+from storm_lab.emulator.kernel.cpu import (
+    advance,
+    contending,
+    fair_share,
+    has_spare_cores,
+    quota_event_time,
+    running_speed,
+)
+from storm_lab.emulator.kernel.run_queue import schedule_dispatch, takes_turns, want_core
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
+
+COMPILERS = 2
+"""Compiler threads of a worker."""
+
+_UNIT = 1 << 20
+# Number of quantiles in the table; a power of two.
+QUANTILES = 4096
+_ENOUGH_CALLS = 1 << 30
+
+
+@inline
+def draw_call_cost(k: State, task: int, work: int) -> int:
+    """Return the cost of the task's next call, whose mean is ``work``."""
+    if rows.cost(k, 0).spread == 0:
+        return work
+    t = rows.task(k, task)
+    z = rows.s(k, 0).cost_seed + np.uint64(task) * np.uint64(0xD1342543DE82EF95)
+    z = z + np.uint64(t.calls) * np.uint64(0x9E3779B97F4A7C15)
+    t.calls += 1
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    quantile = np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(52))
+    return (work * rows.spread(k, quantile).value) >> 16  # type: ignore[arg-type]
+
+
+@inline
+def count_call(k: State, worker: int) -> None:
+    """Count a call of user code by an executor of a worker."""
+    w = rows.worker(k, worker)
+    if w.calls < _ENOUGH_CALLS:
+        w.calls += rows.cost(k, 0).call
+
+
+@inline
+def _halve(amount: int, half: int) -> int:
+    """Return what is left of _UNIT if it halves with each ``half`` of ``amount``, linearly in between."""
+    left = _UNIT >> min(amount // half, 40)
+    return left - (left * (amount % half)) // (2 * half)
+
+
+@jit
+def warm_up(k: State, worker: int) -> None:
+    """Compile what a worker's calls have made hot, and update the extra cost of its cold code."""
+    c = rows.cost(k, 0)
+    w = rows.worker(k, worker)
+    due = _UNIT - _halve(w.calls, c.compile_calls)
+    done = due
+    if c.compile > 0:
+        hot = (c.compile * due) // _UNIT
+        w.to_compile += hot - w.compile_due
+        w.compile_due = hot
+        done = _UNIT * (hot - w.to_compile) // c.compile
+    # Subtract what all halvings leave, so that nothing is left when all is compiled.
+    cold = _UNIT >> c.halvings
+    left = _halve(done * c.halvings, _UNIT) - cold
+    w.warm_excess = c.warm_excess * max(0, left) // (_UNIT - cold)
+    for compiler in range(w.compiler_thread, w.compiler_thread + COMPILERS):
+        if rows.thread(k, compiler).state == kinds.IDLE:
+            compile_next(k, compiler)
 
 
 @inline
@@ -129,3 +212,68 @@ def reschedule(k: State, node: int) -> None:
         unschedule(k, node)
     elif scheduled_at(k, node) != time:
         schedule(k, node, time)
+
+
+@inline
+def _write(k: State, thread: int, before: int) -> None:
+    """Start the burst of a thread's log lines, after ``before`` ns spent on the tuple."""
+    t = rows.thread(k, thread)
+    w = rows.worker(k, t.worker)
+    if w.log_holder != thread:
+        w.log_holder = thread
+        w.log_turn = 0
+    w.log_turn += before
+    t.log = kinds.LOG_WRITES
+    start_burst(k, thread, t.log_work, 0)
+
+
+@jit
+def write_log(k: State, thread: int, before: int) -> None:
+    """Spend the CPU of a thread's log lines, at once or when the lock is free.
+
+    ``before``: what the thread has spent on the tuple, ns.
+    """
+    t = rows.thread(k, thread)
+    w = rows.worker(k, t.worker)
+    if w.log_holder < 0 or w.log_holder == thread:
+        _write(k, thread, before)
+        return
+    t.state = kinds.WAITING
+    t.wait = kinds.WAIT_LOG
+    t.next_log = -1
+    if w.log_head < 0:
+        w.log_head = thread
+    else:
+        rows.thread(k, w.log_tail).next_log = thread
+    w.log_tail = thread
+
+
+@jit
+def log_written(k: State, thread: int) -> None:
+    """Let a thread go on that has written a tuple's log lines, or let the next one write."""
+    t = rows.thread(k, thread)
+    w = rows.worker(k, t.worker)
+    w.log_turn += t.work
+    if rows.node(k, t.node).threads == 1 and (takes_turns(k) or w.log_turn < rows.cost(k, 0).slice):
+        t.log_work = 0
+        t.log = kinds.LOG_TURN
+    else:
+        release_log(k, thread)
+
+
+@jit
+def release_log(k: State, thread: int) -> None:
+    """Take the log from a thread whose turn is over, or which has died; the next live waiter writes."""
+    t = rows.thread(k, thread)
+    t.log_work = 0
+    t.log = kinds.LOG_NONE
+    w = rows.worker(k, t.worker)
+    if w.log_holder != thread:
+        return
+    w.log_holder = -1
+    while w.log_head >= 0:
+        other = w.log_head
+        w.log_head = rows.thread(k, other).next_log
+        if rows.thread(k, other).state != kinds.DEAD:
+            _write(k, other, 0)
+            return

@@ -3,26 +3,92 @@
 With n threads that want CPU, those of starting JVMs included, and c cores, a fair scheduler gives each of
 them ``share = min(1, capacity(n) / n)``. A hardware thread beyond the cores adds ``ht_gain`` of a core. In
 the fluid limit of a small time slice all run at that speed. Where threads run one after another
-(`run_queue`), only those on a core run, and faster.
+(`run_queue`), only those on a core run, and faster. Workers' periodic work (:func:`spend_evenly`) and other
+nodes on the same machine (`shared_cores`) leave less of the c cores.
 
 A node keeps one *virtual time*, which advances at the speed of the threads that run. A thread that starts a
 burst of work w finishes when virtual time has advanced by w, whatever starts or ends meanwhile. So when n
-changes, one number changes, not n finish times. A second clock, ``fair``, advances at the share. Both stand
-still while the node's quota is used up (`quota`). Workers' periodic work (:func:`spend_evenly`) and other
-nodes on the same machine (`shared_cores`) leave less of the c cores.
+changes, one number changes, not n finish times. A second clock, ``fair``, advances at the share. Virtual time
+is an integer in units of 2**-SHARE_BITS ns, so ties are exact and results the same everywhere. The bursts
+that run on a node are in a heap, by the virtual time of their end: its part of the array ``burst``.
 
-The bursts that run on a node are in a heap, by the virtual time of their end: its part of the array
-``burst``.
-
-Virtual time is an integer in units of 2**-SHARE_BITS ns, so ties are exact and results the same everywhere.
+A node with a CPU quota may use so much CPU in each period, and then stands still until the next period
+begins. As for containers on Linux (``cpu.max``), the CPU of all threads is counted together, on two cores
+twice as fast as on one. The slices of 5 ms in which Linux hands a quota to cores are not played.
 """
 
 from __future__ import annotations
 
-from storm_lab.emulator.kernel.quota import contending, periodic_work, runnable, use_quota
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.layout import State
+
+
+@inline
+def runnable(k: State, node: int) -> int:
+    """Return how many threads want a node's cores, waiting ones and those of starting JVMs included."""
+    p = rows.node(k, node)
+    return p.active + p.run_queue_length + p.starting
+
+
+@inline
+def contending(k: State, node: int) -> int:
+    """Return how many threads want these cores, those of other nodes on the same machine included."""
+    return runnable(k, node) + rows.node(k, node).competitors
+
+
+@inline
+def periodic_work(k: State, node: int) -> int:
+    """Return what the periodic work of a node's workers takes of its cores, in 1/1024 core.
+
+    It gets at most half of the cores.
+    """
+    p = rows.node(k, node)
+    return min(p.periodic_load, p.cores * 512)
+
+
+@inline
+def _use(k: State, node: int) -> int:
+    """Return what a node that is not held back uses of its quota per ns, in 1/1024 core."""
+    p = rows.node(k, node)
+    most = p.free + (p.threads - p.cores) * 1024
+    return min(p.poll_load + runnable(k, node) * 1024, most) + periodic_work(k, node)
+
+
+@jit
+def use_quota(k: State, node: int, passed: int) -> None:
+    """Count what a node has used in the last ``passed`` ns, and hold it back or let it go on.
+
+    Workers' periodic work also comes due while a node is held back; the next period makes up for it.
+    """
+    p = rows.node(k, node)
+    p.quota_left -= passed * (periodic_work(k, node) if p.throttled != 0 else _use(k, node))
+    periods = (rows.s(k, 0).now - p.quota_from) // p.quota_period
+    if periods > 0:
+        p.quota_from += periods * p.quota_period
+        p.quota_left = min(p.quota, p.quota_left + periods * p.quota)
+    p.throttled = 1 if p.quota_left <= 0 else 0
+
+
+@jit
+def quota_event_time(k: State, node: int) -> int:
+    """Return when a node's quota will be used up, or will be renewed."""
+    p = rows.node(k, node)
+    anew = p.quota_from + p.quota_period
+    use = _use(k, node)
+    if p.throttled != 0 or use == 0:
+        return anew
+    return min(anew, p.v_at + (p.quota_left + use - 1) // use)
+
+
+@inline
+def is_quota_event(k: State, node: int) -> bool:
+    """Return whether a node's event is that of its quota or of its turn, and no burst has ended."""
+    p = rows.node(k, node)
+    s = rows.s(k, 0)
+    if p.quota + s.machine_capacity == 0:
+        return False
+    return p.active == 0 or rows.burst(k, node * s.burst_width).v_finish > p.v
 
 
 @inline

@@ -7,8 +7,7 @@ full queue of another worker, for Netty's watermarks, and for a receiver that do
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.heap import timer_source
-from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.events.schedule import schedule, timer_source
 from storm_lab.emulator.kernel.batches import flush, gather, takes_more
 from storm_lab.emulator.kernel.network import held_bytes, transmit
 from storm_lab.emulator.kernel.queues import (

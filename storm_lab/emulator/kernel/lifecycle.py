@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storm_lab.emulator.events.heap import period_source, timer_source
-from storm_lab.emulator.events.schedule import schedule, unschedule
+from storm_lab.emulator.events.schedule import period_source, schedule, timer_source, unschedule
 from storm_lab.emulator.kernel.batches import drop_batches
-from storm_lab.emulator.kernel.bursts import reschedule
+from storm_lab.emulator.kernel.bursts import COMPILERS, release_log, reschedule
 from storm_lab.emulator.kernel.cpu import advance, burst_place, spend_evenly
-from storm_lab.emulator.kernel.log_lock import release_log
-from storm_lab.emulator.kernel.polling import become_idle, set_polling
+from storm_lab.emulator.kernel.polling import become_idle, begin_wait, end_wait, set_polling
 from storm_lab.emulator.kernel.queues import (
     enqueue,
     free_message,
@@ -25,12 +23,10 @@ from storm_lab.emulator.kernel.queues import (
 from storm_lab.emulator.kernel.routing import resolve
 from storm_lab.emulator.kernel.run_queue import leave_run_queue, lose_core
 from storm_lab.emulator.kernel.source_queue import remove_idle_spout, schedule_line_turn
-from storm_lab.emulator.kernel.waits import begin_wait, end_wait
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, jit
 from storm_lab.emulator.state.layout import Kernel, State
 
-COMPILERS = 2
 THREADS_PER_WORKER = 4 + COMPILERS
 THREADS_PER_EXECUTOR = 2
 _UNBOUNDED = (1 << 31) - 1

@@ -8,12 +8,10 @@ when it does so changes no result.
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import move_horizon, schedule, unschedule
-from storm_lab.emulator.kernel.bursts import reschedule, run_backlog
-from storm_lab.emulator.kernel.cpu import advance
-from storm_lab.emulator.kernel.log_lock import release_log
+from storm_lab.emulator.kernel.bursts import release_log, reschedule, run_backlog
+from storm_lab.emulator.kernel.cpu import advance, is_quota_event
 from storm_lab.emulator.kernel.network import cross_racks, put_on_channel
 from storm_lab.emulator.kernel.period import period_fires
-from storm_lab.emulator.kernel.quota import is_quota_event
 from storm_lab.emulator.kernel.run_queue import (
     available_cores,
     get_core,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import fit_horizon, schedule, unschedule
 from storm_lab.emulator.kernel.batches import flush_tick
-from storm_lab.emulator.kernel.bursts import compile_next
-from storm_lab.emulator.kernel.call_cost import warm_up
+from storm_lab.emulator.kernel.bursts import warm_up
 from storm_lab.emulator.kernel.cpu import spend_evenly
-from storm_lab.emulator.kernel.lifecycle import COMPILERS
 from storm_lab.emulator.kernel.queues import enqueue, has_room
 from storm_lab.emulator.kernel.routing import make_message
 from storm_lab.emulator.state import kinds, rows
@@ -86,7 +84,7 @@ def period_fires(k: State, thread: int, source: int) -> None:
         _housekeep(k, thread, source)
         w = rows.worker(k, t.worker)
         if w.warm_excess > 0:
-            _warm_up(k, t.worker)
+            warm_up(k, t.worker)
         return
     if t.kind == kinds.SEND or t.kind == kinds.RECEIVE:
         _flush(k, thread, source)
@@ -116,16 +114,6 @@ def _flush(k: State, thread: int, source: int) -> None:
     schedule(k, source, rows.s(k, 0).now + rows.topology(k, e.topology).flush)
     if has_room(k, e.main_thread):
         _tick(k, e.main_thread, kinds.FLUSH, e.first_task, -1)
-
-
-@jit
-def _warm_up(k: State, worker: int) -> None:
-    """Compile what a worker's calls have made hot, and update the extra cost of its cold code."""
-    warm_up(k, worker)
-    first = rows.worker(k, worker).compiler_thread
-    for compiler in range(first, first + COMPILERS):
-        if rows.thread(k, compiler).state == kinds.IDLE:
-            compile_next(k, compiler)
 
 
 @jit

@@ -1,30 +1,81 @@
-"""Threads that poll: idle ones of Storm 2.x, and idle spouts. Nothing wakes them, and polling takes CPU.
+"""Idle threads: how their waits for queues end, and those that poll, which nothing wakes.
 
-An idle spout of any version sleeps for 1 ms between the empty turns of its loop.
+Up to 0.10 a consumer's wait for its queue times out every 10 ms and starts again: that of send and transfer
+threads, bolts' main threads, and both threads of a worker's system executor. A time-out is no event. When a
+worker's housekeeping period ends, it charges the threads that wait then as if they had waited throughout;
+when a wait ends, the difference is charged or refunded. A thread that a flood keeps busy has no time-outs.
 
-A bolt or acker of 2.x that finds its queue empty (``WaitStrategyProgressive``) parks for a nanosecond, which
-takes some 55 us, up to 1,000 times, and then sleeps for 1 ms at a time, unless settings say otherwise. A
-transfer thread and an idle spout sleep for 1 ms. So what arrives waits for the next poll, and a thread that
-gets a tuple every 60 ms never leaves the fine polling interval: a worker of 2.x takes most CPU at light load.
+An idle spout of any version sleeps for 1 ms between the empty turns of its loop. A bolt or acker of 2.x that
+finds its queue empty (``WaitStrategyProgressive``) parks for a nanosecond, which takes some 55 us, up to
+1,000 times, and then sleeps for 1 ms at a time, unless settings say otherwise. A transfer thread of 2.x
+sleeps for 1 ms. So what arrives waits for the next poll, and a thread that gets a tuple every 60 ms never
+leaves the fine polling interval: a worker of 2.x takes most CPU at light load. Up to 0.10 a thread that waits
+for room in a queue polls, too.
 
 No poll is an event. The poll that finds something is computed when there is something. Those before are
 counted then, or when counters are read, and what they take of the node's cores is a rate. Where threads want
 more CPU than there is, all polls come later by the same factor. A poll costs less on a core that other polls
 keep awake; nodes that share a machine without quotas poll on the same cores.
-
-Up to 0.10 a thread that waits for room in a queue polls, too.
 """
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.heap import timer_source
-from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.events.schedule import schedule, timer_source
 from storm_lab.emulator.kernel.bursts import long_sleep_work, reschedule
 from storm_lab.emulator.kernel.cpu import advance, poll_speed
-from storm_lab.emulator.kernel.waits import begin_wait
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.layout import State
+
+
+@inline
+def _is_consumer(k: State, thread: int) -> bool:
+    t = rows.thread(k, thread)
+    return t.kind in (kinds.SEND, kinds.TRANSFER) or (t.kind == kinds.MAIN and t.role != kinds.SPOUT)
+
+
+@inline
+def begin_wait(k: State, thread: int) -> None:
+    """Note that a thread becomes idle."""
+    t = rows.thread(k, thread)
+    w = rows.worker(k, t.worker)
+    t.idle_from = rows.s(k, 0).now
+    t.waits_charged_to = w.housekept_at
+    if rows.cost(k, 0).wait_timeout > 0 and _is_consumer(k, thread):
+        w.waiting += 1
+
+
+@inline
+def end_wait(k: State, thread: int) -> None:
+    """Note that an idle thread is woken, or dies."""
+    if rows.cost(k, 0).wait_timeout > 0 and _is_consumer(k, thread):
+        rows.worker(k, rows.thread(k, thread).worker).waiting -= 1
+        _charge_wait(k, thread)
+
+
+@jit
+def _charge_wait(k: State, thread: int) -> None:
+    """Charge housekeeping for the time-outs that a wait really had, less what was charged in advance."""
+    t = rows.thread(k, thread)
+    w = rows.worker(k, t.worker)
+    c = rows.cost(k, 0)
+    waited = rows.s(k, 0).now - t.idle_from
+    uncharged = 0
+    if waited >= c.wait_timeout:
+        uncharged = waited // c.wait_timeout * c.wait_work
+    if w.housekept_at > t.waits_charged_to:
+        uncharged -= (w.housekept_at - t.waits_charged_to) * c.waits_work // c.housekeeping_period
+    if uncharged != 0:
+        w.wait_balance += (uncharged * rows.node(k, t.node).system_factor) >> 16
+
+
+@inline
+def interrupt_wait(k: State, thread: int) -> None:
+    """Start an idle thread's wait again, as the thread is woken for nothing (up to 0.10)."""
+    t = rows.thread(k, thread)
+    _charge_wait(k, thread)
+    t.idle_from = rows.s(k, 0).now
+    t.waits_charged_to = rows.worker(k, t.worker).housekept_at
 
 
 @jit

@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from storm_lab.emulator.events.heap import timer_source
 from storm_lab.emulator.events.prefetch import fetch_emissions, fetch_queued
-from storm_lab.emulator.events.schedule import schedule, scheduled_at
-from storm_lab.emulator.kernel.polling import poll_for_room, schedule_poll, set_polling
+from storm_lab.emulator.events.schedule import schedule, scheduled_at, timer_source
+from storm_lab.emulator.kernel.polling import end_wait, poll_for_room, schedule_poll, set_polling
 from storm_lab.emulator.kernel.run_queue import wake_up
-from storm_lab.emulator.kernel.waits import end_wait
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State

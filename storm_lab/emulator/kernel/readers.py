@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from storm_lab.emulator.events.heap import timer_source
-from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.events.schedule import schedule, timer_source
 from storm_lab.emulator.kernel.acking import age_of, close_root
 from storm_lab.emulator.kernel.queues import release_all, spout_poll_time
 from storm_lab.emulator.kernel.source_queue import remove_idle_spout, return_line, schedule_line_turn

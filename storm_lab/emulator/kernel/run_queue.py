@@ -21,8 +21,7 @@ The run queue is a list of threads from the node's ``run_queue_head`` on. The bu
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
-from storm_lab.emulator.kernel.cpu import add_burst, advance, remove_burst, running_speed
-from storm_lab.emulator.kernel.quota import contending
+from storm_lab.emulator.kernel.cpu import add_burst, advance, contending, remove_burst, running_speed
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State

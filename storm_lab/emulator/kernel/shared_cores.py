@@ -10,8 +10,7 @@ longer; what other nodes send it meanwhile gathers.
 from __future__ import annotations
 
 from storm_lab.emulator.kernel.bursts import reschedule
-from storm_lab.emulator.kernel.cpu import advance, update_free
-from storm_lab.emulator.kernel.quota import contending, periodic_work, runnable
+from storm_lab.emulator.kernel.cpu import advance, contending, periodic_work, runnable, update_free
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State

@@ -7,8 +7,7 @@ looked up, and only that turn is played; the others' turns would find nothing.
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.heap import source_event, timer_source
-from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
+from storm_lab.emulator.events.schedule import schedule, scheduled_at, source_event, timer_source, unschedule
 from storm_lab.emulator.kernel.queues import free_message, new_message, turn_period
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit

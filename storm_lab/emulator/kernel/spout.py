@@ -9,8 +9,7 @@ steps of that sleep (T-Storm section III). An idle spout's empty turns are not p
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.heap import timer_source
-from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.events.schedule import schedule, timer_source
 from storm_lab.emulator.kernel.acking import (
     ack_untracked,
     close_root,
@@ -20,8 +19,7 @@ from storm_lab.emulator.kernel.acking import (
     open_root,
     send_to_acker,
 )
-from storm_lab.emulator.kernel.bursts import start_burst
-from storm_lab.emulator.kernel.call_cost import count_call, draw_call_cost
+from storm_lab.emulator.kernel.bursts import count_call, draw_call_cost, start_burst
 from storm_lab.emulator.kernel.forwarding import flush_output
 from storm_lab.emulator.kernel.polling import set_polling, stop_polling
 from storm_lab.emulator.kernel.queues import (

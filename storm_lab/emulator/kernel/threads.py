@@ -16,22 +16,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from storm_lab.emulator.events.heap import timer_source
-from storm_lab.emulator.events.schedule import schedule
+from storm_lab.emulator.events.schedule import schedule, timer_source
 from storm_lab.emulator.kernel.acking import send_to_acker
 from storm_lab.emulator.kernel.bolt import ask_server, bolt_execute, bolt_results, bolt_start
 from storm_lab.emulator.kernel.bursts import (
     compile_next,
+    log_written,
     long_sleep_work,
+    release_log,
     run_backlog,
     start_burst,
     time_asleep,
+    write_log,
 )
+from storm_lab.emulator.kernel.cpu import contending
 from storm_lab.emulator.kernel.forwarding import flush_output, handle_unreached, serialise_own
-from storm_lab.emulator.kernel.log_lock import log_written, release_log, write_log
-from storm_lab.emulator.kernel.polling import become_idle, end_fine_polling, stop_polling
+from storm_lab.emulator.kernel.polling import become_idle, end_fine_polling, interrupt_wait, stop_polling
 from storm_lab.emulator.kernel.queues import add_output, end_batch, enqueue, lose, spout_poll_time, take
-from storm_lab.emulator.kernel.quota import contending
 from storm_lab.emulator.kernel.routing import resolve
 from storm_lab.emulator.kernel.run_queue import has_to_wait, time_slice_wait
 from storm_lab.emulator.kernel.spout import (
@@ -42,7 +43,6 @@ from storm_lab.emulator.kernel.spout import (
     spout_fetch,
     spout_turn,
 )
-from storm_lab.emulator.kernel.waits import interrupt_wait
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.kernel.call_cost import QUANTILES
+from storm_lab.emulator.kernel.bursts import QUANTILES
 from storm_lab.emulator.state.layout import records
 from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US
 from storm_lab.model import StormVersion
