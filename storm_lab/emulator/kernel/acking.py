@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from storm_lab.emulator.kernel.queues import next_random, release_root
-from storm_lab.emulator.kernel.routing import emit_control
-from storm_lab.emulator.kernel.source_queue import return_line
+from storm_lab.emulator.kernel import queues, routing, source_queue
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -40,7 +38,7 @@ def open_root(k: State, executor: int, task: int, number: int) -> int:
     s.free_root = r.next
     s.free_roots -= 1
     e = rows.executor(k, executor)
-    r.id = next_random(k, task)
+    r.id = queues.next_random(k, task)
     r.ledger = np.uint64(0)
     r.references = 0
     r.outcome = 0
@@ -126,12 +124,12 @@ def close_root(k: State, root: int, outcome: int) -> None:
         rows.task(k, r.task).failed += 1
     source = rows.source(k, e.source)
     if outcome != kinds.ACKED and source.replay != 0:
-        return_line(k, e.source, r.line, r.attempt + 1, s.now)
+        source_queue.return_line(k, e.source, r.line, r.attempt + 1, s.now)
     elif source.kind == kinds.S_CLOSED:
-        return_line(k, e.source, -1, 0, s.now + source.answer)
+        source_queue.return_line(k, e.source, -1, 0, s.now + source.answer)
     r.executor = -1
     if r.references == 0:
-        release_root(k, root)
+        queues.release_root(k, root)
 
 
 @jit
@@ -154,7 +152,7 @@ def ack_untracked(k: State, executor: int, task: int, number: int) -> None:
     rows.task(k, task).acked += 1
     source = rows.source(k, e.source)
     if source.kind == kinds.S_CLOSED:
-        return_line(k, e.source, -1, 0, s.now + source.answer)
+        source_queue.return_line(k, e.source, -1, 0, s.now + source.answer)
 
 
 @inline
@@ -217,14 +215,14 @@ def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
     if r.init_time < 0:
         return
     if r.failed != 0:
-        emit_control(k, thread, kinds.FAILED, message.task, r.task, root, np.uint64(0))
+        routing.emit_control(k, thread, kinds.FAILED, message.task, r.task, root, np.uint64(0))
         r.acker = -1
     elif r.ledger == np.uint64(0) or kind == kinds.ANSWER:
         r.delta = s.now - r.init_time
-        emit_control(k, thread, kinds.COMPLETE, message.task, r.task, root, np.uint64(0))
+        routing.emit_control(k, thread, kinds.COMPLETE, message.task, r.task, root, np.uint64(0))
         r.acker = -1
     elif kind == kinds.RESET:
-        emit_control(k, thread, kinds.EXTENDED, message.task, r.task, root, np.uint64(0))
+        routing.emit_control(k, thread, kinds.EXTENDED, message.task, r.task, root, np.uint64(0))
 
 
 @inline
@@ -241,4 +239,4 @@ def send_to_acker(
     """Produce an init, ack, fail or reset message to the acker that keeps this root."""
     topology = rows.topology(k, topology_index)
     target = acker_of(k, rows.root(k, root).id, topology.acker_component, topology.ackers)
-    emit_control(k, thread, kind, task, target, root, edge)
+    routing.emit_control(k, thread, kind, task, target, root, edge)

@@ -20,7 +20,7 @@ A batch has the number of its first message, and is the row of that number. Each
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import period_source, schedule
-from storm_lab.emulator.kernel.queues import enqueue, has_room, lose, release_all, wait_for_room
+from storm_lab.emulator.kernel import queues
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -71,12 +71,12 @@ def _publish(k: State, thread: int, b: int) -> int:
     gone = rows.thread(k, receiver).state == kinds.DEAD
     m = b
     published = 0
-    while published < length and (gone or unbounded or has_room(k, receiver)):
+    while published < length and (gone or unbounded or queues.has_room(k, receiver)):
         following = rows.message(k, m).next
         if gone:
-            lose(k, m)
+            queues.lose(k, m)
         else:
-            enqueue(k, receiver, m)
+            queues.enqueue(k, receiver, m)
         m = following
         published += 1
     if published == length:
@@ -95,7 +95,7 @@ def takes_more(k: State, thread: int, receiver: int) -> bool:
         return True
     size = _size(k, thread, receiver)
     if size == 1:
-        return has_room(k, receiver)
+        return queues.has_room(k, receiver)
     b = _find(k, thread, receiver)
     return b < 0 or rows.batch(k, b).length < size or _publish(k, thread, b) > 0
 
@@ -105,7 +105,7 @@ def gather(k: State, thread: int, receiver: int, m: int) -> None:
     """Put a tuple into the thread's batch for a queue."""
     size = _size(k, thread, receiver)
     if size == 1:
-        enqueue(k, receiver, m)
+        queues.enqueue(k, receiver, m)
         return
     rows.message(k, m).next = -1
     b = _find(k, thread, receiver)
@@ -155,7 +155,7 @@ def flush(k: State, thread: int) -> bool:
         after = rows.batch(k, b).next
         receiver = rows.batch(k, b).receiver
         if _publish(k, thread, b) == 0:
-            wait_for_room(k, thread, receiver)
+            queues.wait_for_room(k, thread, receiver)
             return False
         b = after
     t.flushing = 0
@@ -170,7 +170,7 @@ def drop_batches(k: State, thread: int) -> int:
     dropped = 0
     while b >= 0:
         after = rows.batch(k, b).next
-        dropped += release_all(k, b)
+        dropped += queues.release_all(k, b)
         b = after
     t.batches = -1
     return dropped

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from storm_lab.emulator.kernel.acking import acker_execute, answers_first, send_to_acker
-from storm_lab.emulator.kernel.bursts import count_call, draw_call_cost, start_burst
-from storm_lab.emulator.kernel.queues import free_message, take, take_from_batch
-from storm_lab.emulator.kernel.routing import count_copies, emit_all
+from storm_lab.emulator.kernel import acking, bursts, queues, routing
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import jit
 from storm_lab.emulator.state.layout import State
@@ -17,19 +14,19 @@ from storm_lab.emulator.state.layout import State
 def bolt_start(k: State, thread: int) -> None:
     """Take the next tuple and run execute on it."""
     t = rows.thread(k, thread)
-    m = take(k, thread) if rows.s(k, 0).version_2 != 0 else take_from_batch(k, thread)
+    m = queues.take(k, thread) if rows.s(k, 0).version_2 != 0 else queues.take_from_batch(k, thread)
     t.current = m
     t.since = rows.s(k, 0).now
     message = rows.message(k, m)
     c = rows.cost(k, 0)
     if message.kind == kinds.FLUSH:
-        start_burst(k, thread, c.dispatch, 0)
+        bursts.start_burst(k, thread, c.dispatch, 0)
         return
     version_1 = rows.s(k, 0).version_1 != 0
     if version_1 and message.record >= 0 and message.root >= 0 and rows.record(k, message.record).resets != 0:
         # execute first calls collector.resetTimeout (from 1.0 on) and goes on when that message is sent.
         t.resetting = 1
-        start_burst(k, thread, c.dispatch + c.emit, 0)
+        bursts.start_burst(k, thread, c.dispatch + c.emit, 0)
         return
     bolt_execute(k, thread, c.dispatch)
 
@@ -40,20 +37,20 @@ def bolt_execute(k: State, thread: int, work: int) -> None:
     t = rows.thread(k, thread)
     message = rows.message(k, t.current)
     c = rows.cost(k, 0)
-    count_call(k, t.worker)
+    bursts.count_call(k, t.worker)
     user = 0
     if message.locality != kinds.IN_PROCESS and rows.s(k, 0).version_1 == 0:
         work += c.deserialise + message.bytes * c.deserialise_kb // 1024
     if t.role == kinds.ACKER_BOLT:
         work += c.acker
     elif message.record >= 0:
-        user = draw_call_cost(k, message.task, rows.record(k, message.record).cpu_ns)
-        work += c.emit * count_copies(k, rows.executor(k, t.executor).topology, message.record)
+        user = bursts.draw_call_cost(k, message.task, rows.record(k, message.record).cpu_ns)
+        work += c.emit * routing.count_copies(k, rows.executor(k, t.executor).topology, message.record)
         if message.root >= 0:
             work += c.emit
         if rows.topology(k, rows.executor(k, t.executor).topology).debug != 0 and message.kind != kinds.TICK:
             t.log_work = c.log_receive + max(0, rows.record(k, message.record).emissions) * c.log_emit
-    start_burst(k, thread, work, user)
+    bursts.start_burst(k, thread, work, user)
 
 
 @jit
@@ -83,24 +80,24 @@ def bolt_results(k: State, thread: int) -> None:
     message = rows.message(k, m)
     if message.kind == kinds.FLUSH:
         t.flushing = 1
-        free_message(k, m)
+        queues.free_message(k, m)
         return
     e = rows.executor(k, t.executor)
     task = rows.task(k, message.task)
     if t.role == kinds.ACKER_BOLT:
         if message.root >= 0:
-            acker_execute(k, thread, t.executor, m)
+            acking.acker_execute(k, thread, t.executor, m)
     elif message.record >= 0:
         root = message.root
         number = message.number
-        xor = emit_all(k, thread, t.executor, message.task, message.record, root, number)
+        xor = routing.emit_all(k, thread, t.executor, message.task, message.record, root, number)
         if root >= 0 and message.kind == kinds.DATA:
             if rows.record(k, message.record).emissions < 0:
-                send_to_acker(k, thread, kinds.FAIL, message.task, e.topology, root, message.edge)
+                acking.send_to_acker(k, thread, kinds.FAIL, message.task, e.topology, root, message.edge)
                 task.failed += 1
             else:
-                kind = kinds.ANSWER if xor == np.uint64(0) and answers_first(k, root) else kinds.ACK
-                send_to_acker(k, thread, kind, message.task, e.topology, root, message.edge ^ xor)
+                kind = kinds.ANSWER if xor == np.uint64(0) and acking.answers_first(k, root) else kinds.ACK
+                acking.send_to_acker(k, thread, kind, message.task, e.topology, root, message.edge ^ xor)
                 task.acked += 1
     if message.kind != kinds.TICK:
         task.executed += 1
@@ -116,4 +113,4 @@ def bolt_results(k: State, thread: int) -> None:
         row.enqueued = message.time
         row.started = t.since
         row.ended = s.now
-    free_message(k, m)
+    queues.free_message(k, m)

@@ -21,15 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
-from storm_lab.emulator.kernel.cpu import (
-    advance,
-    contending,
-    fair_share,
-    has_spare_cores,
-    quota_event_time,
-    running_speed,
-)
-from storm_lab.emulator.kernel.run_queue import schedule_dispatch, takes_turns, want_core
+from storm_lab.emulator.kernel import cpu, run_queue
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -100,7 +92,7 @@ def time_asleep(k: State, thread: int) -> int:
     t = rows.thread(k, thread)
     p = rows.node(k, t.node)
     now = rows.s(k, 0).now
-    return 0 if contending(k, t.node) >= p.cores else min(now - t.idle_from, now - p.core_free_since)
+    return 0 if cpu.contending(k, t.node) >= p.cores else min(now - t.idle_from, now - p.core_free_since)
 
 
 @inline
@@ -127,7 +119,7 @@ def start_burst(k: State, thread: int, work: int, user: int) -> None:
     """
     t = rows.thread(k, thread)
     node = t.node
-    advance(k, node)
+    cpu.advance(k, node)
     p = rows.node(k, node)
     w = rows.worker(k, t.worker)
     work = (work * p.storm_factor) >> 16
@@ -142,15 +134,15 @@ def start_burst(k: State, thread: int, work: int, user: int) -> None:
         work += (wait_work * p.system_factor) >> 16
     if w.heap_excess > 0:
         work += (work * w.heap_excess) >> 16
-    if contending(k, node) >= p.threads:
+    if cpu.contending(k, node) >= p.threads:
         # Context switch and cache refill; grows with the threads that want CPU, up to four per hardware
         # thread.
-        work += rows.cost(k, 0).switch * min(contending(k, node) // p.threads, 4)
+        work += rows.cost(k, 0).switch * min(cpu.contending(k, node) // p.threads, 4)
     work = (work * p.slowdown * p.fault_slowdown) >> 20
     t.state = kinds.RUNNING
     t.work = work
     t.left = work << kinds.SHARE_BITS
-    want_core(k, thread)
+    run_queue.want_core(k, thread)
 
 
 @jit
@@ -184,10 +176,10 @@ def _burst_ends(k: State, node: int) -> int:
     missing = rows.burst(k, node * rows.s(k, 0).burst_width).v_finish - p.v
     if missing <= 0:
         return p.v_at
-    if has_spare_cores(k, node):
+    if cpu.has_spare_cores(k, node):
         # At full speed a shift replaces the division.
         return p.v_at + ((missing + (1 << kinds.SHARE_BITS) - 1) >> kinds.SHARE_BITS)
-    speed = fair_share(k, node) if p.run_queue_length == 0 else running_speed(k, node)
+    speed = cpu.fair_share(k, node) if p.run_queue_length == 0 else cpu.running_speed(k, node)
     return kinds.NEVER if speed == 0 else p.v_at + (missing + speed - 1) // speed
 
 
@@ -195,7 +187,7 @@ def _burst_ends(k: State, node: int) -> int:
 def reschedule(k: State, node: int) -> None:
     """Schedule when the node's next burst ends, and when a thread next gets one of its cores."""
     p = rows.node(k, node)
-    schedule_dispatch(k, node)
+    run_queue.schedule_dispatch(k, node)
     if (
         p.active == 0
         and (p.quota == 0 or p.poll_load + p.starting + p.run_queue_length == 0)
@@ -203,8 +195,8 @@ def reschedule(k: State, node: int) -> None:
     ):
         unschedule(k, node)
         return
-    advance(k, node)
-    time = quota_event_time(k, node) if p.quota > 0 else kinds.NEVER
+    cpu.advance(k, node)
+    time = cpu.quota_event_time(k, node) if p.quota > 0 else kinds.NEVER
     if p.active > 0 and p.throttled == 0:
         time = min(time, _burst_ends(k, node))
     time = min(time, p.turn_ends)
@@ -254,7 +246,7 @@ def log_written(k: State, thread: int) -> None:
     t = rows.thread(k, thread)
     w = rows.worker(k, t.worker)
     w.log_turn += t.work
-    if rows.node(k, t.node).threads == 1 and (takes_turns(k) or w.log_turn < rows.cost(k, 0).slice):
+    if rows.node(k, t.node).threads == 1 and (run_queue.takes_turns(k) or w.log_turn < rows.cost(k, 0).slice):
         t.log_work = 0
         t.log = kinds.LOG_TURN
     else:

@@ -8,18 +8,7 @@ full queue of another worker, for Netty's watermarks, and for a receiver that do
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule, timer_source
-from storm_lab.emulator.kernel.batches import flush, gather, takes_more
-from storm_lab.emulator.kernel.network import held_bytes, transmit
-from storm_lab.emulator.kernel.queues import (
-    enqueue,
-    enqueue_batch,
-    has_room,
-    lose,
-    park,
-    shares_place,
-    wait_for_room,
-)
-from storm_lab.emulator.kernel.routing import resolve
+from storm_lab.emulator.kernel import batches, network, queues, routing
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -35,10 +24,10 @@ def handle_unreached(k: State, worker: int, m: int) -> None:
     policy = rows.s(k, 0).unreached
     if policy == kinds.UNREACHED_DROPS or (policy == kinds.UNREACHED_BLOCKS and w.connecting == 0):
         w.dropped += 1
-        lose(k, m)
+        queues.lose(k, m)
         return
     rows.message(k, m).time = rows.s(k, 0).now
-    park(k, worker, m)
+    queues.park(k, worker, m)
     if policy == kinds.UNREACHED_BLOCKS:
         w.held_until = kinds.HELD
 
@@ -76,11 +65,11 @@ def _full_queue(k: State, thread: int, m: int, receiver: int) -> int:
         message = rows.message(k, m)
         if t.kind == kinds.MAIN and message.target >= 0 and message.locality != kinds.IN_PROCESS:
             target = rows.executor(k, message.target).main_thread
-            if not has_room(k, target):
+            if not queues.has_room(k, target):
                 return target
     if t.gathers != 0:
-        return -1 if takes_more(k, thread, receiver) else receiver
-    return -1 if has_room(k, receiver) or shares_place(k, thread, receiver) else receiver
+        return -1 if batches.takes_more(k, thread, receiver) else receiver
+    return -1 if queues.has_room(k, receiver) or queues.shares_place(k, thread, receiver) else receiver
 
 
 @jit
@@ -103,7 +92,7 @@ def _may_not_send(k: State, thread: int, m: int) -> bool:
         if c.high_watermark == 0 or rows.message(k, m).locality == kinds.IN_NODE:
             return False
         p = rows.node(k, t.node)
-        if held_bytes(k, t.node, m) > c.high_watermark:
+        if network.held_bytes(k, t.node, m) > c.high_watermark:
             # The link is cut: check again at the interval of the tries to connect.
             until = now + rows.s(k, 0).first_reconnect
         elif p.nic_out_free - now > c.high_watermark * p.nic_ps_per_byte // 1000:
@@ -129,7 +118,7 @@ def _reader_is_slow(k: State, thread: int, m: int) -> bool:
     reader = rows.worker(k, rows.executor(k, rows.message(k, m).target).worker)
     if reader.alive == 0 or reader.unread <= rows.s(k, 0).unread_high:
         return False
-    wait_for_room(k, thread, reader.receive_thread)
+    queues.wait_for_room(k, thread, reader.receive_thread)
     return True
 
 
@@ -144,12 +133,12 @@ def _gather(k: State, thread: int, receiver: int, m: int) -> None:
     overflows = (
         rows.thread(k, thread).kind == kinds.RECEIVE
         and rows.s(k, 0).version_2 != 0
-        and (r.places > r.capacity or not takes_more(k, thread, receiver))
+        and (r.places > r.capacity or not batches.takes_more(k, thread, receiver))
     )
     if overflows:
-        enqueue(k, receiver, m)
+        queues.enqueue(k, receiver, m)
     else:
-        gather(k, thread, receiver, m)
+        batches.gather(k, thread, receiver, m)
 
 
 @jit
@@ -159,7 +148,7 @@ def flush_output(k: State, thread: int) -> bool:
     Returns False when a full queue stopped it; the thread then waits for room.
     """
     t = rows.thread(k, thread)
-    if t.flushing != 0 and not flush(k, thread):
+    if t.flushing != 0 and not batches.flush(k, thread):
         return False
     while t.out_head >= 0:
         m = t.out_head
@@ -167,7 +156,7 @@ def flush_output(k: State, thread: int) -> bool:
         if receiver >= 0:
             full = _full_queue(k, thread, m, receiver)
             if full >= 0:
-                wait_for_room(k, thread, full)
+                queues.wait_for_room(k, thread, full)
                 return False
         elif receiver == -2 and (_reader_is_slow(k, thread, m) or _may_not_send(k, thread, m)):
             return False
@@ -175,13 +164,13 @@ def flush_output(k: State, thread: int) -> bool:
         if receiver >= 0 and t.gathers != 0:
             _gather(k, thread, receiver, m)
         elif receiver >= 0:
-            enqueue_batch(k, thread, receiver, m)
+            queues.enqueue_batch(k, thread, receiver, m)
         elif receiver == -1 and rows.message(k, m).target < 0:
             handle_unreached(k, t.worker, m)
         elif receiver == -1:
-            lose(k, m)
+            queues.lose(k, m)
         else:
-            transmit(k, t.node, m)
+            network.transmit(k, t.node, m)
     t.out_tail = -1
     return True
 
@@ -198,7 +187,11 @@ def serialise_own(k: State, thread: int) -> int:
     m = t.out_head
     while m >= 0:
         message = rows.message(k, m)
-        if message.target < 0 and resolve(k, t.worker, m) >= 0 and message.locality != kinds.IN_PROCESS:
+        if (
+            message.target < 0
+            and routing.resolve(k, t.worker, m) >= 0
+            and message.locality != kinds.IN_PROCESS
+        ):
             work += c.serialise + message.bytes * c.serialise_kb // 1024
         m = message.next
     return work

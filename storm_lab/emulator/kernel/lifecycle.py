@@ -7,27 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from storm_lab.emulator.events.schedule import period_source, schedule, timer_source, unschedule
-from storm_lab.emulator.kernel.batches import drop_batches
-from storm_lab.emulator.kernel.bursts import COMPILERS, release_log, reschedule
-from storm_lab.emulator.kernel.cpu import advance, burst_place, spend_evenly
-from storm_lab.emulator.kernel.polling import become_idle, begin_wait, end_wait, set_polling
-from storm_lab.emulator.kernel.queues import (
-    enqueue,
-    free_message,
-    lose,
-    lower_flag,
-    park,
-    release_all,
-    release_waiter,
-)
-from storm_lab.emulator.kernel.routing import resolve
-from storm_lab.emulator.kernel.run_queue import leave_run_queue, lose_core
-from storm_lab.emulator.kernel.source_queue import remove_idle_spout, schedule_line_turn
+from storm_lab.emulator.kernel import batches, bursts, cpu, polling, queues, routing, run_queue, source_queue
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, jit
 from storm_lab.emulator.state.layout import Kernel, State
 
-THREADS_PER_WORKER = 4 + COMPILERS
+THREADS_PER_WORKER = 4 + bursts.COMPILERS
 THREADS_PER_EXECUTOR = 2
 _UNBOUNDED = (1 << 31) - 1
 
@@ -42,7 +27,7 @@ def _open_thread(
     t.head = t.tail = t.out_head = t.out_tail = t.current = -1
     t.waiters = t.last_waiter = t.next_waiter = t.next_wake = t.next_log = t.batches = -1
     t.role = role
-    begin_wait(k, index)
+    polling.begin_wait(k, index)
 
 
 @entry
@@ -65,7 +50,7 @@ def open_worker(k: State, worker: int, node: int, topology: int, first_thread: i
     _open_thread(k, first_thread + 1, kinds.TRANSFER, node, worker, -1, transfer, kinds.NONE)
     _open_thread(k, first_thread + 2, kinds.HOUSEKEEPING, node, worker, -1, 0, kinds.NONE)
     _open_thread(k, first_thread + 3, kinds.NETWORK, node, worker, -1, _UNBOUNDED, kinds.NONE)
-    for compiler in range(COMPILERS):
+    for compiler in range(bursts.COMPILERS):
         _open_thread(k, w.compiler_thread + compiler, kinds.COMPILER, node, worker, -1, 0, kinds.NONE)
     t = rows.topology(k, topology)
     rows.thread(k, first_thread).gathers = int(t.overflows != 0 or t.producer_batch > 1)
@@ -102,7 +87,7 @@ def open_executor(
         rows.thread(k, first_thread).state = kinds.POLLING
         schedule(k, period_source(k, first_thread), now + rows.topology(k, w.topology).timeout)
     elif rows.cost(k, 0).look > 0:
-        become_idle(k, first_thread)
+        polling.become_idle(k, first_thread)
     if not c.is_spout and c.tick_period > 0 and c.tick_record >= 0:
         schedule(k, period_source(k, first_thread), now + c.tick_period)
     topology = rows.topology(k, w.topology)
@@ -121,29 +106,29 @@ def _stop_thread(k: State, thread: int) -> int:
     """
     t = rows.thread(k, thread)
     if t.state == kinds.RUNNING or t.in_run_queue != 0:
-        advance(k, t.node)
+        cpu.advance(k, t.node)
         if t.in_run_queue != 0:
-            leave_run_queue(k, thread)
+            run_queue.leave_run_queue(k, thread)
         else:
-            lose_core(k, t.node, burst_place(k, t.node, thread))
-        reschedule(k, t.node)
+            run_queue.lose_core(k, t.node, cpu.burst_place(k, t.node, thread))
+        bursts.reschedule(k, t.node)
     if t.poll_every > 0:
-        set_polling(k, thread, 0)
-        reschedule(k, t.node)
+        polling.set_polling(k, thread, 0)
+        bursts.reschedule(k, t.node)
     if t.state == kinds.IDLE:
-        end_wait(k, thread)
+        polling.end_wait(k, thread)
     unschedule(k, timer_source(k, thread))
     unschedule(k, period_source(k, thread))
     t.state = kinds.DEAD
-    queued = release_all(k, t.head)
+    queued = queues.release_all(k, t.head)
     if t.flagged != 0:
-        lower_flag(k, thread)
+        queues.lower_flag(k, thread)
     t.head = t.tail = -1
     t.length = t.batch = t.held = t.places = t.held_places = 0
     if t.kind == kinds.MAIN:
-        release_log(k, thread)
+        bursts.release_log(k, thread)
     while t.waiters >= 0:
-        release_waiter(k, thread)
+        queues.release_waiter(k, thread)
     return queued
 
 
@@ -151,10 +136,10 @@ def _stop_thread(k: State, thread: int) -> int:
 def _drop_output(k: State, thread: int) -> int:
     """Drop what a dead thread had produced or had in hand; returns how many messages that were."""
     t = rows.thread(k, thread)
-    dropped = release_all(k, t.out_head) + drop_batches(k, thread)
+    dropped = queues.release_all(k, t.out_head) + batches.drop_batches(k, thread)
     t.out_head = t.out_tail = -1
     if t.current >= 0:
-        free_message(k, t.current)
+        queues.free_message(k, t.current)
         t.current = -1
         dropped += 1
     return dropped
@@ -170,12 +155,12 @@ def close_executor(k: State, executor: int) -> tuple[int, int, int, int]:
     e.alive = 0
     e.active = 0
     if e.in_idle_table != 0:
-        remove_idle_spout(k, executor)
-        schedule_line_turn(k, e.source)
+        source_queue.remove_idle_spout(k, executor)
+        source_queue.schedule_line_turn(k, e.source)
     queued = _stop_thread(k, e.main_thread)
     sending = _stop_thread(k, e.send_thread)
     if e.turn_head >= 0:
-        release_all(k, e.turn_head)
+        queues.release_all(k, e.turn_head)
         e.turn_head = -1
     executing = _drop_output(k, e.main_thread)
     sending += _drop_output(k, e.send_thread)
@@ -196,10 +181,10 @@ def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
     receiving = _stop_thread(k, w.receive_thread) + _stop_thread(k, w.network_thread)
     transferring = _stop_thread(k, w.transfer_thread)
     _stop_thread(k, w.housekeeping_thread)
-    spend_evenly(k, worker, 0, 1)
-    for compiler in range(COMPILERS):
+    cpu.spend_evenly(k, worker, 0, 1)
+    for compiler in range(bursts.COMPILERS):
         _stop_thread(k, w.compiler_thread + compiler)
-    transferring += release_all(k, w.parked_head)
+    transferring += queues.release_all(k, w.parked_head)
     w.parked_head = w.parked_tail = -1
     receiving += _drop_output(k, w.receive_thread) + _drop_output(k, w.network_thread)
     transferring += _drop_output(k, w.transfer_thread)
@@ -252,17 +237,17 @@ def deliver_parked(k: State, worker: int) -> int:
         message.next = -1
         if keep > 0 and rows.s(k, 0).now - message.time > keep:
             # The sender has given up connecting.
-            lose(k, m)
-        elif resolve(k, worker, m) < 0:
-            park(k, worker, m)
+            queues.lose(k, m)
+        elif routing.resolve(k, worker, m) < 0:
+            queues.park(k, worker, m)
         else:
             target = rows.executor(k, message.target)
             receiver = target.main_thread if message.locality == kinds.IN_PROCESS else w.transfer_thread
             if target.alive == 0:
-                lose(k, m)
+                queues.lose(k, m)
             else:
                 # They wait in the connection, behind the transfer queue, whose size does not limit them.
-                enqueue(k, receiver, m)
+                queues.enqueue(k, receiver, m)
                 delivered += 1
         m = after
     if w.parked_head < 0 and w.held_until == kinds.HELD:

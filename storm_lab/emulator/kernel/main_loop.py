@@ -8,23 +8,17 @@ when it does so changes no result.
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import move_horizon, schedule, unschedule
-from storm_lab.emulator.kernel.bursts import release_log, reschedule, run_backlog
-from storm_lab.emulator.kernel.cpu import advance, is_quota_event
-from storm_lab.emulator.kernel.network import cross_racks, put_on_channel
-from storm_lab.emulator.kernel.period import period_fires
-from storm_lab.emulator.kernel.run_queue import (
-    available_cores,
-    get_core,
-    leave_run_queue,
-    lose_core,
-    pop_woken,
-    preempt,
-    takes_turns,
+from storm_lab.emulator.kernel import (
+    bursts,
+    cpu,
+    network,
+    period,
+    run_queue,
+    shared_cores,
+    source_queue,
+    spout,
+    threads,
 )
-from storm_lab.emulator.kernel.shared_cores import share_machine
-from storm_lab.emulator.kernel.source_queue import begin_line_turn
-from storm_lab.emulator.kernel.spout import MAX_TURN_ACKS, spout_turn
-from storm_lab.emulator.kernel.threads import burst_done, message_arrives, resume, take_next, timer_fires
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.layout import State
@@ -41,9 +35,9 @@ def resume_blocked(k: State) -> None:
         thread = rows.ready(k, s.ready_head).value
         s.ready_head = (s.ready_head + 1) % s.threads
         s.ready_n -= 1
-        resume(k, thread)
+        threads.resume(k, thread)
         # The thread may run on another node than the one of this event.
-        reschedule(k, rows.thread(k, thread).node)
+        bursts.reschedule(k, rows.thread(k, thread).node)
 
 
 @jit
@@ -51,31 +45,31 @@ def _thread_due(k: State, node: int) -> None:
     """Let a woken thread of a node go on, or give a core there to the first of the run queue."""
     s = rows.s(k, 0)
     p = rows.node(k, node)
-    if p.wake_head >= 0 and (not takes_turns(k) or rows.thread(k, p.wake_head).awake <= s.now):
-        thread = pop_woken(k, node)
+    if p.wake_head >= 0 and (not run_queue.takes_turns(k) or rows.thread(k, p.wake_head).awake <= s.now):
+        thread = run_queue.pop_woken(k, node)
         if rows.thread(k, thread).state == kinds.WAKING:
-            take_next(k, thread)
+            threads.take_next(k, thread)
         return
-    advance(k, node)
+    cpu.advance(k, node)
     thread = p.run_queue_head
-    cores = available_cores(k, node)
+    cores = run_queue.available_cores(k, node)
     if thread < 0 or cores == 0:
         return
     if p.active >= cores:
-        preempted = preempt(k, node)
+        preempted = run_queue.preempt(k, node)
         if preempted >= 0 and rows.thread(k, preempted).log == kinds.LOG_TURN:
-            release_log(k, preempted)
+            bursts.release_log(k, preempted)
     p.head_preempts = 0
     if p.active >= cores:
         return
-    leave_run_queue(k, thread)
+    run_queue.leave_run_queue(k, thread)
     t = rows.thread(k, thread)
     t.core_from = p.v >> kinds.SHARE_BITS
     if t.left >= 0:
-        get_core(k, thread)
+        run_queue.get_core(k, thread)
     else:
         s.core_holder = thread
-        take_next(k, thread)
+        threads.take_next(k, thread)
 
 
 @jit
@@ -92,7 +86,7 @@ def _channel_due(k: State, index: int) -> None:
         channel.tail = -1
         unschedule(k, 2 * s.nodes + index)
     if index >= s.first_uplink_channel:
-        cross_racks(k, index - s.first_uplink_channel, m)
+        network.cross_racks(k, index - s.first_uplink_channel, m)
         return
     node = rows.worker(k, rows.executor(k, message.target).worker).node
     if channel.node < 0 and message.locality != kinds.IN_NODE:
@@ -104,9 +98,9 @@ def _channel_due(k: State, index: int) -> None:
         p.nic_in_free = done
         if done > s.now:
             message.time = done
-            put_on_channel(k, s.first_card_channel + node, m)
+            network.put_on_channel(k, s.first_card_channel + node, m)
             return
-    message_arrives(k, m)
+    threads.message_arrives(k, m)
 
 
 @inline
@@ -133,20 +127,23 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
     first_line_event = 2 * s.nodes + s.channels
     timers = s.timers
     events = 0
-    message_margin = 2 * s.bolt_margin + 2 * MAX_TURN_ACKS
+    message_margin = 2 * s.bolt_margin + 2 * spout.MAX_TURN_ACKS
     s.core_holder = -1
     if changed:
         resume_blocked(k)
         for node in range(s.nodes):
-            reschedule(k, node)
+            bursts.reschedule(k, node)
         if s.machine_capacity > 0:
-            share_machine(k)
+            shared_cores.share_machine(k)
     while next_time(k) <= until:
         if s.free_messages < message_margin:
             return kinds.NEED_MESSAGES
         if s.free_roots < 2:
             return kinds.NEED_ROOTS
-        if s.max_root_rows - s.root_rows < 4 * MAX_TURN_ACKS or s.max_execution_rows - s.execution_rows < 4:
+        if (
+            s.max_root_rows - s.root_rows < 4 * spout.MAX_TURN_ACKS
+            or s.max_execution_rows - s.execution_rows < 4
+        ):
             return kinds.NEED_LOG
         if events >= budget:
             return kinds.NEED_BUDGET
@@ -157,11 +154,11 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
         if source < s.nodes:
             node = source
             thread = rows.burst(k, node * s.burst_width).thread
-            advance(k, node)
-            if not is_quota_event(k, node):
-                lose_core(k, node, 0)
+            cpu.advance(k, node)
+            if not cpu.is_quota_event(k, node):
+                run_queue.lose_core(k, node, 0)
                 s.core_holder = thread
-                burst_done(k, thread)
+                threads.burst_done(k, thread)
         elif source < 2 * s.nodes:
             node = source - s.nodes
             _thread_due(k, node)
@@ -169,24 +166,24 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
             node = -1
             _channel_due(k, source - 2 * s.nodes)
         elif source < timers:
-            thread = begin_line_turn(k, source - first_line_event)
+            thread = source_queue.begin_line_turn(k, source - first_line_event)
             node = rows.thread(k, thread).node
-            spout_turn(k, thread)
+            spout.spout_turn(k, thread)
         else:
             thread = (source - timers) >> 1
             node = rows.thread(k, thread).node
             if (source - timers) & 1:
-                period_fires(k, thread, source)
+                period.period_fires(k, thread, source)
             else:
                 unschedule(k, source)
-                timer_fires(k, thread)
+                threads.timer_fires(k, thread)
         s.core_holder = -1
         if s.ready_n > 0:
             resume_blocked(k)
         if node >= 0:
-            reschedule(k, node)
+            bursts.reschedule(k, node)
         if s.machine_capacity > 0:
-            share_machine(k)
+            shared_cores.share_machine(k)
     if s.now < until:
         s.now = until
     return kinds.REACHED
@@ -201,4 +198,4 @@ def add_backlog(k: State, worker: int, work: int) -> None:
     w = rows.worker(k, worker)
     w.backlog += work
     if rows.thread(k, w.housekeeping_thread).state == kinds.IDLE:
-        run_backlog(k, w.housekeeping_thread)
+        bursts.run_backlog(k, w.housekeeping_thread)

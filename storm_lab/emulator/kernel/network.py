@@ -6,7 +6,7 @@ Messages from one node to another over one channel arrive in order, as over TCP.
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule
-from storm_lab.emulator.kernel.queues import lose, release_all
+from storm_lab.emulator.kernel import queues
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.layout import Kernel, State
@@ -102,8 +102,8 @@ def _hold(k: State, channel_index: int, m: int) -> None:
     """Keep a message until its link is up again; if connecting has been given up, it is lost."""
     channel = rows.channel(k, channel_index)
     if _given_up(k, channel_index):
-        rows.s(k, 0).lost += release_all(k, _take_held(k, channel_index))
-        lose(k, m)
+        rows.s(k, 0).lost += queues.release_all(k, _take_held(k, channel_index))
+        queues.lose(k, m)
         return
     message = rows.message(k, m)
     message.next = -1
@@ -145,7 +145,7 @@ def end_cut(k: State, start: int, channel_index: int) -> None:
     channel.up_at = now
     m = _take_held(k, channel_index)
     if _given_up(k, channel_index):
-        rows.s(k, 0).lost += release_all(k, m)
+        rows.s(k, 0).lost += queues.release_all(k, m)
         return
     at = channel.cut_at
     wait = rows.s(k, 0).first_reconnect

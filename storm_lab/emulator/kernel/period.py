@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import fit_horizon, schedule, unschedule
-from storm_lab.emulator.kernel.batches import flush_tick
-from storm_lab.emulator.kernel.bursts import warm_up
-from storm_lab.emulator.kernel.cpu import spend_evenly
-from storm_lab.emulator.kernel.queues import enqueue, has_room
-from storm_lab.emulator.kernel.routing import make_message
+from storm_lab.emulator.kernel import batches, bursts, cpu, queues, routing
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import jit
 from storm_lab.emulator.state.layout import State
@@ -65,11 +61,11 @@ def _housekeep(k: State, thread: int, source: int) -> None:
     # Refunds for waits that ended early may exceed all the rest.
     w.wait_balance = min(work, 0)
     w.housekept_at = s.now
-    cpu = (max(work, 0) * p.slowdown * p.fault_slowdown) >> 20
-    t.cpu += cpu
+    spent = (max(work, 0) * p.slowdown * p.fault_slowdown) >> 20
+    t.cpu += spent
     # Storm's timers start their next wait when their work is done, so two workers do not keep in step.
-    time = c.housekeeping_period + cpu
-    spend_evenly(k, t.worker, cpu, time)
+    time = c.housekeeping_period + spent
+    cpu.spend_evenly(k, t.worker, spent, time)
     _watch_heap(k, t.worker)
     schedule(k, source, s.now + time)
     fit_horizon(k)
@@ -84,7 +80,7 @@ def period_fires(k: State, thread: int, source: int) -> None:
         _housekeep(k, thread, source)
         w = rows.worker(k, t.worker)
         if w.warm_excess > 0:
-            warm_up(k, t.worker)
+            bursts.warm_up(k, t.worker)
         return
     if t.kind == kinds.SEND or t.kind == kinds.RECEIVE:
         _flush(k, thread, source)
@@ -106,17 +102,17 @@ def _flush(k: State, thread: int, source: int) -> None:
     t = rows.thread(k, thread)
     if rows.s(k, 0).version_2 == 0:
         unschedule(k, source)
-        flush_tick(k, thread)
+        batches.flush_tick(k, thread)
         if t.kind == kinds.SEND:
-            flush_tick(k, rows.executor(k, t.executor).main_thread)
+            batches.flush_tick(k, rows.executor(k, t.executor).main_thread)
         return
     e = rows.executor(k, t.executor)
     schedule(k, source, rows.s(k, 0).now + rows.topology(k, e.topology).flush)
-    if has_room(k, e.main_thread):
+    if queues.has_room(k, e.main_thread):
         _tick(k, e.main_thread, kinds.FLUSH, e.first_task, -1)
 
 
 @jit
 def _tick(k: State, thread: int, kind: int, task: int, record: int) -> None:
     """Put a tick or flush tuple into an executor's receive queue."""
-    enqueue(k, thread, make_message(k, kind, -1, task, -1, record, 0))
+    queues.enqueue(k, thread, routing.make_message(k, kind, -1, task, -1, record, 0))

@@ -21,8 +21,7 @@ keep awake; nodes that share a machine without quotas poll on the same cores.
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule, timer_source
-from storm_lab.emulator.kernel.bursts import long_sleep_work, reschedule
-from storm_lab.emulator.kernel.cpu import advance, poll_speed
+from storm_lab.emulator.kernel import bursts, cpu
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.layout import State
@@ -83,7 +82,7 @@ def set_polling(k: State, thread: int, every: int) -> None:
     """Let a thread poll its queue every ``every`` ns from now on; 0 = it does not poll."""
     t = rows.thread(k, thread)
     p = rows.node(k, t.node)
-    advance(k, t.node)
+    cpu.advance(k, t.node)
     c = rows.cost(k, 0)
     if t.poll_every > 0:
         _charge_polls(k, thread)
@@ -134,10 +133,10 @@ def _share_poll_cost(k: State, of: int) -> None:
     for node in range(rows.s(k, 0).nodes):
         p = rows.node(k, node)
         if node != of and p.quota == 0 and p.poll_cost_part != part:
-            advance(k, node)
+            cpu.advance(k, node)
             p.poll_cost_part = part
             p.poll_load = (p.poll_load_alone * part) >> 10
-            reschedule(k, node)
+            bursts.reschedule(k, node)
 
 
 @inline
@@ -156,7 +155,7 @@ def _poll_cost(k: State, thread: int) -> int:
         work = rows.cost(k, 0).room_poll
     else:
         work = rows.cost(k, 0).empty_turn if t.role == kinds.SPOUT else rows.cost(k, 0).look
-        work += long_sleep_work(k, t.poll_slept)
+        work += bursts.long_sleep_work(k, t.poll_slept)
     return (((work * p.system_factor) >> 16) * p.slowdown * p.fault_slowdown) >> 20
 
 
@@ -176,7 +175,7 @@ def _poll_clock_time(k: State, thread: int, left: int) -> int:
     p = rows.node(k, node)
     if p.throttled != 0:
         return p.quota_from + p.quota_period + (left >> 10)
-    speed = poll_speed(k, node)
+    speed = cpu.poll_speed(k, node)
     return rows.s(k, 0).now + (left + speed - 1) // speed
 
 
@@ -220,7 +219,7 @@ def schedule_poll(k: State, thread: int) -> None:
     """Schedule an idle thread's next poll, which finds what is now in its queue."""
     t = rows.thread(k, thread)
     t.state = kinds.WAKING
-    advance(k, t.node)
+    cpu.advance(k, t.node)
     passed = rows.node(k, t.node).poll_clock - t.poll_from
     every = t.poll_every << 10
     next_poll = max(1, (passed + every - 1) // every) * every
@@ -238,7 +237,7 @@ def stop_polling(k: State, thread: int) -> None:
 def end_fine_polling(k: State, thread: int) -> None:
     """Let an idle thread whose fine polls have found nothing sleep between polls from now on."""
     t = rows.thread(k, thread)
-    advance(k, t.node)
+    cpu.advance(k, t.node)
     left = (rows.cost(k, 0).fine_time << 10) - (rows.node(k, t.node).poll_clock - t.poll_from)
     if left > 0:
         schedule(k, timer_source(k, thread), _poll_clock_time(k, thread, left))
@@ -249,7 +248,7 @@ def end_fine_polling(k: State, thread: int) -> None:
 @entry
 def set_slowdown(k: State, node: int, slowdown: int, fault_slowdown: int, threads: int) -> None:
     """Set by how much a node is slow: polls so far cost what they did before, later ones what they do now."""
-    advance(k, node)
+    cpu.advance(k, node)
     for thread in range(threads):
         t = rows.thread(k, thread)
         if t.node == node and t.poll_every > 0:
@@ -268,5 +267,5 @@ def charge_all_polls(k: State, threads: int) -> None:
     """Charge all polls so far, before counters are read."""
     for thread in range(threads):
         if rows.thread(k, thread).poll_every > 0:
-            advance(k, rows.thread(k, thread).node)
+            cpu.advance(k, rows.thread(k, thread).node)
             _charge_polls(k, thread)

@@ -14,8 +14,7 @@ import numpy as np
 
 from storm_lab.emulator.events.prefetch import fetch_emissions, fetch_queued
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, timer_source
-from storm_lab.emulator.kernel.polling import end_wait, poll_for_room, schedule_poll, set_polling
-from storm_lab.emulator.kernel.run_queue import wake_up
+from storm_lab.emulator.kernel import polling, run_queue
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -107,8 +106,8 @@ def add_output(k: State, thread: int, m: int) -> None:
 @inline
 def wake(k: State, thread: int) -> None:
     """Wake an idle thread: it runs after the node's wake-up latency, when it gets a core."""
-    end_wait(k, thread)
-    wake_up(k, thread)
+    polling.end_wait(k, thread)
+    run_queue.wake_up(k, thread)
 
 
 @inline
@@ -149,7 +148,7 @@ def wake_for_message(k: State, thread: int) -> None:
     t = rows.thread(k, thread)
     if t.state == kinds.IDLE:
         if t.poll_every > 0:
-            schedule_poll(k, thread)
+            polling.schedule_poll(k, thread)
         else:
             wake(k, thread)
     elif t.state == kinds.POLLING:
@@ -224,7 +223,7 @@ def wait_for_room(k: State, thread: int, full: int) -> None:
     """Put a thread on the list of those that wait for room in the queue of thread ``full``."""
     t = rows.thread(k, thread)
     t.waits = 1
-    poll_for_room(k, thread)
+    polling.poll_for_room(k, thread)
     t.next_waiter = -1
     f = rows.thread(k, full)
     if f.waiters < 0:
@@ -243,7 +242,7 @@ def release_waiter(k: State, thread: int) -> None:
         waiter = rows.thread(k, w)
         t.waiters = waiter.next_waiter
         if waiter.role != kinds.SPOUT and waiter.poll_every > 0:
-            set_polling(k, w, 0)
+            polling.set_polling(k, w, 0)
         waiter.waits = 0
         if waiter.state != kinds.DEAD:
             s = rows.s(k, 0)

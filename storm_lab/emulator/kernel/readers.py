@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from storm_lab.emulator.events.schedule import schedule, timer_source
-from storm_lab.emulator.kernel.acking import age_of, close_root
-from storm_lab.emulator.kernel.queues import release_all, spout_poll_time
-from storm_lab.emulator.kernel.source_queue import remove_idle_spout, return_line, schedule_line_turn
+from storm_lab.emulator.kernel import acking, queues, source_queue
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry
 from storm_lab.emulator.state.layout import Kernel, State
@@ -26,11 +24,11 @@ def set_active(k: State, executor: int, active: int) -> None:
     thread = e.main_thread
     polling = rows.thread(k, thread).state == kinds.POLLING
     if e.in_idle_table != 0:
-        remove_idle_spout(k, executor)
-        schedule_line_turn(k, e.source)
+        source_queue.remove_idle_spout(k, executor)
+        source_queue.schedule_line_turn(k, e.source)
     if polling:
         # Until then it sleeps at the interval of its old state.
-        e.poll_phase = spout_poll_time(k, thread, s.now)
+        e.poll_phase = queues.spout_poll_time(k, thread, s.now)
     e.active = active
     if polling and active != 0:
         schedule(k, timer_source(k, thread), e.poll_phase)
@@ -57,7 +55,7 @@ def set_rate(k: State, source: int, rate_milli: int, begin: int) -> None:
     if rate_milli > 0:
         gap = 1_000_000_000_000 // rate_milli
         row.origin = max(s.now + gap, begin) - waiting * gap
-    schedule_line_turn(k, source)
+    source_queue.schedule_line_turn(k, source)
 
 
 @entry
@@ -72,10 +70,12 @@ def lose_pending(k: State, executor: int) -> int:
         if root < 0:
             # Go back to the first root of the newest bucket that is not empty.
             root = e.last_pending
-            while root != e.first_pending and age_of(k, rows.root(k, root).previous) == age_of(k, root):
+            while root != e.first_pending and acking.age_of(k, rows.root(k, root).previous) == acking.age_of(
+                k, root
+            ):
                 root = rows.root(k, root).previous
         after = rows.root(k, root).next
-        close_root(k, root, kinds.LOST)
+        acking.close_root(k, root, kinds.LOST)
         root = after
     return e.pending
 
@@ -97,21 +97,21 @@ def return_taken_line(k: State, executor: int) -> None:
         return
     source = rows.source(k, e.source)
     if source.anchored != 0 and source.replay != 0:
-        return_line(k, e.source, e.line, e.attempt, rows.s(k, 0).now)
+        source_queue.return_line(k, e.source, e.line, e.attempt, rows.s(k, 0).now)
     elif source.kind == kinds.S_CLOSED:
-        return_line(k, e.source, -1, 0, rows.s(k, 0).now + source.answer)
+        source_queue.return_line(k, e.source, -1, 0, rows.s(k, 0).now + source.answer)
 
 
 @entry
 def return_now(k: State, source: int, line: int, attempt: int) -> None:
     """Queue a line at its source now, to be emitted before new ones; line -1 is a closed loop's call."""
-    return_line(k, source, line, attempt, rows.s(k, 0).now)
+    source_queue.return_line(k, source, line, attempt, rows.s(k, 0).now)
 
 
 @entry
 def _drop_returned(k: State, source: int) -> None:
     row = rows.source(k, source)
-    release_all(k, row.head)
+    queues.release_all(k, row.head)
     row.head = row.tail = -1
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from storm_lab.emulator.kernel.queues import add_output, new_message, next_random, random_below
+from storm_lab.emulator.kernel import queues
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -131,8 +131,8 @@ def load_aware_target(k: State, task: int, worker: int, subscription: int, state
     if rows.s(k, 0).now >= w.due:
         _rebuild(k, worker, state, c.first_task, n)
     if w.index == 0:
-        return c.first_task + random_below(k, task, n)
-    draw = random_below(k, task, w.index)
+        return c.first_task + queues.random_below(k, task, n)
+    draw = queues.random_below(k, task, w.index)
     for i in range(n):
         value = rows.permutation(k, w.first + i).value - _IN_SCOPE
         if value > 0:
@@ -151,7 +151,7 @@ def _next_shuffled(k: State, task: int, state: int, targets: int, reshuffle: boo
         i = 0
         if reshuffle:
             for last in range(targets - 1, 0, -1):
-                other = random_below(k, task, last + 1)
+                other = queues.random_below(k, task, last + 1)
                 a = w.first + last
                 b = w.first + other
                 rows.permutation(k, a).value, rows.permutation(k, b).value = (
@@ -177,7 +177,7 @@ def choose_target(k: State, task: int, worker: int, subscription: int, record: i
     if g == kinds.G_LOAD_AWARE:
         return load_aware_target(k, task, worker, subscription, state)
     if g == kinds.G_NONE:
-        return c.first_task + random_below(k, task, n)
+        return c.first_task + queues.random_below(k, task, n)
     if g == kinds.G_PARTIAL:
         # Of the two candidates, choose the one that this emitter has used less so far.
         first = rows.shuffle(k, state).first
@@ -203,7 +203,7 @@ def choose_target(k: State, task: int, worker: int, subscription: int, record: i
 @inline
 def make_message(k: State, kind: int, source_task: int, task: int, root: int, record: int, size: int) -> int:
     """Take a message from the pool and fill it in; it has no edge and is not logged."""
-    m = new_message(k)
+    m = queues.new_message(k)
     message = rows.message(k, m)
     message.kind = kind
     message.locality = kinds.IN_PROCESS
@@ -229,8 +229,8 @@ def emit_copy(
     message = rows.message(k, m)
     message.number = number
     if root >= 0:
-        message.edge = next_random(k, source_task)
-    add_output(k, thread, m)
+        message.edge = queues.next_random(k, source_task)
+    queues.add_output(k, thread, m)
     return message.edge
 
 
@@ -242,7 +242,7 @@ def emit_control(
     # A root id, an XOR value and a task number: two longs and an int.
     m = make_message(k, kind, source_task, task, root, -1, 20)
     rows.message(k, m).edge = edge
-    add_output(k, thread, m)
+    queues.add_output(k, thread, m)
 
 
 @jit

@@ -21,7 +21,7 @@ The run queue is a list of threads from the node's ``run_queue_head`` on. The bu
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
-from storm_lab.emulator.kernel.cpu import add_burst, advance, contending, remove_burst, running_speed
+from storm_lab.emulator.kernel import cpu
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -59,7 +59,7 @@ def wake_up(k: State, thread: int) -> None:
     p = rows.node(k, node)
     t.since = t.awake = s.now + rows.cost(k, 0).wake
     if not takes_turns(k):
-        if contending(k, node) >= p.threads:
+        if cpu.contending(k, node) >= p.threads:
             t.since += time_slice_wait(k, node)
         if p.wake_head >= 0:
             t.since = max(t.since, rows.thread(k, p.wake_tail).since)
@@ -144,7 +144,7 @@ def get_core(k: State, thread: int) -> None:
         # While a thread runs, its vruntime is kept relative to that of a thread always on a core.
         t.vruntime -= _core_time(k, t.node)
         rows.node(k, t.node).vruntimes += t.vruntime
-    add_burst(k, thread)
+    cpu.add_burst(k, thread)
 
 
 @jit
@@ -158,7 +158,7 @@ def lose_core(k: State, node: int, i: int) -> None:
         t.vruntime += _core_time(k, node)
         _save_lag(k, thread)
         p.vruntimes -= own
-    remove_burst(k, node, i)
+    cpu.remove_burst(k, node, i)
 
 
 @jit
@@ -194,7 +194,7 @@ def has_to_wait(k: State, thread: int) -> bool:
         return True
     s = rows.s(k, 0)
     p = rows.node(k, t.node)
-    advance(k, t.node)
+    cpu.advance(k, t.node)
     if s.core_holder == thread:
         spent = _core_time(k, t.node) - t.core_from >= rows.cost(k, 0).turn
         if p.run_queue_length == 0 or not (spent or (p.head_preempts != 0 and _should_yield(k, thread))):
@@ -321,7 +321,7 @@ def _next_dispatch(k: State, node: int) -> int:
     missing = ((t.core_from + rows.cost(k, 0).turn) << kinds.SHARE_BITS) - p.v
     if missing <= 0:
         return rows.s(k, 0).now
-    speed = running_speed(k, node)
+    speed = cpu.running_speed(k, node)
     return kinds.NEVER if speed == 0 else p.v_at + (missing + speed - 1) // speed
 
 
@@ -331,7 +331,7 @@ def schedule_dispatch(k: State, node: int) -> None:
     s = rows.s(k, 0)
     p = rows.node(k, node)
     if takes_turns(k):
-        advance(k, node)
+        cpu.advance(k, node)
         time = _next_dispatch(k, node)
         if p.wake_head >= 0:
             time = min(time, rows.thread(k, p.wake_head).awake)
@@ -339,7 +339,7 @@ def schedule_dispatch(k: State, node: int) -> None:
             unschedule(k, s.nodes + node)
         elif scheduled_at(k, s.nodes + node) != time:
             schedule(k, s.nodes + node, time)
-    elif p.wake_head >= 0 and contending(k, node) < p.threads:
+    elif p.wake_head >= 0 and cpu.contending(k, node) < p.threads:
         # A core is free: the first thread that waits for a slice runs as soon as it is awake.
         t = rows.thread(k, p.wake_head)
         at = max(s.now, t.awake)

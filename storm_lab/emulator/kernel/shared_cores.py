@@ -9,8 +9,7 @@ longer; what other nodes send it meanwhile gathers.
 
 from __future__ import annotations
 
-from storm_lab.emulator.kernel.bursts import reschedule
-from storm_lab.emulator.kernel.cpu import advance, contending, periodic_work, runnable, update_free
+from storm_lab.emulator.kernel import bursts, cpu
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -27,7 +26,7 @@ def _wants(k: State, node: int) -> int:
     more.
     """
     p = rows.node(k, node)
-    n = runnable(k, node) + (1 if p.wake_head >= 0 else 0)
+    n = cpu.runnable(k, node) + (1 if p.wake_head >= 0 else 0)
     return 0 if p.throttled != 0 or n == 0 else min(n + min(p.poll_load, 1), p.cores)
 
 
@@ -115,8 +114,8 @@ def _left_to_threads(k: State) -> int:
     left = s.machine_capacity
     for node in range(s.nodes):
         p = rows.node(k, node)
-        left -= periodic_work(k, node)
-        if runnable(k, node) == 0 and p.throttled == 0:
+        left -= cpu.periodic_work(k, node)
+        if cpu.runnable(k, node) == 0 and p.throttled == 0:
             left -= p.poll_load
     return max(left, s.machine_capacity // 2)
 
@@ -154,15 +153,15 @@ def _apply_grant(k: State, node: int, core: int, least: int) -> None:
     p = rows.node(k, node)
     ends = max(p.turn_from + _turn(k), rows.s(k, 0).now + 1) if p.granted > least else kinds.NEVER
     # If all threads are idle, those that poll do so at once and briefly.
-    max_free = p.granted * core if runnable(k, node) > 0 else rows.s(k, 0).machine_capacity
+    max_free = p.granted * core if cpu.runnable(k, node) > 0 else rows.s(k, 0).machine_capacity
     if p.max_free != max_free or p.turn_ends != ends:
-        advance(k, node)
+        cpu.advance(k, node)
         p.max_free = max_free
         p.turn_ends = ends
-        update_free(k, node)
-        reschedule(k, node)
+        cpu.update_free(k, node)
+        bursts.reschedule(k, node)
     elif p.run_queue_length > 0 and p.active < p.granted:
-        reschedule(k, node)
+        bursts.reschedule(k, node)
 
 
 @jit
@@ -173,16 +172,16 @@ def share_machine(k: State) -> None:
     want = 0
     for node in range(s.nodes):
         if rows.node(k, node).throttled == 0:
-            want += runnable(k, node)
+            want += cpu.runnable(k, node)
     for node in range(s.nodes):
         p = rows.node(k, node)
-        others = want - (runnable(k, node) if p.throttled == 0 else 0)
+        others = want - (cpu.runnable(k, node) if p.throttled == 0 else 0)
         # Threads on cores that this node cannot have take nothing from it.
         competitors = max(0, others - max(0, s.machine_cores - p.cores))
         fewer = competitors < p.competitors
-        before = contending(k, node)
+        before = cpu.contending(k, node)
         p.competitors = competitors
-        if before >= p.cores > contending(k, node):
+        if before >= p.cores > cpu.contending(k, node):
             p.core_free_since = s.now
         if fewer and p.wake_head >= 0:
-            reschedule(k, node)
+            bursts.reschedule(k, node)

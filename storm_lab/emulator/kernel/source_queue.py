@@ -8,7 +8,7 @@ looked up, and only that turn is played; the others' turns would find nothing.
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule, scheduled_at, source_event, timer_source, unschedule
-from storm_lab.emulator.kernel.queues import free_message, new_message, turn_period
+from storm_lab.emulator.kernel import queues
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -56,7 +56,7 @@ def take_line(k: State, executor: int) -> None:
             source.tail = -1
         e.line = message.number
         e.attempt = message.record
-        free_message(k, m)
+        queues.free_message(k, m)
     else:
         source.taken += 1
     if e.line < 0:
@@ -103,7 +103,7 @@ def return_line(k: State, source_index: int, line: int, attempt: int, time: int)
 
     It is a replay or, with line -1, a closed loop's next call.
     """
-    m = new_message(k)
+    m = queues.new_message(k)
     message = rows.message(k, m)
     message.root = -1
     message.number = line
@@ -136,7 +136,7 @@ def _place_of(k: State, source_index: int, key: int) -> int:
 def add_idle_spout(k: State, executor: int) -> None:
     """Enter a spout that has found no line and sleeps into its source's table."""
     e = rows.executor(k, executor)
-    key = (e.poll_phase % turn_period(k, e.source)) << _EXECUTOR_BITS | executor
+    key = (e.poll_phase % queues.turn_period(k, e.source)) << _EXECUTOR_BITS | executor
     source = rows.source(k, e.source)
     first = e.source * rows.s(k, 0).idle_width
     place = _place_of(k, e.source, key)
@@ -152,7 +152,7 @@ def add_idle_spout(k: State, executor: int) -> None:
 def remove_idle_spout(k: State, executor: int) -> None:
     """Remove a spout from the table, as its turn begins or it dies; `schedule_line_turn` has to follow."""
     e = rows.executor(k, executor)
-    key = (e.poll_phase % turn_period(k, e.source)) << _EXECUTOR_BITS | executor
+    key = (e.poll_phase % queues.turn_period(k, e.source)) << _EXECUTOR_BITS | executor
     source = rows.source(k, e.source)
     first = e.source * rows.s(k, 0).idle_width
     source.idle -= 1
@@ -178,7 +178,7 @@ def schedule_line_turn(k: State, source_index: int) -> None:
     if at >= kinds.NEVER:
         unschedule(k, event)
         return
-    period = turn_period(k, source_index)
+    period = queues.turn_period(k, source_index)
     phase = at % period
     first = source_index * rows.s(k, 0).idle_width
     place = _place_of(k, source_index, phase << _EXECUTOR_BITS)

@@ -10,36 +10,15 @@ steps of that sleep (T-Storm section III). An idle spout's empty turns are not p
 from __future__ import annotations
 
 from storm_lab.emulator.events.schedule import schedule, timer_source
-from storm_lab.emulator.kernel.acking import (
-    ack_untracked,
-    close_root,
-    extend_root,
-    fail_expired,
-    has_expired,
-    open_root,
-    send_to_acker,
-)
-from storm_lab.emulator.kernel.bursts import count_call, draw_call_cost, start_burst
-from storm_lab.emulator.kernel.forwarding import flush_output
-from storm_lab.emulator.kernel.polling import set_polling, stop_polling
-from storm_lab.emulator.kernel.queues import (
-    free_message,
-    has_room,
-    spout_poll_time,
-    take,
-    turn_period,
-    wake_spout_at,
-)
-from storm_lab.emulator.kernel.routing import count_copies, emit_all
-from storm_lab.emulator.kernel.run_queue import has_to_wait
-from storm_lab.emulator.kernel.source_queue import (
-    add_idle_spout,
-    fetching_until,
-    line_record,
-    next_line_time,
-    remove_idle_spout,
-    schedule_line_turn,
-    take_line,
+from storm_lab.emulator.kernel import (
+    acking,
+    bursts,
+    forwarding,
+    polling,
+    queues,
+    routing,
+    run_queue,
+    source_queue,
 )
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import jit
@@ -54,14 +33,14 @@ def spout_turn(k: State, thread: int) -> None:
     """Begin a turn of the loop."""
     t = rows.thread(k, thread)
     e = rows.executor(k, t.executor)
-    stop_polling(k, thread)
+    polling.stop_polling(k, thread)
     was_idle = e.in_idle_table != 0
     if was_idle:
-        remove_idle_spout(k, t.executor)
-    waits = has_to_wait(k, thread)
+        source_queue.remove_idle_spout(k, t.executor)
+    waits = run_queue.has_to_wait(k, thread)
     if was_idle and (waits or t.length > 0):
         # Another idle spout may find the line before this one calls nextTuple.
-        schedule_line_turn(k, e.source)
+        source_queue.schedule_line_turn(k, e.source)
     if waits:
         return
     if t.length > 0:
@@ -69,7 +48,7 @@ def spout_turn(k: State, thread: int) -> None:
         work = 0
         tail = -1
         for _ in range(min(t.length, MAX_TURN_ACKS)):
-            m = take(k, thread)
+            m = queues.take(k, thread)
             work += c.dispatch
             if rows.message(k, m).kind != kinds.FLUSH:
                 work += c.spout_ack
@@ -81,9 +60,9 @@ def spout_turn(k: State, thread: int) -> None:
                 rows.message(k, tail).next = m
             tail = m
         e.turn = kinds.TURN_ACKS
-        start_burst(k, thread, work, 0)
+        bursts.start_burst(k, thread, work, 0)
         return
-    fail_expired(k, t.executor, MAX_TURN_ACKS)
+    acking.fail_expired(k, t.executor, MAX_TURN_ACKS)
     _call_tasks(k, thread)
 
 
@@ -105,16 +84,16 @@ def spout_acks_done(k: State, thread: int) -> None:
             t.flushing = 1
         elif rows.root(k, root).executor == t.executor:
             if message.kind == kinds.COMPLETE:
-                close_root(k, root, kinds.ACKED)
+                acking.close_root(k, root, kinds.ACKED)
             elif message.kind == kinds.FAILED:
-                close_root(k, root, kinds.TIMED_OUT)
+                acking.close_root(k, root, kinds.TIMED_OUT)
             else:
-                extend_root(k, root)
-        free_message(k, m)
+                acking.extend_root(k, root)
+        queues.free_message(k, m)
         m = after
     if t.flushing != 0 and t.waits == 0:
-        flush_output(k, thread)
-    fail_expired(k, t.executor, MAX_TURN_ACKS)
+        forwarding.flush_output(k, thread)
+    acking.fail_expired(k, t.executor, MAX_TURN_ACKS)
     _call_tasks(k, thread)
 
 
@@ -130,20 +109,20 @@ def _call_tasks(k: State, thread: int) -> None:
     topology = rows.topology(k, e.topology)
     limit = topology.max_pending * e.tasks
     # 1.x: what does not fit overflows, so the spout itself checks whether its send queue is full.
-    stopped = topology.raised > 0 or (topology.overflows != 0 and not has_room(k, thread + 1))
+    stopped = topology.raised > 0 or (topology.overflows != 0 and not queues.has_room(k, thread + 1))
     held_back = t.out_head >= 0 or t.flushing != 0 or stopped
     if e.active != 0 and not held_back and (limit == 0 or e.pending < limit):
-        if fetching_until(k, t.executor) > rows.s(k, 0).now:
+        if source_queue.fetching_until(k, t.executor) > rows.s(k, 0).now:
             spout_sleep(k, thread)
-            wake_spout_at(k, thread, e.fetch_end)
-        elif next_line_time(k, e.source) <= rows.s(k, 0).now:
+            queues.wake_spout_at(k, thread, e.fetch_end)
+        elif source_queue.next_line_time(k, e.source) <= rows.s(k, 0).now:
             _next_tuple(k, thread)
         else:
             spout_sleep(k, thread)
-            add_idle_spout(k, t.executor)
+            source_queue.add_idle_spout(k, t.executor)
         return
     spout_sleep(k, thread)
-    schedule_line_turn(k, e.source)
+    source_queue.schedule_line_turn(k, e.source)
     if stopped:
         # Nothing tells a spout that this has ended, so it checks at every turn.
         schedule(k, timer_source(k, thread), e.poll_phase)
@@ -153,7 +132,7 @@ def _call_tasks(k: State, thread: int) -> None:
 def _next_tuple(k: State, thread: int) -> None:
     """Call nextTuple on the turn's present task, for which there is a line."""
     t = rows.thread(k, thread)
-    take_line(k, t.executor)
+    source_queue.take_line(k, t.executor)
     sleep = rows.source(k, rows.executor(k, t.executor).source).sleep
     if sleep > 0:
         t.state = kinds.WAITING
@@ -171,10 +150,10 @@ def spout_sleep(k: State, thread: int) -> None:
     s = rows.s(k, 0)
     t.state = kinds.POLLING
     if e.active != 0 and rows.cost(k, 0).empty_turn != 0:
-        set_polling(k, thread, turn_period(k, e.source))
+        polling.set_polling(k, thread, queues.turn_period(k, e.source))
     e.poll_phase = s.now
-    e.poll_phase = spout_poll_time(k, thread, s.now + 1)
-    if t.length > 0 or has_expired(k, t.executor):
+    e.poll_phase = queues.spout_poll_time(k, thread, s.now + 1)
+    if t.length > 0 or acking.has_expired(k, t.executor):
         schedule(k, timer_source(k, thread), e.poll_phase)
 
 
@@ -201,15 +180,15 @@ def spout_emit(k: State, thread: int) -> None:
     """Run nextTuple's user code for the line that has been taken."""
     t = rows.thread(k, thread)
     e = rows.executor(k, t.executor)
-    record = line_record(k, t.executor)
+    record = source_queue.line_record(k, t.executor)
     e.turn = kinds.TURN_EMIT
     c = rows.cost(k, 0)
-    count_call(k, t.worker)
-    user = draw_call_cost(k, e.first_task + e.turn_task, rows.record(k, record).cpu_ns)
-    work = c.poll + c.emit * (count_copies(k, e.topology, record) + rows.source(k, e.source).anchored)
+    bursts.count_call(k, t.worker)
+    user = bursts.draw_call_cost(k, e.first_task + e.turn_task, rows.record(k, record).cpu_ns)
+    work = c.poll + c.emit * (routing.count_copies(k, e.topology, record) + rows.source(k, e.source).anchored)
     if rows.topology(k, e.topology).debug != 0:
         t.log_work = rows.record(k, record).emissions * c.log_emit
-    start_burst(k, thread, work, user)
+    bursts.start_burst(k, thread, work, user)
 
 
 @jit
@@ -218,20 +197,20 @@ def spout_emitted(k: State, thread: int) -> None:
     t = rows.thread(k, thread)
     e = rows.executor(k, t.executor)
     s = rows.s(k, 0)
-    record = line_record(k, t.executor)
+    record = source_queue.line_record(k, t.executor)
     task = e.first_task + e.turn_task
     number = s.roots_emitted
     s.roots_emitted += 1
     logged = number if number % s.sample_every == 0 else -1
     if rows.source(k, e.source).anchored != 0 and rows.topology(k, e.topology).ackers > 0:
-        root = open_root(k, t.executor, task, number)
-        xor = emit_all(k, thread, t.executor, task, record, root, logged)
-        send_to_acker(k, thread, kinds.INIT, task, e.topology, root, xor)
+        root = acking.open_root(k, t.executor, task, number)
+        xor = routing.emit_all(k, thread, t.executor, task, record, root, logged)
+        acking.send_to_acker(k, thread, kinds.INIT, task, e.topology, root, xor)
     else:
-        emit_all(k, thread, t.executor, task, record, -1, logged)
+        routing.emit_all(k, thread, t.executor, task, record, -1, logged)
         if rows.source(k, e.source).anchored != 0:
             # It has a message id but no acker to track it: Storm calls the spout's ack at once.
-            ack_untracked(k, t.executor, task, number)
+            acking.ack_untracked(k, t.executor, task, number)
 
 
 @jit
@@ -241,7 +220,10 @@ def after_emit(k: State, thread: int) -> None:
     e = rows.executor(k, executor)
     e.turn_task += 1
     now = rows.s(k, 0).now
-    if e.turn_task < e.tasks and max(fetching_until(k, executor), next_line_time(k, e.source)) <= now:
+    if (
+        e.turn_task < e.tasks
+        and max(source_queue.fetching_until(k, executor), source_queue.next_line_time(k, e.source)) <= now
+    ):
         _next_tuple(k, thread)
     else:
         spout_turn(k, thread)

@@ -17,31 +17,17 @@ from __future__ import annotations
 import numpy as np
 
 from storm_lab.emulator.events.schedule import schedule, timer_source
-from storm_lab.emulator.kernel.acking import send_to_acker
-from storm_lab.emulator.kernel.bolt import ask_server, bolt_execute, bolt_results, bolt_start
-from storm_lab.emulator.kernel.bursts import (
-    compile_next,
-    log_written,
-    long_sleep_work,
-    release_log,
-    run_backlog,
-    start_burst,
-    time_asleep,
-    write_log,
-)
-from storm_lab.emulator.kernel.cpu import contending
-from storm_lab.emulator.kernel.forwarding import flush_output, handle_unreached, serialise_own
-from storm_lab.emulator.kernel.polling import become_idle, end_fine_polling, interrupt_wait, stop_polling
-from storm_lab.emulator.kernel.queues import add_output, end_batch, enqueue, lose, spout_poll_time, take
-from storm_lab.emulator.kernel.routing import resolve
-from storm_lab.emulator.kernel.run_queue import has_to_wait, time_slice_wait
-from storm_lab.emulator.kernel.spout import (
-    after_emit,
-    spout_acks_done,
-    spout_emit,
-    spout_emitted,
-    spout_fetch,
-    spout_turn,
+from storm_lab.emulator.kernel import (
+    acking,
+    bolt,
+    bursts,
+    cpu,
+    forwarding,
+    polling,
+    queues,
+    routing,
+    run_queue,
+    spout,
 )
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
@@ -78,7 +64,7 @@ def _bolt_computed(k: State, thread: int) -> None:
     if record >= 0 and rows.record(k, record).server >= 0:
         t.state = kinds.WAITING
         t.wait = kinds.WAIT_SERVER
-        schedule(k, timer_source(k, thread), ask_server(k, record))
+        schedule(k, timer_source(k, thread), bolt.ask_server(k, record))
     else:
         _bolt_finish(k, thread)
 
@@ -90,14 +76,14 @@ def _bolt_reset(k: State, thread: int) -> None:
     t.resetting = 2
     message = rows.message(k, t.current)
     topology = rows.executor(k, t.executor).topology
-    send_to_acker(k, thread, kinds.RESET, message.task, topology, message.root, np.uint64(0))
+    acking.send_to_acker(k, thread, kinds.RESET, message.task, topology, message.root, np.uint64(0))
     hand_over_own(k, thread)
 
 
 @jit
 def _bolt_finish(k: State, thread: int) -> None:
     """Hand over what execute has produced, as it returns."""
-    bolt_results(k, thread)
+    bolt.bolt_results(k, thread)
     hand_over_own(k, thread)
 
 
@@ -107,18 +93,18 @@ def _batch_start(k: State, thread: int, most: int) -> None:
     t = rows.thread(k, thread)
     c = rows.cost(k, 0)
     work = calls = 0
-    slept = time_asleep(k, thread)
+    slept = bursts.time_asleep(k, thread)
     # `seq` grows with every burst that starts, so every batch has its own number.
     batch = rows.s(k, 0).seq + 1
     t.hand_over = batch
     remote = False
     for _ in range(min(t.length, most)):
-        m = take(k, thread)
+        m = queues.take(k, thread)
         if t.kind == kinds.SEND:
             # Prefetch for the receiver, which most messages reach soon.
             rows.fetch_record(k, rows.message(k, m).record)
-            if resolve(k, t.worker, m) < 0:
-                handle_unreached(k, t.worker, m)
+            if routing.resolve(k, t.worker, m) < 0:
+                forwarding.handle_unreached(k, t.worker, m)
                 continue
             work += c.send
             if rows.message(k, m).locality != kinds.IN_PROCESS:
@@ -127,7 +113,7 @@ def _batch_start(k: State, thread: int, most: int) -> None:
         elif t.kind == kinds.TRANSFER:
             work += c.transfer
             if c.write != 0 and _is_first(k, rows.executor(k, rows.message(k, m).target).worker, batch):
-                calls += c.write + long_sleep_work(k, slept)
+                calls += c.write + bursts.long_sleep_work(k, slept)
         elif t.kind == kinds.NETWORK or rows.s(k, 0).netty == 0:
             work += c.receive
             if c.read != 0 and _is_first(k, _sender_of(k, t.worker, m), batch):
@@ -138,10 +124,10 @@ def _batch_start(k: State, thread: int, most: int) -> None:
                     rows.worker(k, t.worker).unread -= rows.message(k, m).bytes + c.header_bytes
         else:
             work += c.deliver
-        add_output(k, thread, m)
+        queues.add_output(k, thread, m)
     if t.kind == kinds.SEND and c.empty_batch != 0 and not remote:
         _wake_for_nothing(k, t.worker)
-    start_burst(k, thread, work, (calls * rows.node(k, t.node).system_factor) >> 16)
+    bursts.start_burst(k, thread, work, (calls * rows.node(k, t.node).system_factor) >> 16)
     # A thread that goes on without a pause has not slept.
     t.idle_from = rows.s(k, 0).now
 
@@ -161,13 +147,13 @@ def _wake_for_nothing(k: State, worker: int) -> None:
     p = rows.node(k, w.node)
     work = (c.empty_batch * p.system_factor) >> 16
     w.wait_balance += work
-    interrupt_wait(k, w.transfer_thread)
-    threads = contending(k, w.node)
+    polling.interrupt_wait(k, w.transfer_thread)
+    threads = cpu.contending(k, w.node)
     w.awake_until = (
         now + c.wake + ((work * p.slowdown * p.fault_slowdown) >> 20) * max(1, threads // p.threads)
     )
     if threads >= p.threads:
-        w.awake_until += time_slice_wait(k, w.node)
+        w.awake_until += run_queue.time_slice_wait(k, w.node)
 
 
 @jit
@@ -175,20 +161,20 @@ def take_next(k: State, thread: int) -> None:
     """Let a thread that has handed over everything take what comes next, or become idle."""
     t = rows.thread(k, thread)
     if t.role == kinds.SPOUT:
-        spout_turn(k, thread)
+        spout.spout_turn(k, thread)
         return
     if t.resetting != 0:
         t.resetting = 0
-        bolt_execute(k, thread, 0)
+        bolt.bolt_execute(k, thread, 0)
         return
     if t.held > 0 and t.batch == 0:
-        end_batch(k, thread)
+        queues.end_batch(k, thread)
     if t.length == 0:
-        become_idle(k, thread)
-    elif has_to_wait(k, thread):
+        polling.become_idle(k, thread)
+    elif run_queue.has_to_wait(k, thread):
         return
     elif t.kind == kinds.MAIN:
-        bolt_start(k, thread)
+        bolt.bolt_start(k, thread)
     elif t.kind == kinds.RECEIVE:
         _batch_start(k, thread, rows.topology(k, rows.worker(k, t.worker).topology).receive_batch)
     else:
@@ -205,9 +191,9 @@ def hand_over(k: State, thread: int) -> None:
     if t.role == kinds.SPOUT:
         # What does not fit stays in its overflow buffer.
         if t.waits == 0:
-            flush_output(k, thread)
-        after_emit(k, thread)
-    elif flush_output(k, thread):
+            forwarding.flush_output(k, thread)
+        spout.after_emit(k, thread)
+    elif forwarding.flush_output(k, thread):
         take_next(k, thread)
 
 
@@ -215,10 +201,10 @@ def hand_over(k: State, thread: int) -> None:
 def hand_over_own(k: State, thread: int) -> None:
     """Hand a main thread's products to its send thread, or in 2.x to their receivers, after serialising."""
     if rows.s(k, 0).version_2 != 0:
-        work = serialise_own(k, thread)
+        work = forwarding.serialise_own(k, thread)
         if work > 0:
             rows.thread(k, thread).serialising = 1
-            start_burst(k, thread, work, 0)
+            bursts.start_burst(k, thread, work, 0)
             return
     hand_over(k, thread)
 
@@ -229,9 +215,9 @@ def resume(k: State, thread: int) -> None:
     t = rows.thread(k, thread)
     if t.role == kinds.SPOUT:
         # A spout is never stopped: it keeps an overflow buffer and handles acks meanwhile.
-        if flush_output(k, thread) and t.state == kinds.POLLING:
-            schedule(k, timer_source(k, thread), spout_poll_time(k, thread, rows.s(k, 0).now))
-    elif t.state == kinds.BLOCKED and flush_output(k, thread):
+        if forwarding.flush_output(k, thread) and t.state == kinds.POLLING:
+            schedule(k, timer_source(k, thread), queues.spout_poll_time(k, thread, rows.s(k, 0).now))
+    elif t.state == kinds.BLOCKED and forwarding.flush_output(k, thread):
         take_next(k, thread)
 
 
@@ -242,12 +228,12 @@ def burst_done(k: State, thread: int) -> None:
     t.cpu += t.work
     if t.log_work > 0:
         if t.log != kinds.LOG_WRITES:
-            write_log(k, thread, t.work)
+            bursts.write_log(k, thread, t.work)
             return
-        log_written(k, thread)
+        bursts.log_written(k, thread)
     _after_burst(k, thread)
     if t.log == kinds.LOG_TURN and t.state != kinds.RUNNING:
-        release_log(k, thread)
+        bursts.release_log(k, thread)
 
 
 @jit
@@ -263,16 +249,16 @@ def _after_burst(k: State, thread: int) -> None:
         elif t.role != kinds.SPOUT:
             _bolt_computed(k, thread)
         elif rows.executor(k, t.executor).turn == kinds.TURN_ACKS:
-            spout_acks_done(k, thread)
+            spout.spout_acks_done(k, thread)
         else:
-            spout_emitted(k, thread)
+            spout.spout_emitted(k, thread)
             hand_over_own(k, thread)
     elif t.kind == kinds.HOUSEKEEPING:
         t.state = kinds.IDLE
-        run_backlog(k, thread)
+        bursts.run_backlog(k, thread)
     elif t.kind == kinds.COMPILER:
         t.state = kinds.IDLE
-        compile_next(k, thread)
+        bursts.compile_next(k, thread)
     else:
         hand_over(k, thread)
 
@@ -282,20 +268,20 @@ def timer_fires(k: State, thread: int) -> None:
     """End a thread's sleep, wait for a server, or empty turn."""
     t = rows.thread(k, thread)
     if t.state == kinds.POLLING:
-        spout_turn(k, thread)
+        spout.spout_turn(k, thread)
     elif t.state == kinds.WAKING:
-        stop_polling(k, thread)
+        polling.stop_polling(k, thread)
         t.wait_ended_by = kinds.POLL_FOUND
         take_next(k, thread)
     elif t.state == kinds.IDLE:
-        end_fine_polling(k, thread)
+        polling.end_fine_polling(k, thread)
     elif t.state == kinds.WAITING:
         if t.wait == kinds.WAIT_SERVER:
             _bolt_finish(k, thread)
         elif t.wait == kinds.WAIT_SLEEP:
-            spout_fetch(k, thread)
+            spout.spout_fetch(k, thread)
         elif t.wait == kinds.WAIT_FETCH:
-            spout_emit(k, thread)
+            spout.spout_emit(k, thread)
         elif t.wait == kinds.WAIT_CHANNEL:
             hand_over(k, thread)
 
@@ -306,6 +292,6 @@ def message_arrives(k: State, m: int) -> None:
     target = rows.executor(k, rows.message(k, m).target)
     worker = rows.worker(k, target.worker)
     if worker.alive == 0:
-        lose(k, m)
+        queues.lose(k, m)
         return
-    enqueue(k, worker.network_thread if rows.s(k, 0).netty != 0 else worker.receive_thread, m)
+    queues.enqueue(k, worker.network_thread if rows.s(k, 0).netty != 0 else worker.receive_thread, m)
