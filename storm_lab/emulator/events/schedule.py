@@ -42,9 +42,7 @@ def source_event(k: State, source: int) -> int:
 @inline
 def _place(k: State, i: int, time: int, seq: int, source: int) -> None:
     e = rows.event(k, i)
-    e.time = time
-    e.seq = seq
-    e.source = source
+    e.time, e.seq, e.source = time, seq, source
     rows.slot(k, source).place = i
 
 
@@ -128,11 +126,8 @@ def put_far(k: State, source: int, time: int, seq: int) -> None:
     index = (time >> s.bucket_bits) & (kinds.FAR_BUCKETS - 1)
     bucket = rows.bucket(k, index)
     slot = rows.slot(k, source)
-    slot.time = time
-    slot.seq = seq
-    slot.place = kinds.FAR
-    slot.previous = -1
-    slot.next = bucket.value
+    slot.time, slot.seq, slot.place = time, seq, kinds.FAR
+    slot.previous, slot.next = -1, bucket.value
     if bucket.value >= 0:
         rows.slot(k, bucket.value).previous = source
     bucket.value = source
@@ -196,8 +191,7 @@ def fit_horizon(k: State) -> None:
     if played < _FIT_EVENTS:
         return
     wanted = (s.now - s.fitted_at) * _BUCKET_EVENTS // played
-    s.fitted_events = s.events
-    s.fitted_at = s.now
+    s.fitted_events, s.fitted_at = s.events, s.now
     bits = 0
     while 2 << bits <= wanted:
         bits += 1
@@ -208,7 +202,16 @@ def fit_horizon(k: State) -> None:
         _gather_events(k)
         s.bucket_bits = bits
         s.horizon = ((s.now >> bits) + 1) << bits
-        _spread_events(k)
+        # Move the heap's events beyond the horizon into buckets.
+        n = s.heap_n
+        s.heap_n = 0
+        for i in range(n):
+            e = rows.event(k, i)
+            time, seq, source = e.time, e.seq, e.source
+            if time < s.horizon:
+                insert(k, source, time, seq)
+            else:
+                put_far(k, source, time, seq)
 
 
 @jit
@@ -224,34 +227,11 @@ def _gather_events(k: State) -> None:
             insert(k, source, rows.slot(k, source).time, rows.slot(k, source).seq)
 
 
-@jit
-def _spread_events(k: State) -> None:
-    """Move the heap's events beyond the horizon into buckets."""
-    s = rows.s(k, 0)
-    n = s.heap_n
-    s.heap_n = 0
-    for i in range(n):
-        e = rows.event(k, i)
-        time, seq, source = e.time, e.seq, e.source
-        if time < s.horizon:
-            insert(k, source, time, seq)
-        else:
-            put_far(k, source, time, seq)
-
-
 @inline
 def scheduled_at(k: State, source: int) -> int:
     """Return the time of a source's next event; -1 when it has none."""
     slot = rows.slot(k, source)
     return slot.time if slot.place != kinds.UNSCHEDULED else -1
-
-
-@jit
-def _schedule_far(k: State, source: int, time: int, seq: int) -> None:
-    """Put an event beyond the horizon into a bucket."""
-    if rows.slot(k, source).place >= 0:
-        remove(k, source)
-    put_far(k, source, time, seq)
 
 
 @jit
@@ -264,7 +244,9 @@ def schedule(k: State, source: int, time: int) -> None:
     if slot.place == kinds.FAR:
         take_far(k, source)
     if time >= s.horizon:
-        _schedule_far(k, source, time, seq)
+        if slot.place >= 0:
+            remove(k, source)
+        put_far(k, source, time, seq)
     elif slot.place < 0:
         insert(k, source, time, seq)
     else:
@@ -284,3 +266,12 @@ def unschedule(k: State, source: int) -> None:
         remove(k, source)
     elif place == kinds.FAR:
         take_far(k, source)
+
+
+@jit
+def reschedule_event(k: State, source: int, time: int) -> None:
+    """Set the time of a source's next event, or remove it at NEVER; no effect if it is so already."""
+    if time == kinds.NEVER:
+        unschedule(k, source)
+    elif scheduled_at(k, source) != time:
+        schedule(k, source, time)

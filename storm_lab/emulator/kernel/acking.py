@@ -11,6 +11,8 @@ than a bucket old has expired.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from storm_lab.emulator.kernel import queues, routing, source_queue
@@ -39,21 +41,12 @@ def open_root(k: State, executor: int, task: int, number: int) -> int:
     s.free_roots -= 1
     e = rows.executor(k, executor)
     r.id = queues.next_random(k, task)
+    r.executor, r.task, r.number = executor, task, number
+    r.line, r.attempt = e.line, e.attempt
     r.ledger = np.uint64(0)
-    r.references = 0
-    r.outcome = 0
-    r.executor = executor
-    r.task = task
-    r.failed = 0
-    r.acker = -1
-    r.rotation = 0
-    r.number = number
-    r.line = e.line
-    r.attempt = e.attempt
-    r.emitted = s.now
-    r.init_time = -1
-    r.delta = -1
-    r.sleep = rows.source(k, e.source).sleep
+    r.references = r.rotation = r.outcome = r.failed = 0
+    r.acker = r.init_time = r.delta = -1
+    r.emitted, r.sleep = s.now, rows.source(k, e.source).sleep
     _link(k, root)
     e.pending += 1
     return root
@@ -98,6 +91,17 @@ def _unlink(k: State, root: int) -> None:
         e.last_pending = before
 
 
+@inline
+def _log_root(k: State, topology: int, task: int, number: int, outcome: int) -> Any:
+    """Add a row to the log of roots, for one that ends now; returns the row, to be completed."""
+    s = rows.s(k, 0)
+    row = rows.root_row(k, s.root_rows)
+    s.root_rows += 1
+    row.topology, row.task, row.number = topology, task, number
+    row.completed, row.outcome = s.now, outcome
+    return row
+
+
 @jit
 def close_root(k: State, root: int, outcome: int) -> None:
     """Close a root whose outcome its spout has learned: log it, tell the source, forget it."""
@@ -106,18 +110,10 @@ def close_root(k: State, root: int, outcome: int) -> None:
     e = rows.executor(k, r.executor)
     _unlink(k, root)
     e.pending -= 1
-    row = rows.root_row(k, s.root_rows)
-    s.root_rows += 1
-    row.number = r.number
-    row.topology = e.topology
-    row.task = r.task
-    row.line = r.line
-    row.attempt = r.attempt
-    row.emitted = r.emitted
-    row.completed = s.now
-    row.outcome = outcome
+    row = _log_root(k, e.topology, r.task, r.number, outcome)
+    row.line, row.attempt = r.line, r.attempt
+    row.emitted, row.sleep = r.emitted, r.sleep
     row.latency = r.delta if s.version_1 != 0 else s.now - r.emitted
-    row.sleep = r.sleep
     if outcome == kinds.ACKED:
         rows.task(k, r.task).acked += 1
     else:
@@ -135,24 +131,15 @@ def close_root(k: State, root: int, outcome: int) -> None:
 @jit
 def ack_untracked(k: State, executor: int, task: int, number: int) -> None:
     """Ack a root with a message id at once, with latency 0, because its topology has no ackers."""
-    s = rows.s(k, 0)
+    now = rows.s(k, 0).now
     e = rows.executor(k, executor)
-    row = rows.root_row(k, s.root_rows)
-    s.root_rows += 1
-    row.number = number
-    row.topology = e.topology
-    row.task = task
-    row.line = e.line
-    row.attempt = e.attempt
-    row.emitted = s.now
-    row.completed = s.now
-    row.outcome = kinds.ACKED
-    row.latency = 0
-    row.sleep = 0
+    row = _log_root(k, e.topology, task, number, kinds.ACKED)
+    row.line, row.attempt = e.line, e.attempt
+    row.emitted, row.sleep, row.latency = now, 0, 0
     rows.task(k, task).acked += 1
     source = rows.source(k, e.source)
     if source.kind == kinds.S_CLOSED:
-        source_queue.return_line(k, e.source, -1, 0, s.now + source.answer)
+        source_queue.return_line(k, e.source, -1, 0, now + source.answer)
 
 
 @inline
@@ -199,10 +186,8 @@ def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
     if fresh:
         if kind == kinds.RESET:
             return
-        r.acker = executor
+        r.acker, r.init_time, r.failed = executor, -1, 0
         r.ledger = np.uint64(0)
-        r.init_time = -1
-        r.failed = 0
     # Up to 0.10 every message renews the entry; from 1.0 on only a fail and a reset do.
     if s.version_1 == 0 or fresh or kind in (kinds.FAIL, kinds.RESET):
         r.rotation = rotation
@@ -215,14 +200,17 @@ def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
     if r.init_time < 0:
         return
     if r.failed != 0:
-        routing.emit_control(k, thread, kinds.FAILED, message.task, r.task, root, np.uint64(0))
-        r.acker = -1
+        news = kinds.FAILED
     elif r.ledger == np.uint64(0) or kind == kinds.ANSWER:
+        news = kinds.COMPLETE
         r.delta = s.now - r.init_time
-        routing.emit_control(k, thread, kinds.COMPLETE, message.task, r.task, root, np.uint64(0))
-        r.acker = -1
     elif kind == kinds.RESET:
-        routing.emit_control(k, thread, kinds.EXTENDED, message.task, r.task, root, np.uint64(0))
+        news = kinds.EXTENDED
+    else:
+        return
+    if news != kinds.EXTENDED:
+        r.acker = -1
+    routing.emit_control(k, thread, news, message.task, r.task, root, np.uint64(0))
 
 
 @inline

@@ -105,12 +105,7 @@ def bolt_results(k: State, thread: int) -> None:
     if message.number >= 0:
         row = rows.execution_row(k, s.execution_rows)
         s.execution_rows += 1
-        row.number = message.number
-        row.task = message.task
-        row.source_task = message.source_task
-        row.worker = t.worker
-        row.locality = message.locality
-        row.enqueued = message.time
-        row.started = t.since
-        row.ended = s.now
+        row.number, row.task, row.source_task = message.number, message.task, message.source_task
+        row.worker, row.locality = t.worker, message.locality
+        row.enqueued, row.started, row.ended = message.time, t.since, s.now
     queues.free_message(k, m)

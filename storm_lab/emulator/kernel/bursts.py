@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
+from storm_lab.emulator.events.schedule import reschedule_event, unschedule
 from storm_lab.emulator.kernel import cpu, run_queue
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
@@ -102,14 +102,6 @@ def long_sleep_work(k: State, slept: int) -> int:
     return c.asleep * slept // (slept + c.sleep_half) if c.asleep > 0 else 0
 
 
-@inline
-def _cold_cache_work(k: State, thread: int) -> int:
-    """Return the CPU that a thread's run costs more, as its code and data have left the caches meanwhile."""
-    c = rows.cost(k, 0)
-    waited = rows.s(k, 0).now - rows.thread(k, thread).idle_from
-    return c.cold_cache * waited // (waited + c.cold_cache_half) if c.cold_cache > 0 else 0
-
-
 @jit
 def start_burst(k: State, thread: int, work: int, user: int) -> None:
     """Start a burst of ``work`` ns of Storm's own code, and ``user`` of user code or the operating system.
@@ -127,9 +119,12 @@ def start_burst(k: State, thread: int, work: int, user: int) -> None:
         work += (work * w.warm_excess) >> 16
     work += user
     if t.wait_ended_by != kinds.NOT_IDLE:
-        wait_work = _cold_cache_work(k, thread)
+        # Its code and data have left the caches meanwhile.
+        c = rows.cost(k, 0)
+        waited = rows.s(k, 0).now - t.idle_from
+        wait_work = c.cold_cache * waited // (waited + c.cold_cache_half) if c.cold_cache > 0 else 0
         if t.wait_ended_by == kinds.WOKEN:
-            wait_work += rows.cost(k, 0).wait_work + long_sleep_work(k, time_asleep(k, thread))
+            wait_work += c.wait_work + long_sleep_work(k, time_asleep(k, thread))
         t.wait_ended_by = kinds.NOT_IDLE
         work += (wait_work * p.system_factor) >> 16
     if w.heap_excess > 0:
@@ -139,9 +134,7 @@ def start_burst(k: State, thread: int, work: int, user: int) -> None:
         # thread.
         work += rows.cost(k, 0).switch * min(cpu.contending(k, node) // p.threads, 4)
     work = (work * p.slowdown * p.fault_slowdown) >> 20
-    t.state = kinds.RUNNING
-    t.work = work
-    t.left = work << kinds.SHARE_BITS
+    t.state, t.work, t.left = kinds.RUNNING, work, work << kinds.SHARE_BITS
     run_queue.want_core(k, thread)
 
 
@@ -199,11 +192,7 @@ def reschedule(k: State, node: int) -> None:
     time = cpu.quota_event_time(k, node) if p.quota > 0 else kinds.NEVER
     if p.active > 0 and p.throttled == 0:
         time = min(time, _burst_ends(k, node))
-    time = min(time, p.turn_ends)
-    if time == kinds.NEVER:
-        unschedule(k, node)
-    elif scheduled_at(k, node) != time:
-        schedule(k, node, time)
+    reschedule_event(k, node, min(time, p.turn_ends))
 
 
 @inline
@@ -212,8 +201,7 @@ def _write(k: State, thread: int, before: int) -> None:
     t = rows.thread(k, thread)
     w = rows.worker(k, t.worker)
     if w.log_holder != thread:
-        w.log_holder = thread
-        w.log_turn = 0
+        w.log_holder, w.log_turn = thread, 0
     w.log_turn += before
     t.log = kinds.LOG_WRITES
     start_burst(k, thread, t.log_work, 0)
@@ -230,9 +218,7 @@ def write_log(k: State, thread: int, before: int) -> None:
     if w.log_holder < 0 or w.log_holder == thread:
         _write(k, thread, before)
         return
-    t.state = kinds.WAITING
-    t.wait = kinds.WAIT_LOG
-    t.next_log = -1
+    t.state, t.wait, t.next_log = kinds.WAITING, kinds.WAIT_LOG, -1
     if w.log_head < 0:
         w.log_head = thread
     else:
@@ -247,8 +233,7 @@ def log_written(k: State, thread: int) -> None:
     w = rows.worker(k, t.worker)
     w.log_turn += t.work
     if rows.node(k, t.node).threads == 1 and (run_queue.takes_turns(k) or w.log_turn < rows.cost(k, 0).slice):
-        t.log_work = 0
-        t.log = kinds.LOG_TURN
+        t.log_work, t.log = 0, kinds.LOG_TURN
     else:
         release_log(k, thread)
 
@@ -257,8 +242,7 @@ def log_written(k: State, thread: int) -> None:
 def release_log(k: State, thread: int) -> None:
     """Take the log from a thread whose turn is over, or which has died; the next live waiter writes."""
     t = rows.thread(k, thread)
-    t.log_work = 0
-    t.log = kinds.LOG_NONE
+    t.log_work, t.log = 0, kinds.LOG_NONE
     w = rows.worker(k, t.worker)
     if w.log_holder != thread:
         return

@@ -105,7 +105,7 @@ def has_spare_cores(k: State, node: int) -> bool:
     return p.poll_load + runnable(k, node) * 1024 <= p.free
 
 
-@inline
+@jit
 def _taken_by_polls(k: State, node: int) -> int:
     """Return what polls get of a node's cores, in 1/1024 core.
 
@@ -118,16 +118,6 @@ def _taken_by_polls(k: State, node: int) -> int:
     if p.poll_load + n * 1024 <= capacity:
         return p.poll_load
     return min(p.poll_load, p.pollers * capacity // (n + p.pollers))
-
-
-@jit
-def _share_beside_polls(k: State, node: int) -> int:
-    """Return the same as :func:`fair_share`, on a node where threads poll."""
-    free = _capacity(k, node) - _taken_by_polls(k, node)
-    n = runnable(k, node)
-    if n * 1024 <= free:
-        return 1 << kinds.SHARE_BITS
-    return (free << (kinds.SHARE_BITS - 10)) // n
 
 
 @jit
@@ -149,9 +139,12 @@ def fair_share(k: State, node: int) -> int:
         return 0
     if has_spare_cores(k, node):
         return 1 << kinds.SHARE_BITS
+    free = _capacity(k, node)
     if p.poll_load > 0:
-        return _share_beside_polls(k, node)
-    return (_capacity(k, node) << (kinds.SHARE_BITS - 10)) // runnable(k, node)
+        free -= _taken_by_polls(k, node)
+        if runnable(k, node) * 1024 <= free:
+            return 1 << kinds.SHARE_BITS
+    return (free << (kinds.SHARE_BITS - 10)) // runnable(k, node)
 
 
 @inline
@@ -213,9 +206,7 @@ def update_free(k: State, node: int) -> None:
 @inline
 def _store(k: State, place: int, v_finish: int, seq: int, thread: int) -> None:
     burst = rows.burst(k, place)
-    burst.v_finish = v_finish
-    burst.seq = seq
-    burst.thread = thread
+    burst.v_finish, burst.seq, burst.thread = v_finish, seq, thread
 
 
 @jit

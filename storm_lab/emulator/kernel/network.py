@@ -105,14 +105,9 @@ def _hold(k: State, channel_index: int, m: int) -> None:
         rows.s(k, 0).lost += queues.release_all(k, _take_held(k, channel_index))
         queues.lose(k, m)
         return
-    message = rows.message(k, m)
-    message.next = -1
-    if channel.held_head < 0:
-        channel.held_head = m
-    else:
-        rows.message(k, channel.held_tail).next = m
+    channel.held_head = queues.append(k, channel.held_head, channel.held_tail, m)
     channel.held_tail = m
-    channel.held_bytes += message.bytes + rows.cost(k, 0).header_bytes
+    channel.held_bytes += rows.message(k, m).bytes + rows.cost(k, 0).header_bytes
 
 
 @jit

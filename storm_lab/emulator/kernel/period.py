@@ -89,11 +89,13 @@ def period_fires(k: State, thread: int, source: int) -> None:
     component = rows.component(k, e.component)
     if component.is_spout != 0:
         schedule(k, source, s.now + rows.topology(k, e.topology).timeout)
-        _tick(k, thread, kinds.TICK, e.first_task, -1)
+        queues.enqueue(k, thread, routing.make_message(k, kinds.TICK, -1, e.first_task, -1, -1, 0))
     else:
         schedule(k, source, s.now + component.tick_period)
         for task in range(e.first_task, e.first_task + e.tasks):
-            _tick(k, thread, kinds.TICK, task, component.tick_record)
+            queues.enqueue(
+                k, thread, routing.make_message(k, kinds.TICK, -1, task, -1, component.tick_record, 0)
+            )
 
 
 @jit
@@ -109,10 +111,4 @@ def _flush(k: State, thread: int, source: int) -> None:
     e = rows.executor(k, t.executor)
     schedule(k, source, rows.s(k, 0).now + rows.topology(k, e.topology).flush)
     if queues.has_room(k, e.main_thread):
-        _tick(k, e.main_thread, kinds.FLUSH, e.first_task, -1)
-
-
-@jit
-def _tick(k: State, thread: int, kind: int, task: int, record: int) -> None:
-    """Put a tick or flush tuple into an executor's receive queue."""
-    queues.enqueue(k, thread, routing.make_message(k, kind, -1, task, -1, record, 0))
+        queues.enqueue(k, e.main_thread, routing.make_message(k, kinds.FLUSH, -1, e.first_task, -1, -1, 0))

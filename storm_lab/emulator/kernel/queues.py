@@ -75,20 +75,26 @@ def release_root(k: State, root: int) -> None:
 
 @inline
 def lose(k: State, m: int) -> None:
-    """Drop a message that can never message_arrives, because its receiver is gone or unknown."""
+    """Drop a message that can never arrive, because its receiver is gone or unknown."""
     rows.s(k, 0).lost += 1
     free_message(k, m)
+
+
+@inline
+def append(k: State, head: int, tail: int, m: int) -> int:
+    """Append a message to the chain from ``head`` to ``tail``; returns the chain's head."""
+    rows.message(k, m).next = -1
+    if head < 0:
+        return m
+    rows.message(k, tail).next = m
+    return head
 
 
 @jit
 def park(k: State, worker: int, m: int) -> None:
     """Append a message to those that wait in their sender's worker for an executor out of reach."""
     w = rows.worker(k, worker)
-    rows.message(k, m).next = -1
-    if w.parked_head < 0:
-        w.parked_head = m
-    else:
-        rows.message(k, w.parked_tail).next = m
+    w.parked_head = append(k, w.parked_head, w.parked_tail, m)
     w.parked_tail = m
 
 
@@ -96,18 +102,8 @@ def park(k: State, worker: int, m: int) -> None:
 def add_output(k: State, thread: int, m: int) -> None:
     """Append a message to what a thread has produced and not yet handed over."""
     t = rows.thread(k, thread)
-    if t.out_head < 0:
-        t.out_head = m
-    else:
-        rows.message(k, t.out_tail).next = m
+    t.out_head = append(k, t.out_head, t.out_tail, m)
     t.out_tail = m
-
-
-@inline
-def wake(k: State, thread: int) -> None:
-    """Wake an idle thread: it runs after the node's wake-up latency, when it gets a core."""
-    polling.end_wait(k, thread)
-    run_queue.wake_up(k, thread)
 
 
 @inline
@@ -150,19 +146,10 @@ def wake_for_message(k: State, thread: int) -> None:
         if t.poll_every > 0:
             polling.schedule_poll(k, thread)
         else:
-            wake(k, thread)
+            polling.end_wait(k, thread)
+            run_queue.wake_up(k, thread)
     elif t.state == kinds.POLLING:
         wake_spout_at(k, thread, rows.s(k, 0).now)
-
-
-@jit
-def raise_flag(k: State, thread: int) -> None:
-    """1.x back-pressure: ask the topology's spouts to stop, as a receive queue is nine tenths full."""
-    t = rows.thread(k, thread)
-    topology = rows.topology(k, rows.executor(k, t.executor).topology)
-    if topology.back_pressure != 0:
-        t.flagged = 1
-        topology.raised += 1
 
 
 @jit
@@ -180,17 +167,17 @@ def enqueue(k: State, thread: int, m: int) -> None:
     if t.kind == kinds.MAIN:
         rows.message(k, m).time = rows.s(k, 0).now
         fetch_emissions(k, rows.message(k, m).record)
-    rows.message(k, m).next = -1
-    if t.head < 0:
-        t.head = m
-    else:
-        rows.message(k, t.tail).next = m
+    t.head = append(k, t.head, t.tail, m)
     t.tail = m
     t.length += 1
     rows.message(k, m).place = 1
     t.places += 1
     if t.kind == kinds.MAIN and 10 * (t.length + t.held) >= 9 * t.capacity and t.flagged == 0:
-        raise_flag(k, thread)
+        # 1.x back-pressure: a queue that is nine tenths full asks the topology's spouts to stop.
+        topology = rows.topology(k, rows.executor(k, t.executor).topology)
+        if topology.back_pressure != 0:
+            t.flagged = 1
+            topology.raised += 1
     wake_for_message(k, thread)
 
 
@@ -307,9 +294,8 @@ def take_from_batch(k: State, thread: int) -> int:
 def end_batch(k: State, thread: int) -> None:
     """Free the places of a batch whose last message has been handled, and let all waiters go on."""
     t = rows.thread(k, thread)
-    t.held = 0
     t.places -= t.held_places
-    t.held_places = 0
+    t.held = t.held_places = 0
     while t.waiters >= 0:
         release_waiter(k, thread)
     _lower_flag_if_low(k, thread)

@@ -113,12 +113,9 @@ def _rebuild(k: State, worker: int, state: int, first_task: int, n: int) -> None
                 else:
                     weight = max(0, weight - 10)
             cell.value = weight + (_IN_SCOPE if inside else 0)
-    total = 0
+    w.index = 0
     for i in range(n):
-        value = rows.permutation(k, w.first + i).value
-        if value >= _IN_SCOPE:
-            total += value - _IN_SCOPE
-    w.index = total
+        w.index += max(0, rows.permutation(k, w.first + i).value - _IN_SCOPE)
     w.due = s.now + REBUILD_NS
 
 
@@ -205,23 +202,17 @@ def make_message(k: State, kind: int, source_task: int, task: int, root: int, re
     """Take a message from the pool and fill it in; it has no edge and is not logged."""
     m = queues.new_message(k)
     message = rows.message(k, m)
-    message.kind = kind
-    message.locality = kinds.IN_PROCESS
-    message.task = task
-    message.target = -1
-    message.source_task = source_task
-    message.root = root
-    message.record = record
-    message.bytes = size
-    message.edge = np.uint64(0)
-    message.number = -1
+    message.kind, message.locality = kind, kinds.IN_PROCESS
+    message.source_task, message.task, message.target = source_task, task, -1
+    message.root, message.edge, message.number = root, np.uint64(0), -1
+    message.record, message.bytes = record, size
     if root >= 0:
         rows.root(k, root).references += 1
     return m
 
 
 @jit
-def emit_copy(
+def _emit_copy(
     k: State, thread: int, source_task: int, task: int, root: int, record: int, size: int, number: int
 ) -> np.uint64:
     """Produce one copy of a tuple; returns its edge id (0 when it is not anchored)."""
@@ -264,14 +255,13 @@ def emit_all(
             child = emission.first_record + j
             sub = rows.subscription(k, subscription)
             if sub.grouping == kinds.G_ALL:
-                c = rows.component(k, sub.component)
-                for target in range(c.first_task, c.first_task + c.tasks):
-                    xor ^= emit_copy(k, thread, task, target, root, child, emission.bytes, number)
-                t.transferred += c.tasks
+                first = rows.component(k, sub.component).first_task
+                copies = rows.component(k, sub.component).tasks
             else:
-                target = choose_target(k, task, worker, subscription, child)
-                xor ^= emit_copy(k, thread, task, target, root, child, emission.bytes, number)
-                t.transferred += 1
+                first, copies = choose_target(k, task, worker, subscription, child), 1
+            for target in range(first, first + copies):
+                xor ^= _emit_copy(k, thread, task, target, root, child, emission.bytes, number)
+            t.transferred += copies
     return xor
 
 

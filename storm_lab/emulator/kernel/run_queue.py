@@ -20,7 +20,7 @@ The run queue is a list of threads from the node's ``run_queue_head`` on. The bu
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.schedule import schedule, scheduled_at, unschedule
+from storm_lab.emulator.events.schedule import reschedule_event, schedule, scheduled_at, unschedule
 from storm_lab.emulator.kernel import cpu
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
@@ -53,8 +53,7 @@ def wake_up(k: State, thread: int) -> None:
     """Wake a sleeping thread: it wants a core after the node's wake-up latency."""
     t = rows.thread(k, thread)
     s = rows.s(k, 0)
-    t.state = kinds.WAKING
-    t.wait_ended_by = kinds.WOKEN
+    t.state, t.wait_ended_by = kinds.WAKING, kinds.WOKEN
     node = t.node
     p = rows.node(k, node)
     t.since = t.awake = s.now + rows.cost(k, 0).wake
@@ -175,15 +174,6 @@ def want_core(k: State, thread: int) -> None:
     get_core(k, thread)
 
 
-@inline
-def _should_yield(k: State, thread: int) -> bool:
-    """Return whether a thread is beyond the mean and the first of the run queue wants its core."""
-    t = rows.thread(k, thread)
-    return t.core == rows.thread(k, rows.node(k, t.node).run_queue_head).core and t.vruntime > _mean(
-        k, t.node
-    )
-
-
 @jit
 def has_to_wait(k: State, thread: int) -> bool:
     """Return whether a thread has to wait for a core before its next message; if so, queue it."""
@@ -196,8 +186,11 @@ def has_to_wait(k: State, thread: int) -> bool:
     p = rows.node(k, t.node)
     cpu.advance(k, t.node)
     if s.core_holder == thread:
+        if p.run_queue_length == 0:
+            return False
         spent = _core_time(k, t.node) - t.core_from >= rows.cost(k, 0).turn
-        if p.run_queue_length == 0 or not (spent or (p.head_preempts != 0 and _should_yield(k, thread))):
+        wanted = p.head_preempts != 0 and t.core == rows.thread(k, p.run_queue_head).core
+        if not (spent or (wanted and t.vruntime > _mean(k, t.node))):
             return False
         if _gets_another_turn(k, thread, t.vruntime):
             return False
@@ -207,8 +200,7 @@ def has_to_wait(k: State, thread: int) -> bool:
             s.core_holder = thread
             t.core_from = _core_time(k, t.node)
             return False
-    t.state = kinds.WAKING
-    t.left = -1
+    t.state, t.left = kinds.WAKING, -1
     _join_run_queue(k, thread, s.core_holder != thread)
     return True
 
@@ -230,8 +222,7 @@ def _join_run_queue(k: State, thread: int, woken: bool) -> None:
     """Put a thread into its node's run queue; a thread that was ``woken`` may preempt another at once."""
     t = rows.thread(k, thread)
     p = rows.node(k, t.node)
-    t.in_run_queue = 1
-    t.awake = rows.s(k, 0).now
+    t.in_run_queue, t.awake = 1, rows.s(k, 0).now
     p.run_queue_length += 1
     p.vruntimes += t.vruntime
     if p.run_queue_head < 0 or t.vruntime < rows.thread(k, p.run_queue_head).vruntime:
@@ -335,10 +326,7 @@ def schedule_dispatch(k: State, node: int) -> None:
         time = _next_dispatch(k, node)
         if p.wake_head >= 0:
             time = min(time, rows.thread(k, p.wake_head).awake)
-        if time == kinds.NEVER:
-            unschedule(k, s.nodes + node)
-        elif scheduled_at(k, s.nodes + node) != time:
-            schedule(k, s.nodes + node, time)
+        reschedule_event(k, s.nodes + node, time)
     elif p.wake_head >= 0 and cpu.contending(k, node) < p.threads:
         # A core is free: the first thread that waits for a slice runs as soon as it is awake.
         t = rows.thread(k, p.wake_head)

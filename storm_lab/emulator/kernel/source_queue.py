@@ -7,7 +7,7 @@ looked up, and only that turn is played; the others' turns would find nothing.
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.schedule import schedule, scheduled_at, source_event, timer_source, unschedule
+from storm_lab.emulator.events.schedule import reschedule_event, source_event, timer_source, unschedule
 from storm_lab.emulator.kernel import queues
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
@@ -46,16 +46,14 @@ def take_line(k: State, executor: int) -> None:
     """Take the next line of the executor's source, which has arrived, and schedule the next one's turn."""
     e = rows.executor(k, executor)
     source = rows.source(k, e.source)
-    e.attempt = 0
-    e.line = -1
+    e.attempt, e.line = 0, -1
     if source.head >= 0 and rows.message(k, source.head).time <= rows.s(k, 0).now:
         m = source.head
         message = rows.message(k, m)
         source.head = message.next
         if source.head < 0:
             source.tail = -1
-        e.line = message.number
-        e.attempt = message.record
+        e.line, e.attempt = message.number, message.record
         queues.free_message(k, m)
     else:
         source.taken += 1
@@ -105,15 +103,9 @@ def return_line(k: State, source_index: int, line: int, attempt: int, time: int)
     """
     m = queues.new_message(k)
     message = rows.message(k, m)
-    message.root = -1
-    message.number = line
-    message.record = attempt
-    message.time = time
+    message.root, message.number, message.record, message.time = -1, line, attempt, time
     source = rows.source(k, source_index)
-    if source.head < 0:
-        source.head = m
-    else:
-        rows.message(k, source.tail).next = m
+    source.head = queues.append(k, source.head, source.tail, m)
     source.tail = m
     schedule_line_turn(k, source_index)
 
@@ -171,10 +163,7 @@ def schedule_line_turn(k: State, source_index: int) -> None:
     source = rows.source(k, source_index)
     n = source.idle
     event = source_event(k, source_index)
-    if n == 0:
-        unschedule(k, event)
-        return
-    at = max(next_line_time(k, source_index), rows.s(k, 0).now)
+    at = max(next_line_time(k, source_index), rows.s(k, 0).now) if n > 0 else kinds.NEVER
     if at >= kinds.NEVER:
         unschedule(k, event)
         return
@@ -196,8 +185,7 @@ def schedule_line_turn(k: State, source_index: int) -> None:
         key = rows.idle(k, first + place).value
         time = rows.executor(k, key & _EXECUTORS).poll_phase
     source.finder = key & _EXECUTORS
-    if scheduled_at(k, event) != time:
-        schedule(k, event, time)
+    reschedule_event(k, event, time)
 
 
 @jit

@@ -54,10 +54,7 @@ def spout_turn(k: State, thread: int) -> None:
                 work += c.spout_ack
             if rows.message(k, m).locality != kinds.IN_PROCESS and rows.s(k, 0).version_1 == 0:
                 work += c.deserialise
-            if tail < 0:
-                e.turn_head = m
-            else:
-                rows.message(k, tail).next = m
+            e.turn_head = queues.append(k, e.turn_head, tail, m)
             tail = m
         e.turn = kinds.TURN_ACKS
         bursts.start_burst(k, thread, work, 0)
@@ -135,8 +132,7 @@ def _next_tuple(k: State, thread: int) -> None:
     source_queue.take_line(k, t.executor)
     sleep = rows.source(k, rows.executor(k, t.executor).source).sleep
     if sleep > 0:
-        t.state = kinds.WAITING
-        t.wait = kinds.WAIT_SLEEP
+        t.state, t.wait = kinds.WAITING, kinds.WAIT_SLEEP
         schedule(k, timer_source(k, thread), rows.s(k, 0).now + sleep + rows.cost(k, 0).late)
     else:
         spout_fetch(k, thread)
@@ -170,8 +166,7 @@ def spout_fetch(k: State, thread: int) -> None:
         spout_emit(k, thread)
     else:
         e.fetched = source.fetch_lines - 1
-        t.state = kinds.WAITING
-        t.wait = kinds.WAIT_FETCH
+        t.state, t.wait = kinds.WAITING, kinds.WAIT_FETCH
         schedule(k, timer_source(k, thread), rows.s(k, 0).now + source.fetch)
 
 

@@ -62,22 +62,10 @@ def _bolt_computed(k: State, thread: int) -> None:
     t = rows.thread(k, thread)
     record = rows.message(k, t.current).record
     if record >= 0 and rows.record(k, record).server >= 0:
-        t.state = kinds.WAITING
-        t.wait = kinds.WAIT_SERVER
+        t.state, t.wait = kinds.WAITING, kinds.WAIT_SERVER
         schedule(k, timer_source(k, thread), bolt.ask_server(k, record))
     else:
         _bolt_finish(k, thread)
-
-
-@jit
-def _bolt_reset(k: State, thread: int) -> None:
-    """Reset the time-out of the tuple in hand by a message to its acker, then go on with the tuple."""
-    t = rows.thread(k, thread)
-    t.resetting = 2
-    message = rows.message(k, t.current)
-    topology = rows.executor(k, t.executor).topology
-    acking.send_to_acker(k, thread, kinds.RESET, message.task, topology, message.root, np.uint64(0))
-    hand_over_own(k, thread)
 
 
 @jit
@@ -245,7 +233,12 @@ def _after_burst(k: State, thread: int) -> None:
             t.serialising = 0
             hand_over(k, thread)
         elif t.resetting == 1:
-            _bolt_reset(k, thread)
+            # Reset the time-out of the tuple in hand by a message to its acker, then go on with the tuple.
+            t.resetting = 2
+            message = rows.message(k, t.current)
+            topology = rows.executor(k, t.executor).topology
+            acking.send_to_acker(k, thread, kinds.RESET, message.task, topology, message.root, np.uint64(0))
+            hand_over_own(k, thread)
         elif t.role != kinds.SPOUT:
             _bolt_computed(k, thread)
         elif rows.executor(k, t.executor).turn == kinds.TURN_ACKS:
