@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from storm_lab.bench._kernel_model import Model, start
-from storm_lab.emulator.events.prefetch import _MIN_LENGTH
+from storm_lab.emulator.kernel.queues import _MIN_LENGTH
 from tests.emulator.uncompiled import printed
 
 MS = 1_000_000

@@ -13,7 +13,7 @@ EMULATOR = ROOT / "storm_lab" / "emulator"
 
 ORDER = (
     *("constant", "cost", "document", "unreached", "source", "plane"),
-    *("state", "bundle", "events", "kernel", "setup", "control"),
+    *("state", "bundle", "kernel", "setup", "control"),
     *("spec", "emulation"),
 )
 """Files and folders of the emulator in reading order; CONTRIBUTING lists the folders in the same order."""

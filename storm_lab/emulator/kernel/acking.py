@@ -40,7 +40,7 @@ def open_root(k: State, executor: int, task: int, number: int) -> int:
     s.free_root = r.next
     s.free_roots -= 1
     e = rows.executor(k, executor)
-    r.id = queues.next_random(k, task)
+    r.id = routing.next_random(k, task)
     r.executor, r.task, r.number = executor, task, number
     r.line, r.attempt = e.line, e.attempt
     r.ledger = np.uint64(0)

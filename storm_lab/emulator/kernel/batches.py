@@ -19,8 +19,7 @@ A batch has the number of its first message, and is the row of that number. Each
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.schedule import period_source, schedule
-from storm_lab.emulator.kernel import queues
+from storm_lab.emulator.kernel import events, queues
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -136,7 +135,7 @@ def _schedule_flush(k: State, thread: int) -> None:
         # A main thread's period has another use, so its send thread's period serves both.
         owner = thread + 1 if t.kind == kinds.MAIN else thread
         now = rows.s(k, 0).now
-        schedule(k, period_source(k, owner), now + every - (now - w.started) % every)
+        events.schedule(k, events.period_source(k, owner), now + every - (now - w.started) % every)
 
 
 @jit

@@ -20,8 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from storm_lab.emulator.events.schedule import reschedule_event, unschedule
-from storm_lab.emulator.kernel import cpu, run_queue
+from storm_lab.emulator.kernel import cpu, events, run_queue
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -186,13 +185,13 @@ def reschedule(k: State, node: int) -> None:
         and (p.quota == 0 or p.poll_load + p.starting + p.run_queue_length == 0)
         and p.turn_ends == kinds.NEVER
     ):
-        unschedule(k, node)
+        events.unschedule(k, node)
         return
     cpu.advance(k, node)
     time = cpu.quota_event_time(k, node) if p.quota > 0 else kinds.NEVER
     if p.active > 0 and p.throttled == 0:
         time = min(time, _burst_ends(k, node))
-    reschedule_event(k, node, min(time, p.turn_ends))
+    events.reschedule_event(k, node, min(time, p.turn_ends))
 
 
 @inline

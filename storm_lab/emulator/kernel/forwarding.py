@@ -7,8 +7,7 @@ full queue of another worker, for Netty's watermarks, and for a receiver that do
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.schedule import schedule, timer_source
-from storm_lab.emulator.kernel import batches, network, queues, routing
+from storm_lab.emulator.kernel import batches, events, network, queues, routing
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -101,7 +100,7 @@ def _may_not_send(k: State, thread: int, m: int) -> bool:
             return False
     t.state = kinds.WAITING
     t.wait = kinds.WAIT_CHANNEL
-    schedule(k, timer_source(k, thread), until)
+    events.schedule(k, events.timer_source(k, thread), until)
     return True
 
 

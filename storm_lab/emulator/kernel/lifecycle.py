@@ -6,8 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storm_lab.emulator.events.schedule import period_source, schedule, timer_source, unschedule
-from storm_lab.emulator.kernel import batches, bursts, cpu, polling, queues, routing, run_queue, source_queue
+from storm_lab.emulator.kernel import (
+    batches,
+    bursts,
+    cpu,
+    events,
+    polling,
+    queues,
+    routing,
+    run_queue,
+    source_queue,
+)
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, jit
 from storm_lab.emulator.state.layout import Kernel, State
@@ -54,7 +63,9 @@ def open_worker(k: State, worker: int, node: int, topology: int, first_thread: i
         _open_thread(k, w.compiler_thread + compiler, kinds.COMPILER, node, worker, -1, 0, kinds.NONE)
     t = rows.topology(k, topology)
     rows.thread(k, first_thread).gathers = int(t.overflows != 0 or t.producer_batch > 1)
-    schedule(k, period_source(k, first_thread + 2), rows.s(k, 0).now + rows.cost(k, 0).housekeeping_period)
+    events.schedule(
+        k, events.period_source(k, first_thread + 2), rows.s(k, 0).now + rows.cost(k, 0).housekeeping_period
+    )
 
 
 @entry
@@ -85,17 +96,17 @@ def open_executor(
     _open_thread(k, first_thread + 1, kinds.SEND, w.node, worker, index, send_queue, kinds.NONE)
     if c.is_spout:
         rows.thread(k, first_thread).state = kinds.POLLING
-        schedule(k, period_source(k, first_thread), now + rows.topology(k, w.topology).timeout)
+        events.schedule(k, events.period_source(k, first_thread), now + rows.topology(k, w.topology).timeout)
     elif rows.cost(k, 0).look > 0:
         polling.become_idle(k, first_thread)
     if not c.is_spout and c.tick_period > 0 and c.tick_record >= 0:
-        schedule(k, period_source(k, first_thread), now + c.tick_period)
+        events.schedule(k, events.period_source(k, first_thread), now + c.tick_period)
     topology = rows.topology(k, w.topology)
     if topology.overflows != 0 or topology.producer_batch > 1 or topology.transfer_batch > 1:
         rows.thread(k, first_thread).gathers = rows.thread(k, first_thread + 1).gathers = 1
         if topology.overflows == 0 and topology.flush > 0:
             # The period of the send thread, which 2.x does not have.
-            schedule(k, period_source(k, first_thread + 1), now + topology.flush)
+            events.schedule(k, events.period_source(k, first_thread + 1), now + topology.flush)
 
 
 @jit
@@ -117,8 +128,8 @@ def _stop_thread(k: State, thread: int) -> int:
         bursts.reschedule(k, t.node)
     if t.state == kinds.IDLE:
         polling.end_wait(k, thread)
-    unschedule(k, timer_source(k, thread))
-    unschedule(k, period_source(k, thread))
+    events.unschedule(k, events.timer_source(k, thread))
+    events.unschedule(k, events.period_source(k, thread))
     t.state = kinds.DEAD
     queued = queues.release_all(k, t.head)
     if t.flagged != 0:
@@ -254,5 +265,5 @@ def deliver_parked(k: State, worker: int) -> int:
         w.held_until = rows.s(k, 0).now
         t = rows.thread(k, w.transfer_thread)
         if t.state == kinds.WAITING and t.wait == kinds.WAIT_CHANNEL:
-            schedule(k, timer_source(k, w.transfer_thread), rows.s(k, 0).now)
+            events.schedule(k, events.timer_source(k, w.transfer_thread), rows.s(k, 0).now)
     return delivered

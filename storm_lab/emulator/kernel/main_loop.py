@@ -7,10 +7,10 @@ when it does so changes no result.
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.schedule import move_horizon, schedule, unschedule
 from storm_lab.emulator.kernel import (
     bursts,
     cpu,
+    events,
     network,
     period,
     run_queue,
@@ -81,10 +81,10 @@ def _channel_due(k: State, index: int) -> None:
     message = rows.message(k, m)
     channel.head = message.next
     if channel.head >= 0:
-        schedule(k, 2 * s.nodes + index, rows.message(k, channel.head).time)
+        events.schedule(k, 2 * s.nodes + index, rows.message(k, channel.head).time)
     else:
         channel.tail = -1
-        unschedule(k, 2 * s.nodes + index)
+        events.unschedule(k, 2 * s.nodes + index)
     if index >= s.first_uplink_channel:
         network.cross_racks(k, index - s.first_uplink_channel, m)
         return
@@ -110,7 +110,7 @@ def next_time(k: State) -> int:
     if s.heap_n == 0:
         if s.far_n == 0:
             return kinds.NEVER
-        move_horizon(k)
+        events.move_horizon(k)
     return rows.event(k, 0).time
 
 
@@ -126,7 +126,7 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
     s = rows.s(k, 0)
     first_line_event = 2 * s.nodes + s.channels
     timers = s.timers
-    events = 0
+    played = 0
     message_margin = 2 * s.bolt_margin + 2 * spout.MAX_TURN_ACKS
     s.core_holder = -1
     if changed:
@@ -145,9 +145,9 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
             or s.max_execution_rows - s.execution_rows < 4
         ):
             return kinds.NEED_LOG
-        if events >= budget:
+        if played >= budget:
             return kinds.NEED_BUDGET
-        events += 1
+        played += 1
         s.events += 1
         source = rows.event(k, 0).source
         s.now = rows.event(k, 0).time
@@ -175,7 +175,7 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
             if (source - timers) & 1:
                 period.period_fires(k, thread, source)
             else:
-                unschedule(k, source)
+                events.unschedule(k, source)
                 threads.timer_fires(k, thread)
         s.core_holder = -1
         if s.ready_n > 0:

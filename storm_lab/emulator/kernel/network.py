@@ -5,8 +5,7 @@ Messages from one node to another over one channel arrive in order, as over TCP.
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.schedule import schedule
-from storm_lab.emulator.kernel import queues
+from storm_lab.emulator.kernel import events, queues
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.layout import Kernel, State
@@ -162,7 +161,7 @@ def put_on_channel(k: State, channel_index: int, m: int) -> None:
     if channel.head < 0:
         channel.head = m
         s = rows.s(k, 0)
-        schedule(k, 2 * s.nodes + channel_index, rows.message(k, m).time)
+        events.schedule(k, 2 * s.nodes + channel_index, rows.message(k, m).time)
     else:
         # A connection delivers in order, even if its latency has just become shorter.
         last = rows.message(k, channel.tail)

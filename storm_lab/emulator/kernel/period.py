@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.schedule import fit_horizon, schedule, unschedule
-from storm_lab.emulator.kernel import batches, bursts, cpu, queues, routing
+from storm_lab.emulator.kernel import batches, bursts, cpu, events, queues, routing
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import jit
 from storm_lab.emulator.state.layout import State
@@ -67,8 +66,8 @@ def _housekeep(k: State, thread: int, source: int) -> None:
     time = c.housekeeping_period + spent
     cpu.spend_evenly(k, t.worker, spent, time)
     _watch_heap(k, t.worker)
-    schedule(k, source, s.now + time)
-    fit_horizon(k)
+    events.schedule(k, source, s.now + time)
+    events.fit_horizon(k)
 
 
 @jit
@@ -88,10 +87,10 @@ def period_fires(k: State, thread: int, source: int) -> None:
     e = rows.executor(k, t.executor)
     component = rows.component(k, e.component)
     if component.is_spout != 0:
-        schedule(k, source, s.now + rows.topology(k, e.topology).timeout)
+        events.schedule(k, source, s.now + rows.topology(k, e.topology).timeout)
         queues.enqueue(k, thread, routing.make_message(k, kinds.TICK, -1, e.first_task, -1, -1, 0))
     else:
-        schedule(k, source, s.now + component.tick_period)
+        events.schedule(k, source, s.now + component.tick_period)
         for task in range(e.first_task, e.first_task + e.tasks):
             queues.enqueue(
                 k, thread, routing.make_message(k, kinds.TICK, -1, task, -1, component.tick_record, 0)
@@ -103,12 +102,12 @@ def _flush(k: State, thread: int, source: int) -> None:
     """Play a tick of the flush timer: in 2.x a flush tuple for the executor, in 1.x the flush itself."""
     t = rows.thread(k, thread)
     if rows.s(k, 0).version_2 == 0:
-        unschedule(k, source)
+        events.unschedule(k, source)
         batches.flush_tick(k, thread)
         if t.kind == kinds.SEND:
             batches.flush_tick(k, rows.executor(k, t.executor).main_thread)
         return
     e = rows.executor(k, t.executor)
-    schedule(k, source, rows.s(k, 0).now + rows.topology(k, e.topology).flush)
+    events.schedule(k, source, rows.s(k, 0).now + rows.topology(k, e.topology).flush)
     if queues.has_room(k, e.main_thread):
         queues.enqueue(k, e.main_thread, routing.make_message(k, kinds.FLUSH, -1, e.first_task, -1, -1, 0))

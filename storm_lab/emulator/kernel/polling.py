@@ -20,8 +20,7 @@ keep awake; nodes that share a machine without quotas poll on the same cores.
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.schedule import schedule, timer_source
-from storm_lab.emulator.kernel import bursts, cpu
+from storm_lab.emulator.kernel import bursts, cpu, events
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.layout import State
@@ -190,7 +189,7 @@ def become_idle(k: State, thread: int) -> None:
         return
     if t.kind == kinds.MAIN:
         set_polling(k, thread, c.fine_poll)
-        schedule(k, timer_source(k, thread), _poll_clock_time(k, thread, c.fine_time << 10))
+        events.schedule(k, events.timer_source(k, thread), _poll_clock_time(k, thread, c.fine_time << 10))
     else:
         set_polling(k, thread, c.idle_sleep)
 
@@ -223,7 +222,7 @@ def schedule_poll(k: State, thread: int) -> None:
     passed = rows.node(k, t.node).poll_clock - t.poll_from
     every = t.poll_every << 10
     next_poll = max(1, (passed + every - 1) // every) * every
-    schedule(k, timer_source(k, thread), _poll_clock_time(k, thread, next_poll - passed))
+    events.schedule(k, events.timer_source(k, thread), _poll_clock_time(k, thread, next_poll - passed))
 
 
 @jit
@@ -240,7 +239,7 @@ def end_fine_polling(k: State, thread: int) -> None:
     cpu.advance(k, t.node)
     left = (rows.cost(k, 0).fine_time << 10) - (rows.node(k, t.node).poll_clock - t.poll_from)
     if left > 0:
-        schedule(k, timer_source(k, thread), _poll_clock_time(k, thread, left))
+        events.schedule(k, events.timer_source(k, thread), _poll_clock_time(k, thread, left))
     else:
         set_polling(k, thread, rows.cost(k, 0).coarse_poll)
 

@@ -6,35 +6,45 @@ waiters. Each message taken from the queue lets one waiter go on; up to 0.10 an 
 all go on at the end of a batch. In 1.x queues overflow. In 2.x executors' receive queues overflow with
 messages from other workers. Connections and workers' receive queues are unbounded, as ZeroMQ's and Netty's
 were.
+
+A workload's trace and the messages of a long queue do not fit into a core's cache, and which record a message
+names is known only when the message itself has been read. So each step prefetches what the next step reads:
+first a message, then its record, then the record's emissions, then the records that these lead to.
+Prefetching is a hint and changes no result.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
-from storm_lab.emulator.events.prefetch import fetch_emissions, fetch_queued
-from storm_lab.emulator.events.schedule import schedule, scheduled_at, timer_source
-from storm_lab.emulator.kernel import polling, run_queue
+from storm_lab.emulator.kernel import events, polling, run_queue
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
 
-
-@inline
-def next_random(k: State, task: int) -> np.uint64:
-    """Return the next 64 random bits of a task's own stream (SplitMix64)."""
-    t = rows.task(k, task)
-    t.rng = t.rng + np.uint64(0x9E3779B97F4A7C15)
-    z = t.rng
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+# In a shorter queue the messages are so recent that they are still in the cache.
+_MIN_LENGTH = 3
+# Emissions per cache line.
+_EMISSIONS = 5
 
 
 @inline
-def random_below(k: State, task: int, bound: int) -> int:
-    """Return a random whole number from 0 to ``bound`` - 1."""
-    return np.int64(next_random(k, task) >> np.uint64(33)) % bound  # type: ignore[return-value]
+def _fetch_emissions(k: State, record: int) -> None:
+    """Prefetch the emissions of a record that has already been fetched."""
+    if record >= 0:
+        first = rows.record(k, record).first_emission
+        rows.fetch_emission(k, first)
+        rows.fetch_emission(k, first + _EMISSIONS)
+
+
+@jit
+def _fetch_next(k: State, m: int) -> None:
+    """Prefetch for ``m``, the first message of a long queue, and for those behind it."""
+    message = rows.message(k, m)
+    _fetch_emissions(k, message.record)
+    if message.next >= 0:
+        second = rows.message(k, message.next)
+        rows.fetch_record(k, second.record)
+        rows.fetch_root(k, second.root)
+        rows.fetch_message(k, second.next)
 
 
 @inline
@@ -131,11 +141,11 @@ def spout_poll_time(k: State, thread: int, not_before: int) -> int:
 @inline
 def wake_spout_at(k: State, thread: int, time: int) -> None:
     """Schedule a sleeping spout's first turn at or after ``time``, unless one is due before."""
-    event = timer_source(k, thread)
+    event = events.timer_source(k, thread)
     at = spout_poll_time(k, thread, time)
-    before = scheduled_at(k, event)
+    before = events.scheduled_at(k, event)
     if before < 0 or before > at:
-        schedule(k, event, at)
+        events.schedule(k, event, at)
 
 
 @jit
@@ -166,7 +176,7 @@ def enqueue(k: State, thread: int, m: int) -> None:
     t = rows.thread(k, thread)
     if t.kind == kinds.MAIN:
         rows.message(k, m).time = rows.s(k, 0).now
-        fetch_emissions(k, rows.message(k, m).record)
+        _fetch_emissions(k, rows.message(k, m).record)
     t.head = append(k, t.head, t.tail, m)
     t.tail = m
     t.length += 1
@@ -247,7 +257,8 @@ def _pop(k: State, thread: int) -> int:
     if t.head < 0:
         t.tail = -1
     t.length -= 1
-    fetch_queued(k, t.head, t.length)
+    if t.length >= _MIN_LENGTH:
+        _fetch_next(k, t.head)
     rows.message(k, m).next = -1
     return m
 

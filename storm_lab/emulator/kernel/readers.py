@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from storm_lab.emulator.events.schedule import schedule, timer_source
-from storm_lab.emulator.kernel import acking, queues, source_queue
+from storm_lab.emulator.kernel import acking, events, queues, source_queue
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry
 from storm_lab.emulator.state.layout import Kernel, State
@@ -31,7 +30,7 @@ def set_active(k: State, executor: int, active: int) -> None:
         e.poll_phase = queues.spout_poll_time(k, thread, s.now)
     e.active = active
     if polling and active != 0:
-        schedule(k, timer_source(k, thread), e.poll_phase)
+        events.schedule(k, events.timer_source(k, thread), e.poll_phase)
 
 
 @entry

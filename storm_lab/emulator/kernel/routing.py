@@ -27,6 +27,23 @@ _WIDEN, _NARROW = 800, 200  # topology.localityaware.higher.bound and lower.boun
 _IN_SCOPE = 1000  # added to the weight of a target in scope
 
 
+@inline
+def next_random(k: State, task: int) -> np.uint64:
+    """Return the next 64 random bits of a task's own stream (SplitMix64)."""
+    t = rows.task(k, task)
+    t.rng = t.rng + np.uint64(0x9E3779B97F4A7C15)
+    z = t.rng
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@inline
+def random_below(k: State, task: int, bound: int) -> int:
+    """Return a random whole number from 0 to ``bound`` - 1."""
+    return np.int64(next_random(k, task) >> np.uint64(33)) % bound  # type: ignore[return-value]
+
+
 @jit
 def _load(k: State, worker: int, task: int) -> int:
     """Return the load of a target as a worker sees it, in 1/1000; full if its place is unknown."""
@@ -128,8 +145,8 @@ def load_aware_target(k: State, task: int, worker: int, subscription: int, state
     if rows.s(k, 0).now >= w.due:
         _rebuild(k, worker, state, c.first_task, n)
     if w.index == 0:
-        return c.first_task + queues.random_below(k, task, n)
-    draw = queues.random_below(k, task, w.index)
+        return c.first_task + random_below(k, task, n)
+    draw = random_below(k, task, w.index)
     for i in range(n):
         value = rows.permutation(k, w.first + i).value - _IN_SCOPE
         if value > 0:
@@ -148,7 +165,7 @@ def _next_shuffled(k: State, task: int, state: int, targets: int, reshuffle: boo
         i = 0
         if reshuffle:
             for last in range(targets - 1, 0, -1):
-                other = queues.random_below(k, task, last + 1)
+                other = random_below(k, task, last + 1)
                 a = w.first + last
                 b = w.first + other
                 rows.permutation(k, a).value, rows.permutation(k, b).value = (
@@ -174,7 +191,7 @@ def choose_target(k: State, task: int, worker: int, subscription: int, record: i
     if g == kinds.G_LOAD_AWARE:
         return load_aware_target(k, task, worker, subscription, state)
     if g == kinds.G_NONE:
-        return c.first_task + queues.random_below(k, task, n)
+        return c.first_task + random_below(k, task, n)
     if g == kinds.G_PARTIAL:
         # Of the two candidates, choose the one that this emitter has used less so far.
         first = rows.shuffle(k, state).first
@@ -220,7 +237,7 @@ def _emit_copy(
     message = rows.message(k, m)
     message.number = number
     if root >= 0:
-        message.edge = queues.next_random(k, source_task)
+        message.edge = next_random(k, source_task)
     queues.add_output(k, thread, m)
     return message.edge
 

@@ -20,8 +20,7 @@ The run queue is a list of threads from the node's ``run_queue_head`` on. The bu
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.schedule import reschedule_event, schedule, scheduled_at, unschedule
-from storm_lab.emulator.kernel import cpu
+from storm_lab.emulator.kernel import cpu, events
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -64,9 +63,9 @@ def wake_up(k: State, thread: int) -> None:
             t.since = max(t.since, rows.thread(k, p.wake_tail).since)
     if p.wake_head < 0:
         p.wake_head = thread
-        before = scheduled_at(k, s.nodes + node)
+        before = events.scheduled_at(k, s.nodes + node)
         if before < 0 or before > t.since:
-            schedule(k, s.nodes + node, t.since)
+            events.schedule(k, s.nodes + node, t.since)
     else:
         rows.thread(k, p.wake_tail).next_wake = thread
     p.wake_tail = thread
@@ -81,9 +80,9 @@ def pop_woken(k: State, node: int) -> int:
     t = rows.thread(k, thread)
     p.wake_head = t.next_wake if thread != p.wake_tail else -1
     if p.wake_head >= 0:
-        schedule(k, s.nodes + node, rows.thread(k, p.wake_head).since)
+        events.schedule(k, s.nodes + node, rows.thread(k, p.wake_head).since)
     else:
-        unschedule(k, s.nodes + node)
+        events.unschedule(k, s.nodes + node)
     return thread
 
 
@@ -326,11 +325,11 @@ def schedule_dispatch(k: State, node: int) -> None:
         time = _next_dispatch(k, node)
         if p.wake_head >= 0:
             time = min(time, rows.thread(k, p.wake_head).awake)
-        reschedule_event(k, s.nodes + node, time)
+        events.reschedule_event(k, s.nodes + node, time)
     elif p.wake_head >= 0 and cpu.contending(k, node) < p.threads:
         # A core is free: the first thread that waits for a slice runs as soon as it is awake.
         t = rows.thread(k, p.wake_head)
         at = max(s.now, t.awake)
         if t.since > at:
             t.since = at
-            schedule(k, s.nodes + node, at)
+            events.schedule(k, s.nodes + node, at)

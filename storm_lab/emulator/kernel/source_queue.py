@@ -7,8 +7,7 @@ looked up, and only that turn is played; the others' turns would find nothing.
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.schedule import reschedule_event, source_event, timer_source, unschedule
-from storm_lab.emulator.kernel import queues
+from storm_lab.emulator.kernel import events, queues
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -162,10 +161,10 @@ def schedule_line_turn(k: State, source_index: int) -> None:
     """
     source = rows.source(k, source_index)
     n = source.idle
-    event = source_event(k, source_index)
+    event = events.source_event(k, source_index)
     at = max(next_line_time(k, source_index), rows.s(k, 0).now) if n > 0 else kinds.NEVER
     if at >= kinds.NEVER:
-        unschedule(k, event)
+        events.unschedule(k, event)
         return
     period = queues.turn_period(k, source_index)
     phase = at % period
@@ -185,14 +184,14 @@ def schedule_line_turn(k: State, source_index: int) -> None:
         key = rows.idle(k, first + place).value
         time = rows.executor(k, key & _EXECUTORS).poll_phase
     source.finder = key & _EXECUTORS
-    reschedule_event(k, event, time)
+    events.reschedule_event(k, event, time)
 
 
 @jit
 def begin_line_turn(k: State, source_index: int) -> int:
     """Begin the turn that finds a line; returns the spout's thread, whose sleep is ended."""
-    unschedule(k, source_event(k, source_index))
+    events.unschedule(k, events.source_event(k, source_index))
     thread = rows.executor(k, rows.source(k, source_index).finder).main_thread
     # Acks that would have begun a turn at this instant are handled in this one.
-    unschedule(k, timer_source(k, thread))
+    events.unschedule(k, events.timer_source(k, thread))
     return thread

@@ -9,10 +9,10 @@ steps of that sleep (T-Storm section III). An idle spout's empty turns are not p
 
 from __future__ import annotations
 
-from storm_lab.emulator.events.schedule import schedule, timer_source
 from storm_lab.emulator.kernel import (
     acking,
     bursts,
+    events,
     forwarding,
     polling,
     queues,
@@ -122,7 +122,7 @@ def _call_tasks(k: State, thread: int) -> None:
     source_queue.schedule_line_turn(k, e.source)
     if stopped:
         # Nothing tells a spout that this has ended, so it checks at every turn.
-        schedule(k, timer_source(k, thread), e.poll_phase)
+        events.schedule(k, events.timer_source(k, thread), e.poll_phase)
 
 
 @jit
@@ -133,7 +133,7 @@ def _next_tuple(k: State, thread: int) -> None:
     sleep = rows.source(k, rows.executor(k, t.executor).source).sleep
     if sleep > 0:
         t.state, t.wait = kinds.WAITING, kinds.WAIT_SLEEP
-        schedule(k, timer_source(k, thread), rows.s(k, 0).now + sleep + rows.cost(k, 0).late)
+        events.schedule(k, events.timer_source(k, thread), rows.s(k, 0).now + sleep + rows.cost(k, 0).late)
     else:
         spout_fetch(k, thread)
 
@@ -150,7 +150,7 @@ def spout_sleep(k: State, thread: int) -> None:
     e.poll_phase = s.now
     e.poll_phase = queues.spout_poll_time(k, thread, s.now + 1)
     if t.length > 0 or acking.has_expired(k, t.executor):
-        schedule(k, timer_source(k, thread), e.poll_phase)
+        events.schedule(k, events.timer_source(k, thread), e.poll_phase)
 
 
 @jit
@@ -167,7 +167,7 @@ def spout_fetch(k: State, thread: int) -> None:
     else:
         e.fetched = source.fetch_lines - 1
         t.state, t.wait = kinds.WAITING, kinds.WAIT_FETCH
-        schedule(k, timer_source(k, thread), rows.s(k, 0).now + source.fetch)
+        events.schedule(k, events.timer_source(k, thread), rows.s(k, 0).now + source.fetch)
 
 
 @jit

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from storm_lab.emulator.events.schedule import schedule, timer_source
 from storm_lab.emulator.kernel import (
     acking,
     bolt,
     bursts,
     cpu,
+    events,
     forwarding,
     polling,
     queues,
@@ -63,7 +63,7 @@ def _bolt_computed(k: State, thread: int) -> None:
     record = rows.message(k, t.current).record
     if record >= 0 and rows.record(k, record).server >= 0:
         t.state, t.wait = kinds.WAITING, kinds.WAIT_SERVER
-        schedule(k, timer_source(k, thread), bolt.ask_server(k, record))
+        events.schedule(k, events.timer_source(k, thread), bolt.ask_server(k, record))
     else:
         _bolt_finish(k, thread)
 
@@ -204,7 +204,9 @@ def resume(k: State, thread: int) -> None:
     if t.role == kinds.SPOUT:
         # A spout is never stopped: it keeps an overflow buffer and handles acks meanwhile.
         if forwarding.flush_output(k, thread) and t.state == kinds.POLLING:
-            schedule(k, timer_source(k, thread), queues.spout_poll_time(k, thread, rows.s(k, 0).now))
+            events.schedule(
+                k, events.timer_source(k, thread), queues.spout_poll_time(k, thread, rows.s(k, 0).now)
+            )
     elif t.state == kinds.BLOCKED and forwarding.flush_output(k, thread):
         take_next(k, thread)
 

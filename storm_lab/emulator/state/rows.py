@@ -4,7 +4,7 @@ Compiled functions pass the whole state on as the address of one table, which ho
 (Passing some thirty array descriptors by value from function to function costs ten times more than the work
 itself.) Without the JIT the same names index the numpy arrays, with bounds checks.
 
-``rows.fetch_message(k, i)`` prefetches a row without waiting for it (``prefetch.py``).
+``rows.fetch_message(k, i)`` prefetches a row without waiting for it (``queues.py``).
 """
 
 from __future__ import annotations
