@@ -1,16 +1,176 @@
-"""Handing messages over: which thread gets a message next, and what stops that.
+"""Handing messages over: which thread gets a message next, what stops that, and batches.
 
 A thread hands over what it has produced in order. The first message that finds no room stops it, except in
-1.x, where queues overflow. From 1.0 on it may gather batches first (`batches`). In 2.x it also stops for a
-full queue of another worker, for Netty's watermarks, and for a receiver that does not read.
+1.x, where queues overflow. In 2.x it also stops for a full queue of another worker, for Netty's watermarks,
+and for a receiver that does not read.
+
+From 1.0 on a thread gathers a batch for each queue that it puts tuples into. A batch has the number of its
+first message, and is the row of that number; each thread links its batches.
+
+1.x (``DisruptorQueue.ThreadLocalBatcher`` of 1.2.4): a batch of ``topology.disruptor.batch.size`` is handed
+over when it is full, or at the latest at the worker's next tick, which comes every
+``topology.disruptor.batch.timeout.millis``. A full queue stops no thread but a spout's, which does not call
+nextTuple while its send queue is full.
+
+2.x (``JCQueue.BatchInserter`` of 2.8.3): ``topology.producer.batch.size`` is for executors' queues and
+``topology.transfer.batch.size`` for the worker's transfer queue; both are 1 unless they are set. A full batch
+is handed over when its thread has one more tuple for the same queue, or before that when the executor gets a
+flush tuple, which comes every ``topology.batch.flush.interval.millis``. The thread that reads from other
+workers gets none, so what it has gathered waits for its batch to fill.
 """
 
 from __future__ import annotations
 
-from storm_lab.emulator.kernel import batches, events, network, queues, routing
+from storm_lab.emulator.kernel import events, network, queues, routing
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
+
+
+@inline
+def _size(k: State, thread: int, receiver: int) -> int:
+    """Return how many tuples a thread gathers for a queue."""
+    topology = rows.topology(k, rows.worker(k, rows.thread(k, thread).worker).topology)
+    to_transfer = rows.thread(k, receiver).kind == kinds.TRANSFER
+    return topology.transfer_batch if to_transfer else topology.producer_batch
+
+
+@jit
+def _find(k: State, thread: int, receiver: int) -> int:
+    """Return the thread's batch for a queue; -1: it has none."""
+    b = rows.thread(k, thread).batches
+    while b >= 0 and rows.batch(k, b).receiver != receiver:
+        b = rows.batch(k, b).next
+    return b
+
+
+@jit
+def _replace(k: State, thread: int, old: int, new: int) -> None:
+    """Replace a batch by another in its thread's list."""
+    t = rows.thread(k, thread)
+    if t.batches == old:
+        t.batches = new
+        return
+    b = t.batches
+    while rows.batch(k, b).next != old:
+        b = rows.batch(k, b).next
+    rows.batch(k, b).next = new
+
+
+@jit
+def _publish(k: State, thread: int, b: int) -> int:
+    """Hand over a batch, in 2.x as far as there is room; returns how many tuples that were.
+
+    Tuples for an executor that has ended are lost.
+    """
+    unbounded = rows.s(k, 0).version_2 == 0
+    batch = rows.batch(k, b)
+    receiver, tail, length, after = batch.receiver, batch.tail, batch.length, batch.next
+    gone = rows.thread(k, receiver).state == kinds.DEAD
+    m = b
+    published = 0
+    while published < length and (gone or unbounded or queues.has_room(k, receiver)):
+        following = rows.message(k, m).next
+        if gone:
+            queues.lose(k, m)
+        else:
+            queues.enqueue(k, receiver, m)
+        m = following
+        published += 1
+    if published == length:
+        _replace(k, thread, b, after)
+    elif published > 0:
+        rest = rows.batch(k, m)
+        rest.receiver, rest.tail, rest.length, rest.next = receiver, tail, length - published, after
+        _replace(k, thread, b, m)
+    return published
+
+
+@jit
+def _takes_more(k: State, thread: int, receiver: int) -> bool:
+    """Return whether a thread may gather one more tuple for a queue; 2.x hands a full batch over for that."""
+    if rows.s(k, 0).version_2 == 0:
+        return True
+    size = _size(k, thread, receiver)
+    if size == 1:
+        return queues.has_room(k, receiver)
+    b = _find(k, thread, receiver)
+    return b < 0 or rows.batch(k, b).length < size or _publish(k, thread, b) > 0
+
+
+@jit
+def _gather(k: State, thread: int, receiver: int, m: int) -> None:
+    """Put a message into the thread's batch for a queue.
+
+    In 2.x a message that was read from another worker bypasses the batch and goes to the queue's overflow, if
+    there is an overflow or the queue is full.
+    """
+    t, r = rows.thread(k, thread), rows.thread(k, receiver)
+    version_2 = rows.s(k, 0).version_2 != 0
+    size = _size(k, thread, receiver)
+    from_afar = t.kind == kinds.RECEIVE and version_2
+    if size == 1 or (from_afar and (r.places > r.capacity or not _takes_more(k, thread, receiver))):
+        queues.enqueue(k, receiver, m)
+        return
+    rows.message(k, m).next = -1
+    b = _find(k, thread, receiver)
+    if b < 0:
+        b = m
+        w = rows.worker(k, t.worker)
+        every = rows.topology(k, w.topology).flush
+        if t.batches < 0 and not version_2 and every > 0:
+            # The worker's next tick hands over what the thread gathers from now on. A main thread's period
+            # has another use, so its send thread's period serves both.
+            owner = thread + 1 if t.kind == kinds.MAIN else thread
+            now = rows.s(k, 0).now
+            events.schedule(k, events.period_source(k, owner), now + every - (now - w.started) % every)
+        rows.batch(k, b).receiver, rows.batch(k, b).length = receiver, 0
+        rows.batch(k, b).next = t.batches
+        t.batches = b
+    else:
+        rows.message(k, rows.batch(k, b).tail).next = m
+    batch = rows.batch(k, b)
+    batch.tail = m
+    batch.length += 1
+    if batch.length == size and not version_2:
+        _publish(k, thread, b)
+
+
+@jit
+def flush_tick(k: State, thread: int) -> None:
+    """1.x: hand over all that a thread has gathered."""
+    while rows.thread(k, thread).batches >= 0:
+        _publish(k, thread, rows.thread(k, thread).batches)
+
+
+@jit
+def _flush(k: State, thread: int) -> bool:
+    """2.x: hand over something of each batch of a thread; returns False if a full queue stopped it."""
+    t = rows.thread(k, thread)
+    b = t.batches
+    while b >= 0:
+        after = rows.batch(k, b).next
+        receiver = rows.batch(k, b).receiver
+        if _publish(k, thread, b) == 0:
+            queues.wait_for_room(k, thread, receiver)
+            return False
+        b = after
+    t.flushing = 0
+    return True
+
+
+@jit
+def drop_batches(k: State, thread: int) -> int:
+    """Drop what a dead thread had gathered; returns how many tuples that were."""
+    t = rows.thread(k, thread)
+    b = t.batches
+    dropped = 0
+    while b >= 0:
+        after = rows.batch(k, b).next
+        dropped += queues.release_all(k, b)
+        b = after
+    t.batches = -1
+    return dropped
 
 
 @inline
@@ -67,7 +227,7 @@ def _full_queue(k: State, thread: int, m: int, receiver: int) -> int:
             if not queues.has_room(k, target):
                 return target
     if t.gathers != 0:
-        return -1 if batches.takes_more(k, thread, receiver) else receiver
+        return -1 if _takes_more(k, thread, receiver) else receiver
     return -1 if queues.has_room(k, receiver) or queues.shares_place(k, thread, receiver) else receiver
 
 
@@ -84,8 +244,7 @@ def _may_not_send(k: State, thread: int, m: int) -> bool:
     now = rows.s(k, 0).now
     until = rows.worker(k, t.worker).held_until
     if until == kinds.HELD:
-        t.state = kinds.WAITING
-        t.wait = kinds.WAIT_CHANNEL
+        t.state, t.wait = kinds.WAITING, kinds.WAIT_CHANNEL
         return True
     if until <= now:
         if c.high_watermark == 0 or rows.message(k, m).locality == kinds.IN_NODE:
@@ -98,8 +257,7 @@ def _may_not_send(k: State, thread: int, m: int) -> bool:
             until = p.nic_out_free - c.low_watermark * p.nic_ps_per_byte // 1000
         else:
             return False
-    t.state = kinds.WAITING
-    t.wait = kinds.WAIT_CHANNEL
+    t.state, t.wait = kinds.WAITING, kinds.WAIT_CHANNEL
     events.schedule(k, events.timer_source(k, thread), until)
     return True
 
@@ -122,32 +280,13 @@ def _reader_is_slow(k: State, thread: int, m: int) -> bool:
 
 
 @jit
-def _gather(k: State, thread: int, receiver: int, m: int) -> None:
-    """Put a message into the thread's batch for a queue.
-
-    In 2.x a message that was read from another worker bypasses the batch and goes to the queue's overflow, if
-    there is an overflow or the queue is full.
-    """
-    r = rows.thread(k, receiver)
-    overflows = (
-        rows.thread(k, thread).kind == kinds.RECEIVE
-        and rows.s(k, 0).version_2 != 0
-        and (r.places > r.capacity or not batches.takes_more(k, thread, receiver))
-    )
-    if overflows:
-        queues.enqueue(k, receiver, m)
-    else:
-        batches.gather(k, thread, receiver, m)
-
-
-@jit
 def flush_output(k: State, thread: int) -> bool:
     """Hand over what a thread has produced, in order.
 
     Returns False when a full queue stopped it; the thread then waits for room.
     """
     t = rows.thread(k, thread)
-    if t.flushing != 0 and not batches.flush(k, thread):
+    if t.flushing != 0 and not _flush(k, thread):
         return False
     while t.out_head >= 0:
         m = t.out_head

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from storm_lab.emulator.kernel import (
-    batches,
     bursts,
     cpu,
     events,
+    forwarding,
     polling,
     queues,
     routing,
@@ -147,7 +147,7 @@ def _stop_thread(k: State, thread: int) -> int:
 def _drop_output(k: State, thread: int) -> int:
     """Drop what a dead thread had produced or had in hand; returns how many messages that were."""
     t = rows.thread(k, thread)
-    dropped = queues.release_all(k, t.out_head) + batches.drop_batches(k, thread)
+    dropped = queues.release_all(k, t.out_head) + forwarding.drop_batches(k, thread)
     t.out_head = t.out_tail = -1
     if t.current >= 0:
         queues.free_message(k, t.current)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storm_lab.emulator.kernel import batches, bursts, cpu, events, queues, routing
+from storm_lab.emulator.kernel import bursts, cpu, events, forwarding, queues, routing
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import jit
 from storm_lab.emulator.state.layout import State
@@ -103,9 +103,9 @@ def _flush(k: State, thread: int, source: int) -> None:
     t = rows.thread(k, thread)
     if rows.s(k, 0).version_2 == 0:
         events.unschedule(k, source)
-        batches.flush_tick(k, thread)
+        forwarding.flush_tick(k, thread)
         if t.kind == kinds.SEND:
-            batches.flush_tick(k, rows.executor(k, t.executor).main_thread)
+            forwarding.flush_tick(k, rows.executor(k, t.executor).main_thread)
         return
     e = rows.executor(k, t.executor)
     events.schedule(k, source, rows.s(k, 0).now + rows.topology(k, e.topology).flush)
