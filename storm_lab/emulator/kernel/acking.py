@@ -21,16 +21,6 @@ from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
 
 
-@inline
-def acker_of(k: State, root_id: np.uint64, component: int, ackers: int) -> int:
-    """Return the target of the fields grouping on a root id: Java's hash of a list that holds one Long."""
-    folded = np.int64((root_id ^ (root_id >> np.uint64(32))) & np.uint64(0xFFFFFFFF))
-    value = (31 + folded) & 0xFFFFFFFF
-    if value >= 0x80000000:
-        value -= 0x100000000
-    return rows.component(k, component).first_task + value % ackers
-
-
 @jit
 def open_root(k: State, executor: int, task: int, number: int) -> int:
     """Open a root tuple that its spout will wait for; the pool of roots must not be empty."""
@@ -226,5 +216,11 @@ def send_to_acker(
 ) -> None:
     """Produce an init, ack, fail or reset message to the acker that keeps this root."""
     topology = rows.topology(k, topology_index)
-    target = acker_of(k, rows.root(k, root).id, topology.acker_component, topology.ackers)
+    # The fields grouping on the root id: Java's hash of a list that holds one Long.
+    root_id = rows.root(k, root).id
+    folded = np.int64((root_id ^ (root_id >> np.uint64(32))) & np.uint64(0xFFFFFFFF))
+    value = (31 + folded) & 0xFFFFFFFF
+    if value >= 0x80000000:
+        value -= 0x100000000
+    target = rows.component(k, topology.acker_component).first_task + value % topology.ackers
     routing.emit_control(k, thread, kind, task, target, root, edge)

@@ -161,20 +161,6 @@ def compile_next(k: State, thread: int) -> None:
         start_burst(k, thread, 0, (part * rows.node(k, t.node).system_factor) >> 16)
 
 
-@inline
-def _burst_ends(k: State, node: int) -> int:
-    """Return when the first burst of a node that is not held back ends, if nothing happens before."""
-    p = rows.node(k, node)
-    missing = rows.burst(k, node * rows.s(k, 0).burst_width).v_finish - p.v
-    if missing <= 0:
-        return p.v_at
-    if cpu.has_spare_cores(k, node):
-        # At full speed a shift replaces the division.
-        return p.v_at + ((missing + (1 << kinds.SHARE_BITS) - 1) >> kinds.SHARE_BITS)
-    speed = cpu.fair_share(k, node) if p.run_queue_length == 0 else cpu.running_speed(k, node)
-    return kinds.NEVER if speed == 0 else p.v_at + (missing + speed - 1) // speed
-
-
 @jit
 def reschedule(k: State, node: int) -> None:
     """Schedule when the node's next burst ends, and when a thread next gets one of its cores."""
@@ -190,7 +176,16 @@ def reschedule(k: State, node: int) -> None:
     cpu.advance(k, node)
     time = cpu.quota_event_time(k, node) if p.quota > 0 else kinds.NEVER
     if p.active > 0 and p.throttled == 0:
-        time = min(time, _burst_ends(k, node))
+        missing = rows.burst(k, node * rows.s(k, 0).burst_width).v_finish - p.v
+        if missing <= 0:
+            time = min(time, p.v_at)
+        elif cpu.has_spare_cores(k, node):
+            # At full speed a shift replaces the division.
+            time = min(time, p.v_at + ((missing + (1 << kinds.SHARE_BITS) - 1) >> kinds.SHARE_BITS))
+        else:
+            speed = cpu.running_speed(k, node)
+            if speed > 0:
+                time = min(time, p.v_at + (missing + speed - 1) // speed)
     events.reschedule_event(k, node, min(time, p.turn_ends))
 
 

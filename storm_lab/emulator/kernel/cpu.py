@@ -82,16 +82,6 @@ def quota_event_time(k: State, node: int) -> int:
 
 
 @inline
-def is_quota_event(k: State, node: int) -> bool:
-    """Return whether a node's event is that of its quota or of its turn, and no burst has ended."""
-    p = rows.node(k, node)
-    s = rows.s(k, 0)
-    if p.quota + s.machine_capacity == 0:
-        return False
-    return p.active == 0 or rows.burst(k, node * s.burst_width).v_finish > p.v
-
-
-@inline
 def _capacity(k: State, node: int) -> int:
     """Return the capacity of a node for the threads that want CPU now, in 1/1024 core."""
     p = rows.node(k, node)

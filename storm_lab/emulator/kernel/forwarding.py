@@ -250,7 +250,8 @@ def _may_not_send(k: State, thread: int, m: int) -> bool:
         if c.high_watermark == 0 or rows.message(k, m).locality == kinds.IN_NODE:
             return False
         p = rows.node(k, t.node)
-        if network.held_bytes(k, t.node, m) > c.high_watermark:
+        to = rows.worker(k, rows.executor(k, rows.message(k, m).target).worker).node
+        if rows.channel(k, network.channel_between(k, t.node, to)).held_bytes > c.high_watermark:
             # The link is cut: check again at the interval of the tries to connect.
             until = now + rows.s(k, 0).first_reconnect
         elif p.nic_out_free - now > c.high_watermark * p.nic_ps_per_byte // 1000:

@@ -119,13 +119,6 @@ def _take_held(k: State, channel_index: int) -> int:
     return m
 
 
-@jit
-def held_bytes(k: State, start: int, m: int) -> int:
-    """Return how many bytes wait on node ``start`` for the cut link that a message is to take."""
-    to = rows.worker(k, rows.executor(k, rows.message(k, m).target).worker).node
-    return rows.channel(k, channel_between(k, start, to)).held_bytes
-
-
 @entry
 def end_cut(k: State, start: int, channel_index: int) -> None:
     """End the cut of a link from node ``start``: the next try to connect succeeds, and what waited goes out.

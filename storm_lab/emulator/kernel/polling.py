@@ -194,20 +194,8 @@ def become_idle(k: State, thread: int) -> None:
         set_polling(k, thread, c.idle_sleep)
 
 
-@jit
-def poll_for_room(k: State, thread: int) -> None:
-    """Let a thread poll that begins to wait for room in a queue.
-
-    Up to 0.10 it parks for a nanosecond and polls again (Disruptor 2's ``MultiThreadedClaimStrategy``); a
-    spout sleeps as between empty turns.
-    """
-    c = rows.cost(k, 0)
-    if c.room_poll > 0 and rows.thread(k, thread).role != kinds.SPOUT:
-        set_polling(k, thread, _room_poll_period(k, thread))
-
-
 @inline
-def _room_poll_period(k: State, thread: int) -> int:
+def room_poll_period(k: State, thread: int) -> int:
     """Return the time between two polls of a thread that waits for room."""
     c = rows.cost(k, 0)
     return c.fine_poll + c.wake + _poll_cost(k, thread)
@@ -258,7 +246,7 @@ def set_slowdown(k: State, node: int, slowdown: int, fault_slowdown: int, thread
         t = rows.thread(k, thread)
         if t.node == node and t.poll_every > 0:
             waits_for_room = t.role != kinds.SPOUT and t.waits != 0
-            set_polling(k, thread, _room_poll_period(k, thread) if waits_for_room else t.poll_every)
+            set_polling(k, thread, room_poll_period(k, thread) if waits_for_room else t.poll_every)
 
 
 @entry

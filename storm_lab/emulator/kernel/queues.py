@@ -149,20 +149,6 @@ def wake_spout_at(k: State, thread: int, time: int) -> None:
 
 
 @jit
-def wake_for_message(k: State, thread: int) -> None:
-    """Wake a thread that has nothing to do, as something was put into its queue."""
-    t = rows.thread(k, thread)
-    if t.state == kinds.IDLE:
-        if t.poll_every > 0:
-            polling.schedule_poll(k, thread)
-        else:
-            polling.end_wait(k, thread)
-            run_queue.wake_up(k, thread)
-    elif t.state == kinds.POLLING:
-        wake_spout_at(k, thread, rows.s(k, 0).now)
-
-
-@jit
 def lower_flag(k: State, thread: int) -> None:
     """1.x back-pressure: withdraw a queue's request, as it is below four tenths again, or gone."""
     t = rows.thread(k, thread)
@@ -188,7 +174,14 @@ def enqueue(k: State, thread: int, m: int) -> None:
         if topology.back_pressure != 0:
             t.flagged = 1
             topology.raised += 1
-    wake_for_message(k, thread)
+    if t.state == kinds.IDLE:
+        if t.poll_every > 0:
+            polling.schedule_poll(k, thread)
+        else:
+            polling.end_wait(k, thread)
+            run_queue.wake_up(k, thread)
+    elif t.state == kinds.POLLING:
+        wake_spout_at(k, thread, rows.s(k, 0).now)
 
 
 @inline
@@ -219,9 +212,11 @@ def enqueue_batch(k: State, feeder: int, thread: int, m: int) -> None:
 def wait_for_room(k: State, thread: int, full: int) -> None:
     """Put a thread on the list of those that wait for room in the queue of thread ``full``."""
     t = rows.thread(k, thread)
-    t.waits = 1
-    polling.poll_for_room(k, thread)
-    t.next_waiter = -1
+    t.waits, t.next_waiter = 1, -1
+    if rows.cost(k, 0).room_poll > 0 and t.role != kinds.SPOUT:
+        # Up to 0.10 it parks for a nanosecond and polls again (Disruptor 2's MultiThreadedClaimStrategy); a
+        # spout sleeps as between empty turns.
+        polling.set_polling(k, thread, polling.room_poll_period(k, thread))
     f = rows.thread(k, full)
     if f.waiters < 0:
         f.waiters = thread

@@ -229,20 +229,6 @@ def make_message(k: State, kind: int, source_task: int, task: int, root: int, re
 
 
 @jit
-def _emit_copy(
-    k: State, thread: int, source_task: int, task: int, root: int, record: int, size: int, number: int
-) -> np.uint64:
-    """Produce one copy of a tuple; returns its edge id (0 when it is not anchored)."""
-    m = make_message(k, kinds.DATA, source_task, task, root, record, size)
-    message = rows.message(k, m)
-    message.number = number
-    if root >= 0:
-        message.edge = next_random(k, source_task)
-    queues.add_output(k, thread, m)
-    return message.edge
-
-
-@jit
 def emit_control(
     k: State, thread: int, kind: int, source_task: int, task: int, root: int, edge: np.uint64
 ) -> None:
@@ -277,7 +263,13 @@ def emit_all(
             else:
                 first, copies = choose_target(k, task, worker, subscription, child), 1
             for target in range(first, first + copies):
-                xor ^= _emit_copy(k, thread, task, target, root, child, emission.bytes, number)
+                m = make_message(k, kinds.DATA, task, target, root, child, emission.bytes)
+                rows.message(k, m).number = number
+                if root >= 0:
+                    edge = next_random(k, task)
+                    rows.message(k, m).edge = edge
+                    xor ^= edge
+                queues.add_output(k, thread, m)
             t.transferred += copies
     return xor
 
@@ -299,23 +291,6 @@ def count_copies(k: State, topology: int, record: int) -> int:
     return copies
 
 
-@inline
-def _count(k: State, m: int, locality: int) -> None:
-    """Count a message as traffic between its tasks."""
-    message = rows.message(k, m)
-    source = rows.task(k, message.source_task)
-    to = rows.task(k, message.task)
-    sender = rows.component(k, source.component)
-    for i in range(sender.first_pair, sender.first_pair + sender.pairs):
-        pair = rows.pair(k, i)
-        if pair.component == to.component:
-            index = pair.first + source.local * rows.component(k, to.component).tasks + to.local
-            cell = rows.traffic(k, locality * rows.s(k, 0).task_pairs + index)
-            cell.tuples += 1
-            cell.bytes += message.bytes
-            return
-
-
 @jit
 def resolve(k: State, worker: int, m: int) -> int:
     """Find the executor that a message goes to, as ``worker`` sees the topology; -1 if it knows none.
@@ -331,5 +306,14 @@ def resolve(k: State, worker: int, m: int) -> int:
     locality = locality_of(k, worker, rows.executor(k, target).worker)
     message.locality = locality
     if message.source_task >= 0:
-        _count(k, m, locality)
+        source, to = rows.task(k, message.source_task), rows.task(k, message.task)
+        sender = rows.component(k, source.component)
+        for i in range(sender.first_pair, sender.first_pair + sender.pairs):
+            pair = rows.pair(k, i)
+            if pair.component == to.component:
+                index = pair.first + source.local * rows.component(k, to.component).tasks + to.local
+                cell = rows.traffic(k, locality * rows.s(k, 0).task_pairs + index)
+                cell.tuples += 1
+                cell.bytes += message.bytes
+                break
     return target

@@ -121,30 +121,6 @@ def _left_to_threads(k: State) -> int:
 
 
 @jit
-def _divide(k: State) -> None:
-    """Give free cores to nodes that want more, and move cores from nodes whose turn is over."""
-    s = rows.s(k, 0)
-    free = _take_back(k)
-    least = s.machine_cores
-    while True:
-        node = _neediest(k)
-        if node < 0:
-            break
-        if free > 0:
-            free -= 1
-        else:
-            giver = _giver(k, node)
-            if giver < 0:
-                least = rows.node(k, node).granted
-                break
-            _grant(k, giver, rows.node(k, giver).granted - 1)
-        _grant(k, node, rows.node(k, node).granted + 1)
-    core = min(1024, _left_to_threads(k) // max(1, s.machine_cores - free))
-    for node in range(s.nodes):
-        _apply_grant(k, node, core, least)
-
-
-@jit
 def _apply_grant(k: State, node: int, core: int, least: int) -> None:
     """Apply the number of cores that a node was given.
 
@@ -168,7 +144,25 @@ def _apply_grant(k: State, node: int, core: int, least: int) -> None:
 def share_machine(k: State) -> None:
     """Divide the machine's cores again after an event, which may have changed what its nodes want."""
     s = rows.s(k, 0)
-    _divide(k)
+    # Give free cores to nodes that want more, and move cores from nodes whose turn is over.
+    free = _take_back(k)
+    least = s.machine_cores
+    while True:
+        node = _neediest(k)
+        if node < 0:
+            break
+        if free > 0:
+            free -= 1
+        else:
+            giver = _giver(k, node)
+            if giver < 0:
+                least = rows.node(k, node).granted
+                break
+            _grant(k, giver, rows.node(k, giver).granted - 1)
+        _grant(k, node, rows.node(k, node).granted + 1)
+    core = min(1024, _left_to_threads(k) // max(1, s.machine_cores - free))
+    for node in range(s.nodes):
+        _apply_grant(k, node, core, least)
     want = 0
     for node in range(s.nodes):
         if rows.node(k, node).throttled == 0:
