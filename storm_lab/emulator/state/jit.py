@@ -14,8 +14,8 @@ import hashlib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from inspect import signature
 from pathlib import Path
@@ -67,12 +67,10 @@ if ENABLED:
         inner = {"no_cpython_wrapper": True, "pipeline_class": one_module.InnerCompiler}
         return inner, {"pipeline_class": one_module.EntryCompiler}
 
-    _inner, _entry = compilers()
-    _BOTH: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    _INNER: Any = {**_BOTH, **_inner}
     # The machine code of an entry point contains all that it calls, so only entry points are cached on disk.
-    _ENTRY: Any = {**_BOTH, **_entry}
     _ENTRIES: list[Any] = []
+    _BOTH: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    _INNER, _ENTRY = ({**_BOTH, **options} for options in compilers())
 
     def jit(function: F) -> F:
         """Compile ``function``, which compiled code calls, when an entry point reaches it."""
@@ -100,8 +98,16 @@ if ENABLED:
 
         Raises `UserError` if the cache lacks some and cannot be written to.
         """
-        with _cache_refused():
-            ready = _home() / f"{_compiler_digest()}.ready"
+        with refused_by_system(
+            "compiled kernels cannot be kept there",
+            field="folder for compiled kernels",
+            value=str(cache_folder()),
+            remedy="set XDG_CACHE_HOME to a folder of your own, on a disk with room",
+        ):
+            # Versions and the processor also decide which machine code numba uses.
+            made_by = (sys.version, numba.__version__, cpu_target.target_context.codegen().magic_tuple())
+            digest = hashlib.sha256(repr(made_by).encode()).hexdigest()[:16]
+            ready = _home() / f"{digest}.ready"
             if ready.exists():
                 return
             lock_file = ready.with_suffix(".lock").open("w")
@@ -111,33 +117,19 @@ if ENABLED:
             if ready.exists():
                 return
             kind = numba.typeof(state)  # type: ignore[no-untyped-call]
-            with _without_collection():
+            # Garbage collection takes a seventh of compiling and finds few cycles.
+            collects = gc.isenabled()
+            gc.disable()
+            try:
                 for function in _ENTRIES:
                     whole_numbers = len(signature(function.py_func).parameters) - 1
                     function.compile((kind, *[numba.int64] * whole_numbers))
+            finally:
+                if collects:
+                    gc.enable()
             # On a full disk the next process compiles again.
             with suppress(OSError):
                 ready.touch()
-
-    def _cache_refused() -> AbstractContextManager[None]:
-        """Turn an `OSError` raised in this block into a `UserError` about the cache."""
-        return refused_by_system(
-            "compiled kernels cannot be kept there",
-            field="folder for compiled kernels",
-            value=str(cache_folder()),
-            remedy="set XDG_CACHE_HOME to a folder of your own, on a disk with room",
-        )
-
-    @contextmanager
-    def _without_collection() -> Iterator[None]:
-        """Disable garbage collection, which takes a seventh of compiling and finds few cycles."""
-        enabled = gc.isenabled()
-        gc.disable()
-        try:
-            yield
-        finally:
-            if enabled:
-                gc.enable()
 
     @cache
     def _home() -> Path:
@@ -159,12 +151,6 @@ if ENABLED:
             entry.enable_caching()
         else:
             entry._cache = EntryCache(entry.py_func)  # type: ignore[no-untyped-call]
-
-    def _compiler_digest() -> str:
-        """Return the digest of what else decides which machine code numba uses: versions and processor."""
-        codegen = cpu_target.target_context.codegen()
-        made_by = (sys.version, numba.__version__, codegen.magic_tuple())
-        return hashlib.sha256(repr(made_by).encode()).hexdigest()[:16]
 else:
     # Unsigned 64-bit arithmetic wraps around on purpose.
     warnings.filterwarnings("ignore", message="overflow encountered in scalar", category=RuntimeWarning)
