@@ -1,12 +1,11 @@
 """Reliability: roots, the XOR ledger in the acker executors, and the spouts' pending maps.
 
-Storm's algorithm: every copy of a tuple has a random 64-bit edge id; the acker of a root XORs what spouts and
-bolts send it and is done when the value is zero (Storm@Twitter section 2.3; Storm 0.8 to 2.x). The ledger
+Storm's algorithm (Storm@Twitter section 2.3; Storm 0.8 to 2.x): every copy of a tuple has a random 64-bit
+edge id; the acker of a root XORs what spouts and bolts send it and is done when the value is zero. The ledger
 entry is kept in the root's record but belongs to one acker executor: when that executor dies, or its map has
 been rotated often enough, the entry is gone. A spout's pending map has two buckets and is rotated once per
-message time-out, so a tuple fails between one and two time-outs after its emit. Here it is one list of roots,
-in the order of their buckets: each has the number of the bucket that it was put into, and one that is more
-than a bucket old has expired.
+message time-out, so a tuple fails between one and two time-outs after its emit. Here it is one list of roots
+in the order of their buckets, where those more than a bucket old have expired.
 """
 
 from __future__ import annotations

@@ -1,18 +1,16 @@
 """Bursts of CPU: what they cost, when a node's next one ends, and bursts of a worker's own threads.
 
-Calls: the cost of an execute or nextTuple is drawn from a lognormal distribution with mean 1 (`setup.costs`).
-The draw is numbered by the task's calls, so it depends on nothing that other tasks do.
+The cost of an execute or nextTuple is drawn from a lognormal distribution with mean 1 (`setup.costs`), by the
+number of the task's call, so it depends on nothing that other tasks do.
 
-Cold code: HotSpot compiles a method when it has been called often enough, so half of what is ever compiled is
-due after `compile_calls` calls of user code in a worker. The compilers are threads that want CPU like all
-others, so on a busy core code stays cold for longer. A loop in user code is compiled while it runs, so only
-the framework's part of a call is slowed.
+Code is cold at first: half of what HotSpot ever compiles is due after `compile_calls` calls of user code in a
+worker. The compilers are threads that want CPU like all others, so on a busy core code stays cold for longer.
+A loop in user code is compiled while it runs, so only the framework's part of a call is slowed.
 
-Log lines: with ``topology.debug`` every tuple that a bolt receives and every emit call writes a line into the
-worker's log, under one lock per process. Java's locks are not fair: a thread that releases the lock and comes
-back at once gets it again, before the threads that it has woken are there. On a single core it keeps the log
-until it loses its core (for a time slice, where threads do not take turns) or has nothing to do; then the
-thread that has waited longest gets it. With several hardware threads the lock changes hands after every
+With ``topology.debug`` every received tuple and every emit writes a line into the worker's log, under one
+lock per process. Java's locks are not fair: on a single core, the thread that has the lock gets it again and
+again until it loses its core (for a time slice, where threads do not take turns) or has nothing to do; then
+the thread that has waited longest gets it. With several hardware threads the lock changes hands after every
 tuple.
 """
 
@@ -139,10 +137,7 @@ def start_burst(k: State, thread: int, work: int, user: int) -> None:
 
 @jit
 def run_backlog(k: State, thread: int) -> None:
-    """Let an idle housekeeping thread do its worker's backlog, one period's worth at a time.
-
-    CPU is counted when a burst ends, and a backlog may be of seconds.
-    """
+    """Let an idle housekeeping thread do its worker's backlog, a period's worth in each burst."""
     w = rows.worker(k, rows.thread(k, thread).worker)
     part = min(w.backlog, rows.cost(k, 0).housekeeping_period)
     if part > 0:
@@ -203,10 +198,7 @@ def _write(k: State, thread: int, before: int) -> None:
 
 @jit
 def write_log(k: State, thread: int, before: int) -> None:
-    """Spend the CPU of a thread's log lines, at once or when the lock is free.
-
-    ``before``: what the thread has spent on the tuple, ns.
-    """
+    """Spend the CPU of a thread's log lines once the lock is free; ``before`` ns went into the tuple."""
     t = rows.thread(k, thread)
     w = rows.worker(k, t.worker)
     if w.log_holder < 0 or w.log_holder == thread:

@@ -39,10 +39,7 @@ def contending(k: State, node: int) -> int:
 
 @inline
 def periodic_work(k: State, node: int) -> int:
-    """Return what the periodic work of a node's workers takes of its cores, in 1/1024 core.
-
-    It gets at most half of the cores.
-    """
+    """Return what periodic work takes of a node's cores, in 1/1024 core: at most half of them."""
     p = rows.node(k, node)
     return min(p.periodic_load, p.cores * 512)
 
@@ -57,10 +54,7 @@ def _use(k: State, node: int) -> int:
 
 @jit
 def use_quota(k: State, node: int, passed: int) -> None:
-    """Count what a node has used in the last ``passed`` ns, and hold it back or let it go on.
-
-    Workers' periodic work also comes due while a node is held back; the next period makes up for it.
-    """
+    """Count what a node used in ``passed`` ns, and hold it back (but no periodic work) or let it go on."""
     p = rows.node(k, node)
     p.quota_left -= passed * (periodic_work(k, node) if p.throttled != 0 else _use(k, node))
     periods = (rows.s(k, 0).now - p.quota_from) // p.quota_period
@@ -139,10 +133,7 @@ def fair_share(k: State, node: int) -> int:
 
 @inline
 def running_speed(k: State, node: int) -> int:
-    """Return the speed of each thread on a core, in 2**-SHARE_BITS core.
-
-    It also has the share of the threads that wait.
-    """
+    """Return the speed of a thread on a core, with the share of those that wait, in 2**-SHARE_BITS core."""
     p = rows.node(k, node)
     share = fair_share(k, node)
     if p.run_queue_length == 0 or p.active == 0:
@@ -173,10 +164,7 @@ def advance(k: State, node: int) -> None:
 
 @jit
 def spend_evenly(k: State, worker: int, cpu: int, time: int) -> None:
-    """Let a worker's periodic work take ``cpu`` ns of CPU in the next ``time`` ns, evenly.
-
-    It takes little at a time, so other threads never wait for it: it only leaves them less of the cores.
-    """
+    """Let periodic work take ``cpu`` ns in the next ``time`` ns, evenly, so that no thread waits for it."""
     w = rows.worker(k, worker)
     advance(k, w.node)
     p = rows.node(k, w.node)

@@ -1,16 +1,15 @@
 """The calendar of events: set, move and remove the next event of an event source.
 
-An *event source* is anything that has at most one next event: a node's processor, a node's list of threads
-that were woken, a channel, a spout's source, a thread's timer or period. So there is one event for each busy
-source, not one for each tuple. Event sources are numbered in this order: nodes' processors, nodes' wake-ups,
-channels, spouts' sources, then two for each thread (timer, period). Events at equal times are served in the
-order in which they were scheduled (a running counter, `seq`).
+An *event source* is anything that has at most one next event, so there is one event for each busy source, not
+one for each tuple. They are numbered in this order: nodes' processors, nodes' wake-ups of threads, channels,
+spouts' sources, then two for each thread (timer, period). Events at equal times are served in the order in
+which they were scheduled (a running counter, `seq`).
 
-A large cluster has thousands of scheduled events, but only the next few of them matter at any time. Events
-before the *horizon* are in a heap, which so stays small. All others are in buckets by time: unsorted linked
-lists. When the heap is empty, the horizon moves on by one bucket, whose events go into the heap. The buckets
-form a ring that is passed lap after lap; an event of a later lap stays in its bucket. A small cluster has no
-horizon: all events are in the heap. Where an event is stored does not affect the order.
+In a large cluster with thousands of events, those before the *horizon* are in a heap, which so stays small.
+All others are in buckets by time: unsorted linked lists. When the heap is empty, the horizon moves on by one
+bucket, whose events go into the heap. The buckets form a ring that is passed lap after lap; an event of a
+later lap stays in its bucket. A small cluster has no horizon: all events are in the heap. Where an event is
+stored does not affect the order.
 """
 
 from __future__ import annotations

@@ -59,10 +59,7 @@ def _replace(k: State, thread: int, old: int, new: int) -> None:
 
 @jit
 def _publish(k: State, thread: int, b: int) -> int:
-    """Hand over a batch, in 2.x as far as there is room; returns how many tuples that were.
-
-    Tuples for an executor that has ended are lost.
-    """
+    """Hand over a batch, in 2.x as far as there is room; returns how many tuples left it."""
     unbounded = rows.s(k, 0).version_2 == 0
     batch = rows.batch(k, b)
     receiver, tail, length, after = batch.receiver, batch.tail, batch.length, batch.next
@@ -175,10 +172,7 @@ def drop_batches(k: State, thread: int) -> int:
 
 @inline
 def handle_unreached(k: State, worker: int, m: int) -> None:
-    """Deal with a message whose executor cannot be reached.
-
-    It is lost, or waits, or waits and stops all sending.
-    """
+    """Drop a message whose executor is out of reach, or keep it, or keep it and stop all sending."""
     w = rows.worker(k, worker)
     policy = rows.s(k, 0).unreached
     if policy == kinds.UNREACHED_DROPS or (policy == kinds.UNREACHED_BLOCKS and w.connecting == 0):
@@ -282,10 +276,7 @@ def _reader_is_slow(k: State, thread: int, m: int) -> bool:
 
 @jit
 def flush_output(k: State, thread: int) -> bool:
-    """Hand over what a thread has produced, in order.
-
-    Returns False when a full queue stopped it; the thread then waits for room.
-    """
+    """Hand over what a thread has produced, in order; returns False if it has to wait for room."""
     t = rows.thread(k, thread)
     if t.flushing != 0 and not _flush(k, thread):
         return False
@@ -316,10 +307,7 @@ def flush_output(k: State, thread: int) -> bool:
 
 @jit
 def serialise_own(k: State, thread: int) -> int:
-    """Storm 2.x: find the targets of an executor's new products.
-
-    Returns the CPU that serialising those for other workers costs.
-    """
+    """2.x: find the targets of an executor's products; returns the CPU of serialising those that leave."""
     t = rows.thread(k, thread)
     c = rows.cost(k, 0)
     work = 0

@@ -111,10 +111,7 @@ def open_executor(
 
 @jit
 def _stop_thread(k: State, thread: int) -> int:
-    """End a thread, whatever its state, and let its waiters go on.
-
-    Returns how many messages its queue held.
-    """
+    """End a thread, whatever its state, and let its waiters go on; returns how many messages it had."""
     t = rows.thread(k, thread)
     if t.state == kinds.RUNNING or t.in_run_queue != 0:
         cpu.advance(k, t.node)
@@ -158,10 +155,7 @@ def _drop_output(k: State, thread: int) -> int:
 
 @entry
 def close_executor(k: State, executor: int) -> tuple[int, int, int, int]:
-    """Kill an executor's threads.
-
-    Returns the tuples lost in the receive queue, in execution, and in the send queue (and 0).
-    """
+    """Kill an executor's threads; returns tuples lost in receive queue, execution, send queue, and 0."""
     e = rows.executor(k, executor)
     e.alive = 0
     e.active = 0
@@ -180,10 +174,7 @@ def close_executor(k: State, executor: int) -> tuple[int, int, int, int]:
 
 @entry
 def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
-    """Kill a worker's shared threads.
-
-    Returns the tuples lost as :func:`close_executor` does, the last one in transfer.
-    """
+    """Kill a worker's shared threads; returns what was lost as above, in transfer last."""
     w = rows.worker(k, worker)
     w.alive = 0
     if w.full_since > 0:
@@ -233,10 +224,7 @@ def report_loads(k: State, executors: int) -> None:
 
 @entry
 def deliver_parked(k: State, worker: int) -> int:
-    """Send on, in order, what waited for executors that a worker's new view of the topology knows.
-
-    Returns how many messages that were.
-    """
+    """Send on, in order, what waited for executors that a worker now knows; returns how many messages."""
     delivered = 0
     keep = rows.s(k, 0).keep_time
     w = rows.worker(k, worker)

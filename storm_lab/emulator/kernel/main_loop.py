@@ -57,10 +57,7 @@ def _watch_heap(k: State, worker: int) -> None:
 
 @jit
 def _housekeep(k: State, thread: int, source: int) -> None:
-    """Charge a worker's periodic work since the last housekeeping, and check its heap.
-
-    The work is heartbeats, timers, and ends of waits. Its CPU is taken evenly until the next housekeeping.
-    """
+    """Charge a worker's periodic work since the last housekeeping, evenly until the next; check its heap."""
     s = rows.s(k, 0)
     c = rows.cost(k, 0)
     t = rows.thread(k, thread)
@@ -130,10 +127,7 @@ def _period_fires(k: State, thread: int, source: int) -> None:
 
 @jit
 def resume_blocked(k: State) -> None:
-    """Let threads go on that have found room in the queue that they waited for.
-
-    They go on in the order in which they began to wait, followed by the threads that this lets go on.
-    """
+    """Let threads go on that have found room, in the order in which they began to wait."""
     s = rows.s(k, 0)
     while s.ready_n > 0:
         thread = rows.ready(k, s.ready_head).value
@@ -298,10 +292,7 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
 
 @entry
 def add_backlog(k: State, worker: int, work: int) -> None:
-    """Let a worker's housekeeping spend ``work`` ns of CPU, now or when its present round is done.
-
-    It is charged as it is: cold code and the factor for Storm's own code do not change it.
-    """
+    """Let a worker's housekeeping spend ``work`` ns of CPU as they are, now or after its present round."""
     w = rows.worker(k, worker)
     w.backlog += work
     if rows.thread(k, w.housekeeping_thread).state == kinds.IDLE:

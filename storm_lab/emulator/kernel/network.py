@@ -165,10 +165,7 @@ def put_on_channel(k: State, channel_index: int, m: int) -> None:
 
 
 def set_link(k: Kernel, state: State, a: int, b: int, cut: int, extra_delay_ns: int) -> None:
-    """Give the link from node ``a`` to ``b`` a channel of its own, cut or with extra delay.
-
-    `RuntimeError`: all spare channels are in use.
-    """
+    """Give the link from node ``a`` to ``b`` a channel of its own; `RuntimeError` if none is spare."""
     first, end = int(k.s[0].first_link_channel), int(k.s[0].first_card_channel)
     links = list(zip(k.channel["start"][first:end], k.channel["finish"][first:end], strict=True))
     own = (a, b) if (a, b) in links else (-1, -1)

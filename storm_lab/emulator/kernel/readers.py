@@ -35,10 +35,7 @@ def set_active(k: State, executor: int, active: int) -> None:
 
 @entry
 def set_rate(k: State, source: int, rate_milli: int, begin: int) -> None:
-    """Change a source's rate; lines that have arrived and were not taken still wait.
-
-    No line comes before ``begin``, in ns, when the source's topology is submitted.
-    """
+    """Change a source's rate; lines that wait stay. None comes before its submission, at ``begin`` ns."""
     s = rows.s(k, 0)
     row = rows.source(k, source)
     waiting = 0
@@ -59,10 +56,7 @@ def set_rate(k: State, source: int, rate_milli: int, begin: int) -> None:
 
 @entry
 def lose_pending(k: State, executor: int) -> int:
-    """Give up roots in a dying spout's pending map, at most MAX_LOST_ROOTS; returns how many are left.
-
-    The newest bucket comes first.
-    """
+    """Give up at most MAX_LOST_ROOTS roots of a dying spout, newest first; returns how many are left."""
     e = rows.executor(k, executor)
     root = -1
     for _ in range(min(e.pending, MAX_LOST_ROOTS)):

@@ -293,10 +293,7 @@ def count_copies(k: State, topology: int, record: int) -> int:
 
 @jit
 def resolve(k: State, worker: int, m: int) -> int:
-    """Find the executor that a message goes to, as ``worker`` sees the topology; -1 if it knows none.
-
-    Also notes how far the message will travel, and counts it as traffic.
-    """
+    """Find a message's executor and locality as ``worker`` sees them, and count the traffic; -1: unknown."""
     message = rows.message(k, m)
     w = rows.worker(k, worker)
     target = rows.route(k, w.route + message.task).value

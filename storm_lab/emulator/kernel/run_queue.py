@@ -5,7 +5,7 @@ There are two disciplines; the cost model chooses:
 - ``turn`` 0: all threads run at once, at their share. A thread that wakes on a full node first waits for a
   time slice.
 - ``turn`` > 0: as many threads run as there are cores, and the others wait in the run queue, as under Linux
-  since 6.6 (EEVDF). The queue is in order of ``vruntime``, the CPU that a thread has had. A thread is
+  since 6.6 (EEVDF). The queue is a list in order of ``vruntime``, the CPU that a thread has had. A thread is
   *eligible* while its vruntime is no more than the mean of those that run or wait. A core that falls free
   goes to the first of the queue. A thread that wakes takes the core that it had last if the thread there is
   beyond the mean, and it is itself eligible and the first. Otherwise a thread keeps its core for a turn while
@@ -13,9 +13,6 @@ There are two disciplines; the cost model chooses:
 
 So a thread that has run for r gets no core, where n want one, until each of the others has had r. It then
 takes all messages that have gathered, so batches grow with the number of busy threads.
-
-The run queue is a list of threads from the node's ``run_queue_head`` on. The bursts that run are in the array
-``burst`` (`cpu`).
 """
 
 from __future__ import annotations

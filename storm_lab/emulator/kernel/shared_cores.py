@@ -53,10 +53,7 @@ def _grant(k: State, node: int, cores: int) -> None:
 
 @jit
 def _neediest(k: State) -> int:
-    """Return the node that wants another core and has the fewest; -1: none wants one.
-
-    Of several it is the one that has got or given up no core for longest.
-    """
+    """Return the node with the fewest cores that wants another, at a tie the longest unchanged; -1: none."""
     first = -1
     for node in range(rows.s(k, 0).nodes):
         p = rows.node(k, node)
@@ -122,10 +119,7 @@ def _left_to_threads(k: State) -> int:
 
 @jit
 def _apply_grant(k: State, node: int, core: int, least: int) -> None:
-    """Apply the number of cores that a node was given.
-
-    ``core``: capacity of each core, in 1/1024; ``least``: cores of a node that still wants more.
-    """
+    """Apply a grant: ``core`` is a core's capacity, in 1/1024, ``least`` what a node in need has."""
     p = rows.node(k, node)
     ends = max(p.turn_from + _turn(k), rows.s(k, 0).now + 1) if p.granted > least else kinds.NEVER
     # If all threads are idle, those that poll do so at once and briefly.

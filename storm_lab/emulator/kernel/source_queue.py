@@ -96,10 +96,7 @@ def line_record(k: State, executor: int) -> int:
 
 @jit
 def return_line(k: State, source_index: int, line: int, attempt: int, time: int) -> None:
-    """Queue a line at its source to be emitted before new ones.
-
-    It is a replay or, with line -1, a closed loop's next call.
-    """
+    """Queue a line to be emitted before new ones: a replay or, with line -1, a closed loop's next call."""
     m = queues.new_message(k)
     message = rows.message(k, m)
     message.root, message.number, message.record, message.time = -1, line, attempt, time

@@ -96,10 +96,7 @@ def spout_acks_done(k: State, thread: int) -> None:
 
 @jit
 def _call_tasks(k: State, thread: int) -> None:
-    """Call nextTuple once on each of the executor's tasks, unless the spout is held back.
-
-    That is checked once a turn, so an executor of several tasks may exceed its pending limit.
-    """
+    """Call nextTuple once on each of the executor's tasks, if nothing holds the spout back (checked once)."""
     t = rows.thread(k, thread)
     e = rows.executor(k, t.executor)
     e.turn_task = 0

@@ -8,8 +8,8 @@ Storm 2.x: no send thread; the main thread itself serialises and hands over. Eve
 housekeeping (heartbeats, timers, garbage collection), which takes a small part of the cores all the time.
 
 A batch costs one system call for each worker that it goes to or comes from, however many tuples it holds. So
-a thread that is behind shares its calls between many tuples, while at light load every tuple pays for its own
-call. A thread that sends to many workers pays more than one that sends to few.
+a thread that is behind shares its calls between many tuples, and a thread that sends to many workers pays
+more than one that sends to few.
 """
 
 from __future__ import annotations

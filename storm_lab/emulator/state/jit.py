@@ -37,11 +37,7 @@ def cache_folder() -> Path:
 
 
 def kernel_digest(entries: Iterable[Root], layout: Mapping[str, object], code: Code | None = None) -> str:
-    """Return the digest, in hex, of everything that decides which machine code is made.
-
-    That is the code that the entry points use, and the layout of the arrays that it reads and writes by
-    address.
-    """
+    """Return the digest, in hex, of the code that the entry points use and of the arrays' layout."""
     parts = [f"{name} {item}" for name, item in sorted(layout.items())]
     parts.append((code or own_code()).closure(entries).digest)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -54,10 +50,7 @@ if ENABLED:
     from numba.core.registry import cpu_target
 
     def compilers() -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return compiler options for inner functions and for entry points.
-
-        Both are empty if this version of numba lacks internal names that the project's own compilers need.
-        """
+        """Return options for inner functions and entry points; none if numba lacks names used here."""
         try:
             from storm_lab.emulator.state import one_module
         except (ImportError, AttributeError):
@@ -83,10 +76,7 @@ if ENABLED:
         return compiled
 
     def entry(function: F) -> F:
-        """As :func:`jit`, for entry points, which Python calls; caches the machine code.
-
-        Their arguments are a handle on the state and whole numbers.
-        """
+        """As :func:`jit`, for what Python calls, with a state and whole numbers; caches the machine code."""
         compiled: F = numba.njit(**_ENTRY)(function)
         _ENTRIES.append(compiled)
         return compiled

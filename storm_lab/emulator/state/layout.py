@@ -19,10 +19,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Kernel(NamedTuple):
-    """All arrays that a kernel function may use.
-
-    Arrays are replaced by larger ones between calls of the kernel, never during one.
-    """
+    """All arrays of the kernel; larger ones replace them between its calls, never during one."""
 
     s: NDArray[Any]
     cost: NDArray[Any]
@@ -82,10 +79,7 @@ FLAT = tuple(name for name, kind in DTYPES.items() if kind.names == ("value",))
 
 
 def with_attributes(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the same rows, with fields that can be read as attributes.
-
-    It is an array of records, not numpy's `recarray`, which looks for a field at every indexing, in Python.
-    """
+    """Return the same rows with fields as attributes: as records, as a `recarray` is slow to index."""
     return array.view(np.dtype((np.record, array.dtype)))
 
 
