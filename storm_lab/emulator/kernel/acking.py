@@ -148,9 +148,8 @@ def has_expired(k: State, executor: int) -> bool:
 @jit
 def fail_expired(k: State, executor: int, most: int) -> None:
     """Fail up to ``most`` roots that have expired from the pending map."""
-    for _ in range(most):
-        if not has_expired(k, executor):
-            return
+    while most > 0 and has_expired(k, executor):
+        most -= 1
         close_root(k, rows.executor(k, executor).first_pending, kinds.TIMED_OUT)
 
 

@@ -160,13 +160,11 @@ def _flush(k: State, thread: int) -> bool:
 def drop_batches(k: State, thread: int) -> int:
     """Drop what a dead thread had gathered; returns how many tuples that were."""
     t = rows.thread(k, thread)
-    b = t.batches
     dropped = 0
-    while b >= 0:
-        after = rows.batch(k, b).next
-        dropped += queues.release_all(k, b)
-        b = after
-    t.batches = -1
+    while t.batches >= 0:
+        after = rows.batch(k, t.batches).next
+        dropped += queues.release_all(k, t.batches)
+        t.batches = after
     return dropped
 
 

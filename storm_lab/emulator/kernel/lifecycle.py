@@ -129,10 +129,9 @@ def _stop_thread(k: State, thread: int) -> int:
     events.unschedule(k, events.period_source(k, thread))
     t.state = kinds.DEAD
     queued = queues.release_all(k, t.head)
-    if t.flagged != 0:
-        queues.lower_flag(k, thread)
     t.head = t.tail = -1
     t.length = t.batch = t.held = t.places = t.held_places = 0
+    queues.lower_flag(k, thread)
     if t.kind == kinds.MAIN:
         bursts.release_log(k, thread)
     while t.waiters >= 0:

@@ -150,17 +150,13 @@ def end_cut(k: State, start: int, channel_index: int) -> None:
 def put_on_channel(k: State, channel_index: int, m: int) -> None:
     """Append a message, whose arrival time is set, to a channel."""
     channel = rows.channel(k, channel_index)
-    rows.message(k, m).next = -1
+    message = rows.message(k, m)
     if channel.head < 0:
-        channel.head = m
-        s = rows.s(k, 0)
-        events.schedule(k, 2 * s.nodes + channel_index, rows.message(k, m).time)
+        events.schedule(k, 2 * rows.s(k, 0).nodes + channel_index, message.time)
     else:
         # A connection delivers in order, even if its latency has just become shorter.
-        last = rows.message(k, channel.tail)
-        last.next = m
-        if rows.message(k, m).time < last.time:
-            rows.message(k, m).time = last.time
+        message.time = max(message.time, rows.message(k, channel.tail).time)
+    channel.head = queues.append(k, channel.head, channel.tail, m)
     channel.tail = m
 
 

@@ -148,12 +148,13 @@ def wake_spout_at(k: State, thread: int, time: int) -> None:
         events.schedule(k, event, at)
 
 
-@jit
+@inline
 def lower_flag(k: State, thread: int) -> None:
-    """1.x back-pressure: withdraw a queue's request, as it is below four tenths again, or gone."""
+    """1.x back-pressure: withdraw a queue's request if it is below four tenths again."""
     t = rows.thread(k, thread)
-    t.flagged = 0
-    rows.topology(k, rows.executor(k, t.executor).topology).raised -= 1
+    if t.flagged != 0 and 10 * t.length <= 4 * t.capacity:
+        t.flagged = 0
+        rows.topology(k, rows.executor(k, t.executor).topology).raised -= 1
 
 
 @jit
@@ -259,13 +260,6 @@ def _pop(k: State, thread: int) -> int:
 
 
 @inline
-def _lower_flag_if_low(k: State, thread: int) -> None:
-    t = rows.thread(k, thread)
-    if t.flagged != 0 and 10 * t.length <= 4 * t.capacity:
-        lower_flag(k, thread)
-
-
-@inline
 def take(k: State, thread: int) -> int:
     """Remove and return the first message of a thread's queue, which must not be empty."""
     t = rows.thread(k, thread)
@@ -275,7 +269,7 @@ def take(k: State, thread: int) -> int:
         t.kind != kinds.RECEIVE or rows.worker(k, t.worker).unread <= rows.s(k, 0).unread_low
     ):
         release_waiter(k, thread)
-    _lower_flag_if_low(k, thread)
+    lower_flag(k, thread)
     return m
 
 
@@ -304,7 +298,7 @@ def end_batch(k: State, thread: int) -> None:
     t.held = t.held_places = 0
     while t.waiters >= 0:
         release_waiter(k, thread)
-    _lower_flag_if_low(k, thread)
+    lower_flag(k, thread)
 
 
 @inline
@@ -318,10 +312,9 @@ def has_room(k: State, thread: int) -> bool:
 def release_all(k: State, head: int) -> int:
     """Drop a chain of messages; returns how many there were."""
     count = 0
-    m = head
-    while m >= 0:
-        after = rows.message(k, m).next
-        free_message(k, m)
+    while head >= 0:
+        after = rows.message(k, head).next
+        free_message(k, head)
         count += 1
-        m = after
+        head = after
     return count

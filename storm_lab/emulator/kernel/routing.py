@@ -165,13 +165,9 @@ def _next_shuffled(k: State, task: int, state: int, targets: int, reshuffle: boo
         i = 0
         if reshuffle:
             for last in range(targets - 1, 0, -1):
-                other = random_below(k, task, last + 1)
-                a = w.first + last
-                b = w.first + other
-                rows.permutation(k, a).value, rows.permutation(k, b).value = (
-                    rows.permutation(k, b).value,
-                    rows.permutation(k, a).value,
-                )
+                a = rows.permutation(k, w.first + last)
+                b = rows.permutation(k, w.first + random_below(k, task, last + 1))
+                a.value, b.value = b.value, a.value
     w.index = i + 1
     return rows.permutation(k, w.first + i).value
 

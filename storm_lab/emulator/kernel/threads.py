@@ -57,18 +57,6 @@ def _is_first(k: State, other: int, batch: int) -> bool:
 
 
 @jit
-def _bolt_computed(k: State, thread: int) -> None:
-    """Wait for an external server where the tuple needs one, or finish; execute's CPU part is done."""
-    t = rows.thread(k, thread)
-    record = rows.message(k, t.current).record
-    if record >= 0 and rows.record(k, record).server >= 0:
-        t.state, t.wait = kinds.WAITING, kinds.WAIT_SERVER
-        events.schedule(k, events.timer_source(k, thread), bolt.ask_server(k, record))
-    else:
-        _bolt_finish(k, thread)
-
-
-@jit
 def _bolt_finish(k: State, thread: int) -> None:
     """Hand over what execute has produced, as it returns."""
     bolt.bolt_results(k, thread)
@@ -242,7 +230,12 @@ def _after_burst(k: State, thread: int) -> None:
             acking.send_to_acker(k, thread, kinds.RESET, message.task, topology, message.root, np.uint64(0))
             hand_over_own(k, thread)
         elif t.role != kinds.SPOUT:
-            _bolt_computed(k, thread)
+            record = rows.message(k, t.current).record
+            if record >= 0 and rows.record(k, record).server >= 0:
+                t.state, t.wait = kinds.WAITING, kinds.WAIT_SERVER
+                events.schedule(k, events.timer_source(k, thread), bolt.ask_server(k, record))
+            else:
+                _bolt_finish(k, thread)
         elif rows.executor(k, t.executor).turn == kinds.TURN_ACKS:
             spout.spout_acks_done(k, thread)
         else:

@@ -131,8 +131,7 @@ RECORD_TYPES: dict[str, np.dtype[np.void]] = {
         ("storm_factor", I4),  # multiplier of Storm's own code, in 1/65536: processor, version
         ("system_factor", I4),  # multiplier of periodic work and wake-ups, in 1/65536: processor
         ("pollers", I4),  # threads that poll: idle ones, those that wait for room, and idle spouts
-        ("wake_head", I4),
-        ("wake_tail", I4),
+        *each(I4, "wake_head", "wake_tail"),
         # From here on another cache line: fields used only where threads poll or want more than there is.
         ("ht_gain", I4),  # capacity that each hardware thread beyond the cores adds, in 1/1024 core
         ("periodic_load", I4),  # what its workers' periodic work would take, in 1/1024 core
@@ -216,16 +215,13 @@ RECORD_TYPES: dict[str, np.dtype[np.void]] = {
         ("first_task", I4),  # global task index
         *each(I4, "tasks", "main_thread", "source", "pending"),
         ("bucket", I4),  # rotations of the pending map so far
-        ("first_pending", I4),
-        ("last_pending", I4),
+        *each(I4, "first_pending", "last_pending"),
         *each(I1, "alive", "active", "turn"),
         ("in_idle_table", I1),  # 1: it is in its source's table of idle spouts
         # Fields from here on are used less often.
-        ("started", I8),
-        ("line", I8),
+        *each(I8, "started", "line"),
         ("fetch_end", I8),  # when its client's fetch thread delivers, or delivered, the next lines
-        ("send_thread", I4),
-        ("turn_task", I4),
+        *each(I4, "send_thread", "turn_task"),
         ("reported_load", I4),  # load of its receive queue, as last reported to other workers, in 1/1000
         ("turn_head", I4),  # acks taken in this turn
         ("fetched", I4),  # lines of its last fetch that it has not emitted yet
@@ -238,11 +234,9 @@ RECORD_TYPES: dict[str, np.dtype[np.void]] = {
         *each(I4, "node", "worker", "head", "tail", "out_head", "out_tail", "length", "capacity"),
         ("places", I4),  # places of its queue that are in use, including those of the present batch
         ("waiters", I4),
-        ("kind", I1),
-        ("state", I1),
+        *each(I1, "kind", "state"),
         ("waits", I1),  # 1: it waits for room in another thread's queue
-        ("wait", I1),
-        ("serialising", I1),
+        *each(I1, "wait", "serialising"),
         ("resetting", I1),  # reset of the time-out of its tuple: 1 = not sent yet, 2 = sent
         ("flagged", I1),  # 1.x: its queue is so full that it asks the topology's spouts to stop
         ("role", I1),  # of a main thread: what it runs
@@ -286,15 +280,13 @@ RECORD_TYPES: dict[str, np.dtype[np.void]] = {
         ("target", I4),  # executor instance that the sender chose
         ("source_task", I4),  # global index; -1 = system
         *each(I4, "root", "record", "bytes"),
-        ("kind", I1),
-        ("locality", I1),
+        *each(I1, "kind", "locality"),
         ("place", I1),  # 1: it takes a place in its queue, 0: it shares the place of the message before
     ),
     # From 1.0 on: a batch that a thread gathers for a queue, in the row with the number of its first message.
     "batch": record(*each(I4, "receiver", "tail", "length", "next")),
     "root": cache_line_record(
-        ("id", U8),
-        ("ledger", U8),
+        *each(U8, "id", "ledger"),
         ("init_time", I8),  # when the acker got the init message; -1: it has not
         *each(I8, "number", "line", "emitted", "delta", "sleep"),
         ("references", I4),

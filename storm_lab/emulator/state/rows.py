@@ -38,15 +38,6 @@ def handle(kernel: Kernel) -> tuple[Any, object]:
     return int(table.ctypes.data), table
 
 
-def _plain_accessor(name: str) -> Callable[[Any, int], Any]:
-    def at(k: Any, i: int) -> Any:
-        if i < 0:
-            raise IndexError(f"{name}[{i}]")
-        return getattr(k, name)[i]
-
-    return at
-
-
 if ENABLED:
     from llvmlite import ir  # type: ignore[import-untyped]
     from numba import types
@@ -118,7 +109,14 @@ if ENABLED:
         fetcher: Any = fetch
         return fetcher
 else:
-    _accessor = _plain_accessor
+
+    def _accessor(name: str) -> Callable[[Any, int], Any]:
+        def at(k: Any, i: int) -> Any:
+            if i < 0:
+                raise IndexError(f"{name}[{i}]")
+            return getattr(k, name)[i]
+
+        return at
 
     def _fetcher(name: str, lines: int = 1) -> Callable[[Any, int], None]:
         return lambda k, i: None
