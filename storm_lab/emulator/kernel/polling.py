@@ -98,10 +98,8 @@ def set_polling(k: State, thread: int, every: int) -> None:
         p.poll_rate += _poll_rate(k, every)
         share = _poll_cost(k, thread) * 1024 // every
     p.poll_load_alone += share - t.poll_load
-    t.poll_load = share
-    t.poll_every = every
-    t.poll_from = p.poll_clock
-    t.polls_charged_to = p.poll_cpu_clock
+    t.poll_load, t.poll_every = share, every
+    t.poll_from, t.polls_charged_to = p.poll_clock, p.poll_cpu_clock
     # A core that other threads poll on as well is awake already.
     rate = _machine_poll_rate(k) if together else p.poll_rate
     part = 1024

@@ -59,11 +59,7 @@ def _neediest(k: State) -> int:
         p = rows.node(k, node)
         if p.short_since != kinds.NEVER:
             f = rows.node(k, max(first, 0))
-            if (
-                first < 0
-                or p.granted < f.granted
-                or (p.granted == f.granted and p.last_change < f.last_change)
-            ):
+            if first < 0 or (p.granted, p.last_change) < (f.granted, f.last_change):
                 first = node
     return first
 
@@ -126,8 +122,7 @@ def _apply_grant(k: State, node: int, core: int, least: int) -> None:
     max_free = p.granted * core if cpu.runnable(k, node) > 0 else rows.s(k, 0).machine_capacity
     if p.max_free != max_free or p.turn_ends != ends:
         cpu.advance(k, node)
-        p.max_free = max_free
-        p.turn_ends = ends
+        p.max_free, p.turn_ends = max_free, ends
         cpu.update_free(k, node)
         bursts.reschedule(k, node)
     elif p.run_queue_length > 0 and p.active < p.granted:

@@ -59,7 +59,6 @@ def spout_turn(k: State, thread: int) -> None:
         e.turn = kinds.TURN_ACKS
         bursts.start_burst(k, thread, work, 0)
         return
-    acking.fail_expired(k, t.executor, MAX_TURN_ACKS)
     _call_tasks(k, thread)
 
 
@@ -80,17 +79,15 @@ def spout_acks_done(k: State, thread: int) -> None:
         elif message.kind == kinds.FLUSH:
             t.flushing = 1
         elif rows.root(k, root).executor == t.executor:
-            if message.kind == kinds.COMPLETE:
-                acking.close_root(k, root, kinds.ACKED)
-            elif message.kind == kinds.FAILED:
-                acking.close_root(k, root, kinds.TIMED_OUT)
-            else:
+            if message.kind == kinds.EXTENDED:
                 acking.extend_root(k, root)
+            else:
+                complete = message.kind == kinds.COMPLETE
+                acking.close_root(k, root, kinds.ACKED if complete else kinds.TIMED_OUT)
         queues.free_message(k, m)
         m = after
     if t.flushing != 0 and t.waits == 0:
         forwarding.flush_output(k, thread)
-    acking.fail_expired(k, t.executor, MAX_TURN_ACKS)
     _call_tasks(k, thread)
 
 
@@ -99,6 +96,7 @@ def _call_tasks(k: State, thread: int) -> None:
     """Call nextTuple once on each of the executor's tasks, if nothing holds the spout back (checked once)."""
     t = rows.thread(k, thread)
     e = rows.executor(k, t.executor)
+    acking.fail_expired(k, t.executor, MAX_TURN_ACKS)
     e.turn_task = 0
     topology = rows.topology(k, e.topology)
     limit = topology.max_pending * e.tasks

@@ -28,14 +28,10 @@ def missing_names() -> list[str]:
         f"{kind.__name__}.{name}" for kind, own in _METHODS.items() for name in own if not hasattr(kind, name)
     ]
     # A library's fields are set when it is created, so look for them in the code that creates it.
-    assigned = {name for kind in CPUCodeLibrary.__mro__ for name in _names_in(vars(kind).get("__init__"))}
+    creating = [getattr(vars(kind).get("__init__"), "__code__", None) for kind in CPUCodeLibrary.__mro__]
+    assigned = {name for code in creating if code is not None for name in code.co_names}
     missing_fields = [name for name in _FIELDS if name not in assigned and not hasattr(CPUCodeLibrary, name)]
     return missing + [f"{CPUCodeLibrary.__name__}.{name}" for name in missing_fields]
-
-
-def _names_in(function: Any) -> tuple[str, ...]:
-    code = getattr(function, "__code__", None)
-    return () if code is None else code.co_names
 
 
 class _InnerCode(JITCodeLibrary):

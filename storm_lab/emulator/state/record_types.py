@@ -33,7 +33,7 @@ def cache_line_record(*fields: tuple[str, type]) -> np.dtype[np.void]:
     return np.dtype({"names": names, "formats": [f for _, f in fields], "offsets": offsets, "itemsize": size})
 
 
-RECORD_TYPES: dict[str, np.dtype[np.void]] = {
+TYPES: dict[str, np.dtype[np.void]] = {
     "s": record(
         *each(I8, "now", "seq", "heap_n"),
         # Earlier events are in the heap, later ones in buckets; NEVER = all are in the heap.
