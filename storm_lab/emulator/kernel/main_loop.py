@@ -18,7 +18,6 @@ from storm_lab.emulator.kernel import (
     routing,
     run_queue,
     shared_cores,
-    source_queue,
     spout,
     threads,
 )
@@ -186,19 +185,22 @@ def _channel_due(k: State, index: int) -> None:
     if index >= s.first_uplink_channel:
         network.cross_racks(k, index - s.first_uplink_channel, m)
         return
-    node = rows.worker(k, rows.executor(k, message.target).worker).node
+    worker = rows.worker(k, rows.executor(k, message.target).worker)
     if channel.node < 0 and message.locality != kinds.IN_NODE:
         # The receiving card takes one message after another. A message that finds it free is not charged a
         # second transmission.
-        p = rows.node(k, node)
+        p = rows.node(k, worker.node)
         tx = (message.bytes + rows.cost(k, 0).header_bytes) * p.nic_ps_per_byte // 1000
         done = max(s.now, p.nic_in_free + tx)
         p.nic_in_free = done
         if done > s.now:
             message.time = done
-            network.put_on_channel(k, s.first_card_channel + node, m)
+            network.put_on_channel(k, s.first_card_channel + worker.node, m)
             return
-    threads.message_arrives(k, m)
+    if worker.alive == 0:
+        queues.lose(k, m)
+    else:
+        queues.enqueue(k, worker.network_thread if s.netty != 0 else worker.receive_thread, m)
 
 
 @inline
@@ -267,7 +269,10 @@ def run(k: State, until: int, budget: int, changed: int) -> int:
             node = -1
             _channel_due(k, source - 2 * s.nodes)
         elif source < timers:
-            thread = source_queue.begin_line_turn(k, source - first_line_event)
+            thread = rows.executor(k, rows.source(k, source - first_line_event).finder).main_thread
+            events.unschedule(k, source)
+            # Acks that would have begun a turn at this instant are handled in this one.
+            events.unschedule(k, events.timer_source(k, thread))
             node = rows.thread(k, thread).node
             spout.spout_turn(k, thread)
         else:

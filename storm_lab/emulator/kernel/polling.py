@@ -109,7 +109,13 @@ def set_polling(k: State, thread: int, every: int) -> None:
     p.poll_cost_part = part
     p.poll_load = (p.poll_load_alone * part) >> 10
     if together and changed:
-        _share_poll_cost(k, t.node)
+        for node in range(rows.s(k, 0).nodes):
+            other = rows.node(k, node)
+            if node != t.node and other.quota == 0 and other.poll_cost_part != part:
+                cpu.advance(k, node)
+                other.poll_cost_part = part
+                other.poll_load = (other.poll_load_alone * part) >> 10
+                bursts.reschedule(k, node)
 
 
 @jit
@@ -121,19 +127,6 @@ def _machine_poll_rate(k: State) -> int:
         if p.quota == 0:
             rate += p.poll_rate
     return rate
-
-
-@jit
-def _share_poll_cost(k: State, of: int) -> None:
-    """Let a poll on all nodes of a machine cost what it now costs on node ``of``."""
-    part = rows.node(k, of).poll_cost_part
-    for node in range(rows.s(k, 0).nodes):
-        p = rows.node(k, node)
-        if node != of and p.quota == 0 and p.poll_cost_part != part:
-            cpu.advance(k, node)
-            p.poll_cost_part = part
-            p.poll_load = (p.poll_load_alone * part) >> 10
-            bursts.reschedule(k, node)
 
 
 @inline

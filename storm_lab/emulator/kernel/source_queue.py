@@ -182,13 +182,3 @@ def schedule_line_turn(k: State, source_index: int) -> None:
         time = rows.executor(k, key & _EXECUTORS).poll_phase
     source.finder = key & _EXECUTORS
     events.reschedule_event(k, event, time)
-
-
-@jit
-def begin_line_turn(k: State, source_index: int) -> int:
-    """Begin the turn that finds a line; returns the spout's thread, whose sleep is ended."""
-    events.unschedule(k, events.source_event(k, source_index))
-    thread = rows.executor(k, rows.source(k, source_index).finder).main_thread
-    # Acks that would have begun a turn at this instant are handled in this one.
-    events.unschedule(k, events.timer_source(k, thread))
-    return thread

@@ -272,14 +272,3 @@ def timer_fires(k: State, thread: int) -> None:
             spout.spout_emit(k, thread)
         elif t.wait == kinds.WAIT_CHANNEL:
             hand_over(k, thread)
-
-
-@jit
-def message_arrives(k: State, m: int) -> None:
-    """Put a message into the queue of its target worker's reading thread; drop it if the worker is gone."""
-    target = rows.executor(k, rows.message(k, m).target)
-    worker = rows.worker(k, target.worker)
-    if worker.alive == 0:
-        queues.lose(k, m)
-        return
-    queues.enqueue(k, worker.network_thread if rows.s(k, 0).netty != 0 else worker.receive_thread, m)
