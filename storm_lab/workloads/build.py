@@ -123,33 +123,31 @@ class _Recording:
 
     def play_source(self, name: str, record: tuple[object, ...]) -> None:
         """Run one ``nextTuple`` call and everything that follows from it."""
-        spout = self.code[name]
-        assert isinstance(spout, Spout)
         row = self._new_rows(1)
         self.sources[name].append(row)
-        call = "cost"
-        try:
-            cost = spout.cost(record)
-            call = "next_tuple"
-            spout.next_tuple(record, self.emits[name])
-        except (Exception, SystemExit) as error:
-            raise _as_user_error(error, name, call, shown(record)) from error
+        cost, _ = self._call(name, "cost", "next_tuple", record)
         self._play_tree(row, name, cost)
 
     def play_tick(self, name: str) -> None:
         """Run one tick tuple at a bolt and everything that follows from it."""
-        bolt = self.code[name]
-        assert isinstance(bolt, Bolt)
-        row = self._new_rows(1)
-        self.ticks[name] = row
-        call = "tick_cost"
-        try:
-            cost = bolt.tick_cost()
-            call = "tick"
-            bolt.tick(self.emits[name])
-        except (Exception, SystemExit) as error:
-            raise _as_user_error(error, name, call, "a tick tuple") from error
+        row = self.ticks[name] = self._new_rows(1)
+        cost, _ = self._call(name, "tick_cost", "tick")
         self._play_tree(row, name, cost)
+
+    def _call(self, name: str, stating: str, doing: str, *given: tuple[object, ...]) -> tuple[Cost, bool]:
+        """Call the methods of user code that state a cost and do the work; return the cost, and failure."""
+        code, call = self.code[name], stating
+        try:
+            cost = getattr(code, stating)(*given)
+            call = doing
+            getattr(code, doing)(*given, self.emits[name])
+        except (Exception, SystemExit) as error:
+            if call == "execute" and isinstance(error, TupleFailedError):
+                self.made.clear()
+                return cost, True
+            shown_input = shown(tuple(given[0])) if given else "a tick tuple"
+            raise _as_user_error(error, name, call, shown_input) from error
+        return cost, False
 
     def _play_tree(self, row: int, name: str, cost: Cost) -> None:
         waiting: deque[_Work] = deque()
@@ -162,19 +160,7 @@ class _Recording:
                 message = f"one record of the input leads to more than {LARGEST_TREE} executions"
                 remedy = f"end the loop through stream {values.source}.{values.stream}"
                 raise UserError(message, field=component, remedy=remedy)
-            bolt = self.code[component]
-            assert isinstance(bolt, Bolt)
-            failed = False
-            call = "cost"
-            try:
-                cost = bolt.cost(values)
-                call = "execute"
-                bolt.execute(values, self.emits[component])
-            except TupleFailedError:
-                self.made.clear()
-                failed = True
-            except (Exception, SystemExit) as error:
-                raise _as_user_error(error, component, call, shown(tuple(values))) from error
+            cost, failed = self._call(component, "cost", "execute", values)
             self._note_call(record, component, cost, key, waiting, failed=failed)
 
     def _note_call(
