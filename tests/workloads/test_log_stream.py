@@ -8,8 +8,17 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.workloads.access_line import Access
-from storm_lab.workloads.access_log import APACHE, IIS, REAL_LOGS, load_log, ship
-from storm_lab.workloads.generated_log import DAMAGED_ONE_IN, RECORDS, W3C_FIELDS, generated_lines
+from storm_lab.workloads.access_log import (
+    APACHE,
+    DAMAGED_ONE_IN,
+    IIS,
+    REAL_LOGS,
+    RECORDS,
+    W3C_FIELDS,
+    generated_lines,
+    load_log,
+    ship,
+)
 from storm_lab.workloads.log_stream import (
     MALFORMED,
     ApplyRules,
