@@ -21,7 +21,7 @@ from storm_lab.model.checks import check_kind
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology, check_executors
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.checks import Emitted, check_code, check_cost, check_groupings, emit_call
-from storm_lab.workloads.grouping_key import fields_key, partial_key_candidates
+from storm_lab.workloads.java_values import fields_key, partial_key_candidates
 from storm_lab.workloads.usercode import Bolt, Cost, Spout, TupleFailedError, Values
 from storm_lab.workloads.workload_trace import EMISSION, FAILS, RECORD, WorkloadTrace
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from storm_lab.errors import UserError, shown
 from storm_lab.model.checks import check_kinds
 from storm_lab.model.topology import DEFAULT_STREAM, Component, Grouping, Topology
-from storm_lab.workloads.size import payload_bytes
+from storm_lab.workloads.java_values import payload_bytes
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout
 from storm_lab.workloads.workload_trace import LARGEST
 

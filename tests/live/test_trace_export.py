@@ -20,7 +20,7 @@ from storm_lab.live.trace_export import (
 )
 from storm_lab.model import Component, Grouping, StormVersion, Subscription, Topology
 from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.size import payload_bytes
+from storm_lab.workloads.java_values import payload_bytes
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 
 V2 = StormVersion((2, 8, 3))

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from storm_lab.errors import UserError
 from storm_lab.workloads.importers.figure_code import Costs
 from storm_lab.workloads.importers.figures import Figures
-from storm_lab.workloads.multilang.json_value import as_java
+from storm_lab.workloads.java_values import as_java
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, TupleFailedError, Values
 
 Input = tuple[str, str]

@@ -2,5 +2,5 @@
 
 The process runs `storm_lab.workloads.multilang.main`. It installs modules named `streamparse`, `pystorm` and
 `storm` with the interface of the real ones, so that spouts and bolts run unmodified, and records what they
-do. The process that starts it imports only `plan` and `json_value` of this package.
+do. The process that starts it takes only the plan and the language for topologies from this package.
 """

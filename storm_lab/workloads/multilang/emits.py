@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 
 from storm_lab.model.topology import ACKER
 from storm_lab.model.version import V2_8_8
-from storm_lab.workloads.grouping_key import fields_key
+from storm_lab.workloads.java_values import as_java, fields_key, payload_bytes
 from storm_lab.workloads.multilang.components import Component
-from storm_lab.workloads.multilang.json_value import as_java
 from storm_lab.workloads.multilang.plan import ComponentSpec, InputSpec
 from storm_lab.workloads.multilang.recording import Recording
-from storm_lab.workloads.size import payload_bytes
 
 
 @dataclass(slots=True)
