@@ -13,9 +13,8 @@ from storm_lab.league.imported_site import imported_site
 from storm_lab.league.stage import Stage
 from storm_lab.model.checks import check_distinct
 from storm_lab.papers.stages import PAPERS, paper_stage
-from storm_lab.workloads.importers.documents import read_bounded, yaml_part
+from storm_lab.workloads.importers.documents import Notes, read_bounded, yaml_part
 from storm_lab.workloads.importers.importing import import_topology
-from storm_lab.workloads.importers.place import Notes
 
 DURATION_S = 420.0
 """Default virtual duration of a league's runs."""

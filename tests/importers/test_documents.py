@@ -11,12 +11,12 @@ from storm_lab.errors import UserError
 from storm_lab.workloads.importers import documents
 from storm_lab.workloads.importers.documents import (
     DEEPEST,
+    Notes,
     Part,
     json_part,
     read_bounded,
     yaml_part,
 )
-from storm_lab.workloads.importers.place import Notes
 
 
 def read(text: str, notes: Notes | None = None) -> Part:

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 from storm_lab.model import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import V2_8_8
 from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.importers.figure_code import StatedBolt, StatedSpout
-from storm_lab.workloads.importers.figures import Emits, Figures, Keys, KeyShape, Spread
+from storm_lab.workloads.importers.figures import (
+    Emits,
+    Figures,
+    Keys,
+    KeyShape,
+    Spread,
+    StatedBolt,
+    StatedSpout,
+)
 from storm_lab.workloads.usercode import Values
 from storm_lab.workloads.workload_trace import WorkloadTrace
 

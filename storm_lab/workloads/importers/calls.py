@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from storm_lab.errors import UserError
-from storm_lab.workloads.importers.figure_code import Costs
-from storm_lab.workloads.importers.figures import Figures
+from storm_lab.workloads.importers.figures import Costs, Figures
 from storm_lab.workloads.java_values import as_java
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, TupleFailedError, Values
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from storm_lab.workloads.importers.place import Notes, Place
+from storm_lab.workloads.importers.documents import Notes, Place
 from storm_lab.workloads.multilang.plan import ComponentSpec, InputSpec, tick_of
 
 _SPOUTS = ("python-spout-spec", "shell-spout-spec", "spout-spec", "clojure-spout-spec")

@@ -12,8 +12,8 @@ from storm_lab.model.machines import Machines
 from storm_lab.model.topology import DEFAULT_STREAM, Grouping
 from storm_lab.model.version import V2_8_8, StormVersion
 from storm_lab.workloads.importers.calls import RecordedCalls
+from storm_lab.workloads.importers.documents import Notes, Place
 from storm_lab.workloads.importers.figures import Keys, Spread
-from storm_lab.workloads.importers.place import Notes, Place
 
 SATURATED = "saturated"
 """Stands for a rate: the source is never empty."""

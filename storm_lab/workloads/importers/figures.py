@@ -1,15 +1,27 @@
-"""What is known about a component in figures: cost of a call, emits, and distribution of keys.
+"""A component in figures (cost of a call, emits, distribution of keys), and user code that follows them.
 
 Formats without code (Flux, storm-loadgen, pages of Storm's UI) state at most this much. Costs hold at the
 reference clock of workload traces (`storm_lab.workloads.build.REFERENCE_MHZ`).
+
+Fractions are carried from call to call: 0.3 tuples per call means one tuple in every third or fourth call,
+so that the average over a trace is as stated. Keys and costs are drawn from a generator of each component's
+own, so that the same figures give the same trace on every machine.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import accumulate, cycle
+from statistics import NormalDist
+
+from storm_lab.model.javahash import string_hash
+from storm_lab.model.topology import Component
+from storm_lab.workloads.splitmix import SplitMix
+from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +116,162 @@ class Defaults:
     bytes: int = 100
     rate_per_s: float = 100.0
     keys: Keys = Keys(2048)
+
+
+Record = tuple[object, ...]
+
+_NORMAL = NormalDist()
+_WHOLE = 1e-9
+"""Carried fractions this close to a whole tuple count as one."""
+
+
+class StatedSpout(Spout):
+    """A spout whose ``nextTuple`` emits what its figures state, over a number of ``calls``.
+
+    ``given`` are values to emit in place of drawn ones, one record per call, on the component's first stream;
+    other streams follow the figures.
+    """
+
+    def __init__(
+        self,
+        component: Component,
+        figures: Figures,
+        calls: int,
+        *,
+        given: Sequence[Record] = (),
+        direct: Mapping[str, int] = {},
+    ) -> None:
+        self._calls = calls
+        self._given = given
+        self._stream = next(iter(component.outputs), "")
+        self._emitter = _Emitter(component, figures, direct, without=self._stream if given else None)
+        self._costs = Costs(component.id, figures)
+
+    def records(self) -> Iterable[Record]:
+        """Return the given records, or a number for each call."""
+        return self._given or ((number,) for number in range(self._calls))
+
+    def next_tuple(self, record: Record, emit: Emit) -> None:
+        """Emit the record, if records are given, and what is due on other streams."""
+        if self._given:
+            emit(*record, stream=self._stream)
+        self._emitter.emit_due(emit)
+
+    def cost(self, record: Record) -> Cost:
+        """Draw from the stated cost."""
+        return self._costs.of_call()
+
+
+class StatedBolt(Bolt):
+    """A bolt that costs and emits what its figures state, whatever it receives."""
+
+    def __init__(self, component: Component, figures: Figures, *, direct: Mapping[str, int] = {}) -> None:
+        self._emitter = _Emitter(component, figures, direct)
+        self._tick_emits = figures.tick_emits
+        self._costs = Costs(component.id, figures)
+
+    def execute(self, values: Values, emit: Emit) -> None:
+        """Emit what is due."""
+        self._emitter.emit_due(emit)
+
+    def cost(self, values: Values) -> Cost:
+        """Draw from the stated cost of tuples of this component and stream."""
+        return self._costs.of_call(values)
+
+    def tick(self, emit: Emit) -> None:
+        """Emit the stated number of tuples on each stream."""
+        for stream, tuples in self._tick_emits.items():
+            for _ in range(round(tuples)):
+                self._emitter.emit_one(stream, emit)
+
+    def tick_cost(self) -> Cost:
+        """Return the stated cost of a tick."""
+        return self._costs.of_tick()
+
+
+class Costs:
+    """Draws the stated costs of a component's calls."""
+
+    def __init__(self, name: str, figures: Figures) -> None:
+        self._figures = figures
+        self._usual = _draws(name, figures.cost_us)
+        self._by_input = {
+            source: _draws(f"{name}.{source[0]}.{source[1]}", spread)
+            for source, spread in figures.input_cost_us.items()
+        }
+
+    def of_call(self, values: Values | None = None) -> Cost:
+        """Draw the cost of a spout's call, or of executing ``values``."""
+        draw = self._usual
+        if values is not None:
+            draw = self._by_input.get((values.source, values.stream), draw)
+        return Cost(draw(), self._figures.server, self._figures.server_us)
+
+    def of_tick(self) -> Cost:
+        """Return the cost of a tick."""
+        return Cost(self._figures.tick_cost_us)
+
+
+class _Emitter:
+    """Emits what is due, with values drawn for the fields of each stream.
+
+    ``direct`` gives the number of tasks behind each direct stream; they are served in turn.
+    """
+
+    def __init__(
+        self, component: Component, figures: Figures, direct: Mapping[str, int], without: str | None = None
+    ) -> None:
+        self._emits = figures.emits
+        self._carried = {stream: 0.0 for stream in figures.emits if stream != without}
+        self._tasks = {stream: cycle(range(tasks)) for stream, tasks in direct.items()}
+        self._values = {
+            stream: [_value(component.id, stream, name, figures.emits[stream]) for name in fields]
+            for stream, fields in component.outputs.items()
+        }
+
+    def emit_due(self, emit: Emit) -> None:
+        """Emit what one call emits on every stream."""
+        for stream, carried in self._carried.items():
+            due = carried + self._emits[stream].per_call
+            whole = math.floor(due + _WHOLE)
+            self._carried[stream] = due - whole
+            for _ in range(whole):
+                self.emit_one(stream, emit)
+
+    def emit_one(self, stream: str, emit: Emit) -> None:
+        """Emit one tuple."""
+        values = [draw() for draw in self._values[stream]]
+        task = next(self._tasks[stream]) if stream in self._tasks else None
+        emit(*values, stream=stream, size=self._emits[stream].bytes, task=task)
+
+
+def _value(component: str, stream: str, field: str, emits: Emits) -> Callable[[], str]:
+    keys = emits.keys.get(field)
+    if keys is None:
+        return lambda: field
+    draw = SplitMix(string_hash(f"{component}.{stream}.{field}"))
+    names = [f"{field}-{number}" for number in range(keys.distinct)]
+    if keys.shape is KeyShape.UNIFORM:
+        return lambda: draw.one(names)
+    if keys.shape is KeyShape.ZIPF:
+        cumulative = list(accumulate(rank**-keys.exponent for rank in range(1, keys.distinct + 1)))
+        return lambda: names[min(len(names) - 1, bisect_right(cumulative, _unit(draw) * cumulative[-1]))]
+    scale = len(names) / 5
+    return lambda: names[min(len(names) - 1, int(abs(_normal(draw)) * scale))]
+
+
+def _draws(name: str, spread: Spread) -> Callable[[], float]:
+    if spread.stddev == 0:
+        constant = min(max(spread.mean, spread.low), spread.high)
+        return lambda: constant
+    draw = SplitMix(string_hash(f"cost of {name}"))
+    return lambda: min(max(spread.mean + spread.stddev * _normal(draw), spread.low), spread.high)
+
+
+def _unit(draw: SplitMix) -> float:
+    """Draw a number above 0 and below 1."""
+    return (draw.below(1 << 52) + 0.5) / (1 << 52)
+
+
+def _normal(draw: SplitMix) -> float:
+    return _NORMAL.inv_cdf(_unit(draw))

@@ -12,8 +12,7 @@ from storm_lab.model.topology import DEFAULT_DEMAND, Component, Grouping, Resour
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
 from storm_lab.workloads.importers.figures import Defaults, Emits, Figures, Keys, Spread
 from storm_lab.workloads.importers.imported import Playable, Source
-from storm_lab.workloads.importers.scalars import MOST_EXECUTORS
-from storm_lab.workloads.importers.settings import RESOURCES, drop_foreign_settings
+from storm_lab.workloads.importers.scalars import MOST_EXECUTORS, RESOURCES, drop_foreign_settings
 
 TRACE_CALLS = 20_000
 """Calls of user code in a trace made from figures; enough for every key of the default distribution."""

@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from storm_lab.errors import UserError
-from storm_lab.workloads.importers.documents import LARGEST_FILE, Part
-from storm_lab.workloads.importers.place import Notes, Place
+from storm_lab.workloads.importers.documents import LARGEST_FILE, Notes, Part, Place
 
 _VARIABLE = re.compile(r"\$\{([^{}\n]{1,200})\}")
 _COMMENT_OR_VARIABLE = re.compile(rf"^[^\S\n]*#.*|{_VARIABLE.pattern}", re.MULTILINE)

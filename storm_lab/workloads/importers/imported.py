@@ -11,9 +11,8 @@ from storm_lab.model.topology import Grouping, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.importers.calls import RecordedCalls
-from storm_lab.workloads.importers.figure_code import StatedBolt, StatedSpout
-from storm_lab.workloads.importers.figures import Figures
-from storm_lab.workloads.importers.place import Assumed, Unusable
+from storm_lab.workloads.importers.documents import Assumed, Unusable
+from storm_lab.workloads.importers.figures import Figures, StatedBolt, StatedSpout
 from storm_lab.workloads.usercode import Bolt, Spout
 from storm_lab.workloads.workload_trace import WorkloadTrace
 

@@ -9,7 +9,15 @@ from pathlib import Path
 from storm_lab.errors import UserError
 from storm_lab.model.machines import Machines
 from storm_lab.workloads.build import REFERENCE_MHZ
-from storm_lab.workloads.importers.documents import ABSENT, Part, json_part, read_bounded, yaml_part
+from storm_lab.workloads.importers.documents import (
+    ABSENT,
+    Notes,
+    Part,
+    Place,
+    json_part,
+    read_bounded,
+    yaml_part,
+)
 from storm_lab.workloads.importers.draft import Draft
 from storm_lab.workloads.importers.finish import finish
 from storm_lab.workloads.importers.flux import looks_like_flux, read_flux
@@ -18,7 +26,6 @@ from storm_lab.workloads.importers.imported import Imported
 from storm_lab.workloads.importers.loadgen import looks_like_loadgen, read_loadgen
 from storm_lab.workloads.importers.machines_file import load_machines
 from storm_lab.workloads.importers.overlay import Overlay, Wanted, load_overlay
-from storm_lab.workloads.importers.place import Notes, Place
 from storm_lab.workloads.importers.plain import read_plain
 from storm_lab.workloads.importers.storm_ui import read_ui
 from storm_lab.workloads.importers.streamparse import is_streamparse, read_streamparse

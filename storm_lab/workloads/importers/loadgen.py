@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from storm_lab.model.topology import DEFAULT_STREAM, Component, Grouping
-from storm_lab.workloads.importers.documents import ABSENT, Part
+from storm_lab.workloads.importers.documents import ABSENT, Notes, Part
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput, DraftStream
 from storm_lab.workloads.importers.figures import Keys, KeyShape, Spread
 from storm_lab.workloads.importers.imported import Playable
-from storm_lab.workloads.importers.place import Notes
-from storm_lab.workloads.importers.scalars import a_text, amount, flag, grouping_of, whole
-from storm_lab.workloads.importers.settings import read_settings
+from storm_lab.workloads.importers.scalars import a_text, amount, flag, grouping_of, read_settings, whole
 
 FORMAT = "storm-loadgen"
 FIELDS = ("key", "value")

@@ -16,8 +16,7 @@ from storm_lab.model.cluster import Cluster, Node
 from storm_lab.model.machines import MACHINE_TYPES, TESTBEDS, Machines, ports
 from storm_lab.model.topology import Resources
 from storm_lab.workloads.build import REFERENCE_MHZ
-from storm_lab.workloads.importers.documents import read_bounded, yaml_part
-from storm_lab.workloads.importers.place import Notes
+from storm_lab.workloads.importers.documents import Notes, read_bounded, yaml_part
 from storm_lab.workloads.importers.schema import MACHINES, checked
 
 MOST_NODES = 5000

@@ -9,10 +9,9 @@ from typing import Any
 
 from storm_lab.errors import check_known
 from storm_lab.workloads.build import REFERENCE_MHZ
-from storm_lab.workloads.importers.documents import ABSENT, Part, read_bounded, yaml_part
+from storm_lab.workloads.importers.documents import ABSENT, Notes, Part, read_bounded, yaml_part
 from storm_lab.workloads.importers.draft import Draft, Row
 from storm_lab.workloads.importers.figures import Defaults
-from storm_lab.workloads.importers.place import Notes
 from storm_lab.workloads.importers.schema import OVERLAY, checked
 from storm_lab.workloads.importers.yaml_figures import (
     check_bolt,

@@ -17,14 +17,13 @@ from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.model.topology import DEFAULT_STREAM, Component, Grouping, Subscription
 from storm_lab.workloads.build import REFERENCE_MHZ
 from storm_lab.workloads.importers.calls import read_recording, recording_bytes
-from storm_lab.workloads.importers.documents import Part
+from storm_lab.workloads.importers.documents import Notes, Part
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
 from storm_lab.workloads.importers.figures import Emits, Figures, KeyShape, Spread
 from storm_lab.workloads.importers.imported import Playable, Source
 from storm_lab.workloads.importers.loadgen import loadgen_document, without_none
-from storm_lab.workloads.importers.place import Notes
+from storm_lab.workloads.importers.scalars import read_settings
 from storm_lab.workloads.importers.schema import TOPOLOGY, checked
-from storm_lab.workloads.importers.settings import read_settings
 from storm_lab.workloads.importers.yaml_figures import (
     check_bolt,
     check_tasks,

@@ -13,12 +13,10 @@ from dataclasses import dataclass, field
 
 from storm_lab.model.topology import DEFAULT_STREAM, Grouping
 from storm_lab.model.version import StormVersion
-from storm_lab.workloads.importers.documents import ABSENT, Part
+from storm_lab.workloads.importers.documents import ABSENT, Notes, Part, Place
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
 from storm_lab.workloads.importers.figures import Spread
-from storm_lab.workloads.importers.place import Notes, Place
-from storm_lab.workloads.importers.scalars import a_text, grouping_of, number, whole
-from storm_lab.workloads.importers.settings import read_settings
+from storm_lab.workloads.importers.scalars import a_text, grouping_of, number, read_settings, whole
 from storm_lab.workloads.importers.ui_pages import UiPages
 
 FORMAT = "Storm UI"

@@ -14,18 +14,23 @@ from typing import Any
 
 from storm_lab.errors import UserError
 from storm_lab.workloads.importers.clojure_topology import read_clojure
-from storm_lab.workloads.importers.documents import part_of, read_bounded
+from storm_lab.workloads.importers.documents import Notes, Place, part_of, read_bounded
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput, DraftStream
 from storm_lab.workloads.importers.overlay import Wanted
-from storm_lab.workloads.importers.place import Notes, Place
 from storm_lab.workloads.importers.python_run import (
     RunFailedError,
     put_outcome,
     run_components,
     run_into,
 )
-from storm_lab.workloads.importers.scalars import MOST_EXECUTORS, amount, grouping_of
-from storm_lab.workloads.importers.settings import RESOURCES, note_idle, read_settings
+from storm_lab.workloads.importers.scalars import (
+    MOST_EXECUTORS,
+    RESOURCES,
+    amount,
+    grouping_of,
+    note_idle,
+    read_settings,
+)
 from storm_lab.workloads.importers.streamparse_source import read_source
 from storm_lab.workloads.multilang.plan import TICK, ComponentSpec, Plan, component_of
 

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from storm_lab.errors import UserError
-from storm_lab.workloads.importers.documents import read_bounded
+from storm_lab.workloads.importers.documents import Notes, Place, read_bounded
 from storm_lab.workloads.importers.literals import UNKNOWN, Reference, evaluate
-from storm_lab.workloads.importers.place import Notes, Place
 from storm_lab.workloads.multilang import dsl
 from storm_lab.workloads.multilang.plan import ComponentSpec
 

@@ -17,8 +17,7 @@ from storm_lab.model.cluster import Cluster, Node
 from storm_lab.model.machines import Machines, machine
 from storm_lab.model.topology import Resources
 from storm_lab.workloads.build import REFERENCE_MHZ
-from storm_lab.workloads.importers.documents import ABSENT, LARGEST_FILE, Part, json_part
-from storm_lab.workloads.importers.place import Notes, Place
+from storm_lab.workloads.importers.documents import ABSENT, LARGEST_FILE, Notes, Part, Place, json_part
 from storm_lab.workloads.importers.scalars import a_text, number
 
 TIMEOUT_S = 10.0

@@ -21,12 +21,10 @@ import numpy as np
 from storm_lab.workloads.multilang import dsl
 from storm_lab.workloads.multilang.clock import VirtualClock
 from storm_lab.workloads.multilang.components import TicklessBatchingBolt
-from storm_lab.workloads.multilang.emits import CallCollector, TaskTable
-from storm_lab.workloads.multilang.instances import Instances
-from storm_lab.workloads.multilang.loading import Loader, LoadError, install
+from storm_lab.workloads.multilang.emits import CallCollector, Recording, TaskTable
+from storm_lab.workloads.multilang.loading import Instances, Loader, LoadError, install
 from storm_lab.workloads.multilang.plan import ComponentSpec, Given, Plan, tick_of
 from storm_lab.workloads.multilang.recorder import Recorder
-from storm_lab.workloads.multilang.recording import Recording
 
 MEMORY = 1 << 32
 """Bytes of address space that the process may have."""

@@ -18,11 +18,9 @@ from typing import Any
 from storm_lab.workloads.multilang import storm_module
 from storm_lab.workloads.multilang.clock import TookTooLongError, VirtualClock, at_most
 from storm_lab.workloads.multilang.components import Bolt, Component, Spout, Tuple
-from storm_lab.workloads.multilang.emits import Emitted
-from storm_lab.workloads.multilang.instances import Instances
-from storm_lab.workloads.multilang.loading import exception_text
+from storm_lab.workloads.multilang.emits import Call, Emitted, Recording, Tree, add
+from storm_lab.workloads.multilang.loading import Instances, exception_text
 from storm_lab.workloads.multilang.plan import ComponentSpec, Given, Plan
-from storm_lab.workloads.multilang.recording import Call, Recording, Tree, add
 
 MOST_RECORDS = 1000
 """Records that are taken from each spout."""
