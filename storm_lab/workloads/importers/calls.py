@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from storm_lab.errors import UserError
-from storm_lab.workloads.importers.figures import Costs, Figures
+from storm_lab.workloads.importers.figures import Figures, StatedCosts
 from storm_lab.workloads.java_values import as_java
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, TupleFailedError, Values
+from storm_lab.workloads.usercode import Bolt, Emit, Spout, TupleFailedError, Values
 
 Input = tuple[str, str]
 """Component and stream that a tuple came from."""
@@ -64,37 +64,31 @@ class RecordedCalls:
 
     def code(self, figures: Mapping[str, Figures]) -> dict[str, Spout | Bolt]:
         """Return user code that replays the calls, at the costs of ``figures``."""
-        spouts = {name: RecordedSpout(name, calls, figures[name]) for name, calls in self.spouts.items()}
+        spouts = {name: _RecordedSpout(name, calls, figures[name]) for name, calls in self.spouts.items()}
         bolts = {
-            name: RecordedBolt(name, calls, figures[name], self.ticks.get(name))
+            name: _RecordedBolt(name, calls, figures[name], self.ticks.get(name))
             for name, calls in self.bolts.items()
         }
         return {**spouts, **bolts}
 
 
-class RecordedSpout(Spout):
+class _RecordedSpout(StatedCosts, Spout):
     """A spout that emits what its own code emitted; its records are the calls."""
 
     def __init__(self, name: str, calls: Iterable[RecordedCall], figures: Figures) -> None:
         self._calls = calls
-        self._costs = Costs(name, figures)
+        super().__init__(name, figures)
 
     def records(self) -> Iterable[tuple[object, ...]]:
-        """Return the calls, in order."""
         return ((call,) for call in self._calls)
 
     def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:
-        """Emit what the recorded call emitted."""
         (call,) = record
         assert isinstance(call, RecordedCall)
         _emit_all(call, emit)
 
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        """Draw from the stated cost."""
-        return self._costs.of_call()
 
-
-class RecordedBolt(Bolt):
+class _RecordedBolt(StatedCosts, Bolt):
     """A bolt that emits what its own code emitted, call by call."""
 
     def __init__(
@@ -103,10 +97,9 @@ class RecordedBolt(Bolt):
         self._name = name
         self._calls = iter(calls)
         self._tick = tick
-        self._costs = Costs(name, figures)
+        super().__init__(name, figures)
 
     def execute(self, values: Values, emit: Emit) -> None:
-        """Emit what the recorded call emitted, or fail as it did."""
         call = next(self._calls, None)
         if call is None or call.source != (values.source, values.stream):
             message = "the calls of this component were recorded in another topology"
@@ -116,18 +109,9 @@ class RecordedBolt(Bolt):
             raise TupleFailedError
         _emit_all(call, emit)
 
-    def cost(self, values: Values) -> Cost:
-        """Draw from the stated cost of tuples of this component and stream."""
-        return self._costs.of_call(values)
-
     def tick(self, emit: Emit) -> None:
-        """Emit what the recorded tick emitted."""
         if self._tick is not None:
             _emit_all(self._tick, emit)
-
-    def tick_cost(self) -> Cost:
-        """Return the stated cost of a tick."""
-        return self._costs.of_tick()
 
 
 def _emit_all(call: RecordedCall, emit: Emit) -> None:

@@ -125,7 +125,30 @@ _WHOLE = 1e-9
 """Carried fractions this close to a whole tuple count as one."""
 
 
-class StatedSpout(Spout):
+class StatedCosts:
+    """The costs of a spout's or bolt's calls, drawn as its figures state them."""
+
+    def __init__(self, name: str, figures: Figures) -> None:
+        self._figures = figures
+        self._usual = _draws(name, figures.cost_us)
+        self._by_input = {
+            source: _draws(f"{name}.{source[0]}.{source[1]}", spread)
+            for source, spread in figures.input_cost_us.items()
+        }
+
+    def cost(self, given: tuple[object, ...]) -> Cost:
+        """Draw the cost of a call for a spout's record, or for a tuple of this component and stream."""
+        draw = self._usual
+        if isinstance(given, Values):
+            draw = self._by_input.get((given.source, given.stream), draw)
+        return Cost(draw(), self._figures.server, self._figures.server_us)
+
+    def tick_cost(self) -> Cost:
+        """Return the cost of a tick."""
+        return Cost(self._figures.tick_cost_us)
+
+
+class StatedSpout(StatedCosts, Spout):
     """A spout whose ``nextTuple`` emits what its figures state, over a number of ``calls``.
 
     ``given`` are values to emit in place of drawn ones, one record per call, on the component's first stream;
@@ -145,7 +168,7 @@ class StatedSpout(Spout):
         self._given = given
         self._stream = next(iter(component.outputs), "")
         self._emitter = _Emitter(component, figures, direct, without=self._stream if given else None)
-        self._costs = Costs(component.id, figures)
+        super().__init__(component.id, figures)
 
     def records(self) -> Iterable[Record]:
         """Return the given records, or a number for each call."""
@@ -157,59 +180,23 @@ class StatedSpout(Spout):
             emit(*record, stream=self._stream)
         self._emitter.emit_due(emit)
 
-    def cost(self, record: Record) -> Cost:
-        """Draw from the stated cost."""
-        return self._costs.of_call()
 
-
-class StatedBolt(Bolt):
+class StatedBolt(StatedCosts, Bolt):
     """A bolt that costs and emits what its figures state, whatever it receives."""
 
     def __init__(self, component: Component, figures: Figures, *, direct: Mapping[str, int] = {}) -> None:
         self._emitter = _Emitter(component, figures, direct)
-        self._tick_emits = figures.tick_emits
-        self._costs = Costs(component.id, figures)
+        super().__init__(component.id, figures)
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Emit what is due."""
         self._emitter.emit_due(emit)
 
-    def cost(self, values: Values) -> Cost:
-        """Draw from the stated cost of tuples of this component and stream."""
-        return self._costs.of_call(values)
-
     def tick(self, emit: Emit) -> None:
         """Emit the stated number of tuples on each stream."""
-        for stream, tuples in self._tick_emits.items():
+        for stream, tuples in self._figures.tick_emits.items():
             for _ in range(round(tuples)):
                 self._emitter.emit_one(stream, emit)
-
-    def tick_cost(self) -> Cost:
-        """Return the stated cost of a tick."""
-        return self._costs.of_tick()
-
-
-class Costs:
-    """Draws the stated costs of a component's calls."""
-
-    def __init__(self, name: str, figures: Figures) -> None:
-        self._figures = figures
-        self._usual = _draws(name, figures.cost_us)
-        self._by_input = {
-            source: _draws(f"{name}.{source[0]}.{source[1]}", spread)
-            for source, spread in figures.input_cost_us.items()
-        }
-
-    def of_call(self, values: Values | None = None) -> Cost:
-        """Draw the cost of a spout's call, or of executing ``values``."""
-        draw = self._usual
-        if values is not None:
-            draw = self._by_input.get((values.source, values.stream), draw)
-        return Cost(draw(), self._figures.server, self._figures.server_us)
-
-    def of_tick(self) -> Cost:
-        """Return the cost of a tick."""
-        return Cost(self._figures.tick_cost_us)
 
 
 class _Emitter:
