@@ -10,10 +10,10 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from time import thread_time_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 from storm_lab.workloads.multilang import storm_module
 from storm_lab.workloads.multilang.clock import TookTooLongError, VirtualClock, at_most
@@ -58,45 +58,27 @@ class _Work:
     emit: Emitted
 
 
-@dataclass(slots=True)
-class _Span:
-    """What a spout emitted in some of its turns, and for how long it slept or idled in them."""
+class _Turn(NamedTuple):
+    """A turn of a spout: the records that it emitted, and the seconds that it slept or idled."""
 
-    records: int = 0
-    seconds: float = 0.0
-
-    def __add__(self, other: _Span) -> _Span:
-        return _Span(self.records + other.records, self.seconds + other.seconds)
+    records: int
+    seconds: float
+    slept: bool
 
 
-@dataclass(slots=True)
-class _Pace:
-    """How fast a spout emits that sleeps again and again.
+def _rate_per_s(turns: Sequence[_Turn]) -> float | None:
+    """Return the pace of a spout that sleeps again and again; None if it emits nothing between its sleeps.
 
-    ``first`` covers its turns up to the first in which it slept, ``between`` those from there to the last one
-    in which it slept, and ``after`` the rest.
+    It is that of the turns from the first in which it slept to the last. A single sleep counts if the run
+    ended with it; before other records, it waits for the start.
     """
-
-    sleeps: int = 0
-    first: _Span = field(default_factory=_Span)
-    between: _Span = field(default_factory=_Span)
-    after: _Span = field(default_factory=_Span)
-
-    def turn(self, span: _Span, *, slept: bool) -> None:
-        """Count a turn."""
-        if not self.sleeps:
-            self.first += span
-        else:
-            self.after += span
-        if slept:
-            self.sleeps += 1
-            self.between, self.after = self.between + self.after, _Span()
-
-    def rate_per_s(self) -> float | None:
-        """Return the records per second; None if it did not sleep, or slept without emitting in between."""
-        # A single sleep counts if the run ended with it; before other records, it waits for the start.
-        span = self.first if self.sleeps == 1 and not self.after.records else self.between
-        return span.records / span.seconds if span.records else None
+    sleeps = [place for place, turn in enumerate(turns, start=1) if turn.slept]
+    if not sleeps:
+        return None
+    once = len(sleeps) == 1 and not any(turn.records for turn in turns[sleeps[0] :])
+    span = turns[: sleeps[0]] if once else turns[sleeps[0] : sleeps[-1]]
+    records = sum(turn.records for turn in span)
+    return records / sum(turn.seconds for turn in span) if records else None
 
 
 class Recorder:
@@ -111,7 +93,8 @@ class Recorder:
         self._running: set[str] = set()
         self._empty: Counter[str] = Counter()
         self._turns: Counter[str] = Counter()
-        self._paces: defaultdict[str, _Pace] = defaultdict(_Pace)
+        self._sleeps: Counter[str] = Counter()
+        self._spans: defaultdict[str, list[_Turn]] = defaultdict(list)
         self._calls = self._ticked = 0
         self._end = clock.real() + plan.seconds
 
@@ -135,8 +118,8 @@ class Recorder:
         for name in periods:
             if name not in self.out.ticks:
                 self._tick(name)
-        for name, pace in self._paces.items():
-            rate = pace.rate_per_s()
+        for name, turns in self._spans.items():
+            rate = _rate_per_s(turns)
             if rate is not None:
                 self.out.rate_per_s[name] = rate
         return self.out
@@ -182,10 +165,11 @@ class Recorder:
         """Return the virtual time of a spout's turn, in which it slept that long."""
         idle = IDLE_S if not emitted and not slept else 0.0
         # The tasks of a spout sleep and idle concurrently.
-        own, pace = (slept + idle) / self._table.tasks[name], self._paces[name]
-        pace.turn(_Span(emitted, own), slept=slept > 0)
+        own = (slept + idle) / self._table.tasks[name]
+        self._spans[name].append(_Turn(emitted, own, slept > 0))
+        self._sleeps[name] += slept > 0
         stated = self._plan.given.get(name, Given()).rate_per_s
-        if not stated and (slept > 0 or pace.sleeps > 1):
+        if not stated and (slept > 0 or self._sleeps[name] > 1):
             # Between its sleeps, it emits as fast as it can.
             passed = own
         else:
