@@ -6,8 +6,8 @@ import pytest
 
 from storm_lab.model import Grouping
 from storm_lab.workloads.importers import export_loadgen, import_topology
+from storm_lab.workloads.importers.export import loadgen_document
 from storm_lab.workloads.importers.figures import Keys, KeyShape, Spread
-from storm_lab.workloads.importers.loadgen import loadgen_document
 from tests.importers.reading import assumptions, executions, import_text, overlay_of, ready, unusable_text
 from tests.importers.test_plain import COMPLETE
 

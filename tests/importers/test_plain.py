@@ -15,11 +15,11 @@ from storm_lab.model import Grouping, Resources
 from storm_lab.workloads.importers.calls import RecordedCall, RecordedCalls, RecordedEmit
 from storm_lab.workloads.importers.documents import Notes, Place, yaml_part
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput, DraftStream
+from storm_lab.workloads.importers.export import export_topology, topology_document
 from storm_lab.workloads.importers.figures import Defaults, Keys, KeyShape, Spread
 from storm_lab.workloads.importers.finish import finish
 from storm_lab.workloads.importers.imported import Playable
 from storm_lab.workloads.importers.importing import import_topology
-from storm_lab.workloads.importers.plain import export_topology, topology_document
 from storm_lab.workloads.importers.schema import MACHINES, OVERLAY, TOPOLOGY, schema
 from tests.importers.reading import assumptions, executions, import_text, overlay_of, ready, unusable_text
 

@@ -11,8 +11,8 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.model import Grouping
+from storm_lab.workloads.importers.export import export_topology
 from storm_lab.workloads.importers.importing import import_topology
-from storm_lab.workloads.importers.plain import export_topology
 from tests.importers.reading import assumptions, executions, overlay_of, ready, unusable_text
 from tests.importers.streamparse_shapes import PROJECTS, Project, one_file
 

@@ -8,10 +8,10 @@ every default, and everything that could not be used with its place.
 """
 
 from storm_lab.workloads.importers.documents import Assumed, Place, Unusable
+from storm_lab.workloads.importers.export import export_loadgen, export_topology
 from storm_lab.workloads.importers.imported import Imported, Playable, Source
 from storm_lab.workloads.importers.importing import import_topology
 from storm_lab.workloads.importers.machines_file import load_machines
-from storm_lab.workloads.importers.plain import export_loadgen, export_topology
 
 __all__ = [
     "Assumed",

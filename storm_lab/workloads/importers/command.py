@@ -21,10 +21,10 @@ from storm_lab.machine.options import (
 )
 from storm_lab.model.topology import Component, Grouping
 from storm_lab.workloads.importers.documents import Assumed
+from storm_lab.workloads.importers.export import check_export, export_loadgen, export_topology
 from storm_lab.workloads.importers.figures import Figures
 from storm_lab.workloads.importers.imported import Imported, Playable
 from storm_lab.workloads.importers.importing import PYTHON_S, import_topology
-from storm_lab.workloads.importers.plain import check_export, export_loadgen, export_topology
 
 _MOST_NAMED = 6
 

@@ -12,16 +12,15 @@ from storm_lab.workloads.build import REFERENCE_MHZ
 from storm_lab.workloads.importers.documents import ABSENT, Notes, Part, read_bounded, yaml_part
 from storm_lab.workloads.importers.draft import Draft, Row
 from storm_lab.workloads.importers.figures import Defaults
-from storm_lab.workloads.importers.schema import OVERLAY, checked
-from storm_lab.workloads.importers.yaml_figures import (
-    check_bolt,
-    check_tasks,
+from storm_lab.workloads.importers.plain import (
+    check_entry,
     clock_of,
     keys_of,
     put_figures,
     put_topology,
     read_rows,
 )
+from storm_lab.workloads.importers.schema import OVERLAY, checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +72,7 @@ class Overlay:
             where = str(self.part.at(("components", name)).place)
             check_known("component", name, draft.components, "the topology", field=where)
             component = draft.components[name]
-            if not component.is_spout:
-                check_bolt(self.part, name, entry, "is a bolt")
-            check_tasks(self.part, name, entry)
+            check_entry(self.part, name, entry, bolt="" if component.is_spout else "is a bolt")
             if "emits" in entry and name in draft.calls.components:
                 place = self.part.at(("components", name, "emits")).place
                 why = "its own code was run: what that emits is played"

@@ -1,37 +1,29 @@
-"""storm-lab's own YAML for topologies; the schema is `topology.schema.json` beside this file.
+"""storm-lab's own YAML for topologies, and the entries that overlays share with it.
 
-A topology is written with its recording beside it, if it has one, and reads back the same.
+The files were checked against their schemas (`topology.schema.json` and `overlay.schema.json` beside this
+file). Files of records hold the values that a spout emits: real input for a topology whose own source is
+unavailable.
 """
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from storm_lab.errors import UserError, refused_by_system
-from storm_lab.machine.atomic_file import write_atomic
-from storm_lab.model.topology import DEFAULT_STREAM, Component, Grouping, Subscription
+from storm_lab.errors import UserError, check_known
+from storm_lab.model.machines import MACHINE_TYPES
+from storm_lab.model.topology import DEFAULT_STREAM, Grouping
+from storm_lab.model.version import StormVersion
 from storm_lab.workloads.build import REFERENCE_MHZ
-from storm_lab.workloads.importers.calls import read_recording, recording_bytes
-from storm_lab.workloads.importers.documents import Notes, Part
-from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
-from storm_lab.workloads.importers.figures import Emits, Figures, KeyShape, Spread
-from storm_lab.workloads.importers.imported import Playable, Source
-from storm_lab.workloads.importers.loadgen import loadgen_document, without_none
+from storm_lab.workloads.importers.calls import read_recording
+from storm_lab.workloads.importers.documents import Notes, Part, read_bounded
+from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput, Row
+from storm_lab.workloads.importers.figures import Keys, KeyShape, Spread
 from storm_lab.workloads.importers.scalars import read_settings
 from storm_lab.workloads.importers.schema import TOPOLOGY, checked
-from storm_lab.workloads.importers.yaml_figures import (
-    check_bolt,
-    check_tasks,
-    clock_of,
-    put_figures,
-    put_topology,
-    spread_of,
-)
 
 FORMAT = "storm-lab YAML"
 
@@ -46,21 +38,10 @@ def read_plain(part: Part, path: Path, notes: Notes) -> Draft:
         place = part.at(("components", name)).place
         component = DraftComponent(name, is_spout=not entry.get("inputs"), place=place)
         component.declared = "emits" in entry
-        if not component.is_spout:
-            check_bolt(part, name, entry, "has inputs, so it is a bolt")
-        check_tasks(part, name, entry)
+        check_entry(part, name, entry, bolt="" if component.is_spout else "has inputs, so it is a bolt")
         for number, item in enumerate(entry.get("inputs", ())):
-            _check_input(part.at(("components", name, "inputs", number)), name, item)
-            component.inputs.append(
-                DraftInput(
-                    source=item["from"],
-                    place=part.at(("components", name, "inputs", number)).place,
-                    stream=item.get("stream", DEFAULT_STREAM),
-                    grouping=Grouping(item.get("grouping", Grouping.SHUFFLE.value)),
-                    fields=tuple(item.get("fields", ())),
-                    cost_us=spread_of(item["cost_us"], factor) if "cost_us" in item else None,
-                )
-            )
+            where = part.at(("components", name, "inputs", number))
+            component.inputs.append(_input(where, name, item, factor))
         if draft.add(component):
             put_figures(component, entry, factor, path.parent, inside=True)
     read_settings(part.get("settings"), draft)
@@ -70,13 +51,21 @@ def read_plain(part: Part, path: Path, notes: Notes) -> Draft:
     return draft
 
 
-def _check_input(part: Part, name: str, given: Mapping[str, Any]) -> None:
-    """Raise `UserError` if an input has fields that its grouping does not use."""
-    grouping = given.get("grouping", Grouping.SHUFFLE.value)
-    if given.get("fields") and grouping not in (Grouping.FIELDS.value, Grouping.PARTIAL_KEY.value):
-        message = f"an input of {name} has fields, which grouping {grouping} does not use"
+def _input(part: Part, name: str, given: Mapping[str, Any], factor: float) -> DraftInput:
+    """Return an input of a component; `UserError` if it has fields that its grouping does not use."""
+    grouping = Grouping(given.get("grouping", Grouping.SHUFFLE))
+    if given.get("fields") and grouping not in (Grouping.FIELDS, Grouping.PARTIAL_KEY):
+        message = f"an input of {name} has fields, which grouping {grouping.value} does not use"
         remedy = "set grouping: fields, or leave the fields out"
         raise UserError(message, field=str(part.get("fields").place), value=given["fields"], remedy=remedy)
+    return DraftInput(
+        source=given["from"],
+        place=part.place,
+        stream=given.get("stream", DEFAULT_STREAM),
+        grouping=grouping,
+        fields=tuple(given.get("fields", ())),
+        cost_us=spread_of(given["cost_us"], factor) if "cost_us" in given else None,
+    )
 
 
 def _take_recording(path: Path, draft: Draft) -> None:
@@ -90,122 +79,145 @@ def _take_recording(path: Path, draft: Draft) -> None:
         draft.components[name].given = rows
 
 
-def check_export(path: Path, field: str) -> None:
-    """Raise `UserError` for a name that no topology is written to, because it could not be read back."""
-    if path.suffix not in (".yaml", ".yml"):
-        remedy = "give the name of a file that ends in .yaml or .yml"
-        raise UserError("a topology is written as YAML", field=field, value=str(path), remedy=remedy)
+LARGEST_RECORDS = 64 * 1024 * 1024
+MOST_RECORDS = 100_000
 
 
-def export_topology(playable: Playable, path: Path) -> tuple[Path, ...]:
-    """Write a topology and, beside it, its recording, if any; return the files.
+def clock_of(given: Mapping[str, Any] | None, where: str) -> float | None:
+    """Return the clock of ``measured_on`` in MHz of the cost model's cores; `UserError`: unknown type."""
+    if given is None:
+        return None
+    if "type" in given:
+        field = f"{where} measured_on.type"
+        check_known("machine type", given["type"], MACHINE_TYPES, "storm_lab", field=field)
+        return MACHINE_TYPES[given["type"]].core_mhz
+    return float(given["speed"]) * REFERENCE_MHZ if "speed" in given else float(given["mhz"])
 
-    Raises `UserError` if the name does not end in .yaml or .yml, or the files cannot be written.
+
+def spread_of(given: Any, factor: float) -> Spread:
+    """Return a cost from a number or a mapping with a mean; ``factor`` converts it to the reference clock."""
+    if isinstance(given, int | float):
+        return Spread(float(given)).scaled(factor)
+    mean = float(given["mean"])
+    return Spread(
+        mean, float(given.get("stddev", 0.0)), float(given.get("min", 0.0)), float(given.get("max", math.inf))
+    ).scaled(factor)
+
+
+def keys_of(given: Mapping[str, Any]) -> Keys:
+    """Return the distribution of a field's values."""
+    return Keys(
+        int(given["distinct"]),
+        KeyShape(given.get("shape", KeyShape.UNIFORM)),
+        float(given.get("exponent", 1.0)),
+    )
+
+
+def check_entry(part: Part, name: str, given: Mapping[str, Any], *, bolt: str) -> None:
+    """Raise `UserError` if a component's entry has a key for spouts, or more executors than tasks.
+
+    ``bolt`` says why the component is a bolt; it is empty for a spout.
     """
-    check_export(path, "out")
-    document = topology_document(playable)
-    files: list[tuple[Path, bytes]] = []
-    if playable.calls.components or playable.given:
-        recording = path.with_name(f"{path.stem}.recording.json.gz")
-        document["recording"] = recording.name
-        files.append((recording, recording_bytes(playable.calls, playable.given)))
-    files.append((path, yaml_text(document).encode()))
-    for file, content in files:
-        _write(file, content)
-    return tuple(file for file, _ in reversed(files))
+    for key in ("rate_per_s", "anchored", "replays", "records"):
+        if bolt and key in given:
+            message = f"{name} {bolt}, and {key} is for spouts"
+            remedy = "leave it out"
+            raise UserError(message, field=str(part.at(("components", name, key)).place), remedy=remedy)
+    if given.get("executors", 1) > given.get("tasks", math.inf):
+        place = part.at(("components", name, "tasks")).place
+        message = f"{name} has {given['executors']} executors, and each needs a task"
+        remedy = "give at least as many tasks, or leave them out"
+        raise UserError(message, field=str(place), value=given["tasks"], remedy=remedy)
 
 
-def export_loadgen(playable: Playable, path: Path) -> list[str]:
-    """Write a topology for storm-loadgen; return what is lost. `UserError` as by `export_topology`."""
-    check_export(path, "out_loadgen")
-    document, lost = loadgen_document(playable)
-    _write(path, yaml_text(document).encode())
-    return lost
+def put_topology(draft: Draft, given: Mapping[str, Any]) -> None:
+    """Override the draft with what is stated about the topology as a whole."""
+    draft.name = given.get("name", draft.name)
+    for name in ("workers", "ackers", "max_spout_pending", "priority"):
+        if name in given:
+            setattr(draft, name, int(given[name]))
+    if "message_timeout_s" in given:
+        draft.message_timeout_s = float(given["message_timeout_s"])
+    if "storm_version" in given:
+        draft.set_version(StormVersion.parse(given["storm_version"]))
+    draft.owner = given.get("owner", draft.owner)
 
 
-def yaml_text(document: dict[str, Any]) -> str:
-    """Return a document as YAML, with its keys in their order."""
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+def put_figures(
+    component: DraftComponent, given: Mapping[str, Any], factor: float, folder: Path, *, inside: bool
+) -> None:
+    """Override a component of the draft with what its entry states; ``inside`` and errors as `read_rows`."""
+    for name in ("executors", "tasks"):
+        if name in given:
+            setattr(component, name, int(given[name]))
+    if "rate_per_s" in given:
+        rate = given["rate_per_s"]
+        component.rate_per_s = rate if isinstance(rate, str) else float(rate)
+    component.anchored = given.get("anchored", component.anchored)
+    component.replays = given.get("replays", component.replays)
+    if "cost_us" in given:
+        component.cost_us = spread_of(given["cost_us"], factor)
+    if "server" in given:
+        component.server = given["server"]["name"]
+        component.server_us = float(given["server"]["us"])
+    for name in ("cpu_points", "memory_mb", "offheap_mb"):
+        if name in given.get("resources", {}):
+            setattr(component, name, float(given["resources"][name]))
+    if "tick" in given:
+        component.tick_s = float(given["tick"]["every_s"])
+        if "cost_us" in given["tick"]:
+            component.tick_cost_us = float(given["tick"]["cost_us"]) * factor
+    for stream, emits in given.get("emits", {}).items():
+        _put_emits(component, stream, emits)
+    if "records" in given:
+        field = f"records of {component.id}"
+        component.records = read_rows(given["records"], folder, field, inside=inside)
 
 
-def topology_document(playable: Playable) -> dict[str, Any]:
-    """Return the topology as storm-lab YAML, without its recording."""
-    topology, figures = playable.topology, playable.figures
-    return without_none(
-        {
-            "storm_lab": "topology/1",
-            "name": topology.id,
-            "storm_version": str(playable.version),
-            "workers": topology.workers,
-            "ackers": topology.ackers,
-            "max_spout_pending": topology.max_spout_pending,
-            "message_timeout_s": topology.message_timeout_s,
-            "priority": topology.priority,
-            "owner": topology.owner or None,
-            "settings": dict(topology.settings) or None,
-            "components": {
-                component.id: _component(component, figures[component.id], playable.sources.get(component.id))
-                for component in topology.components
-            },
-        }
-    )
+def _put_emits(component: DraftComponent, name: str, given: Any) -> None:
+    stream = component.stream(name)
+    if isinstance(given, int | float):
+        stream.per_call = float(given)
+        return
+    if "fields" in given:
+        stream.fields = tuple(given["fields"])
+    for key, kind in (("per_call", float), ("bytes", int), ("per_tick", float)):
+        if key in given:
+            setattr(stream, key, kind(given[key]))
+    for field, keys in given.get("keys", {}).items():
+        stream.keys[field] = keys_of(keys)
 
 
-def _component(component: Component, figures: Figures, source: Source | None) -> dict[str, Any]:
-    entry: dict[str, Any] = {"executors": component.executors, "tasks": component.tasks}
-    if source is not None:
-        entry["rate_per_s"] = "saturated" if source.rate_per_s is None else source.rate_per_s
-        entry["anchored"] = source.anchored
-        entry["replays"] = source.replays or None
-    entry["inputs"] = [_input(item, figures) for item in component.inputs] or None
-    entry["cost_us"] = _cost(figures.cost_us)
-    if figures.server:
-        entry["server"] = {"name": figures.server, "us": figures.server_us}
-    if component.resources is not None:
-        entry["resources"] = asdict(component.resources)
-    if component.tick_seconds is not None:
-        entry["tick"] = {"every_s": component.tick_seconds, "cost_us": figures.tick_cost_us}
-    entry["emits"] = {
-        stream: _emits(fields, figures.emits[stream], figures.tick_emits.get(stream))
-        for stream, fields in component.outputs.items()
-    } or None
-    return without_none(entry)
+def read_rows(name: str, folder: Path, field: str, *, inside: bool) -> list[Row]:
+    """Return the records of a file; with ``inside``, it must be in ``folder`` or below it.
+
+    A JSON file (``.json``, ``.jsonl``, ``.ndjson``) has a list, object or value per line, any other file a
+    text per line. Raises `UserError` if the file cannot be read, holds no record or too many, or a line is
+    not JSON.
+    """
+    path = folder / name
+    if inside and not path.resolve().is_relative_to(folder.resolve()):
+        message = "is outside the folder of the file that names it"
+        raise UserError(message, field=field, value=name, remedy="put it there")
+    lines = read_bounded(path, field=field, largest=LARGEST_RECORDS).split("\n")
+    as_json = path.suffix in (".json", ".jsonl", ".ndjson")
+    rows = [
+        _row(line, number, as_json, path.name, field)
+        for number, line in enumerate(lines, start=1)
+        if line.strip()
+    ]
+    if not 1 <= len(rows) <= MOST_RECORDS:
+        remedy = f"give 1 to {MOST_RECORDS}"
+        raise UserError(f"holds {len(rows)} records", field=field, value=name, remedy=remedy)
+    return rows
 
 
-def _input(item: Subscription, figures: Figures) -> dict[str, Any]:
-    cost = figures.input_cost_us.get((item.source, item.stream))
-    return without_none(
-        {
-            "from": item.source,
-            "stream": None if item.stream == DEFAULT_STREAM else item.stream,
-            "grouping": None if item.grouping is Grouping.SHUFFLE else item.grouping.value,
-            "fields": list(item.fields) or None,
-            "cost_us": None if cost is None else _cost(cost),
-        }
-    )
-
-
-def _emits(fields: tuple[str, ...], emits: Emits, per_tick: float | None) -> dict[str, Any]:
-    keys = {
-        name: {"distinct": keys.distinct, "shape": keys.shape.value}
-        | ({"exponent": keys.exponent} if keys.shape is KeyShape.ZIPF else {})
-        for name, keys in emits.keys.items()
-    }
-    return without_none(
-        {
-            "fields": list(fields),
-            "per_call": emits.per_call,
-            "bytes": emits.bytes,
-            "keys": keys or None,
-            "per_tick": per_tick,
-        }
-    )
-
-
-def _cost(spread: Spread) -> float | dict[str, float]:
-    return spread.mean if spread == Spread(spread.mean) else spread.as_dict()
-
-
-def _write(path: Path, content: bytes) -> None:
-    with refused_by_system("cannot be written", field="out", value=str(path), remedy="give another path"):
-        write_atomic(path, content)
+def _row(line: str, number: int, as_json: bool, file: str, field: str) -> Row:
+    if not as_json:
+        return [line.removesuffix("\r")]
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        remedy = "give one JSON value a line"
+        raise UserError(f"line {number} is not JSON", field=field, value=file, remedy=remedy) from None
+    return value if isinstance(value, list | dict) else [value]
