@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -96,21 +96,15 @@ def clock_of(given: Mapping[str, Any] | None, where: str) -> float | None:
 
 def spread_of(given: Any, factor: float) -> Spread:
     """Return a cost from a number or a mapping with a mean; ``factor`` converts it to the reference clock."""
-    if isinstance(given, int | float):
-        return Spread(float(given)).scaled(factor)
-    mean = float(given["mean"])
-    return Spread(
-        mean, float(given.get("stddev", 0.0)), float(given.get("min", 0.0)), float(given.get("max", math.inf))
-    ).scaled(factor)
+    stated = given if isinstance(given, dict) else {"mean": given}
+    numbers = {"mean": 0.0, "stddev": 0.0, "min": 0.0, "max": math.inf} | stated
+    return Spread(*map(float, numbers.values())).scaled(factor)
 
 
 def keys_of(given: Mapping[str, Any]) -> Keys:
     """Return the distribution of a field's values."""
-    return Keys(
-        int(given["distinct"]),
-        KeyShape(given.get("shape", KeyShape.UNIFORM)),
-        float(given.get("exponent", 1.0)),
-    )
+    shape = KeyShape(given.get("shape", KeyShape.UNIFORM))
+    return Keys(int(given["distinct"]), shape, float(given.get("exponent", 1.0)))
 
 
 def check_entry(part: Part, name: str, given: Mapping[str, Any], *, bolt: str) -> None:
@@ -132,60 +126,41 @@ def check_entry(part: Part, name: str, given: Mapping[str, Any], *, bolt: str) -
 
 def put_topology(draft: Draft, given: Mapping[str, Any]) -> None:
     """Override the draft with what is stated about the topology as a whole."""
-    draft.name = given.get("name", draft.name)
-    for name in ("workers", "ackers", "max_spout_pending", "priority"):
-        if name in given:
-            setattr(draft, name, int(given[name]))
-    if "message_timeout_s" in given:
-        draft.message_timeout_s = float(given["message_timeout_s"])
+    whole = dict.fromkeys(("workers", "ackers", "max_spout_pending", "priority"), int)
+    _put(draft, given, name=str, owner=str, message_timeout_s=float, **whole)
     if "storm_version" in given:
         draft.set_version(StormVersion.parse(given["storm_version"]))
-    draft.owner = given.get("owner", draft.owner)
+
+
+def _put(target: object, given: Mapping[str, Any], **kinds: Callable[[Any], Any]) -> None:
+    """Set the attributes whose names are given, each to its value converted to its kind."""
+    for name, kind in kinds.items():
+        if name in given:
+            setattr(target, name, kind(given[name]))
 
 
 def put_figures(
     component: DraftComponent, given: Mapping[str, Any], factor: float, folder: Path, *, inside: bool
 ) -> None:
     """Override a component of the draft with what its entry states; ``inside`` and errors as `read_rows`."""
-    for name in ("executors", "tasks"):
-        if name in given:
-            setattr(component, name, int(given[name]))
-    if "rate_per_s" in given:
-        rate = given["rate_per_s"]
-        component.rate_per_s = rate if isinstance(rate, str) else float(rate)
-    component.anchored = given.get("anchored", component.anchored)
-    component.replays = given.get("replays", component.replays)
-    if "cost_us" in given:
-        component.cost_us = spread_of(given["cost_us"], factor)
+    _put(component, given, executors=int, tasks=int, anchored=bool, replays=bool)
+    _put(component, given, cost_us=lambda cost: spread_of(cost, factor))
+    _put(component, given, rate_per_s=lambda rate: rate if isinstance(rate, str) else float(rate))
+    _put(component, given.get("resources", {}), cpu_points=float, memory_mb=float, offheap_mb=float)
     if "server" in given:
-        component.server = given["server"]["name"]
-        component.server_us = float(given["server"]["us"])
-    for name in ("cpu_points", "memory_mb", "offheap_mb"):
-        if name in given.get("resources", {}):
-            setattr(component, name, float(given["resources"][name]))
+        component.server, component.server_us = given["server"]["name"], float(given["server"]["us"])
     if "tick" in given:
         component.tick_s = float(given["tick"]["every_s"])
         if "cost_us" in given["tick"]:
             component.tick_cost_us = float(given["tick"]["cost_us"]) * factor
-    for stream, emits in given.get("emits", {}).items():
-        _put_emits(component, stream, emits)
+    for name, emits in given.get("emits", {}).items():
+        stated = emits if isinstance(emits, dict) else {"per_call": emits}
+        stream = component.stream(name)
+        _put(stream, stated, fields=tuple, per_call=float, bytes=int, per_tick=float)
+        stream.keys |= {field: keys_of(keys) for field, keys in stated.get("keys", {}).items()}
     if "records" in given:
         field = f"records of {component.id}"
         component.records = read_rows(given["records"], folder, field, inside=inside)
-
-
-def _put_emits(component: DraftComponent, name: str, given: Any) -> None:
-    stream = component.stream(name)
-    if isinstance(given, int | float):
-        stream.per_call = float(given)
-        return
-    if "fields" in given:
-        stream.fields = tuple(given["fields"])
-    for key, kind in (("per_call", float), ("bytes", int), ("per_tick", float)):
-        if key in given:
-            setattr(stream, key, kind(given[key]))
-    for field, keys in given.get("keys", {}).items():
-        stream.keys[field] = keys_of(keys)
 
 
 def read_rows(name: str, folder: Path, field: str, *, inside: bool) -> list[Row]:
