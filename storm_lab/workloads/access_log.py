@@ -78,8 +78,7 @@ W3C_FIELDS = (
     "date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) cs(Referer) "
     "sc-status sc-substatus sc-win32-status sc-bytes time-taken"
 )
-HEADER_EVERY = 1000
-"""Records of the W3C server between two of its headers, as after restarts."""
+HEADER_EVERY = 1000  # records of the W3C server between two of its headers, as after restarts
 
 _PATHS = 1500
 _START = datetime(2014, 1, 6, 8, 0, 0, tzinfo=UTC)

@@ -28,10 +28,8 @@ from storm_lab.workloads.workload_trace import EMISSION, FAILS, RECORD, Workload
 REFERENCE_MHZ = 2000.0
 LARGEST_TREE = 1_000_000
 """Most calls of user code that one source record may cause; this stops an endless loop."""
-LONGEST_INPUT = 1_000_000
-"""Most records of a spout; this stops an endless input."""
-MOST_CALLS = 10_000_000
-"""Most calls of user code in total; their records take some gigabytes of memory."""
+LONGEST_INPUT = 1_000_000  # most records of a spout; this stops an endless input
+MOST_CALLS = 10_000_000  # most calls of user code in total; their records take some gigabytes of memory
 
 _KEYED = (Grouping.DIRECT, Grouping.FIELDS, Grouping.PARTIAL_KEY)
 """Groupings that depend on what is emitted; copies through other groupings have no key."""
@@ -98,8 +96,7 @@ class _Work(NamedTuple):
     key: tuple[int, int]
 
 
-_EMPTY = (0, 0, -1, 0, 0, 0, 0, 0)
-"""A record that is not filled yet."""
+_EMPTY = (0, 0, -1, 0, 0, 0, 0, 0)  # a record that is not filled yet
 
 
 class _Recording:
@@ -112,13 +109,11 @@ class _Recording:
         self.servers: dict[str, int] = {}
         self.sources: dict[str, list[int]] = {name: [] for name in code if isinstance(code[name], Spout)}
         self.ticks: dict[str, int] = {}
-        self.keys: dict[str, int] = {}
-        """Cached grouping keys of single texts."""
+        self.keys: dict[str, int] = {}  # cached grouping keys of single texts
         declared = [(c.id, stream) for c in topology.components for stream in c.outputs]
         self.streams = {key: number for number, key in enumerate(declared)}
         self.routes = {key: _routes(topology, *key) for key in declared}
-        self.made: list[Emitted] = []
-        """What the current call of user code has emitted."""
+        self.made: list[Emitted] = []  # what the current call of user code has emitted
         self.emits = {c.id: emit_call(c, self.made) for c in topology.components}
 
     def play_source(self, name: str, record: tuple[object, ...]) -> None:

@@ -13,8 +13,7 @@ from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout
 from storm_lab.workloads.workload_trace import LARGEST
 
 _LONGEST_US = 3.6e9  # an hour
-MOST_EMITS = 1_000_000
-"""Most emits of one call of user code; this stops a call that emits endlessly."""
+MOST_EMITS = 1_000_000  # most emits of one call of user code; this stops a call that emits endlessly
 
 
 @dataclass(slots=True)

@@ -18,15 +18,11 @@ from storm_lab.workloads.access_line import Access, LogFormat, MalformedLineErro
 from storm_lab.workloads.text import Text
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, SteadyBolt, SteadySpout, Values
 
-STORE = "mongo"
-"""Name of the external server that both stores wait for."""
-MALFORMED = "malformed"
-"""Stream of the reasons why lines could not be read; they are counted like paths."""
+STORE = "mongo"  # name of the external server that both stores wait for
+MALFORMED = "malformed"  # stream of the reasons why lines could not be read; they are counted like paths
 
-USUAL_BYTES = 200
-"""Length of an event for which applying the rules costs what is declared."""
-USUAL_TERMS = 12
-"""Number of terms of an entry for which indexing costs what is declared."""
+USUAL_BYTES = 200  # length of an event for which applying the rules costs what is declared
+USUAL_TERMS = 12  # number of terms of an entry for which indexing costs what is declared
 
 _TERM = re.compile(r"[a-z0-9]{2,}")
 LARGE_BYTES = 1_000_000
@@ -35,7 +31,6 @@ _ROBOT = re.compile(r"bot\b|crawl|spider|slurp", re.IGNORECASE)
 _STATIC = re.compile(r"\.(?:css|js|png|jpe?g|gif|ico|svg|woff2?)$", re.IGNORECASE)
 _PROBE = re.compile(r"\.\./|/etc/passwd|wp-login|phpmyadmin|xmlrpc\.php|<script", re.IGNORECASE)
 _ALIVE = re.compile(r"/(?:health|ping|alive|status)(?:check)?/?$", re.IGNORECASE)
-
 
 RULES: Mapping[str, Callable[[Access], bool]] = {
     "server-error": lambda access: access.status >= 500,

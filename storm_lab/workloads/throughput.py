@@ -11,8 +11,7 @@ from collections import Counter
 from storm_lab.workloads.splitmix import SplitMix
 from storm_lab.workloads.usercode import Cost, Emit, SteadyBolt, SteadySpout, Values
 
-FIELDS = ("id", "item")
-"""Fields of every stream of the Throughput Test."""
+FIELDS = ("id", "item")  # fields of every stream of the Throughput Test
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 

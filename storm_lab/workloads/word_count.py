@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from storm_lab.workloads.text import Text
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, SteadyBolt, SteadySpout, Values
 
-STORE = "mongo"
-"""Name of the external server that the last bolt waits for."""
+STORE = "mongo"  # name of the external server that the last bolt waits for
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-LARGEST = 2**31 - 1
-"""Largest number of records, and of bytes in a tuple: the tables hold them in 32 bits."""
+LARGEST = 2**31 - 1  # largest number of records, and of bytes in a tuple: the tables hold them in 32 bits
 
-FAILS = -1
-"""Stands for a number of emissions: the call emits nothing and fails its input tuple."""
+FAILS = -1  # stands for a number of emissions: the call emits nothing and fails its input tuple
 
 RECORD = np.dtype(
     [

@@ -24,11 +24,9 @@ from storm_lab.workloads.importers.figures import Figures, StatedCosts
 from storm_lab.workloads.java_values import as_java
 from storm_lab.workloads.usercode import Bolt, Emit, Spout, TupleFailedError, Values
 
-Input = tuple[str, str]
-"""Component and stream that a tuple came from."""
+Input = tuple[str, str]  # component and stream that a tuple came from
 KIND = "recording/1"
-LARGEST = 512 * 1024 * 1024
-"""Most bytes of a recording, unpacked."""
+LARGEST = 512 * 1024 * 1024  # most bytes of a recording, unpacked
 Given = Mapping[str, tuple[tuple[object, ...], ...]]
 
 

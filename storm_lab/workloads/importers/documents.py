@@ -70,8 +70,7 @@ class Notes:
 
     unusable: list[Unusable] = field(default_factory=list)
     assumed: list[Assumed] = field(default_factory=list)
-    read: list[str] = field(default_factory=list)
-    """Sentences about what was read and how."""
+    read: list[str] = field(default_factory=list)  # sentences about what was read and how
 
     def cannot_use(self, place: Place, what: str, reason: str, *, missing: bool = False) -> None:
         """Note, once, something that is left out."""
@@ -88,12 +87,9 @@ class Notes:
         self.assumed.append(Assumed(component, what, value, reason))
 
 
-LARGEST_FILE = 4 * 1024 * 1024
-"""Most bytes of a document: a hundred times the largest topology seen."""
-DEEPEST = 64
-"""Most levels of nested lists and mappings."""
-MOST_PARTS = 200_000
-"""Most values of a document; those of an alias count at every use."""
+LARGEST_FILE = 4 * 1024 * 1024  # most bytes of a document: a hundred times the largest topology seen
+DEEPEST = 64  # most levels of nested lists and mappings
+MOST_PARTS = 200_000  # most values of a document; those of an alias count at every use
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN = {
@@ -152,8 +148,7 @@ class Part:
         return part
 
 
-ABSENT = Part(None, Place(""))
-"""Stands for a part that a document does not have."""
+ABSENT = Part(None, Place(""))  # stands for a part that a document does not have
 
 
 def read_bounded(path: Path, *, field: str = "file", largest: int = LARGEST_FILE) -> str:

@@ -15,14 +15,11 @@ from storm_lab.workloads.importers.calls import RecordedCalls
 from storm_lab.workloads.importers.documents import Notes, Place
 from storm_lab.workloads.importers.figures import Keys, Spread
 
-SATURATED = "saturated"
-"""Stands for a rate: the source is never empty."""
-UNNAMED = "value"
-"""Field of a stream whose fields are unknown."""
+SATURATED = "saturated"  # stands for a rate: the source is never empty
+UNNAMED = "value"  # field of a stream whose fields are unknown
 _LONGEST_ID = 200
 
-Row = list[object] | dict[str, object]
-"""The values of one record, in order of the fields or by field."""
+Row = list[object] | dict[str, object]  # the values of one record, in order of the fields or by field
 
 
 @dataclass(slots=True)

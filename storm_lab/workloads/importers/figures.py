@@ -52,12 +52,9 @@ class Spread:
 class KeyShape(StrEnum):
     """How often each key of a field occurs."""
 
-    UNIFORM = "uniform"
-    """All keys equally often."""
-    ZIPF = "zipf"
-    """The key of rank r occurs in proportion to r to the power of minus the exponent."""
-    HALF_NORMAL = "half-normal"
-    """storm-loadgen's skewed keys: the rank is half-normal, with a fifth of the number of keys as scale."""
+    UNIFORM = "uniform"  # all keys equally often
+    ZIPF = "zipf"  # the key of rank r occurs in proportion to r to the power of minus the exponent
+    HALF_NORMAL = "half-normal"  # storm-loadgen's skew: of the rank; its scale is a fifth of the keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +118,7 @@ class Defaults:
 Record = tuple[object, ...]
 
 _NORMAL = NormalDist()
-_WHOLE = 1e-9
-"""Carried fractions this close to a whole tuple count as one."""
+_WHOLE = 1e-9  # carried fractions this close to a whole tuple count as one
 
 
 class StatedCosts:

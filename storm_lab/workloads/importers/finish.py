@@ -18,8 +18,7 @@ TRACE_CALLS = 20_000
 """Calls of user code in a trace made from figures; enough for every key of the default distribution."""
 MOST_SOURCE_CALLS = 2048
 LEAST_SOURCE_CALLS = 16
-MOST_PER_RECORD = 200_000.0
-"""Most calls that one record of a spout may cause."""
+MOST_PER_RECORD = 200_000.0  # most calls that one record of a spout may cause
 _ROUNDS = 500
 
 MOST_COMPONENTS = 2000

@@ -22,8 +22,7 @@ SHELL_CLASSES = ("FluxShellSpout", "FluxShellBolt", "GenericShellBolt", "Generic
 """Flux's wrappers around a program in another language."""
 _NOTHING = "NONE_BUT_FLUX_WANTS_SOMETHING_HERE"
 """What streamparse writes for a component without output fields."""
-MOST_SEARCHED = 20_000
-"""Most files searched for a script."""
+MOST_SEARCHED = 20_000  # most files searched for a script
 
 
 @dataclass(slots=True)

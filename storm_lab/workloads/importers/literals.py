@@ -10,12 +10,9 @@ from typing import Any
 
 from storm_lab.workloads.multilang import dsl
 
-LONGEST = 10_000
-"""Greatest length of a text or list that an expression may give."""
+LONGEST = 10_000  # greatest length of a text or list that an expression may give
 
-
-UNKNOWN = object()
-"""The value of an expression that would have to be run."""
+UNKNOWN = object()  # the value of an expression that would have to be run
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,6 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Div: operator.truediv,
 }
-
 
 _KINDS: Mapping[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": str, "bool": bool}
 

@@ -16,13 +16,11 @@ from storm_lab.workloads.importers.figures import Keys, KeyShape, Spread
 from storm_lab.workloads.importers.scalars import a_text, amount, flag, grouping_of, read_settings, whole
 
 FORMAT = "storm-loadgen"
-FIELDS = ("key", "value")
-"""Fields of all its streams; fields groupings use the first."""
+FIELDS = ("key", "value")  # fields of all its streams; fields groupings use the first
 KEYS = 2048
 _KEYS = {"name", "config", "spouts", "bolts", "streams"}
 
-Rates = dict[tuple[str, str], float]
-"""Tuples per second of each (component, stream), all executors together."""
+Rates = dict[tuple[str, str], float]  # tuples per second of each (component, stream), all executors together
 
 
 def looks_like_loadgen(part: Part) -> bool:

@@ -14,8 +14,7 @@ from storm_lab.workloads.importers.documents import ABSENT, Notes, Part, Place
 from storm_lab.workloads.importers.draft import Draft
 from storm_lab.workloads.multilang.plan import TICK
 
-MOST_EXECUTORS = 10_000
-"""Most executors or tasks of one component; clusters in papers run some hundreds."""
+MOST_EXECUTORS = 10_000  # most executors or tasks of one component; clusters in papers run some hundreds
 _BY_NAME = {grouping.value: grouping for grouping in Grouping}
 
 
@@ -94,8 +93,7 @@ TASKS = "topology.tasks"
 RESOURCES = {CPU: "cpu_points", ONHEAP: "memory_mb", OFFHEAP: "offheap_mb"}
 """Settings of a component's resource demand, with the attribute of `DraftComponent` for each."""
 
-NO_TIMEOUT_S = 1_000_000.0
-"""Used in place of time-outs that are switched off: longer than any run."""
+NO_TIMEOUT_S = 1_000_000.0  # used in place of time-outs that are switched off: longer than any run
 _WHOLE = {
     "topology.workers": ("workers", 1, MOST_EXECUTORS),
     "topology.acker.executors": ("ackers", 0, MOST_EXECUTORS),

@@ -20,8 +20,7 @@ from storm_lab.workloads.importers.scalars import a_text, grouping_of, number, r
 from storm_lab.workloads.importers.ui_pages import UiPages
 
 FORMAT = "Storm UI"
-UNKNOWN_FIELD = "key"
-"""Stands for the fields of a fields grouping, which no page names."""
+UNKNOWN_FIELD = "key"  # stands for the fields of a fields grouping, which no page names
 
 _VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?")
 _SPAN = re.compile(r"([0-9]{1,9})([dhms])")

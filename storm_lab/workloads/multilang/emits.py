@@ -16,10 +16,8 @@ from storm_lab.workloads.multilang.plan import ComponentSpec, InputSpec
 
 Call = list[Any]
 """``[component, [[stream, values, size, task], ...], source or None, failed]``, as stored in JSON."""
-Tree = list[Call]
-"""The calls that follow from one, breadth first."""
-Tally = list[int]
-"""A sum and the number of its summands."""
+Tree = list[Call]  # the calls that follow from one, breadth first
+Tally = list[int]  # a sum and the number of its summands
 
 _MOST_NOTES = 20
 
@@ -109,8 +107,7 @@ class CallCollector:
     """Collects what one call of a component does, between `begin` and `end`; notes go to ``out``."""
 
     def __init__(self, table: TaskTable, out: Recording) -> None:
-        self.acked = self.failed = False
-        """Whether the call acked or failed its tuple; bolts set it."""
+        self.acked = self.failed = False  # whether the call acked or failed its tuple; bolts set it
         self.table = table
         self.out = out
         self._emits: list[Emitted] | None = None

@@ -247,10 +247,8 @@ class AbsentModules:
         return next((module for module in outer if module in self.missed), name)
 
 
-MOST_INSTANCES = 64
-"""Most instances of a component; further tasks share them."""
-START_S = 20.0
-"""Seconds that making and initialising an instance may take."""
+MOST_INSTANCES = 64  # most instances of a component; further tasks share them
+START_S = 20.0  # seconds that making and initialising an instance may take
 
 
 class Instances:

@@ -26,10 +26,8 @@ from storm_lab.workloads.multilang.loading import Instances, Loader, LoadError, 
 from storm_lab.workloads.multilang.plan import ComponentSpec, Given, Plan, tick_of
 from storm_lab.workloads.multilang.recorder import Recorder
 
-MEMORY = 1 << 32
-"""Bytes of address space that the process may have."""
-LARGEST_FILE = 1 << 30
-"""Most bytes of a file that the process may write, including its outcome."""
+MEMORY = 1 << 32  # bytes of address space that the process may have
+LARGEST_FILE = 1 << 30  # most bytes of a file that the process may write, including its outcome
 
 
 def run_plan(plan: Plan) -> dict[str, Any]:

@@ -22,19 +22,15 @@ from storm_lab.workloads.multilang.emits import Call, Emitted, Recording, Tree, 
 from storm_lab.workloads.multilang.loading import Instances, exception_text
 from storm_lab.workloads.multilang.plan import ComponentSpec, Given, Plan
 
-MOST_RECORDS = 1000
-"""Records that are taken from each spout."""
+MOST_RECORDS = 1000  # records that are taken from each spout
 MOST_CALLS = 200_000
-CALL_S = 5.0
-"""Seconds that one call may take."""
+CALL_S = 5.0  # seconds that one call may take
 MOST_EMPTY = 1000
 """Consecutive calls of ``next_tuple`` that emit nothing, after which a source counts as exhausted."""
 MOST_TICKS = 5000
 LARGEST_TREE = 20_000
-GRACE_S = 5.0
-"""Seconds after the end in which the current record may still be completed."""
-IDLE_S = 0.001
-"""Storm's pause after a ``next_tuple`` that emitted nothing."""
+GRACE_S = 5.0  # seconds after the end in which the current record may still be completed
+IDLE_S = 0.001  # Storm's pause after a ``next_tuple`` that emitted nothing
 _TICK_SOURCE = ("__system", "__tick")
 
 

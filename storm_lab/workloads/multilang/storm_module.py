@@ -9,8 +9,7 @@ from storm_lab.workloads.multilang.components import Bolt as _Bolt
 from storm_lab.workloads.multilang.components import Spout as _Spout
 from storm_lab.workloads.multilang.components import Tuple
 
-_current: list[Any] = []
-"""The component whose call is running."""
+_current: list[Any] = []  # the component whose call is running
 
 
 def enter(component: Any) -> None:
