@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from storm_lab.errors import UserError, shown
 from storm_lab.model.checks import check_kinds
@@ -16,14 +16,13 @@ _LONGEST_US = 3.6e9  # an hour
 MOST_EMITS = 1_000_000  # most emits of one call of user code; this stops a call that emits endlessly
 
 
-@dataclass(slots=True)
-class Emitted:
+class Emitted(NamedTuple):
     """One emitted tuple: its stream, values, payload in bytes, and the task that a direct stream names."""
 
     stream: str
     values: tuple[object, ...]
     size: int
-    task: int | None
+    task: int | None = None
 
 
 def emit_call(component: Component, made: list[Emitted]) -> Emit:

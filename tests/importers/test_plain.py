@@ -12,7 +12,8 @@ from jsonschema import Draft202012Validator
 
 from storm_lab.errors import UserError
 from storm_lab.model import Grouping, Resources
-from storm_lab.workloads.importers.calls import RecordedCall, RecordedCalls, RecordedEmit
+from storm_lab.workloads.checks import Emitted
+from storm_lab.workloads.importers.calls import RecordedCall, RecordedCalls
 from storm_lab.workloads.importers.documents import Notes, Place, yaml_part
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput, DraftStream
 from storm_lab.workloads.importers.export import export_topology, topology_document
@@ -261,7 +262,7 @@ def recorded() -> Playable:
     draft.calls = RecordedCalls(
         spouts={
             "s": tuple(
-                RecordedCall((RecordedEmit("default", (value, {"k": [1, None]}), 9),))
+                RecordedCall((Emitted("default", (value, {"k": [1, None]}), 9),))
                 for value in ("x", -7, 1.5, True)
             )
         },

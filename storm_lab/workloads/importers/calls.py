@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from storm_lab.errors import UserError
+from storm_lab.workloads.checks import Emitted
 from storm_lab.workloads.importers.figures import Figures, StatedCosts
 from storm_lab.workloads.java_values import as_java
 from storm_lab.workloads.usercode import Bolt, Emit, Spout, TupleFailedError, Values
@@ -30,19 +31,13 @@ LARGEST = 512 * 1024 * 1024  # most bytes of a recording, unpacked
 Given = Mapping[str, tuple[tuple[object, ...], ...]]
 
 
-class RecordedEmit(NamedTuple):
-    """One emitted tuple: values as JSON carries them, payload in bytes, and the task of a direct emit."""
-
-    stream: str
-    values: tuple[object, ...]
-    size: int
-    task: int | None = None
-
-
 class RecordedCall(NamedTuple):
-    """One call of user code. ``source`` is where its tuple came from; None for a spout's call and a tick."""
+    """One call of user code; the values of its emits are those that JSON carries.
 
-    emits: tuple[RecordedEmit, ...]
+    ``source`` is where its tuple came from; None for a spout's call and a tick.
+    """
+
+    emits: tuple[Emitted, ...]
     source: Input | None = None
     failed: bool = False
 
@@ -165,7 +160,7 @@ def call_of(emits: Any, source: Any, failed: Any) -> RecordedCall:
     """
     return RecordedCall(
         emits=tuple(
-            RecordedEmit(str(stream), tuple(values), int(size), None if task is None else int(task))
+            Emitted(str(stream), tuple(values), int(size), None if task is None else int(task))
             for stream, values, size, task in emits
         ),
         source=None if source is None else (str(source[0]), str(source[1])),
