@@ -137,26 +137,20 @@ class Draft:
     def add(self, component: DraftComponent) -> bool:
         """Add a component, unless its id is invalid or taken, which is noted; return whether it was added."""
         if not component.id or len(component.id) > _LONGEST_ID or not component.id.isprintable():
-            self.notes.missing(
-                component.place, "a component", "its id is not a printable text of 1 to 200 characters"
-            )
+            why = "its id is not a printable text of 1 to 200 characters"
+            self.notes.missing(component.place, "a component", why)
             return False
         if component.id in self.components:
-            self.notes.cannot_use(
-                component.place, f"component {component.id!r}", "another one has this id: the first counts"
-            )
+            why = "another one has this id: the first counts"
+            self.notes.cannot_use(component.place, f"component {component.id!r}", why)
             return False
         self.components[component.id] = component
         return True
 
-    def subscriptions(self, source: str, stream: str) -> list[DraftInput]:
-        """Return the subscriptions to a stream."""
-        return [
-            item
-            for component in self.components.values()
-            for item in component.inputs
-            if (item.source, item.stream) == (source, stream)
-        ]
+    def subscriptions(self, source: str, stream: str | None = None) -> list[DraftInput]:
+        """Return the subscriptions to a component, or only those to one of its streams."""
+        inputs = [item for component in self.components.values() for item in component.inputs]
+        return [item for item in inputs if item.source == source and stream in (None, item.stream)]
 
     def fields_of(self, component: DraftComponent, stream: str) -> tuple[str, ...]:
         """Return a stream's fields: those declared, else those of its keys and groupings, else `UNNAMED`."""
@@ -169,10 +163,8 @@ class Draft:
     def fit_rows(self, component: DraftComponent) -> None:
         """Give a spout its records' values, in order of its first stream's fields; note what does not fit."""
         rows = component.records
-        heard = (
-            item.stream for c in self.components.values() for item in c.inputs if item.source == component.id
-        )
-        first = next(iter(component.streams), None) or next(heard, DEFAULT_STREAM)
+        heard = [item.stream for item in self.subscriptions(component.id)]
+        first = next(iter([*component.streams, *heard]), DEFAULT_STREAM)
         stream = component.stream(first)
         if stream.fields is None and isinstance(rows[0], dict):
             stream.fields = tuple(str(key) for key in rows[0])

@@ -74,9 +74,8 @@ def _check_topology(draft: Draft) -> None:
         _check_size(component, draft)
     total = sum(component.executors or 1 for component in draft.components.values())
     if total > MOST_ALL_EXECUTORS:
-        draft.notes.missing(
-            draft.place, "the parallelism", f"{total} executors are more than {MOST_ALL_EXECUTORS}"
-        )
+        why = f"{total} executors are more than {MOST_ALL_EXECUTORS}"
+        draft.notes.missing(draft.place, "the parallelism", why)
 
 
 def _leave_out_idle(draft: Draft) -> None:
@@ -156,9 +155,8 @@ def _check_keys(component: DraftComponent, draft: Draft) -> None:
 def _check_size(component: DraftComponent, draft: Draft) -> None:
     for what, value in (("executors", component.executors), ("tasks", component.tasks)):
         if value is not None and not 1 <= value <= MOST_EXECUTORS:
-            draft.notes.missing(
-                component.place, f"{component.id}: {value} {what}", f"give 1 to {MOST_EXECUTORS}"
-            )
+            what = f"{component.id}: {value} {what}"
+            draft.notes.missing(component.place, what, f"give 1 to {MOST_EXECUTORS}")
 
 
 def _topology(draft: Draft) -> Topology:
@@ -235,10 +233,8 @@ def _emits(component: DraftComponent, name: str, draft: Draft, defaults: Default
     heard = draft.subscriptions(component.id, name)
     where = f"{component.id}.{name}"
     per_call, size = stream.per_call, stream.bytes
-    known = component.id in draft.calls.components or (
-        bool(component.given) and name == next(iter(component.streams))
-    )
-    if known or not heard:
+    given = bool(component.given) and name == next(iter(component.streams))
+    if given or component.id in draft.calls.components or not heard:
         return Emits(per_call or 0.0, defaults.bytes if size is None else size)
     if per_call is None:
         per_call = defaults.per_call

@@ -79,9 +79,8 @@ def grouping_of(name: str | None, notes: Notes, place: Place) -> Grouping:
     if found is not None:
         return found
     if plain.startswith("custom"):
-        notes.cannot_use(
-            place, "a custom grouping", "its choice of tasks is code that is not run: played as a shuffle"
-        )
+        why = "its choice of tasks is code that is not run: played as a shuffle"
+        notes.cannot_use(place, "a custom grouping", why)
     elif not plain:
         notes.cannot_use(place, "a stream without a grouping", "Storm requires one: played as a shuffle")
     else:

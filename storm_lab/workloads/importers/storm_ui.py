@@ -78,9 +78,8 @@ def read_ui(pages: UiPages, place: Place, notes: Notes) -> Draft:
         _figures(component, counts[component.id], seconds, draft)
     read_settings(page.get("configuration"), draft)
     if any(not component.is_spout for component in draft.components.values()):
-        notes.assume(
-            draft.name, "CPU of a call", "all of the execute latency", "where a bolt waits, give its server"
-        )
+        why = "where a bolt waits, give its server"
+        notes.assume(draft.name, "CPU of a call", "all of the execute latency", why)
     if draft.workers is None:
         draft.workers = whole(page.get("workersTotal"), notes, "workersTotal", least=1)
     _version(pages, draft)
@@ -164,16 +163,13 @@ def _subscriptions(pages: UiPages, counts: dict[str, _Counts], draft: Draft) -> 
     for component in draft.components.values():
         if component.is_spout:
             continue
-        named = [source for bolt, source in grouped if bolt == component.id]
-        for source in dict.fromkeys([*named, *counts[component.id].executed]):
+        drawn = [source for bolt, source in grouped if bolt == component.id]
+        for source in dict.fromkeys([*drawn, *counts[component.id].executed]):
             component.inputs.append(_input(component, source, grouped.get((component.id, source)), draft))
         if not component.inputs:
-            draft.notes.missing(
-                component.place,
-                f"the inputs of bolt {component.id!r}",
-                f"save /api/v1/topology/ID/component/{component.id}, or /api/v1/topology/ID/visualization, "
-                "and give it too",
-            )
+            named = f"/api/v1/topology/ID/component/{component.id}, or /api/v1/topology/ID/visualization"
+            why = f"save {named}, and give it too"
+            draft.notes.missing(component.place, f"the inputs of bolt {component.id!r}", why)
 
 
 def _input(
@@ -227,17 +223,10 @@ def _costs(component: DraftComponent, counts: _Counts) -> None:
 
 def _shared(component: DraftComponent, total: float, draft: Draft) -> dict[str, float]:
     """Share a component's tuples among its streams that are read, if no page counts them by stream."""
-    read = {
-        item.stream
-        for other in draft.components.values()
-        for item in other.inputs
-        if item.source == component.id
-    }
-    streams = sorted(read) or [DEFAULT_STREAM]
+    streams = sorted({item.stream for item in draft.subscriptions(component.id)}) or [DEFAULT_STREAM]
     if len(streams) > 1:
-        draft.notes.assume(
-            component.id, "tuples by stream", "equal shares", f"give the page of component {component.id}"
-        )
+        why = f"give the page of component {component.id}"
+        draft.notes.assume(component.id, "tuples by stream", "equal shares", why)
     return {stream: total / len(streams) for stream in streams}
 
 

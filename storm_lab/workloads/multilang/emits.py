@@ -171,9 +171,8 @@ class CallCollector:
                 return []
         for route in routes:
             if route.item.grouping == "partial-key" and self.table.tasks[route.target] > 1:
-                self.out.note(
-                    name, f"its partial-key grouping to {route.target}: run with one task per key, not two"
-                )
+                what = f"its partial-key grouping to {route.target}"
+                self.out.note(name, f"{what}: run with one task per key, not two")
         targets = [self.table.target_tasks(route, values, direct_task) for route in routes]
         assert self._emits is not None
         self._emits.append(Emitted(stream, values, size, task, targets, tup_id))
