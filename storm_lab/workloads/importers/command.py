@@ -55,15 +55,7 @@ _MOST_NAMED = 6
 @file_option("--out-loadgen", "Write it for storm-loadgen, to play it on real Storm.")
 @json_option
 def import_command(
-    files: tuple[str, ...],
-    overlay: str | None,
-    machines: str | None,
-    run_python: bool,
-    python_seconds: float,
-    environment: bool,
-    out: str | None,
-    out_loadgen: str | None,
-    as_json: bool,
+    files: tuple[str, ...], out: str | None, out_loadgen: str | None, as_json: bool, **reading: Any
 ) -> None:
     """Read a topology written for Storm: Flux, storm-loadgen, streamparse, Storm's UI, or storm-lab YAML.
 
@@ -74,14 +66,7 @@ def import_command(
     for option, name in (("--out", out), ("--out-loadgen", out_loadgen)):
         if name is not None:
             check_export(Path(name), option)
-    imported = import_topology(
-        *files,
-        overlay=overlay,
-        machines=machines,
-        run_python=run_python,
-        python_seconds=python_seconds,
-        environment=environment,
-    )
+    imported = import_topology(*files, **reading)
     written: tuple[Path, ...] = ()
     if out is not None and imported.playable is not None:
         written = export_topology(imported.playable, Path(out))
@@ -90,8 +75,7 @@ def import_command(
         lost = export_loadgen(imported.playable, Path(out_loadgen))
         written = (*written, Path(out_loadgen))
     if as_json:
-        report = report_json(imported) | {"written": [str(path) for path in written], "lost": lost}
-        print_json(report)
+        print_json(report_json(imported) | {"written": [str(path) for path in written], "lost": lost})
     else:
         click.echo(report_text(imported), nl=False)
         for path in written:
@@ -109,26 +93,22 @@ def report_text(imported: Imported) -> str:
 
 def report_json(imported: Imported) -> dict[str, Any]:
     """Return the report for programs."""
-    playable = imported.playable
+    playable, machines = imported.playable, imported.machines
     return {
         "format": imported.format,
         "name": imported.name,
         "files": list(imported.files),
         "playable": playable is not None,
-        "storm_version": None if playable is None else str(playable.version),
-        "components": []
-        if playable is None
-        else [_component(playable, component) for component in playable.topology.components],
-        "workers": None if playable is None else playable.topology.workers,
+        "storm_version": str(playable.version) if playable else None,
+        "components": [_component(playable, c) for c in playable.topology.components] if playable else [],
+        "workers": playable.topology.workers if playable else None,
         "read": list(imported.read),
         "assumed": [asdict(item) for item in imported.assumed],
         "unusable": [
             {**asdict(item.place), "what": item.what, "reason": item.reason, "missing": item.missing}
             for item in imported.unusable
         ],
-        "machines": None
-        if imported.machines is None
-        else [node.id for node in imported.machines.cluster.nodes],
+        "machines": [node.id for node in machines.cluster.nodes] if machines else None,
     }
 
 
