@@ -176,7 +176,10 @@ def yaml_part(text: str, file: str, notes: Notes) -> Part:
         _check_events(text, file)
         node = yaml.compose(text, Loader=_LOADER)
     except yaml.YAMLError as error:
-        raise _not_yaml(error, file) from None
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"
+        where = f" (line {mark.line + 1})" if mark is not None else ""
+        raise UserError(f"is not YAML: {problem}{where}", field="file", value=file) from None
     if node is None:
         return Part(None, Place(file))
     return _Unfolding(file, notes).part(node, "", 1)
@@ -233,16 +236,13 @@ class _Unfolding:
         """Return a node with everything below it; ``line`` is that of its key."""
         place = Place(self.file, line or node.start_mark.line + 1, key)
         self._count(depth)
+        if isinstance(node, ScalarNode):
+            return Part(self._scalar(node, place), place)
+        self._check_tag(node, place, _KINDS)
         if isinstance(node, MappingNode):
-            self._check_tag(node, place, _KINDS)
             return Part(self._mapping(node, key, depth), place)
-        if isinstance(node, SequenceNode):
-            self._check_tag(node, place, _KINDS)
-            return Part(
-                [self.part(item, f"{key}[{i}]", depth + 1) for i, item in enumerate(node.value)], place
-            )
-        assert isinstance(node, ScalarNode)
-        return Part(self._scalar(node, place), place)
+        items = [self.part(item, f"{key}[{i}]", depth + 1) for i, item in enumerate(node.value)]
+        return Part(items, place)
 
     def plain_part(self, value: object, key: str, depth: int) -> Part:
         """Return a JSON value with everything below it."""
@@ -313,13 +313,6 @@ def _printable(text: str) -> str:
 
 def _joined(key: str, name: str) -> str:
     return f"{key}.{name}" if key else name
-
-
-def _not_yaml(error: yaml.YAMLError, file: str) -> UserError:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"
-    where = f" (line {mark.line + 1})" if mark is not None else ""
-    return UserError(f"is not YAML: {problem}{where}", field="file", value=file)
 
 
 def _too_deep(file: str) -> UserError:
