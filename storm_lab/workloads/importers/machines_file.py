@@ -17,15 +17,10 @@ from storm_lab.model.machines import MACHINE_TYPES, TESTBEDS, Machines, ports
 from storm_lab.model.topology import Resources
 from storm_lab.workloads.build import REFERENCE_MHZ
 from storm_lab.workloads.importers.documents import Notes, read_bounded, yaml_part
-from storm_lab.workloads.importers.schema import MACHINES, checked
+from storm_lab.workloads.importers.schema import MACHINES, checked, converted
 
 MOST_NODES = 5000
 _NEEDED = ("cores", "memory_mb", "nic_mbps")
-_FIGURES = {
-    **dict.fromkeys(("cores", "threads_per_core"), int),
-    **dict.fromkeys(("memory_mb", "nic_mbps", "cpu_quota", "quota_period_ms"), float),
-}
-"""Figures of a machine that have the same name in `Node`, with their types."""
 _LINKS = {
     "loopback_us": "loopback_us",
     "same_rack_us": "lan_us",
@@ -92,7 +87,8 @@ def _types(given: Mapping[str, Any], file: str) -> dict[str, Node]:
 def _type(entry: Mapping[str, Any], types: Mapping[str, Node], where: str) -> Node:
     """Return a node without a name: its base type, changed by what the entry states."""
     base = _base(entry, types, where)
-    stated: dict[str, Any] = {name: make(entry[name]) for name, make in _FIGURES.items() if name in entry}
+    kinds = dict.fromkeys(("memory_mb", "nic_mbps", "cpu_quota", "quota_period_ms"), float)
+    stated = converted(entry, cores=int, threads_per_core=int, **kinds)
     cores, memory_mb = stated.get("cores", base.cores), stated.get("memory_mb", base.memory_mb)
     quota = stated.get("cpu_quota", base.cpu_quota)
     if quota is not None and quota > cores:

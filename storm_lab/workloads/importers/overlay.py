@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from storm_lab.workloads.importers.plain import (
     put_topology,
     read_rows,
 )
-from storm_lab.workloads.importers.schema import OVERLAY, checked
+from storm_lab.workloads.importers.schema import OVERLAY, checked, converted
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +43,15 @@ class Overlay:
     @property
     def properties(self) -> dict[str, str]:
         """Values for ``${...}``."""
-        given = self.given.get("properties", {})
-        return {
-            key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in given.items()
-        }
+        given = self.given.get("properties", {}).items()
+        return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in given}
 
     @property
     def defaults(self) -> Defaults:
         """What to assume where nothing is stated."""
-        kinds: Mapping[str, Callable[[Any], Any]] = {
-            **dict.fromkeys(("cost_us", "per_call", "rate_per_s"), float),
-            "bytes": int,
-            "keys": keys_of,
-        }
         given = self.given.get("defaults", {})
-        return Defaults(**{name: kind(given[name]) for name, kind in kinds.items() if name in given})
+        kinds = dict.fromkeys(("cost_us", "per_call", "rate_per_s"), float)
+        return Defaults(**converted(given, bytes=int, keys=keys_of, **kinds))
 
     def rows(self, component: str) -> list[Row] | None:
         """Return the records that it gives to a spout, if any; `UserError` if the file cannot be read."""

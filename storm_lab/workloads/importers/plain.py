@@ -23,7 +23,7 @@ from storm_lab.workloads.importers.documents import Notes, Part, read_bounded
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput, Row
 from storm_lab.workloads.importers.figures import Keys, KeyShape, Spread
 from storm_lab.workloads.importers.scalars import read_settings
-from storm_lab.workloads.importers.schema import TOPOLOGY, checked
+from storm_lab.workloads.importers.schema import TOPOLOGY, checked, converted
 
 FORMAT = "storm-lab YAML"
 
@@ -134,9 +134,8 @@ def put_topology(draft: Draft, given: Mapping[str, Any]) -> None:
 
 def _put(target: object, given: Mapping[str, Any], **kinds: Callable[[Any], Any]) -> None:
     """Set the attributes whose names are given, each to its value converted to its kind."""
-    for name, kind in kinds.items():
-        if name in given:
-            setattr(target, name, kind(given[name]))
+    for name, value in converted(given, **kinds).items():
+        setattr(target, name, value)
 
 
 def put_figures(

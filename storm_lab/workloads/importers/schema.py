@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -53,6 +53,11 @@ def checked(part: Part, name: str) -> Any:
     if error is not None:
         raise _refusal(part, tuple(error.absolute_path), _said(error))
     return value
+
+
+def converted(given: Mapping[str, Any], **kinds: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return those of the named values that are given, each converted to its kind."""
+    return {name: kind(given[name]) for name, kind in kinds.items() if name in given}
 
 
 @cache
