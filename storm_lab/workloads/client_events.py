@@ -32,9 +32,8 @@ class ReadEvents(SteadySpout):
 
     def __init__(self, events: int, users: int, seed: int, costs: ClientEventCosts) -> None:
         draw = SplitMix(seed)
-        super().__init__(
-            Cost(costs.read_us), ((number // 1000, draw.below(users)) for number in range(events))
-        )
+        records = ((number // 1000, draw.below(users)) for number in range(events))
+        super().__init__(Cost(costs.read_us), records)
         self._event_bytes = costs.event_bytes
 
     def next_tuple(self, record: tuple[object, ...], emit: Emit) -> None:

@@ -199,11 +199,8 @@ def _rates(playable: Playable, lost: list[str]) -> Rates:
                 * (bolt.task_count if item.grouping is Grouping.ALL else 1)
                 for item in bolt.inputs
             )
-        settled = all(
-            math.isclose(following[name], calls.get(name, -1.0), rel_tol=1e-12) for name in following
-        )
-        calls = following
-        if settled:
+        before, calls = calls, following
+        if all(math.isclose(calls[name], before.get(name, -1.0), rel_tol=1e-12) for name in calls):
             break
     return {(name, stream): calls[name] * tuples for (name, stream), tuples in per_call.items()}
 
@@ -244,13 +241,8 @@ def _component_entry(
         if KeyShape.ZIPF in shapes:
             lost.append("keys by Zipf's law: they are half-normal")
         mean = rates[component.id, stream] / component.executors
-        streams.append(
-            {
-                "streamId": stream,
-                "rate": Spread(mean).as_dict(),
-                "areKeysSkewed": bool(shapes - {KeyShape.UNIFORM}),
-            }
-        )
+        skewed = bool(shapes - {KeyShape.UNIFORM})
+        streams.append({"streamId": stream, "rate": Spread(mean).as_dict(), "areKeysSkewed": skewed})
     if streams:
         entry["streams"] = streams
     return entry

@@ -45,6 +45,7 @@ _KEYS = {
     "name", "config", "includes", "components", "spouts", "bolts", "streams", "topologySource", "workerHooks",
 }  # fmt: skip
 _SETTINGS_ONLY = {"name", "config"}
+_LOADS = {"onHeapMemoryLoad": "memory_mb", "offHeapMemoryLoad": "offheap_mb", "cpuLoad": "cpu_points"}
 
 
 def looks_like_flux(part: Part) -> bool:
@@ -78,10 +79,9 @@ def read_flux(path: Path, wanted: Wanted, notes: Notes) -> Draft:
     if merged.source is not ABSENT:
         _refuse_source(merged.source, draft)
     check_references(merged, notes)
-    for part in merged.spouts.values():
-        _component(part, draft, commands, is_spout=True)
-    for part in merged.bolts.values():
-        _component(part, draft, commands, is_spout=False)
+    for parts, is_spout in ((merged.spouts, True), (merged.bolts, False)):
+        for part in parts.values():
+            _component(part, draft, commands, is_spout=is_spout)
     for part in merged.streams:
         _stream(part, draft)
     if merged.config:
@@ -96,12 +96,9 @@ def read_flux(path: Path, wanted: Wanted, notes: Notes) -> Draft:
 def _refuse_source(source: Part, draft: Draft) -> None:
     class_name = a_text(source.get("className")) or "?"
     method = a_text(source.get("methodName")) or "getTopology"
-    draft.notes.missing(
-        source.place,
-        "topologySource",
-        f"the topology is built by Java code, {class_name}.{method}, which is not run; save the pages of "
-        "Storm's UI of the running topology, or capture it with storm-loadgen, and import those",
-    )
+    why = f"the topology is built by Java code, {class_name}.{method}, which is not run"
+    remedy = "save the pages of Storm's UI of the running topology, or capture it with storm-loadgen"
+    draft.notes.missing(source.place, "topologySource", f"{why}; {remedy}, and import those")
 
 
 def _component(part: Part, draft: Draft, commands: dict[str, ShellCommand], *, is_spout: bool) -> None:
@@ -117,11 +114,7 @@ def _component(part: Part, draft: Draft, commands: dict[str, ShellCommand], *, i
     tasks = part.get("numTasks")
     if tasks.value != -1:
         component.tasks = _count(tasks, name, "numTasks", draft)
-    for key, attribute in (
-        ("onHeapMemoryLoad", "memory_mb"),
-        ("offHeapMemoryLoad", "offheap_mb"),
-        ("cpuLoad", "cpu_points"),
-    ):
+    for key, attribute in _LOADS.items():
         load = part.get(key)
         if load.value != -1:
             setattr(component, attribute, amount(load, notes, f"{key} of {name}"))
@@ -176,23 +169,14 @@ def _stream(part: Part, draft: Draft) -> None:
     how = part.get("grouping")
     place = part.place if how is ABSENT else how.place
     grouping = grouping_of(a_text(how.get("type")), notes, place)
-    keyed = grouping in (Grouping.FIELDS, Grouping.PARTIAL_KEY)
-    component.inputs.append(
-        DraftInput(
-            source=source,
-            place=place,
-            stream=a_text(how.get("streamId")) or DEFAULT_STREAM,
-            grouping=grouping,
-            fields=texts(how.get("args")) if keyed else (),
-        )
-    )
+    stream = a_text(how.get("streamId")) or DEFAULT_STREAM
+    fields = texts(how.get("args")) if grouping in (Grouping.FIELDS, Grouping.PARTIAL_KEY) else ()
+    component.inputs.append(DraftInput(source, place, stream, grouping, fields))
 
 
 def _guess_version(merged: Merged, draft: Draft) -> None:
-    classes = [
-        a_text(part.get("className")) or "" for part in (*merged.spouts.values(), *merged.bolts.values())
-    ]
-    if any(name.startswith(_BEFORE_APACHE) for name in classes):
+    played = [*merged.spouts.values(), *merged.bolts.values()]
+    if any((a_text(part.get("className")) or "").startswith(_BEFORE_APACHE) for part in played):
         draft.version = BEFORE_APACHE
         draft.version_assumed = "by the names of its classes; give storm_version"
 

@@ -129,12 +129,9 @@ def _folder(folder: Path, notes: Notes) -> Draft:
     found = [(path, json_part(read_bounded(path), path.name)) for path in files]
     pages = [(path, part) for path, part in found if kind_of_page(part)]
     if not pages:
-        raise UserError(
-            "is neither a streamparse project (there is no topologies folder) nor one of pages of Storm's UI",
-            field="file",
-            value=str(folder),
-            remedy="give the file of the topology",
-        )
+        message = "is neither a streamparse project (there is no topologies folder) nor one of pages"
+        remedy = "give the file of the topology"
+        raise UserError(f"{message} of Storm's UI", field="file", value=str(folder), remedy=remedy)
     return _ui([part for _, part in pages], [path.name for path, _ in pages], notes)
 
 

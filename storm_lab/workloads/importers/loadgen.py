@@ -94,17 +94,11 @@ def _subscription(part: Part, draft: Draft) -> None:
     if process is not None and cost is not None and process.mean > cost.mean + 1:
         why = "acks that come later than execute ends are not played: acked when it ends"
         draft.notes.cannot_use(part.place, f"processTime of {target} from {source}", why)
-    component.inputs.append(
-        DraftInput(
-            source=source,
-            place=part.place,
-            stream=a_text(where.get("streamId")) or DEFAULT_STREAM,
-            grouping=kind,
-            fields=FIELDS[:1] if kind in (Grouping.FIELDS, Grouping.PARTIAL_KEY) else (),
-            # To storm-loadgen, a missing distribution is zero.
-            cost_us=Spread(0.0) if cost is None else cost.scaled(1000.0),
-        )
-    )
+    stream = a_text(where.get("streamId")) or DEFAULT_STREAM
+    fields = FIELDS[:1] if kind in (Grouping.FIELDS, Grouping.PARTIAL_KEY) else ()
+    # To storm-loadgen, a missing distribution is zero.
+    cost_us = Spread(0.0) if cost is None else cost.scaled(1000.0)
+    component.inputs.append(DraftInput(source, part.place, stream, kind, fields, cost_us))
 
 
 def _spread(part: Part, draft: Draft, what: str) -> Spread | None:
@@ -115,9 +109,8 @@ def _spread(part: Part, draft: Draft, what: str) -> Spread | None:
     stddev = amount(part.get("stddev"), notes, f"stddev of the {what}", most=1e9)
     low = amount(part.get("min"), notes, f"min of the {what}", most=1e9)
     high = amount(part.get("max"), notes, f"max of the {what}", most=1.8e308)
-    return Spread(
-        mean, mean / 4 if stddev is None else stddev, low or 0.0, math.inf if high is None else high
-    )
+    stddev = mean / 4 if stddev is None else stddev
+    return Spread(mean, stddev, low or 0.0, math.inf if high is None else high)
 
 
 def _convert_rates(draft: Draft, rates: Rates) -> None:

@@ -58,14 +58,9 @@ def _input(part: Part, name: str, given: Mapping[str, Any], factor: float) -> Dr
         message = f"an input of {name} has fields, which grouping {grouping.value} does not use"
         remedy = "set grouping: fields, or leave the fields out"
         raise UserError(message, field=str(part.get("fields").place), value=given["fields"], remedy=remedy)
-    return DraftInput(
-        source=given["from"],
-        place=part.place,
-        stream=given.get("stream", DEFAULT_STREAM),
-        grouping=grouping,
-        fields=tuple(given.get("fields", ())),
-        cost_us=spread_of(given["cost_us"], factor) if "cost_us" in given else None,
-    )
+    stream, fields = given.get("stream", DEFAULT_STREAM), tuple(given.get("fields", ()))
+    cost_us = spread_of(given["cost_us"], factor) if "cost_us" in given else None
+    return DraftInput(given["from"], part.place, stream, grouping, fields, cost_us)
 
 
 def _take_recording(path: Path, draft: Draft) -> None:

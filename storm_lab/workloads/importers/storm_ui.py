@@ -25,6 +25,11 @@ UNKNOWN_FIELD = "key"  # stands for the fields of a fields grouping, which no pa
 _VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?")
 _SPAN = re.compile(r"([0-9]{1,9})([dhms])")
 _UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+_LOADS = {
+    "requestedCpu": "cpu_points",
+    "requestedMemOnHeap": "memory_mb",
+    "requestedMemOffHeap": "offheap_mb",
+}
 
 Stream = tuple[str, str]
 
@@ -111,11 +116,7 @@ def _add(item: Part, name: str, draft: Draft, *, is_spout: bool) -> bool:
     component.tasks = whole(item.get("tasks"), draft.notes, f"tasks of {name}", least=1)
     if component.tasks is not None and component.executors is not None:
         component.executors = min(component.executors, component.tasks)
-    for key, attribute in (
-        ("requestedCpu", "cpu_points"),
-        ("requestedMemOnHeap", "memory_mb"),
-        ("requestedMemOffHeap", "offheap_mb"),
-    ):
+    for key, attribute in _LOADS.items():
         value = number(item.get(key))
         if value is not None and 0 <= value <= 1e9:
             setattr(component, attribute, value)

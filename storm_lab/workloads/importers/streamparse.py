@@ -149,15 +149,9 @@ def _component(spec: ComponentSpec, draft: Draft, place: Place) -> None:
     component.streams = {stream: DraftStream(fields=tuple(names)) for stream, names in spec.outputs.items()}
     component.tick_s = spec.tick_s
     for item in spec.inputs:
-        component.inputs.append(
-            DraftInput(
-                source=item.component,
-                place=component.place,
-                stream=item.stream,
-                grouping=grouping_of(item.grouping, draft.notes, component.place),
-                fields=tuple(item.fields),
-            )
-        )
+        kind = grouping_of(item.grouping, draft.notes, component.place)
+        read = DraftInput(item.component, component.place, item.stream, kind, tuple(item.fields))
+        component.inputs.append(read)
     idle = []
     for key, part in part_of(dict(spec.config), place.file).items():
         if key in RESOURCES:

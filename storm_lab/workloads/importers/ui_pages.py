@@ -175,21 +175,13 @@ def machines_of(page: Part, notes: Notes) -> Machines | None:
         cpu, memory = (_offered(item, key, name, notes) for key in ("totalCpu", "totalMem"))
         # By Storm's convention, an offer of 100 points is a core; 400 is Storm's default, left unchanged.
         cores = max(1, round(cpu / 100)) if cpu and 0 < cpu <= 100 * MOST_CORES else _CORES
-        node = machine(
-            cores,
-            REFERENCE_MHZ,
-            memory if memory and 64 <= memory <= 1e8 else _MEMORY_MB,
-            _NIC_MBPS,
-            slots=int(slots),
-            offer=Resources(cpu or 100.0 * cores, memory or _MEMORY_MB),
-        )
+        memory_mb = memory if memory and 64 <= memory <= 1e8 else _MEMORY_MB
+        offer = Resources(cpu or 100.0 * cores, memory or _MEMORY_MB)
+        node = machine(cores, REFERENCE_MHZ, memory_mb, _NIC_MBPS, slots=int(slots), offer=offer)
         nodes.append(replace(node, id=name, host=host))
     if not nodes:
         return None
-    notes.assume(
-        f"{len(nodes)} supervisors",
-        "cores and memory as offered, clock",
-        f"{REFERENCE_MHZ:g} MHz, network {_NIC_MBPS:g} Mbit/s",
-        "not on any page; give a machines file",
-    )
+    figures = f"{REFERENCE_MHZ:g} MHz, network {_NIC_MBPS:g} Mbit/s"
+    why = "not on any page; give a machines file"
+    notes.assume(f"{len(nodes)} supervisors", "cores and memory as offered, clock", figures, why)
     return Machines(Cluster(tuple(nodes)))

@@ -227,13 +227,9 @@ class Recorder:
             bolt = self._instances.get(name, index)
             if not isinstance(bolt, Bolt):
                 continue
-            tup = Tuple(
-                id=str(self._calls),
-                component=work.source,
-                stream=emit.stream,
-                task=self._table.first[work.source] + work.source_task,
-                values=self._instances.values(work.source, emit.stream, emit.values),
-            )
+            task = self._table.first[work.source] + work.source_task
+            values = self._instances.values(work.source, emit.stream, emit.values)
+            tup = Tuple(str(self._calls), work.source, emit.stream, task, values)
             done = self._call(name, bolt, partial(bolt.process, tup))
             add(self.out.cost_ns, name, done.spent, 1)
             add(self.out.input_ns, (name, work.source, emit.stream), done.spent, 1)
