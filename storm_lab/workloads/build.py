@@ -231,7 +231,7 @@ class _Recording:
         records = np.array(self.records, dtype=RECORD)
         emissions = np.array(self.emissions, dtype=EMISSION)
         sources = {name: np.array(rows, dtype=np.int64) for name, rows in self.sources.items()}
-        streams, servers = tuple(self.streams), tuple(self.servers)
+        streams, servers, ticks = tuple(self.streams), tuple(self.servers), dict(self.ticks)
         digest = hashlib.sha256()
         for table in (records, emissions):
             for column in table.dtype.names or ():
@@ -239,8 +239,7 @@ class _Recording:
         for name, rows in sources.items():
             digest.update(f"{name}:{len(rows)};".encode())
             digest.update(rows.astype("<i8").tobytes())
-        digest.update(repr((streams, servers, sorted(self.ticks.items()), reference_mhz)).encode())
-        ticks = dict(self.ticks)
+        digest.update(repr((streams, servers, sorted(ticks.items()), reference_mhz)).encode())
         return WorkloadTrace(
             records, emissions, streams, sources, ticks, servers, reference_mhz, digest.hexdigest()
         )
@@ -280,13 +279,8 @@ def _routes(topology: Topology, source: str, stream: str) -> tuple[_Route, ...]:
     """Return the subscriptions to a stream, in the order in which the topology declares them."""
     names = topology.component(source).outputs[stream]
     return tuple(
-        _Route(
-            target,
-            subscription,
-            tuple(names.index(f) for f in subscription.fields),
-            subscription.grouping in _KEYED,
-        )
+        _Route(target, item, tuple(map(names.index, item.fields)), item.grouping in _KEYED)
         for target in topology.components
-        for subscription in target.inputs
-        if (subscription.source, subscription.stream) == (source, stream)
+        for item in target.inputs
+        if (item.source, item.stream) == (source, stream)
     )

@@ -120,9 +120,9 @@ class Part:
         if isinstance(self.value, Mapping):
             yield from self.value.items()
 
-    def under(self, key: str) -> list[Part]:
-        """Return the parts of the list under a key; none if there is no list."""
-        return self.get(key).parts()
+    def under(self, *keys: str) -> list[Part]:
+        """Return the parts of the lists under these keys; none where there is no list."""
+        return [part for key in keys for part in self.get(key).parts()]
 
     def parts(self) -> list[Part]:
         """Return the parts of a list; none for any other value."""

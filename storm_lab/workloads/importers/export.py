@@ -62,24 +62,22 @@ def yaml_text(document: dict[str, Any]) -> str:
 def topology_document(playable: Playable) -> dict[str, Any]:
     """Return the topology as storm-lab YAML, without its recording."""
     topology, figures = playable.topology, playable.figures
-    return without_none(
-        {
-            "storm_lab": "topology/1",
-            "name": topology.id,
-            "storm_version": str(playable.version),
-            "workers": topology.workers,
-            "ackers": topology.ackers,
-            "max_spout_pending": topology.max_spout_pending,
-            "message_timeout_s": topology.message_timeout_s,
-            "priority": topology.priority,
-            "owner": topology.owner or None,
-            "settings": dict(topology.settings) or None,
-            "components": {
-                component.id: _component(component, figures[component.id], playable.sources.get(component.id))
-                for component in topology.components
-            },
-        }
-    )
+    document = {
+        "storm_lab": "topology/1",
+        "name": topology.id,
+        "storm_version": str(playable.version),
+        "workers": topology.workers,
+        "ackers": topology.ackers,
+        "max_spout_pending": topology.max_spout_pending,
+        "message_timeout_s": topology.message_timeout_s,
+        "priority": topology.priority,
+        "owner": topology.owner or None,
+        "settings": dict(topology.settings) or None,
+        "components": {
+            c.id: _component(c, figures[c.id], playable.sources.get(c.id)) for c in topology.components
+        },
+    }
+    return without_none(document)
 
 
 def _component(component: Component, figures: Figures, source: Source | None) -> dict[str, Any]:
@@ -105,15 +103,14 @@ def _component(component: Component, figures: Figures, source: Source | None) ->
 
 def _input(item: Subscription, figures: Figures) -> dict[str, Any]:
     cost = figures.input_cost_us.get((item.source, item.stream))
-    return without_none(
-        {
-            "from": item.source,
-            "stream": None if item.stream == DEFAULT_STREAM else item.stream,
-            "grouping": None if item.grouping is Grouping.SHUFFLE else item.grouping.value,
-            "fields": list(item.fields) or None,
-            "cost_us": None if cost is None else _cost(cost),
-        }
-    )
+    entry = {
+        "from": item.source,
+        "stream": None if item.stream == DEFAULT_STREAM else item.stream,
+        "grouping": None if item.grouping is Grouping.SHUFFLE else item.grouping.value,
+        "fields": list(item.fields) or None,
+        "cost_us": None if cost is None else _cost(cost),
+    }
+    return without_none(entry)
 
 
 def _emits(fields: tuple[str, ...], emits: Emits, per_tick: float | None) -> dict[str, Any]:
@@ -122,15 +119,8 @@ def _emits(fields: tuple[str, ...], emits: Emits, per_tick: float | None) -> dic
         | ({"exponent": keys.exponent} if keys.shape is KeyShape.ZIPF else {})
         for name, keys in emits.keys.items()
     }
-    return without_none(
-        {
-            "fields": list(fields),
-            "per_call": emits.per_call,
-            "bytes": emits.bytes,
-            "keys": keys or None,
-            "per_tick": per_tick,
-        }
-    )
+    entry = {"fields": list(fields), "per_call": emits.per_call, "bytes": emits.bytes}
+    return without_none({**entry, "keys": keys or None, "per_tick": per_tick})
 
 
 def _cost(spread: Spread) -> float | dict[str, float]:

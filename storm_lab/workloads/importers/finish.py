@@ -265,11 +265,8 @@ def _source(component: DraftComponent, draft: Draft, defaults: Defaults) -> Sour
         notes.assume(name, "rate of all its executors", f"{rate:g} records/s", "a default; give rate_per_s")
     if component.anchored is None:
         notes.assume(name, "reliability", "emits with message ids", "a default; give anchored")
-    return Source(
-        rate_per_s=None if isinstance(rate, str) else rate,
-        anchored=component.anchored is not False,
-        replays=component.replays,
-    )
+    rate_per_s = None if isinstance(rate, str) else rate
+    return Source(rate_per_s, anchored=component.anchored is not False, replays=component.replays)
 
 
 def _calls_per_record(topology: Topology, figures: Mapping[str, Figures], draft: Draft) -> float | None:

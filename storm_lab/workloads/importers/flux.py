@@ -52,9 +52,9 @@ def looks_like_flux(part: Part) -> bool:
     """Whether a document has the keys of Flux."""
     if part.get("topologySource") is not ABSENT or part.get("includes") is not ABSENT:
         return True
-    for section in ("spouts", "bolts", "components", "workerHooks"):
-        if any(item.get("className") is not ABSENT for item in part.under(section)):
-            return True
+    beans = part.under("spouts", "bolts", "components", "workerHooks")
+    if any(bean.get("className") is not ABSENT for bean in beans):
+        return True
     # A file of settings alone is meant for other files to include; it is read, and what it lacks is reported.
     return any(part.get("config").items()) and {key for key, _ in part.items()} <= _SETTINGS_ONLY
 
@@ -304,7 +304,7 @@ def check_references(merged: Merged, notes: Notes) -> None:
 
 
 def _references(bean: Part) -> Iterator[tuple[str, Part]]:
-    items = [*bean.under("constructorArgs"), *bean.under("factoryArgs"), *bean.under("properties")]
+    items = bean.under("constructorArgs", "factoryArgs", "properties")
     items += [item for method in bean.under("configMethods") for item in method.under("args")]
     for item in items:
         single, several = item.get("ref"), item.get("reflist")

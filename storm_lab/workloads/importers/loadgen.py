@@ -25,12 +25,11 @@ Rates = dict[tuple[str, str], float]  # tuples per second of each (component, st
 
 def looks_like_loadgen(part: Part) -> bool:
     """Whether a document has the rates or latencies of a captured topology."""
-    for section in ("spouts", "bolts"):
-        for item in part.under(section):
-            if item.get("className") is not ABSENT:
-                return False
-            if any(stream.get("rate") is not ABSENT for stream in item.under("streams")):
-                return True
+    for item in part.under("spouts", "bolts"):
+        if item.get("className") is not ABSENT:
+            return False
+        if any(stream.get("rate") is not ABSENT for stream in item.under("streams")):
+            return True
     times = (item.get(key) for item in part.under("streams") for key in ("execTime", "processTime"))
     return any(time is not ABSENT for time in times)
 

@@ -136,7 +136,7 @@ def _counts(item: Part, page: Part) -> _Counts:
 
 def _count_metrics(page: Part, counts: dict[str, _Counts]) -> None:
     """Count from the page of all components' metrics, for components without a page of their own."""
-    for item in (*page.under("spouts"), *page.under("bolts")):
+    for item in page.under("spouts", "bolts"):
         own = counts.get(a_text(item.get("id")) or "")
         if own is None:
             continue

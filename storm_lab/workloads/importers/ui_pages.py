@@ -67,11 +67,9 @@ def kind_of_page(part: Part) -> str:
     keys = set(part.value)
     if "componentType" in keys or {"spoutSummary", "boltStats"} & keys:
         return "components"
-    if "topologyStats" in keys:
+    if "topologyStats" in keys or _has(part, "spoutId", "boltId"):
         return "topology"
-    if {"spouts", "bolts"} & keys and _has(part, "spoutId", "boltId"):
-        return "topology"
-    if {"spouts", "bolts"} & keys and _has(part, "complete_ms_avg", "executed_ms_avg"):
+    if _has(part, "complete_ms_avg", "executed_ms_avg"):
         return "metrics"
     if any(item.get(":type") is not ABSENT for _, item in part.items()):
         return "graph"
@@ -85,12 +83,8 @@ def kind_of_page(part: Part) -> str:
 
 
 def _has(part: Part, *names: str) -> bool:
-    return any(
-        item.get(name) is not ABSENT
-        for section in ("spouts", "bolts")
-        for item in part.under(section)
-        for name in names
-    )
+    items = part.under("spouts", "bolts")
+    return any(item.get(name) is not ABSENT for item in items for name in names)
 
 
 def fetch_pages(url: str, notes: Notes) -> list[Part]:
