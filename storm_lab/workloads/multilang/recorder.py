@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import thread_time_ns
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from storm_lab.workloads.multilang import storm_module
 from storm_lab.workloads.multilang.clock import TookTooLongError, VirtualClock, at_most
 from storm_lab.workloads.multilang.components import Bolt, Component, Spout, Tuple
-from storm_lab.workloads.multilang.emits import Call, Emitted, Recording, Tree, add
+from storm_lab.workloads.multilang.emits import Emitted, Recording, Tree, add
 from storm_lab.workloads.multilang.loading import Instances, exception_text
 from storm_lab.workloads.multilang.plan import ComponentSpec, Given, Plan
 
@@ -114,10 +114,8 @@ class Recorder:
         for name in periods:
             if name not in self.out.ticks:
                 self._tick(name)
-        for name, turns in self._spans.items():
-            rate = _rate_per_s(turns)
-            if rate is not None:
-                self.out.rate_per_s[name] = rate
+        rates = ((name, _rate_per_s(turns)) for name, turns in self._spans.items())
+        self.out.rate_per_s = {name: rate for name, rate in rates if rate is not None}
         return self.out
 
     def _enough(self) -> bool:
@@ -178,7 +176,7 @@ class Recorder:
         for emit in emits:
             if emit.tup_id is not None or spout is None:
                 self.out.anchored.add(name)
-            tree, failed = self._tree([name, [emit.row()], None, False], name, task, [emit])
+            tree, failed = self._tree(name, task, [emit])
             if tree is None:
                 return
             self.out.trees[name].append(tree)
@@ -192,14 +190,14 @@ class Recorder:
             if self._enough():
                 return
 
-    def _tree(self, root: Call, name: str, task: int, emits: list[Emitted]) -> tuple[Tree | None, bool]:
+    def _tree(self, name: str, task: int, emits: list[Emitted]) -> tuple[Tree | None, bool]:
         """Run all calls that follow from one, breadth first; return them and whether any failed its tuple.
 
         The calls are None if they were not run to the end.
         """
-        calls, any_failed = [root], False
-        waiting: deque[_Work] = deque()
-        self._queue(waiting, name, task, emits)
+        calls: Tree = [[name, [item.row() for item in emits], None, False]]
+        any_failed = False
+        waiting = deque(self._read(name, task, emits))
         while waiting:
             work = waiting.popleft()
             done = self._execute(work)
@@ -210,14 +208,14 @@ class Recorder:
                 self.out.broken[work.target] = f"one record leads to more than {LARGEST_TREE} calls"
             if self.out.broken or self._clock.real() > self._end + GRACE_S:
                 return None, True
-            self._queue(waiting, work.target, work.tasks[0] if work.tasks else 0, done.emits)
+            waiting += self._read(work.target, work.tasks[0] if work.tasks else 0, done.emits)
         return calls, any_failed
 
-    def _queue(self, waiting: deque[_Work], name: str, task: int, emits: list[Emitted]) -> None:
+    def _read(self, name: str, task: int, emits: list[Emitted]) -> Iterator[_Work]:
         for emit in emits:
             for route, tasks in zip(self._table.routes[name, emit.stream], emit.targets, strict=True):
                 if route.target in self._running:
-                    waiting.append(_Work(route.target, tasks, name, task, emit))
+                    yield _Work(route.target, tasks, name, task, emit)
 
     def _execute(self, work: _Work) -> _Done:
         """Execute a tuple for one subscription; with an all grouping, the result of the first task counts."""
@@ -248,8 +246,7 @@ class Recorder:
             tup = Tuple(f"tick{self._ticked}", *_TICK_SOURCE, -1, (1,))
             done = self._call(name, bolt, partial(bolt.process_tick, tup))
             add(self.out.tick_ns, name, done.spent, 1)
-            root: Call = [name, [item.row() for item in done.emits], None, False]
-            tree, _ = self._tree(root, name, index, done.emits)
+            tree, _ = self._tree(name, index, done.emits)
             if tree is None:
                 return
             self.out.ticks.setdefault(name, []).append(tree)
