@@ -7,7 +7,7 @@ for), and ``${name[i]}`` is an element of a property that holds a list.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -88,29 +88,25 @@ def read_properties(text: str) -> dict[str, str]:
     return found
 
 
-def _logical_lines(text: str) -> list[str]:
-    lines: list[str] = []
+def _logical_lines(text: str) -> Iterator[str]:
+    """Yield lines without comments, each with those that it is continued on after a backslash."""
     pending = ""
     for raw in _LINE_END.split(text):
         line = raw.lstrip()
         if not pending and (not line or line[0] in "#!"):
             continue
         line = pending + line
-        if (len(line) - len(line.rstrip("\\"))) % 2:
-            pending = line[:-1]
-            continue
-        pending = ""
-        lines.append(line)
+        continued = (len(line) - len(line.rstrip("\\"))) % 2
+        pending = line[:-1] if continued else ""
+        if not continued:
+            yield line
     if pending:
-        lines.append(pending)
-    return lines
+        yield pending
 
 
 def _unescaped(text: str) -> str:
     def plain(match: re.Match[str]) -> str:
-        if match[1]:
-            return chr(int(match[1], 16))
-        return _ESCAPES.get(match[2], match[2])
+        return chr(int(match[1], 16)) if match[1] else _ESCAPES.get(match[2], match[2])
 
     units = re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", plain, text, flags=re.DOTALL).rstrip("\n")
     # A character beyond 16 bits is escaped as two of Java's; half of one is replaced.
