@@ -74,7 +74,6 @@ def check_cost(name: str, cost: object) -> None:
 
 
 def _is_time(value: object) -> bool:
-    """Whether this is a number of microseconds, up to an hour."""
     try:
         return bool(0 <= value <= _LONGEST_US)  # type: ignore[operator]
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
 """What Python components did when they were run over real input, to be replayed as user code.
 
 Recorded calls and given records are kept as compressed JSON in a file beside a topology's YAML, so that no
-code has to run again. Like any other file from outside, it is bounded and checked when it is read.
+code has to run again.
 
 The calls of each component are in the order in which `storm_lab.workloads.build.build_trace` makes them: the
 spouts take turns, record by record, each record breadth first, and ticks follow at the end. A replay that is

@@ -117,8 +117,7 @@ class Part:
 
     def items(self) -> Iterator[tuple[str, Part]]:
         """Yield keys and parts of a mapping; nothing for any other value."""
-        if isinstance(self.value, Mapping):
-            yield from self.value.items()
+        yield from self.value.items() if isinstance(self.value, Mapping) else ()
 
     def under(self, *keys: str) -> list[Part]:
         """Return the parts of the lists under these keys; none where there is no list."""

@@ -1,8 +1,6 @@
 """Flux: Storm's YAML for topologies, with its includes, substitution and multi-language wrappers.
 
-The importer reads names, settings, spouts and bolts with their parallelism, tasks and resources, and streams
-with their groupings. What Java classes do is not in the file; figures for it come from an overlay or from
-defaults.
+What Java classes do is not in the file; figures for it come from an overlay or from defaults.
 
 As in Flux, an included file's own includes are not followed, and without ``override`` the existing
 definitions win. Files are searched for beside the file that names them, and only below the folder of the

@@ -115,14 +115,12 @@ def _declare_all(draft: Draft, overlay: Overlay) -> None:
 
 def _spec(name: str, draft: Draft, code: dict[str, str], command: ShellCommand | None) -> ComponentSpec:
     component = draft.components[name]
+    inputs = [InputSpec(i.source, i.stream, i.grouping.value, list(i.fields)) for i in component.inputs]
     return ComponentSpec(
         name=name,
         is_spout=component.is_spout,
         par=component.tasks or component.executors or 1,
-        inputs=[
-            InputSpec(item.source, item.stream, item.grouping.value, list(item.fields))
-            for item in component.inputs
-        ],
+        inputs=inputs,
         outputs={stream: list(item.fields or ()) for stream, item in component.streams.items()},
         config={} if command is None else dict(command.config),
         code=code,

@@ -1,8 +1,7 @@
 """streamparse: a project's topology, read from its source, or by running it over its input.
 
-If Python may not be run, the topology file is read as text, and what it declares literally is understood
-(`storm_lab.workloads.importers.streamparse_source`). If it may, the file is run with its spouts and bolts
-(`storm_lab.workloads.multilang`).
+The file is run with its spouts and bolts (`storm_lab.workloads.multilang`) if Python may be run; otherwise it
+is read as text (`storm_lab.workloads.importers.streamparse_source`).
 """
 
 from __future__ import annotations
