@@ -20,7 +20,7 @@ from storm_lab.workloads.importers.documents import ABSENT, Notes, Part, read_bo
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
 from storm_lab.workloads.importers.flux_shell import SHELL_CLASSES, ShellCommand, read_shell, run_flux
 from storm_lab.workloads.importers.flux_text import is_open, restored, substituted
-from storm_lab.workloads.importers.overlay import Wanted
+from storm_lab.workloads.importers.plain import Wanted
 from storm_lab.workloads.importers.scalars import (
     RESOURCES,
     TASKS,

@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from storm_lab.model.topology import DEFAULT_STREAM
 from storm_lab.workloads.importers.documents import Notes, Part
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftStream
-from storm_lab.workloads.importers.overlay import Overlay, Wanted
+from storm_lab.workloads.importers.plain import Overlay, Wanted
 from storm_lab.workloads.importers.python_run import run_into
 from storm_lab.workloads.importers.scalars import a_text, amount, texts
 from storm_lab.workloads.multilang.plan import TICK, ComponentSpec, InputSpec, Plan

@@ -25,8 +25,7 @@ from storm_lab.workloads.importers.flux_text import read_properties, substituted
 from storm_lab.workloads.importers.imported import Imported
 from storm_lab.workloads.importers.loadgen import looks_like_loadgen, read_loadgen
 from storm_lab.workloads.importers.machines_file import load_machines
-from storm_lab.workloads.importers.overlay import Overlay, Wanted, load_overlay
-from storm_lab.workloads.importers.plain import read_plain
+from storm_lab.workloads.importers.plain import Overlay, Wanted, load_overlay, read_plain
 from storm_lab.workloads.importers.storm_ui import read_ui
 from storm_lab.workloads.importers.streamparse import is_streamparse, read_streamparse
 from storm_lab.workloads.importers.ui_pages import fetch_pages, kind_of_page, machines_of, sort_pages

@@ -22,7 +22,7 @@ import storm_lab
 from storm_lab.workloads.importers.calls import RecordedCall, RecordedCalls, call_of
 from storm_lab.workloads.importers.draft import Draft, DraftComponent
 from storm_lab.workloads.importers.figures import Spread
-from storm_lab.workloads.importers.overlay import Wanted
+from storm_lab.workloads.importers.plain import Wanted
 from storm_lab.workloads.multilang.plan import Given, Plan
 
 LARGEST_OUTCOME = 1 << 30

@@ -15,7 +15,7 @@ from storm_lab.errors import UserError
 from storm_lab.workloads.importers.clojure_topology import read_clojure
 from storm_lab.workloads.importers.documents import Notes, Place, part_of, read_bounded
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput, DraftStream
-from storm_lab.workloads.importers.overlay import Wanted
+from storm_lab.workloads.importers.plain import Wanted
 from storm_lab.workloads.importers.python_run import (
     RunFailedError,
     put_outcome,
