@@ -200,26 +200,22 @@ def _component_entry(
 ) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": component.id, "parallelism": component.executors}
     figures = playable.figures[component.id]
-    if component.task_count != component.executors:
-        lost.append("more than one task per executor")
-    if component.tick_seconds is not None:
-        lost.append("tick tuples")
-    if figures.server:
-        lost.append("external servers")
-    if component.is_spout and figures.cost_us.mean > 0:
-        lost.append("what a spout's call costs")
-    source = playable.sources.get(component.id)
-    if source is not None and not source.anchored:
-        lost.append("spouts without message ids: they emit with them")
-    elif source is not None and not source.replays:
-        lost.append("failed tuples that are not emitted again: they are")
-    if component.id in playable.calls.components or component.id in playable.given:
-        lost.append("values that were recorded or given: their keys are uniform")
-    if component.resources is not None:
-        entry["cpuLoad"] = component.resources.cpu_points
-        entry["memoryLoad"] = component.resources.memory_mb
-        if component.resources.offheap_mb:
-            lost.append("memory outside of the heap")
+    source, resources = playable.sources.get(component.id), component.resources
+    dropped = source and source.anchored and not source.replays
+    known = {*playable.calls.components, *playable.given}
+    losses = {
+        "more than one task per executor": component.task_count != component.executors,
+        "tick tuples": component.tick_seconds is not None,
+        "external servers": figures.server,
+        "what a spout's call costs": component.is_spout and figures.cost_us.mean > 0,
+        "spouts without message ids: they emit with them": source and not source.anchored,
+        "failed tuples that are not emitted again: they are": dropped,
+        "values that were recorded or given: their keys are uniform": component.id in known,
+        "memory outside of the heap": resources and resources.offheap_mb,
+    }
+    lost += [what for what, applies in losses.items() if applies]
+    if resources is not None:
+        entry |= {"cpuLoad": resources.cpu_points, "memoryLoad": resources.memory_mb}
     streams = []
     for stream, fields in component.outputs.items():
         if fields != FIELDS:
@@ -242,18 +238,11 @@ def _subscriptions(component: Component, playable: Playable, lost: list[str]) ->
     figures = playable.figures[component.id]
     entries = []
     for item in component.inputs:
-        grouping = item.grouping
-        if grouping is Grouping.DIRECT:
+        grouping = {"type": item.grouping.name, "streamId": item.stream}
+        if item.grouping is Grouping.DIRECT:
             lost.append("direct groupings: they are shuffles")
-            grouping = Grouping.SHUFFLE
+            grouping["type"] = Grouping.SHUFFLE.name
         cost = figures.input_cost_us.get((item.source, item.stream), figures.cost_us).scaled(1 / 1000)
-        entries.append(
-            {
-                "from": item.source,
-                "to": component.id,
-                "grouping": {"type": grouping.name, "streamId": item.stream},
-                "execTime": cost.as_dict(),
-                "processTime": cost.as_dict(),
-            }
-        )
+        times = {"execTime": cost.as_dict(), "processTime": cost.as_dict()}
+        entries.append({"from": item.source, "to": component.id, "grouping": grouping, **times})
     return entries

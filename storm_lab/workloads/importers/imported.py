@@ -94,9 +94,8 @@ class Imported:
     def ready(self) -> Playable:
         """Return the playable topology; `UserError` if something is missing, which names the first item."""
         if self.playable is None:
-            first = str(self.missing[0]) if self.missing else "nothing was read"
-            remedy = "see Imported.missing"
-            raise UserError(f"cannot be played: {first}", field="topology", value=self.name, remedy=remedy)
+            message = f"cannot be played: {self.missing[0]}"
+            raise UserError(message, field="topology", value=self.name, remedy="see Imported.missing")
         return self.playable
 
 
