@@ -87,19 +87,9 @@ def _of_apache(found: re.Match[str] | None) -> Access:
     words = request.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/"):
         raise MalformedLineError("bad request")
-    path, _, query = words[1].partition("?")
-    referrer, agent = ("" if text == "-" else text for text in rest) if rest else ("", "")
-    return Access(
-        client=client,
-        time_s=_apache_time(time),
-        method=words[0],
-        path=path,
-        query=query,
-        status=_status(status),
-        size=_size(size),
-        referrer=referrer,
-        agent=agent,
-    )
+    method, (path, _, query) = words[0], words[1].partition("?")
+    quoted = ["" if text == "-" else text for text in rest]
+    return Access(client, _apache_time(time), method, path, query, _status(status), _size(size), *quoted)
 
 
 def _of_w3c(columns: Sequence[str], fields: Sequence[str]) -> Access:
