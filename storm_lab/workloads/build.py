@@ -113,6 +113,7 @@ class _Recording:
         declared = [(c.id, stream) for c in topology.components for stream in c.outputs]
         self.streams = {key: number for number, key in enumerate(declared)}
         self.routes = {key: _routes(topology, *key) for key in declared}
+        self.waiting: deque[_Work] = deque()  # what the calls of the current record have led to
         self.made: list[Emitted] = []  # what the current call of user code has emitted
         self.emits = {c.id: emit_call(c, self.made) for c in topology.components}
 
@@ -145,29 +146,19 @@ class _Recording:
         return cost, False
 
     def _play_tree(self, row: int, name: str, cost: Cost) -> None:
-        waiting: deque[_Work] = deque()
-        self._note_call(row, name, cost, _NO_KEY, waiting)
+        self._note_call(row, name, cost, _NO_KEY, failed=False)
         calls = 1
-        while waiting:
-            record, component, values, key = waiting.popleft()
+        while self.waiting:
+            record, component, values, key = self.waiting.popleft()
             calls += 1
-            if calls + len(waiting) > LARGEST_TREE:
+            if calls + len(self.waiting) > LARGEST_TREE:
                 message = f"one record of the input leads to more than {LARGEST_TREE} executions"
                 remedy = f"end the loop through stream {values.source}.{values.stream}"
                 raise UserError(message, field=component, remedy=remedy)
             cost, failed = self._call(component, "cost", "execute", values)
-            self._note_call(record, component, cost, key, waiting, failed=failed)
+            self._note_call(record, component, cost, key, failed=failed)
 
-    def _note_call(
-        self,
-        row: int,
-        name: str,
-        cost: Cost,
-        key: tuple[int, int],
-        waiting: deque[_Work],
-        *,
-        failed: bool = False,
-    ) -> None:
+    def _note_call(self, row: int, name: str, cost: Cost, key: tuple[int, int], *, failed: bool) -> None:
         """Record a call that was just made, and queue what it emitted for the receivers."""
         first, emissions = len(self.emissions), FAILS if failed else len(self.made)
         for emitted in self.made:
@@ -179,7 +170,7 @@ class _Recording:
                 values = Values.of(emitted.values, name, emitted.stream)
                 for record, route in enumerate(routes, rows):
                     own = self._key(route, emitted) if route.keyed else _NO_KEY
-                    waiting.append(_Work(record, route.target.id, values, own))
+                    self.waiting.append(_Work(record, route.target.id, values, own))
         self.made.clear()
         check_cost(name, cost)
         server, server_ns = -1, 0
