@@ -214,10 +214,7 @@ def _check_events(text: str, file: str) -> None:
             depth -= 1
         elif isinstance(event, yaml.DocumentStartEvent):
             documents += 1
-        if depth > DEEPEST:
-            raise _too_deep(file)
-        if number > 2 * MOST_PARTS:
-            raise _too_many(file)
+        _check_bounds(depth, number / 2, file)
         if documents > 1:
             remedy = "put each document in its own file"
             raise UserError("holds more than one YAML document", field="file", value=file, remedy=remedy)
@@ -258,10 +255,7 @@ class _Unfolding:
 
     def _count(self, depth: int) -> None:
         self.made += 1
-        if depth > DEEPEST:
-            raise _too_deep(self.file)
-        if self.made > MOST_PARTS:
-            raise _too_many(self.file)
+        _check_bounds(depth, self.made, self.file)
 
     def _mapping(self, node: MappingNode, key: str, depth: int) -> dict[str, Part]:
         found: dict[str, Part] = {}
@@ -319,6 +313,9 @@ def _too_deep(file: str) -> UserError:
     return UserError(f"is nested more than {DEEPEST} levels deep", field="file", value=file, remedy=remedy)
 
 
-def _too_many(file: str) -> UserError:
-    remedy = "split it, or use fewer aliases"
-    return UserError(f"unfolds to more than {MOST_PARTS} values", field="file", value=file, remedy=remedy)
+def _check_bounds(depth: int, parts: float, file: str) -> None:
+    if depth > DEEPEST:
+        raise _too_deep(file)
+    if parts > MOST_PARTS:
+        remedy = "split it, or use fewer aliases"
+        raise UserError(f"unfolds to more than {MOST_PARTS} values", field="file", value=file, remedy=remedy)
